@@ -1,0 +1,101 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableExperimentalFeature("Lifetimes"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .testTarget(name: name + "Tests", dependencies: [.byName(name: name)] + dependencies, swiftSettings: settings)
+}
+
+func system(_ name: String, _ pkgConfig: String, _ debian: String) -> Target {
+  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
+}
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+
+let package = Package(
+  name: "vault",
+  products: [
+    .executable(name: "vault", targets: ["VaultCLI"]),
+    .executable(name: "vault-scan", targets: ["VaultScan"]),
+    .library(name: "ShamirKit", targets: ["ShamirKit"]),
+    .library(name: "SealedPayload", targets: ["SealedPayload"]),
+    .library(name: "PeerAuth", targets: ["PeerAuth"]),
+    .library(name: "SecretVault", targets: ["SecretVault"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+  ],
+  targets: [
+    // Floor 0: libraries of the system.
+    system("CSodium", "libsodium", "libsodium-dev"),
+    system("CISAL", "libisal", "libisal-dev"),
+    system("CQRencode", "libqrencode", "libqrencode-dev"),
+    system("CZBar", "zbar", "libzbar-dev"),
+    system("CPNG", "libpng", "libpng-dev"),
+    system("CJPEG", "libjpeg", "libjpeg-dev"),
+    .target(name: "CShims", dependencies: ["CJPEG"]),
+
+    // Floor 1: single-purpose tools that know nothing of one another.
+    library("Sodium", ["CSodium"]),
+    library("WireCodec", []),
+    library("QRCode", ["CQRencode", "CPNG"]),
+
+    // Floor 2: the cryptography of the vault, values in and values out.
+    library("ShamirKit", ["CISAL", "CSodium", "Sodium", "WireCodec"]),
+    library("SealedPayload", ["Sodium", "WireCodec"]),
+    library("PeerAuth", ["Sodium", "WireCodec"]),
+
+    // Floor 3: messages, bytes between peers, and what is kept.
+    library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
+    library("PeerLink", ["PeerAuth", nioCore, nioPosix]),
+    library("VaultStore", ["VaultProtocol", "PeerAuth", "Sodium", "WireCodec", grdb]),
+
+    // Floor 4: what a vault does.
+    library(
+      "SecretVault",
+      ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
+
+    // Floor 5: the programs.
+    .executableTarget(
+      name: "VaultCLI",
+      dependencies: [
+        "SecretVault", "VaultStore", "VaultProtocol", "PeerLink", "PeerAuth", "QRCode", "SealedPayload", "ShamirKit",
+        "Sodium", "WireCodec", argumentParser, logging, lifecycle, nioCore, nioPosix,
+      ],
+      swiftSettings: settings),
+    .executableTarget(name: "VaultScan", dependencies: ["CZBar", "CPNG", "CShims"], swiftSettings: settings),
+
+    tests(of: "Sodium"),
+    tests(of: "WireCodec"),
+    tests(of: "QRCode"),
+    tests(of: "ShamirKit", ["Sodium", "WireCodec"]),
+    tests(of: "SealedPayload", ["Sodium", "WireCodec"]),
+    tests(of: "PeerAuth", ["Sodium", "WireCodec"]),
+    tests(of: "VaultProtocol", ["PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
+    tests(of: "PeerLink", ["PeerAuth", "Sodium"]),
+    tests(of: "VaultStore", ["VaultProtocol", "PeerAuth", "Sodium", "WireCodec", grdb]),
+    tests(
+      of: "SecretVault",
+      ["VaultStore", "VaultProtocol", "PeerAuth", "PeerLink", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
+    tests(of: "VaultCLI", ["QRCode"]),
+    .testTarget(name: "EndToEndTests", dependencies: ["VaultCLI", "VaultScan"], swiftSettings: settings),
+  ]
+)

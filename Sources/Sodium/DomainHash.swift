@@ -1,0 +1,98 @@
+import CSodium
+import Glibc
+
+/// BLAKE2b-256 over a domain label and length-prefixed parts.
+///
+/// The input is the concatenation, for the label and then for each part in turn, of its length in bytes as a
+/// 64-bit big-endian number and the bytes themselves. Two different lists of parts therefore never hash the same
+/// input, and neither do two purposes. The label has the form `vault/<purpose>/v1`.
+///
+/// The running state may depend on secrets; it lives in memory that is wiped when the value ends.
+public struct DomainHash: ~Copyable {
+  private let state: OpaquePointer
+  private let memory: UnsafeMutableRawPointer
+
+  /// Starts a hash under `label`, keyed with 16 to 64 secret bytes if `key` is given.
+  public init(_ label: StaticString) throws(SodiumError) {
+    try self.init(label, key: RawSpan())
+  }
+
+  /// Starts a hash under `label`, keyed with `key` (16 to 64 bytes; empty for none).
+  public init(_ label: StaticString, key: RawSpan) throws(SodiumError) {
+    try SodiumLibrary.ready()
+    guard key.byteCount == 0 || (16...64).contains(key.byteCount) else {
+      throw .invalidLength(expected: 32, actual: key.byteCount)
+    }
+    var allocated: UnsafeMutableRawPointer?
+    guard posix_memalign(&allocated, 64, crypto_generichash_statebytes()) == 0, let allocated else {
+      throw .outOfSecretMemory
+    }
+    memory = allocated
+    state = OpaquePointer(allocated)
+    let state = state
+    key.withUnsafeBytes { key in
+      _ = crypto_generichash_init(
+        state, key.octets, key.count, Digest.byteCount)
+    }
+    label.withUTF8Buffer { append(UnsafeRawBufferPointer($0)) }
+  }
+
+  deinit {
+    sodium_memzero(memory, crypto_generichash_statebytes())
+    free(memory)
+  }
+
+  /// Adds one part.
+  public mutating func append(_ part: RawSpan) {
+    part.withUnsafeBytes { append($0) }
+  }
+
+  /// Adds one part.
+  public mutating func append(_ part: [UInt8]) {
+    part.withUnsafeBytes { append($0) }
+  }
+
+  /// Adds a digest as one part.
+  public mutating func append(_ part: Digest) { append(part.bytes) }
+
+  /// Adds a number as one part of eight big-endian bytes.
+  public mutating func append(_ number: UInt64) {
+    withUnsafeBytes(of: number.bigEndian) { append($0) }
+  }
+
+  /// Adds a UTF-8 text as one part. For public text only.
+  public mutating func append(_ text: String) {
+    append(Array(text.utf8))
+  }
+
+  /// Adds one part from memory. For callers inside this package that already hold a pointer.
+  public mutating func append(_ part: UnsafeRawBufferPointer) {
+    withUnsafeBytes(of: UInt64(part.count).bigEndian) { update($0) }
+    update(part)
+  }
+
+  /// Ends the hash with a public result.
+  public consuming func digest() -> Digest {
+    Digest(
+      unchecked: [UInt8](unsafeUninitializedCapacity: Digest.byteCount) { buffer, initialized in
+        _ = crypto_generichash_final(state, buffer.octets, Digest.byteCount)
+        initialized = Digest.byteCount
+      })
+  }
+
+  /// Ends the hash with a secret result of 32 bytes: a derived key.
+  public consuming func secret() throws(SodiumError) -> SecretBytes {
+    var result = try SecretBytes(zeros: Digest.byteCount)
+    result.withUnsafeMutableBytes { output in
+      _ = crypto_generichash_final(
+        state, output.octets, Digest.byteCount)
+    }
+    return result
+  }
+
+  private mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count > 0 else { return }
+    _ = crypto_generichash_update(
+      state, bytes.octets, UInt64(bytes.count))
+  }
+}

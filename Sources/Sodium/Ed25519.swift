@@ -1,0 +1,68 @@
+import CSodium
+
+/// Ed25519 signatures (RFC 8032) over domain-separated digests.
+///
+/// What is signed is never a caller's raw bytes but the digest that a ``DomainHash`` ended with, so a signature made
+/// for one purpose can't be shown for another.
+public enum Ed25519 {
+  /// Bytes of a public key.
+  public static let publicKeyByteCount = 32
+  /// Bytes of the secret seed.
+  public static let seedByteCount = 32
+  /// Bytes of a signature.
+  public static let signatureByteCount = 64
+
+  /// The public key of a 32-byte seed.
+  public static func publicKey(ofSeed seed: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
+    let expanded = try expand(seed)
+    return expanded.withUnsafeBytes { Array($0[seedByteCount...]) }
+  }
+
+  /// Signs a digest. Deterministic: no randomness is taken.
+  public static func sign(_ digest: Digest, seed: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
+    let expanded = try expand(seed)
+    return [UInt8](unsafeUninitializedCapacity: signatureByteCount) { buffer, initialized in
+      _ = expanded.withUnsafeBytes {
+        crypto_sign_detached(buffer.octets, nil, digest.bytes, UInt64(Digest.byteCount), $0.octets)
+      }
+      initialized = signatureByteCount
+    }
+  }
+
+  /// Throws ``SodiumError/verificationFailed`` unless `signature` is `publicKey`'s over `digest`.
+  /// Non-canonical and small-order values are refused by the library.
+  public static func verify(_ signature: [UInt8], of digest: Digest, by publicKey: [UInt8]) throws(SodiumError) {
+    try SodiumLibrary.ready()
+    guard signature.count == signatureByteCount else {
+      throw .invalidLength(expected: signatureByteCount, actual: signature.count)
+    }
+    guard publicKey.count == publicKeyByteCount else {
+      throw .invalidLength(expected: publicKeyByteCount, actual: publicKey.count)
+    }
+    guard crypto_sign_verify_detached(signature, digest.bytes, UInt64(Digest.byteCount), publicKey) == 0 else {
+      throw .verificationFailed
+    }
+  }
+
+  /// Throws unless `publicKey` is a canonical encoding of a point of the prime-order subgroup other than the identity.
+  public static func validate(publicKey: [UInt8]) throws(SodiumError) {
+    try SodiumLibrary.ready()
+    guard publicKey.count == publicKeyByteCount else {
+      throw .invalidLength(expected: publicKeyByteCount, actual: publicKey.count)
+    }
+    guard crypto_core_ed25519_is_valid_point(publicKey) == 1 else { throw .invalidPoint }
+  }
+
+  /// libsodium's 64-byte secret key: the seed, then the public key.
+  private static func expand(_ seed: borrowing SecretBytes) throws(SodiumError) -> SecretBytes {
+    guard seed.count == seedByteCount else { throw .invalidLength(expected: seedByteCount, actual: seed.count) }
+    var publicKey = [UInt8](repeating: 0, count: publicKeyByteCount)
+    var expanded = try SecretBytes(zeros: seedByteCount + publicKeyByteCount)
+    expanded.withUnsafeMutableBytes { output in
+      seed.withUnsafeBytes { seed in
+        _ = crypto_sign_seed_keypair(&publicKey, output.octets, seed.octets)
+      }
+    }
+    return expanded
+  }
+}

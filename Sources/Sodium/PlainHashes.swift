@@ -1,0 +1,44 @@
+import CSodium
+
+/// SHA-256 and HMAC-SHA256 exactly as standardised, without labels: what the Noise framework is built from.
+public enum PlainHashes {
+  /// SHA-256 of the concatenation of two byte strings.
+  public static func sha256(_ first: RawSpan, _ second: RawSpan) throws(SodiumError) -> Digest {
+    try SodiumLibrary.ready()
+    var state = crypto_hash_sha256_state()
+    crypto_hash_sha256_init(&state)
+    for part in 0..<2 {
+      (part == 0 ? first : second).withUnsafeBytes { bytes in
+        _ = crypto_hash_sha256_update(
+          &state, bytes.octets, UInt64(bytes.count))
+      }
+    }
+    return Digest(
+      unchecked: [UInt8](unsafeUninitializedCapacity: 32) { buffer, initialized in
+        _ = crypto_hash_sha256_final(&state, buffer.octets)
+        initialized = 32
+      })
+  }
+
+  /// HMAC-SHA256 of `data` under `key`, in secret memory (32 bytes).
+  public static func hmacSHA256(key: RawSpan, _ first: RawSpan, _ second: RawSpan) throws(SodiumError) -> SecretBytes {
+    var result = try SecretBytes(zeros: 32)
+    var state = crypto_auth_hmacsha256_state()
+    defer {
+      withUnsafeMutableBytes(of: &state) { sodium_memzero($0.baseAddress, $0.count) }
+    }
+    key.withUnsafeBytes { key in
+      _ = crypto_auth_hmacsha256_init(&state, key.octets, key.count)
+    }
+    for part in 0..<2 {
+      (part == 0 ? first : second).withUnsafeBytes { bytes in
+        _ = crypto_auth_hmacsha256_update(
+          &state, bytes.octets, UInt64(bytes.count))
+      }
+    }
+    result.withUnsafeMutableBytes { output in
+      _ = crypto_auth_hmacsha256_final(&state, output.octets)
+    }
+    return result
+  }
+}

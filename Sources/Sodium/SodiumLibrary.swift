@@ -1,0 +1,16 @@
+import CSodium
+
+/// Initialises libsodium exactly once.
+///
+/// Everything in this module that touches the library calls ``ready()`` first, so callers need not.
+public enum SodiumLibrary {
+  private static let status: Int32 = sodium_init()
+
+  /// Throws ``SodiumError/unavailable`` when the library can't work on this machine.
+  public static func ready() throws(SodiumError) {
+    guard status >= 0 else { throw .unavailable }
+  }
+
+  /// The version text of the linked library, for `--version` output.
+  public static var version: String { String(cString: sodium_version_string()) }
+}
