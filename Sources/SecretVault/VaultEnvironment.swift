@@ -1,0 +1,67 @@
+public import Logging
+public import PeerAuth
+
+/// What a vault gets from outside: time, waiting, a log, and a way to reach addresses.
+///
+/// Nothing below the command line reads a clock or sleeps by itself, so that tests and simulations run on virtual time.
+public struct VaultEnvironment: Sendable {
+  /// Milliseconds since 1970.
+  public var now: @Sendable () -> Int64
+  /// Milliseconds of a clock that never jumps, for measuring and deadlines.
+  public var monotonic: @Sendable () -> Double
+  /// Waits, and throws when the task is cancelled.
+  public var sleep: @Sendable (Duration) async throws -> Void
+  /// Where notes for operators go. Never peers' content, never secrets.
+  public var log: Logger
+  /// Opens a byte stream to an address.
+  public var connect: @Sendable (PeerAddress) async throws(TransportError) -> any PeerTransport
+  /// Tells the user's notification command about an event, as JSON; returns at once.
+  public var notify: @Sendable (_ command: String, _ event: Notification) -> Void
+  /// How long anything may take.
+  public var deadlines = Deadlines()
+
+  /// An environment from its parts.
+  public init(
+    now: @escaping @Sendable () -> Int64,
+    monotonic: @escaping @Sendable () -> Double,
+    sleep: @escaping @Sendable (Duration) async throws -> Void,
+    log: Logger,
+    connect: @escaping @Sendable (PeerAddress) async throws(TransportError) -> any PeerTransport,
+    notify: @escaping @Sendable (_ command: String, _ event: Notification) -> Void = { _, _ in }
+  ) {
+    self.now = now
+    self.monotonic = monotonic
+    self.sleep = sleep
+    self.log = log
+    self.connect = connect
+    self.notify = notify
+  }
+
+  /// How long anything may take before a peer counts as gone.
+  public struct Deadlines: Sendable {
+    /// Connecting and the handshake, card proof included.
+    public var handshake: Duration = .seconds(8)
+    /// One answer, or the next piece of a transfer.
+    public var reply: Duration = .seconds(15)
+    /// A session that says nothing, on the answering side.
+    public var idle: Duration = .seconds(60)
+    /// The usual choices.
+    public init() {}
+  }
+
+  /// An event for the notification command.
+  public struct Notification: Sendable {
+    /// `share-received`, `share-released`, `refused`.
+    public let event: String
+    /// The peer's local name.
+    public let peer: String?
+    /// The secret's id.
+    public let secret: String?
+    /// The secret's public description.
+    public let description: String?
+    /// More words.
+    public let detail: String?
+    /// Milliseconds since 1970.
+    public let at: Int64
+  }
+}

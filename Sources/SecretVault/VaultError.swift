@@ -1,0 +1,49 @@
+/// What went wrong, to whom or what, and what to do next: one or two plain sentences.
+///
+/// `code` is stable and decides the exit code; `reason` and `hint` are for people. Neither ever holds secret bytes.
+public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// Kinds of failure that a caller may want to tell apart.
+  public enum Code: String, Hashable, Sendable {
+    /// The request makes no sense as asked (a threshold of 1, an unknown name).
+    case usage
+    /// There is no vault here, or there is one already.
+    case noVault, vaultExists
+    /// Nothing, or more than one thing, has that name.
+    case notFound, ambiguous
+    /// Fewer shares than the threshold could be collected; nothing was written.
+    case belowThreshold
+    /// A peer, or this device, said no.
+    case refused
+    /// A peer could not be reached.
+    case unreachable
+    /// The vault needs a passphrase and none was given, or the one given is wrong.
+    case wrongPassphrase
+    /// Stored or received data does not verify.
+    case damaged
+    /// The output file is there already.
+    case outputExists
+    /// The user or a signal stopped it.
+    case interrupted
+    /// A file or folder could not be read or written, or the disk is full.
+    case inputOutput
+    /// Anything else.
+    case other
+  }
+
+  /// What kind of failure.
+  public let code: Code
+  /// What happened, to which file or peer.
+  public let reason: String
+  /// What to do next, if there is something to do.
+  public let hint: String?
+
+  /// An error with its advice.
+  public init(_ code: Code, _ reason: String, hint: String? = nil) {
+    self.code = code
+    self.reason = reason
+    self.hint = hint
+  }
+
+  /// The reason, then the hint.
+  public var description: String { hint.map { "\(reason)\n\($0)" } ?? reason }
+}

@@ -1,0 +1,120 @@
+public import ShamirKit
+
+/// The order in which an answerer lets a peer speak: greeting first, one deposit at a time, each nonce once, pieces only
+/// after a proof. A pure state machine: it sees messages and says what they mean, and touches nothing.
+public struct AnswererDialogue: Sendable {
+  /// Most releases of one session whose pieces may still be asked for.
+  public static let releaseLimit = 64
+
+  /// What the answerer has to do next.
+  public enum Step: Sendable {
+    /// Greet back.
+    case greet(Hello)
+    /// Answer a ping.
+    case pong(Pong)
+    /// Say whether a fragment of this size would be taken.
+    case considerProbe(Probe)
+    /// Decide about an offer; then call ``began(_:)`` if pieces are to follow.
+    case considerOffer(Offer)
+    /// Store a piece of the running deposit.
+    case store(Piece)
+    /// Verify the running deposit, make it durable, answer.
+    case completeDeposit(DepositEnd)
+    /// Draw a nonce, call ``challenged(_:nonce:)``, send the challenge.
+    case challenge(ReleaseRequest)
+    /// Check a proof against the nonce that was drawn for it, then answer; call ``released(request:)`` if it held.
+    case judge(Possession, ReleaseRequest, nonce: [UInt8])
+    /// Send pieces of a fragment whose share was released under this request.
+    case sendPieces(PieceRequest)
+    /// Answer that this is not known here.
+    case unsupported(UInt16)
+  }
+
+  private enum Phase: Sendable {
+    case greeting
+    case idle
+    case depositing(UInt64)
+    case challenged(ReleaseRequest, nonce: [UInt8])
+  }
+
+  private var phase = Phase.greeting
+  private var releases: Set<UInt64> = []
+
+  /// A dialogue that waits for the greeting.
+  public init() {}
+
+  /// Takes a message. Throws ``ProtocolError/unexpectedMessage(_:)`` if it has no place here: the session ends.
+  public mutating func receive(_ message: PeerRequest) throws(ProtocolError) -> Step {
+    switch (phase, message) {
+    case (.greeting, .hello(let hello)):
+      phase = .idle
+      return .greet(hello)
+    case (.greeting, _):
+      throw .unexpectedMessage(message.number)
+    case (.idle, .unknown(let number)):
+      return .unsupported(number)
+    case (.idle, .ping(let ping)):
+      return .pong(Pong(request: ping.request))
+    case (.idle, .probe(let probe)):
+      return .considerProbe(probe)
+    case (.idle, .offer(let offer)):
+      return .considerOffer(offer)
+    case (.depositing(let request), .piece(let piece)) where piece.request == request:
+      return .store(piece)
+    case (.depositing(let request), .depositEnd(let end)) where end.request == request:
+      phase = .idle
+      return .completeDeposit(end)
+    case (.idle, .releaseRequest(let request)) where !releases.contains(request.request):
+      return .challenge(request)
+    case (.challenged(let request, let nonce), .possession(let possession)) where possession.request == request.request:
+      phase = .idle
+      return .judge(possession, request, nonce: nonce)
+    case (.idle, .pieceRequest(let request)) where releases.contains(request.request):
+      return .sendPieces(request)
+    default:
+      throw .unexpectedMessage(message.number)
+    }
+  }
+
+  /// An offer was taken: its pieces follow.
+  public mutating func began(_ offer: Offer) {
+    phase = .depositing(offer.request)
+  }
+
+  /// The running deposit was refused half-way: nothing more of it is expected.
+  public mutating func abandonedDeposit() {
+    phase = .idle
+  }
+
+  /// A nonce was drawn for a request; only a proof for that request may follow.
+  public mutating func challenged(_ request: ReleaseRequest, nonce: [UInt8]) {
+    phase = .challenged(request, nonce: nonce)
+  }
+
+  /// A proof held: pieces may be asked for under its request number.
+  /// Throws when a session asks for more releases than any recovery needs.
+  public mutating func released(request: UInt64) throws(ProtocolError) {
+    guard releases.count < Self.releaseLimit else {
+      throw .unexpectedMessage(MessageType.releaseRequest.rawValue)
+    }
+    releases.insert(request)
+  }
+}
+
+extension PeerRequest {
+  /// The message's number on the wire.
+  public var number: UInt16 {
+    switch self {
+    case .hello: MessageType.hello.rawValue
+    case .ping: MessageType.ping.rawValue
+    case .probe: MessageType.probe.rawValue
+    case .offer: MessageType.offer.rawValue
+    case .piece: MessageType.piece.rawValue
+    case .depositEnd: MessageType.depositEnd.rawValue
+    case .releaseRequest: MessageType.releaseRequest.rawValue
+    case .possession: MessageType.possession.rawValue
+    case .pieceRequest: MessageType.pieceRequest.rawValue
+    case .unknown(let number): number
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/// Numbers of the messages between peers, with the most bytes that each may have.
+///
+/// Ranges: 0x00xx session, 0x01xx deposits, 0x02xx releases, 0x03xx drills, 0x04xx share lifecycle, 0x10xx–0x1fxx parcels,
+/// 0x20xx–0x2fxx groups. A request of a type that the answerer doesn't know is answered by ``unsupported``.
+public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
+  case hello = 0x0001
+  case unsupported = 0x0002
+  case ping = 0x0003
+  case pong = 0x0004
+
+  case probe = 0x0101
+  case probeAnswer = 0x0102
+  case offer = 0x0103
+  case offerAnswer = 0x0104
+  case piece = 0x0105
+  case depositEnd = 0x0106
+  case depositResult = 0x0107
+
+  case releaseRequest = 0x0201
+  case challenge = 0x0202
+  case possession = 0x0203
+  case release = 0x0204
+  case refusal = 0x0205
+  case pieceRequest = 0x0206
+  case provenPiece = 0x0207
+  case piecesEnd = 0x0208
+
+  /// Most bytes of a message of this type; checked on the announced length, before the body is taken.
+  public var byteLimit: Int {
+    switch self {
+    case .hello: 8192
+    case .offer: SecretHeader.byteLimit + 1024
+    case .piece: 65536 + 64
+    case .provenPiece: 65536 + 4096
+    default: 512
+    }
+  }
+
+  /// The limit for a number as it arrives; nil if it has no meaning here.
+  public static func byteLimit(_ number: UInt16) -> Int? { MessageType(rawValue: number)?.byteLimit }
+}
+
+/// What a peer can be asked for, announced before anything else.
+public enum PeerServiceKind: UInt16, Hashable, Sendable, CaseIterable {
+  case deposit = 1
+  case release = 2
+}
+
+/// Why a peer says no. A number, never a peer's own words; the text is this program's.
+public enum RefusalReason: UInt8, Hashable, Sendable, CaseIterable {
+  /// Not held, proof wrong, other header, other epoch, or not allowed: one answer for all, until possession is proved.
+  case unavailable = 1
+  case quotaBytes = 2
+  case quotaCount = 3
+  case deleted = 4
+  case conflictingHeader = 5
+  case invalidHeader = 6
+  case notTheDealer = 7
+  case invalidShare = 8
+  case invalidFragment = 9
+  case diskFull = 10
+  case notAccepted = 11
+  case busy = 12
+  case internalFailure = 13
+  case fragmentDamaged = 14
+  case notTrusted = 15
+
+  /// The reason in words that fit behind "the peer refused: ".
+  public var explanation: String {
+    switch self {
+    case .unavailable: "it holds no share of this secret for you, or doesn't accept your proof"
+    case .quotaBytes: "the file is larger than it accepts from you"
+    case .quotaCount: "it keeps as many shares from you as it accepts"
+    case .deleted: "its user deleted this share"
+    case .conflictingHeader: "it holds another secret under the same id"
+    case .invalidHeader: "it can't read the secret's header; one of the two programs may be too old"
+    case .notTheDealer: "the share comes from somebody else than the secret's dealer"
+    case .invalidShare: "the share does not verify"
+    case .invalidFragment: "the fragment arrived damaged"
+    case .diskFull: "its disk is full"
+    case .notAccepted: "its user did not accept the share"
+    case .busy: "it is busy"
+    case .internalFailure: "it had a failure of its own; its log says more"
+    case .fragmentDamaged: "its fragment of the file is damaged or missing"
+    case .notTrusted: "it no longer trusts this device"
+    }
+  }
+}

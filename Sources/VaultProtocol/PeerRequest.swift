@@ -1,0 +1,42 @@
+public import WireCodec
+
+/// A message as an answerer may receive it, parsed.
+public enum PeerRequest: Sendable {
+  case hello(Hello)
+  case ping(Ping)
+  case probe(Probe)
+  case offer(Offer)
+  case piece(Piece)
+  case depositEnd(DepositEnd)
+  case releaseRequest(ReleaseRequest)
+  case possession(Possession)
+  case pieceRequest(PieceRequest)
+  /// A number without a meaning here; to be answered by ``Unsupported``.
+  case unknown(UInt16)
+
+  /// Parses the body of a message of type `number`.
+  public init(number: UInt16, body: RawSpan) throws(ProtocolError) {
+    guard let type = MessageType(rawValue: number) else {
+      self = .unknown(number)
+      return
+    }
+    do throws(WireError) {
+      switch type {
+      case .hello: self = .hello(try .decode(body, limit: type.byteLimit))
+      case .ping: self = .ping(try .decode(body, limit: type.byteLimit))
+      case .probe: self = .probe(try .decode(body, limit: type.byteLimit))
+      case .offer: self = .offer(try .decode(body, limit: type.byteLimit))
+      case .piece: self = .piece(try .decode(body, limit: type.byteLimit))
+      case .depositEnd: self = .depositEnd(try .decode(body, limit: type.byteLimit))
+      case .releaseRequest: self = .releaseRequest(try .decode(body, limit: type.byteLimit))
+      case .possession: self = .possession(try .decode(body, limit: type.byteLimit))
+      case .pieceRequest: self = .pieceRequest(try .decode(body, limit: type.byteLimit))
+      case .unsupported, .pong, .probeAnswer, .offerAnswer, .depositResult, .challenge, .release, .refusal,
+        .provenPiece, .piecesEnd:
+        self = .unknown(number)
+      }
+    } catch {
+      throw .malformed(error)
+    }
+  }
+}

@@ -1,0 +1,72 @@
+public import ShamirKit
+public import Sodium
+
+/// Both sides of a possession proof within a session: what is proved, to whom, and for what.
+public struct PossessionExchange: Sendable {
+  /// The prover's header; its digest is part of the proof.
+  public let header: SecretHeader
+  /// Epoch of the prover's share.
+  public let epoch: UInt32
+  /// What the proof is good for.
+  public let purpose: ProofPurpose
+  /// Card digest of whoever proves.
+  public let prover: Digest
+  /// Card digest of whoever checks.
+  public let verifier: Digest
+  /// The session's handshake hash.
+  public let binding: Digest
+  /// The verifier's nonce, drawn before it saw the proof.
+  public let nonce: [UInt8]
+
+  /// An exchange between two cards in one session.
+  public init(
+    header: SecretHeader, epoch: UInt32, purpose: ProofPurpose, prover: Digest, verifier: Digest, binding: Digest,
+    nonce: [UInt8]
+  ) {
+    self.header = header
+    self.epoch = epoch
+    self.purpose = purpose
+    self.prover = prover
+    self.verifier = verifier
+    self.binding = binding
+    self.nonce = nonce
+  }
+
+  /// The requester's proof.
+  public func prove(
+    request: UInt64, share: borrowing KeyShare, salt: borrowing SecretBytes, evaluation: RistrettoPoint
+  ) throws(ProtocolError) -> Possession {
+    let statement = try statement(index: share.index, evaluation: evaluation)
+    do {
+      let proof = try PossessionProof.prove(share, statement)
+      return Possession(
+        request: request, index: share.index, salt: salt.withUnsafeBytes { Array($0) }, proof: proof)
+    } catch {
+      throw .rejected(error)
+    }
+  }
+
+  /// Checks a requester's proof: its row, that its share isn't the verifier's own, and the proof itself.
+  /// `evaluation` computes, or remembers, the commitment to the share of a given number.
+  public func verify(
+    _ possession: Possession, ownIndex: UInt8?, evaluation: (UInt8) throws(ProtocolError) -> RistrettoPoint
+  ) throws(ProtocolError) {
+    guard possession.index != ownIndex else { throw .foreignShare("index") }
+    try header.verifyHolder(index: possession.index, card: prover, salt: possession.salt.span.bytes)
+    let statement = try statement(index: possession.index, evaluation: evaluation(possession.index))
+    do { try possession.proof.verify(statement) } catch { throw .rejected(error) }
+  }
+
+  private func statement(index: UInt8, evaluation: RistrettoPoint) throws(ProtocolError) -> PossessionStatement {
+    do {
+      let context = try ProofContext(
+        kind: .session, binding: binding.bytes, proverCard: prover, verifierCard: verifier, role: .requester,
+        verifierNonce: nonce)
+      return PossessionStatement(
+        purpose: purpose, headerDigest: header.digest, secretID: header.id, epoch: epoch, index: index,
+        evaluation: evaluation, context: context)
+    } catch {
+      throw .rejected(error)
+    }
+  }
+}

@@ -1,0 +1,294 @@
+public import ShamirKit
+public import Sodium
+public import WireCodec
+
+/// "Give me your share of the secret with this tag."
+public struct ReleaseRequest: PeerMessage {
+  /// Its number.
+  public static let type = MessageType.releaseRequest
+  /// Comes back in the answers.
+  public let request: UInt64
+  /// ``AskTag`` of the secret.
+  public let tag: Digest
+  /// Digest of the requester's header.
+  public let headerDigest: Digest
+  /// Epoch of the requester's share.
+  public let epoch: UInt32
+
+  /// A request.
+  public init(request: UInt64, tag: Digest, headerDigest: Digest, epoch: UInt32) {
+    self.request = request
+    self.tag = tag
+    self.headerDigest = headerDigest
+    self.epoch = epoch
+  }
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 76 }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try writer.bytes(tag.bytes)
+    try writer.bytes(headerDigest.bytes)
+    try writer.u32(epoch)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    tag = try digest(from: &reader, "tag")
+    headerDigest = try digest(from: &reader, "header digest")
+    epoch = try reader.u32("epoch")
+  }
+}
+
+/// The holder's nonce. Sent whether or not the holder has such a share.
+public struct Challenge: PeerMessage {
+  /// Its number.
+  public static let type = MessageType.challenge
+  /// The request's number.
+  public let request: UInt64
+  /// 32 fresh bytes, used once.
+  public let nonce: [UInt8]
+
+  /// A challenge.
+  public init(request: UInt64, nonce: [UInt8]) {
+    self.request = request
+    self.nonce = nonce
+  }
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 40 }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    guard nonce.count == 32 else { throw .invalidValue(field: "nonce") }
+    try writer.bytes(nonce)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    nonce = try reader.bytes(32, "nonce")
+  }
+}
+
+/// The requester's proof that it holds a share of the same secret, and the opening of its row.
+public struct Possession: PeerMessage {
+  /// Its number.
+  public static let type = MessageType.possession
+  /// The request's number.
+  public let request: UInt64
+  /// The requester's own share number.
+  public let index: UInt8
+  /// The salt of its row. Shown to a peer that sees the requester's card anyway.
+  public let salt: [UInt8]
+  /// The proof.
+  public let proof: PossessionProof
+
+  /// A proof for a request.
+  public init(request: UInt64, index: UInt8, salt: [UInt8], proof: PossessionProof) {
+    self.request = request
+    self.index = index
+    self.salt = salt
+    self.proof = proof
+  }
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 8 + 1 + 32 + proof.encodedByteCount }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try writer.u8(index)
+    guard salt.count == 32 else { throw .invalidValue(field: "salt") }
+    try writer.bytes(salt)
+    try proof.encode(into: &writer)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    index = try reader.u8("index")
+    salt = try reader.bytes(32, "salt")
+    proof = try PossessionProof(from: &reader)
+  }
+}
+
+/// The holder's share. Secret: written into and read from secret memory only.
+public struct Release: ~Copyable, Sendable {
+  /// Its number.
+  public static let type = MessageType.release
+  /// Bytes of the message.
+  public static let byteCount = 8 + 1 + 32 + 64
+  /// The request's number.
+  public let request: UInt64
+  /// The holder's salt.
+  public let salt: [UInt8]
+  /// The holder's share.
+  public let share: KeyShare
+
+  /// Reads the message.
+  public init(_ body: RawSpan) throws(ProtocolError) {
+    let index: UInt8
+    let bytes: SecretBytes
+    do {
+      var reader = Reader(body)
+      request = try reader.u64("request")
+      index = try reader.u8("index")
+      salt = try reader.bytes(32, "salt")
+      bytes = try SecretBytes(copying: try reader.span(64, "share"))
+      try reader.finish()
+    } catch let error as WireError {
+      throw .malformed(error)
+    } catch let error as SodiumError {
+      throw .sodium(error)
+    } catch {
+      throw .foreignShare("contents")
+    }
+    do { share = try KeyShare(index: index, bytes: bytes) } catch { throw .rejected(error) }
+  }
+
+  /// Writes the message.
+  public static func encode(
+    request: UInt64, share: borrowing KeyShare, salt: borrowing SecretBytes, into writer: inout Writer
+  ) throws(WireError) {
+    try writer.u64(request)
+    try writer.u8(share.index)
+    try writer.bytes(salt.bytes)
+    try writer.bytes(share.bytes.bytes)
+  }
+}
+
+/// "No, because."
+public struct Refusal: PeerMessage {
+  /// Its number.
+  public static let type = MessageType.refusal
+  /// The request's number.
+  public let request: UInt64
+  /// Why.
+  public let reason: RefusalReason
+
+  /// A refusal.
+  public init(request: UInt64, reason: RefusalReason) {
+    self.request = request
+    self.reason = reason
+  }
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 9 }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try write(reason, into: &writer)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    guard let reason = try VaultProtocol.reason(from: &reader) else { throw .invalidValue(field: "reason") }
+    self.reason = reason
+  }
+}
+
+/// "Send me these pieces of your fragment." Only after possession was proved under the same request number.
+public struct PieceRequest: PeerMessage {
+  /// Its number.
+  public static let type = MessageType.pieceRequest
+  /// Most pieces of one request.
+  public static let countLimit: UInt32 = 4096
+  /// The release request's number.
+  public let request: UInt64
+  /// Number of the first piece.
+  public let first: UInt64
+  /// How many.
+  public let count: UInt32
+
+  /// A request.
+  public init(request: UInt64, first: UInt64, count: UInt32) {
+    self.request = request
+    self.first = first
+    self.count = count
+  }
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 20 }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try writer.u64(first)
+    try writer.u32(count)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    first = try reader.u64("first piece")
+    count = try reader.u32("count")
+    guard (1...Self.countLimit).contains(count) else {
+      throw .limitExceeded(field: "count", limit: Int(Self.countLimit))
+    }
+  }
+}
+
+/// One piece with the hash path that ties it to its fragment's root.
+public struct ProvenPiece: PeerMessage {
+  /// Its number.
+  public static let type = MessageType.provenPiece
+  /// The release request's number.
+  public let request: UInt64
+  /// The piece's number.
+  public let number: UInt64
+  /// Path from its leaf to the root.
+  public let path: MerklePath
+  /// Its bytes.
+  public let bytes: [UInt8]
+
+  /// A piece.
+  public init(request: UInt64, number: UInt64, path: MerklePath, bytes: [UInt8]) {
+    self.request = request
+    self.number = number
+    self.path = path
+    self.bytes = bytes
+  }
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 20 + path.encodedByteCount + bytes.count }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try writer.u64(number)
+    try path.encode(into: &writer)
+    try writer.bytes32(bytes)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    number = try reader.u64("piece")
+    path = try MerklePath(from: &reader)
+    bytes = try reader.bytes32(limit: 65536, "piece bytes")
+  }
+}
+
+/// The end of a piece request, well or not.
+public struct PiecesEnd: PeerMessage {
+  /// Its number.
+  public static let type = MessageType.piecesEnd
+  /// The release request's number.
+  public let request: UInt64
+  /// Why not all were sent; nil if they were.
+  public let refusal: RefusalReason?
+
+  /// An end.
+  public init(request: UInt64, refusal: RefusalReason?) {
+    self.request = request
+    self.refusal = refusal
+  }
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 9 }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try write(refusal, into: &writer)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    refusal = try reason(from: &reader)
+  }
+}
+
+/// Reads 32 bytes as a digest.
+func digest(from reader: inout Reader, _ field: StaticString) throws(WireError) -> Digest {
+  let bytes = try reader.bytes(Digest.byteCount, field)
+  guard let digest = try? Digest(bytes) else { throw .invalidValue(field: field.description) }
+  return digest
+}
