@@ -1,2 +1,4 @@
 #include <stdio.h>
 #include <jpeglib.h>
+
+#include "GrayDecoder.h"

@@ -1,0 +1,25 @@
+import Glibc
+
+/// Why a picture could not be read.
+enum ScanError: Error, Equatable, CustomStringConvertible {
+  /// A system call failed; `doing` says what was tried.
+  case system(doing: String, errno: Int32)
+  case fileTooLarge
+  case unknownFormat
+  case sizeRefused(width: Int, height: Int)
+  case png(reason: String)
+  case jpeg(reason: String)
+  case scanner
+
+  var description: String {
+    switch self {
+    case .system(let doing, let number): "cannot \(doing): \(String(cString: strerror(number)))"
+    case .fileTooLarge: "larger than \(InputFile.byteLimit >> 20) MiB"
+    case .unknownFormat: "neither PNG nor JPEG"
+    case .sizeRefused(let width, let height): "\(width) x \(height) pixels are more than this program reads"
+    case .png(let reason): "damaged or unsupported PNG: \(reason)"
+    case .jpeg(let reason): "damaged or unsupported JPEG: \(reason)"
+    case .scanner: "the scanner could not start"
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Glibc
+
+/// The program `vault-scan`: prints what the QR codes in a picture hold.
+///
+/// It is a process of its own so that hostile pictures, and the libraries that take them apart, stay away from open keys.
+@main
+struct VaultScan {
+  static func main() {
+    switch Arguments.parse(Array(CommandLine.arguments.dropFirst())) {
+    case .help: finish(.found, output: Arguments.helpText)
+    case .version: finish(.found, output: "vault-scan \(Arguments.versionText)\n")
+    case .wrong(let reason):
+      finish(.usage, complaint: "\(reason)\nusage: vault-scan [--] IMAGE\nTry 'vault-scan --help'.")
+    case .scan(let path): scan(path)
+    }
+  }
+
+  private static func scan(_ path: String) -> Never {
+    let name = path == "-" ? "standard input" : printable(path)
+    do throws(ScanError) {
+      try Confinement.begin()
+      let contents = try SymbolReader().firstFind(in: GrayImage(file: InputFile.read(path)))
+      guard !contents.isEmpty else { finish(.nothingFound, complaint: "no QR code found in \(name)") }
+      finish(.found, output: contents.map(line).joined())
+    } catch {
+      finish(.unreadable, complaint: "\(name): \(printable(error.description))")
+    }
+  }
+
+  /// One symbol in the protocol of `docs/formats/qr.md`.
+  static func line(_ content: [UInt8]) -> String { "qr \(content.count) \(base64(content))\n" }
+
+  private static func finish(_ status: ExitStatus, output: String = "", complaint: String? = nil) -> Never {
+    var status = status
+    var complaint = complaint
+    if !write(output, to: STDOUT_FILENO) {
+      status = .unreadable
+      complaint = "cannot write the result: \(String(cString: strerror(errno)))"
+    }
+    if let complaint { _ = write("vault-scan: \(complaint)\n", to: STDERR_FILENO) }
+    exit(status.rawValue)
+  }
+
+  private static func write(_ text: String, to descriptor: Int32) -> Bool {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if written < 0 && errno == EINTR { continue }
+      guard written > 0 else { return false }
+      rest = rest.dropFirst(written)
+    }
+    return true
+  }
+
+  /// Text that can't steer a terminal: control characters and what reorders text become question marks.
+  static func printable(_ text: String) -> String {
+    String(
+      String.UnicodeScalarView(
+        text.unicodeScalars.map { scalar in
+          switch scalar.properties.generalCategory {
+          case .control, .format, .lineSeparator, .paragraphSeparator: "?"
+          default: scalar
+          }
+        }))
+  }
+}
+
+/// The exit codes, which `vault` reads.
+enum ExitStatus: Int32 {
+  /// At least one symbol was found and printed.
+  case found = 0
+  /// The picture was read and shows no symbol.
+  case nothingFound = 1
+  /// The picture could not be read, is of another kind, too large, or took too long.
+  case unreadable = 2
+  /// The arguments are wrong (EX_USAGE).
+  case usage = 64
+}
