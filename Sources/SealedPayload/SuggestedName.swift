@@ -1,0 +1,57 @@
+/// File names from inside a payload are suggestions by whoever sealed it, not paths to be trusted.
+public enum SuggestedName {
+  /// The name used when nothing usable is left.
+  public static let fallback = "recovered"
+  /// Most bytes of a sanitised name in UTF-8.
+  public static let byteLimit = 200
+
+  /// A safe file name: the last component of a path with `/` or `\`, without control, bidi or invisible format
+  /// characters, without leading dots or surrounding blanks, at most 200 bytes of UTF-8 cut between characters, and
+  /// never empty. Bytes that aren't UTF-8 become U+FFFD. The result is ordinary memory: from here on the name is
+  /// going to stand in a folder.
+  public static func sanitised(_ name: RawSpan) -> String {
+    let text = name.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    // Scalars, not characters: a slash or dot with a combining mark behind it is still one to the file system.
+    let components = text.unicodeScalars.split { $0 == "/" || $0 == "\\" }
+    var kept = String.UnicodeScalarView()
+    for scalar in components.last ?? Substring.UnicodeScalarView() {
+      if isBlank(scalar) { kept.append(" ") } else if isVisible(scalar) { kept.append(scalar) }
+    }
+    let start = kept.firstIndex { $0 != "." && $0 != " " } ?? kept.endIndex
+    let cut = shortened(String(kept[start...]))
+    let end = cut.unicodeScalars.lastIndex { $0 != " " }.map { cut.unicodeScalars.index(after: $0) }
+    let result = String(cut.unicodeScalars[..<(end ?? cut.startIndex)])
+    return result.isEmpty ? fallback : result
+  }
+
+  private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.properties.generalCategory == .spaceSeparator
+  }
+
+  private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    // Format characters include everything that changes the direction of text, and the zero-width ones.
+    case .control, .format, .surrogate, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse: false
+    default: !scalar.properties.isDefaultIgnorableCodePoint
+    }
+  }
+
+  private static func shortened(_ text: String) -> String {
+    guard text.utf8.count > byteLimit else { return text }
+    var result = ""
+    for character in text {
+      guard result.utf8.count + character.utf8.count <= byteLimit else { break }
+      result.append(character)
+    }
+    guard result.isEmpty else { return result }
+    // One character of hundreds of combining marks.
+    var scalars = String.UnicodeScalarView()
+    var count = 0
+    for scalar in text.unicodeScalars {
+      count += UTF8.width(scalar)
+      guard count <= byteLimit else { break }
+      scalars.append(scalar)
+    }
+    return String(scalars)
+  }
+}
