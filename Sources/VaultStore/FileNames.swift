@@ -1,0 +1,96 @@
+import Glibc
+import Sodium
+
+/// The folder and the last component of a path.
+struct SplitPath {
+  let folder: String
+  let name: String
+
+  /// Refuses a path that can't name a file.
+  init(_ path: String) throws(StoreError) {
+    guard !path.utf8.contains(0) else { throw .invalid("a path with a NUL character") }
+    if let slash = path.lastIndex(of: "/") {
+      folder = slash == path.startIndex ? "/" : String(path[..<slash])
+      name = String(path[path.index(after: slash)...])
+    } else {
+      folder = "."
+      name = path
+    }
+    guard !name.isEmpty, name != ".", name != ".." else {
+      throw .inputOutput(path: path, reason: "is not a file name")
+    }
+    guard name.utf8.count <= 255 else { throw .inputOutput(path: path, reason: "the file name is too long") }
+  }
+}
+
+enum FileNames {
+  /// Beginning of the names of all temporary files that this module makes beside others.
+  static let temporaryPrefix = ".vault-temporary-"
+
+  /// A name that nobody can foresee.
+  static func temporary() throws(StoreError) -> String { try temporaryPrefix + random() }
+
+  /// 128 random bits in hexadecimal.
+  static func random() throws(StoreError) -> String {
+    try hexadecimal(withSodium { () throws(SodiumError) in try Randomness.bytes(16) })
+  }
+
+  /// Removes a name. That it isn't there is no error.
+  static func remove(_ path: String) throws(StoreError) {
+    guard unlink(path) != 0, errno != ENOENT else { return }
+    throw StoreError(errno: errno, path: path)
+  }
+
+  /// Gives `source` the name `destination`. Replaces what is there only if `replacing`.
+  static func rename(_ source: String, to destination: String, replacing: Bool) throws(StoreError) {
+    if replacing {
+      _ = try retrying(destination) { Glibc.rename(source, destination) }
+    } else {
+      try renameExclusively(source, to: destination, in: AT_FDCWD, path: destination)
+    }
+  }
+
+  /// Gives `source` the name `destination`, both in the open folder `folder`, unless something has that name.
+  static func renameExclusively(
+    _ source: String, to destination: String, in folder: Int32, path: String
+  ) throws(StoreError) {
+    // A hard link refuses an existing name in one step.
+    if linkat(folder, source, folder, destination, 0) == 0 {
+      unlinkat(folder, source, 0)
+      return
+    }
+    guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw StoreError(errno: errno, path: path) }
+    // No hard links on this file system: take the name with an empty file, then rename over it.
+    let placeholder = try retrying(path) {
+      openat(folder, destination, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    }
+    close(placeholder)
+    guard renameat(folder, source, folder, destination) == 0 else {
+      let code = errno
+      unlinkat(folder, destination, 0)
+      throw StoreError(errno: code, path: path)
+    }
+  }
+
+  /// Makes the names in a folder durable.
+  static func synchronizeFolder(_ path: String) throws(StoreError) {
+    let folder = try OpenFile.folder(path)
+    // Some file systems have nothing to do here and say so.
+    guard fsync(folder.descriptor) != 0, errno != EINVAL else { return }
+    throw StoreError(errno: errno, path: path)
+  }
+
+  /// The names in a folder, without `.` and `..`.
+  static func list(_ path: String) throws(StoreError) -> [String] {
+    guard let stream = opendir(path) else { throw StoreError(errno: errno, path: path) }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+    return names
+  }
+}

@@ -1,0 +1,105 @@
+import Glibc
+import Sodium
+import Synchronization
+
+/// New fragments in the making, in a folder of their own that disappears unless they are published.
+///
+/// Order of use: ``write(_:index:at:)`` in any order and from any thread, ``publish(as:)``, then the database
+/// transaction that names the fragments, then ``close()``. Until then a cleaning process leaves all of it alone.
+public final class FragmentStaging: Sendable {
+  private enum Phase {
+    case writing
+    /// Under their final names; the lock keeps cleaners away until the rows are there.
+    case published(OpenFile)
+    case closed
+  }
+
+  private let store: FragmentStore
+  private let folder: String
+  private let folderLock: OpenFile
+  private let files: [OpenFile]
+  private let phase = Mutex(Phase.writing)
+
+  /// Number of fragments; they are numbered from 1.
+  public var count: Int { files.count }
+
+  init(_ store: FragmentStore, count: Int) throws(StoreError) {
+    guard (1...255).contains(count) else { throw .invalid("\(count) fragments") }
+    let folder = try store.folders.stagingPath + "/" + FileNames.random()
+    // Without this a cleaner could find the folder before its lock is taken.
+    let cleaning = try store.lockAgainstCleaning()
+    defer { withExtendedLifetime(cleaning) {} }
+    guard mkdir(folder, 0o700) == 0 else { throw StoreError(errno: errno, path: folder) }
+    let made: (lock: OpenFile, files: [OpenFile])
+    do throws(StoreError) { made = try Self.makeFiles(in: folder, count: count) } catch {
+      Self.removeFolder(folder)
+      throw error
+    }
+    self.store = store
+    self.folder = folder
+    folderLock = made.lock
+    files = made.files
+  }
+
+  private static func makeFiles(
+    in folder: String, count: Int
+  ) throws(StoreError) -> (lock: OpenFile, files: [OpenFile]) {
+    let lock = try OpenFile(folder + "/" + lockName, O_RDWR | O_CREAT | O_EXCL)
+    guard try lock.lock(exclusive: true, waits: false) else { throw .busy(path: folder) }
+    var files: [OpenFile] = []
+    for index in 1...count { files.append(try OpenFile(path(folder, index), O_RDWR | O_CREAT | O_EXCL)) }
+    return (lock, files)
+  }
+
+  deinit { close() }
+
+  /// Writes a piece of fragment `index` (from 1), or of its trailer, at `offset`.
+  public func write(_ bytes: RawSpan, index: Int, at offset: Int64) throws(StoreError) {
+    guard (1...files.count).contains(index), offset >= 0 else { throw .invalid("a place outside the fragments") }
+    try files[index - 1].write(bytes, at: offset)
+  }
+
+  /// Makes all fragments durable and gives them their final names. An error leaves none of them behind.
+  public func publish(as secretID: [UInt8]) throws(StoreError) {
+    for file in files { try file.synchronize() }
+    let cleaning = try store.lockAgainstCleaning()
+    let isFirst = phase.withLock { phase in
+      guard case .writing = phase else { return false }
+      phase = .published(cleaning)
+      return true
+    }
+    guard isFirst else { throw .invalid("fragments published before") }
+    var done = 0
+    do throws(StoreError) {
+      for index in 1...files.count {
+        try FileNames.rename(Self.path(folder, index), to: store.path(secretID, index), replacing: false)
+        done = index
+      }
+      try FileNames.synchronizeFolder(store.folders.fragmentsPath)
+    } catch {
+      for index in 1..<(done + 1) { try? store.remove(secretID, index) }
+      close()
+      throw error
+    }
+  }
+
+  /// Ends the work: removes what wasn't published and lets cleaners in again.
+  public func close() {
+    let wasOpen = phase.withLock { phase in
+      if case .closed = phase { return false }
+      phase = .closed
+      return true
+    }
+    if wasOpen { Self.removeFolder(folder) }
+  }
+
+  static let lockName = "lock"
+
+  private static func path(_ folder: String, _ index: Int) -> String { "\(folder)/\(index)" }
+
+  /// Removes a staging folder and the files in it.
+  static func removeFolder(_ folder: String) {
+    for name in (try? FileNames.list(folder)) ?? [] { unlink(folder + "/" + name) }
+    rmdir(folder)
+  }
+}

@@ -1,0 +1,139 @@
+import Glibc
+
+/// Recovered plaintext on its way to a file: nobody sees it, and nothing of it stays, unless it is committed.
+///
+/// Where the file system allows it, the file has no name at all before ``commit()``, so that not even `kill -9` leaves
+/// anything. Elsewhere it has an unforeseeable name of mode 0600 beside the destination, which is removed when the
+/// value ends, and by ``unlinkAll()`` when a signal ends the process.
+public struct OutputFile: ~Copyable {
+  private let path: String
+  private let destination: SplitPath
+  private let overwrites: Bool
+  private let folder: OpenFile
+  private let file: OpenFile
+  /// The temporary name and its place in the registry; nil for a file without a name.
+  private var temporary: Temporary?
+  /// Bytes written so far.
+  public private(set) var byteCount: UInt64 = 0
+
+  /// Starts a file that will become `path`. Throws ``StoreError/alreadyExists(_:)`` now rather than at the end if
+  /// something has that name and `overwrites` is false. A symbolic link is replaced, never followed; anything but a
+  /// regular file or a link is refused.
+  public init(path: String, overwrites: Bool) throws(StoreError) {
+    try self.init(path: path, overwrites: overwrites, mayBeUnnamed: true)
+  }
+
+  init(path: String, overwrites: Bool, mayBeUnnamed: Bool) throws(StoreError) {
+    let destination = try SplitPath(path)
+    let folder = try OpenFile.folder(destination.folder)
+    try Self.check(folder, destination.name, path: path, overwrites: overwrites)
+    let opened = try Self.open(in: folder, path: path, mayBeUnnamed: mayBeUnnamed)
+    self.path = path
+    self.overwrites = overwrites
+    self.destination = destination
+    self.folder = folder
+    file = opened.file
+    temporary = opened.temporary
+  }
+
+  deinit { Self.discard(temporary, in: folder) }
+
+  /// Adds bytes at the end.
+  public mutating func write(_ bytes: RawSpan) throws(StoreError) {
+    try file.write(bytes)
+    byteCount += UInt64(bytes.byteCount)
+  }
+
+  /// Makes the bytes durable and gives them their name. Without `overwrites`, a file that has appeared meanwhile is
+  /// kept and ``StoreError/alreadyExists(_:)`` thrown; then, as after any error, nothing is left behind.
+  public consuming func commit() throws(StoreError) {
+    try file.synchronize()
+    if temporary == nil {
+      let linked = link(to: destination.name)
+      if linked == 0 { return try FileNames.synchronizeFolder(destination.folder) }
+      guard linked == EEXIST, overwrites else { throw StoreError(errno: linked, path: path) }
+      try linkTemporarily()
+    }
+    guard let (name, _) = temporary else { return }
+    try Self.check(folder, destination.name, path: path, overwrites: overwrites)
+    if overwrites {
+      guard renameat(folder.descriptor, name, folder.descriptor, destination.name) == 0 else {
+        throw StoreError(errno: errno, path: path)
+      }
+    } else {
+      try FileNames.renameExclusively(name, to: destination.name, in: folder.descriptor, path: path)
+    }
+    try FileNames.synchronizeFolder(destination.folder)
+  }
+
+  /// Removes the temporary names of all output files of this process. For a signal handler, or the thread that waits for
+  /// signals, just before the process ends: takes no lock and no memory.
+  public static func unlinkAll() { UnlinkRegistry.unlinkAll() }
+
+  /// Gives the unnamed file a temporary name, so that it can replace another in one step.
+  private mutating func linkTemporarily() throws(StoreError) {
+    let registered = try Self.register(in: folder, path: path)
+    temporary = registered
+    let linked = link(to: registered.name)
+    guard linked == 0 else { throw StoreError(errno: linked, path: path) }
+  }
+
+  /// 0, or the error number.
+  private func link(to name: String) -> Int32 {
+    let source = "/proc/self/fd/\(file.descriptor)"
+    return linkat(AT_FDCWD, source, folder.descriptor, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno
+  }
+
+  private static func check(
+    _ folder: OpenFile, _ name: String, path: String, overwrites: Bool
+  ) throws(StoreError) {
+    var status = stat()
+    guard fstatat(folder.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+      guard errno == ENOENT else { throw StoreError(errno: errno, path: path) }
+      return
+    }
+    guard overwrites else { throw .alreadyExists(path) }
+    guard status.st_mode & S_IFMT == S_IFREG || status.st_mode & S_IFMT == S_IFLNK else {
+      throw .inputOutput(path: path, reason: "is not a regular file")
+    }
+  }
+
+  private typealias Temporary = (name: String, registration: Int)
+
+  private static func open(
+    in folder: OpenFile, path: String, mayBeUnnamed: Bool
+  ) throws(StoreError) -> (file: OpenFile, temporary: Temporary?) {
+    // Linking an unnamed file needs /proc.
+    if mayBeUnnamed, access("/proc/self/fd", X_OK) == 0 {
+      let unnamed = openat(folder.descriptor, ".", temporaryFileFlags | O_RDWR | O_CLOEXEC, 0o600)
+      if unnamed >= 0 { return (OpenFile(owning: unnamed, path: path), nil) }
+    }
+    let temporary = try register(in: folder, path: path)
+    let named = openat(
+      folder.descriptor, temporary.name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard named >= 0 else {
+      let code = errno
+      UnlinkRegistry.release(temporary.registration)
+      throw StoreError(errno: code, path: path)
+    }
+    return (OpenFile(owning: named, path: path), temporary)
+  }
+
+  /// Foresees a temporary name: it is in the registry before the file has it.
+  private static func register(in folder: OpenFile, path: String) throws(StoreError) -> Temporary {
+    let name = try FileNames.temporary()
+    guard let registration = UnlinkRegistry.register(name, in: folder.descriptor) else {
+      throw .inputOutput(path: path, reason: "too many output files at once")
+    }
+    return (name, registration)
+  }
+
+  private static func discard(_ temporary: Temporary?, in folder: OpenFile) {
+    guard let temporary else { return }
+    unlinkat(folder.descriptor, temporary.name, 0)
+    UnlinkRegistry.release(temporary.registration)
+  }
+}
+
+/// `O_TMPFILE`, whose definition Swift can't import.
+private let temporaryFileFlags: Int32 = 0o20000000 | O_DIRECTORY

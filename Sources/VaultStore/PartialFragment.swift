@@ -1,0 +1,144 @@
+import Glibc
+import Synchronization
+
+/// A fragment that arrives piece by piece, and may be taken up again after a cut or a crash.
+///
+/// The holder of this value is the only one who writes the file: it carries a lock until it ends. Keep it until the
+/// database says that the fragment is complete.
+public final class PartialFragment: Sendable {
+  /// The secret's id.
+  public let secretID: [UInt8]
+  /// The fragment's number, from 1.
+  public let index: Int
+  /// Bytes of the whole fragment.
+  public let byteCount: Int64
+  /// Bytes of every piece but the last.
+  public let pieceByteCount: Int
+
+  private let store: FragmentStore
+  private let file: OpenFile
+  private let present: Mutex<Int>
+
+  /// Opens or starts the file and cuts it back to whole pieces. `confirm` runs under the lock, before anything is
+  /// changed, and decides whether the file may be touched at all.
+  init(
+    _ store: FragmentStore, secretID: [UInt8], index: Int, byteCount: Int64, pieceByteCount: Int,
+    confirm: () throws(StoreError) -> Void
+  ) throws(StoreError) {
+    guard byteCount > 0, pieceByteCount > 0 else { throw .invalid("an empty fragment") }
+    let file = try Self.open(
+      final: store.path(secretID, index), partial: store.partialPath(secretID, index), confirm: confirm)
+    let size = min(try file.byteCount(), byteCount)
+    let pieces = size == byteCount ? Self.pieceCount(byteCount, pieceByteCount) : Int(size / Int64(pieceByteCount))
+    try file.truncate(to: min(byteCount, Int64(pieces) * Int64(pieceByteCount)))
+    self.store = store
+    self.secretID = secretID
+    self.index = index
+    self.byteCount = byteCount
+    self.pieceByteCount = pieceByteCount
+    self.file = file
+    present = Mutex(pieces)
+  }
+
+  private static func open(
+    final: String, partial: String, confirm: () throws(StoreError) -> Void
+  ) throws(StoreError) -> OpenFile {
+    // A crash between rename and commit leaves the whole file under its final name without a row that counts it.
+    if access(final, F_OK) == 0 {
+      let file = try locked(final, O_RDWR)
+      try confirm()
+      try FileNames.rename(final, to: partial, replacing: true)
+      return file
+    }
+    let file = try locked(partial, O_RDWR | O_CREAT)
+    do throws(StoreError) { try confirm() } catch {
+      if try file.byteCount() == 0 { unlink(partial) }
+      throw error
+    }
+    return file
+  }
+
+  /// Number of pieces of the whole fragment.
+  public var pieceCount: Int { Self.pieceCount(byteCount, pieceByteCount) }
+
+  /// Pieces that are in the file. Those written after the last ``synchronize()`` before a power cut may hold rubbish:
+  /// their hashes must be checked again when the work is taken up.
+  public var piecesPresent: Int { present.withLock { $0 } }
+
+  /// Adds the next piece, which must have its proper length.
+  public func append(_ piece: RawSpan) throws(StoreError) {
+    try adding { (number) throws(StoreError) in
+      let range = range(ofPiece: number)
+      guard number < pieceCount, piece.byteCount == range.count else { throw .invalid("a piece of wrong length") }
+      try file.write(piece, at: range.lowerBound)
+    }
+  }
+
+  /// Reads a piece that is there.
+  public func read(piece number: Int) throws(StoreError) -> [UInt8] {
+    guard number >= 0, number < piecesPresent else { throw .invalid("a piece that is not there") }
+    let range = range(ofPiece: number)
+    return try file.read(count: range.count, at: range.lowerBound)
+  }
+
+  /// Forgets pieces from the end, for example those that turned out to be wrong.
+  public func truncate(toPieces count: Int) throws(StoreError) {
+    var failure: StoreError?
+    present.withLock { pieces in
+      guard count >= 0, count <= pieces else {
+        failure = .invalid("a number of pieces")
+        return
+      }
+      do throws(StoreError) {
+        try file.truncate(to: min(byteCount, Int64(count) * Int64(pieceByteCount)))
+        pieces = count
+      } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  /// Makes the pieces so far durable.
+  public func synchronize() throws(StoreError) { try file.synchronize() }
+
+  /// Adds the trailer, makes everything durable and gives the file its final name. All pieces must be there. The
+  /// fragment counts once the database says so.
+  public func finish(trailer: RawSpan) throws(StoreError) {
+    guard piecesPresent == pieceCount else { throw .invalid("an incomplete fragment") }
+    try file.write(trailer, at: byteCount)
+    try file.truncate(to: byteCount + Int64(trailer.byteCount))
+    try file.synchronize()
+    try FileNames.rename(store.partialPath(secretID, index), to: store.path(secretID, index), replacing: true)
+    try FileNames.synchronizeFolder(store.folders.fragmentsPath)
+  }
+
+  static func pieceCount(_ byteCount: Int64, _ pieceByteCount: Int) -> Int {
+    Int((byteCount - 1) / Int64(pieceByteCount)) + 1
+  }
+
+  private func range(ofPiece number: Int) -> Range<Int64> {
+    let start = min(byteCount, Int64(number) * Int64(pieceByteCount))
+    return start..<min(byteCount, start + Int64(pieceByteCount))
+  }
+
+  private func adding(_ body: (Int) throws(StoreError) -> Void) throws(StoreError) {
+    var failure: StoreError?
+    present.withLock { pieces in
+      do throws(StoreError) {
+        try body(pieces)
+        pieces += 1
+      } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  private static func locked(_ path: String, _ flags: Int32) throws(StoreError) -> OpenFile {
+    let file = try OpenFile(path, flags)
+    let status = try file.status()
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .inputOutput(path: path, reason: "not a regular file") }
+    try checkPrivate(status, path: path)
+    guard try file.lock(exclusive: true, waits: false) else { throw .busy(path: path) }
+    // A cleaner may have removed it between opening and locking.
+    guard try file.status().st_nlink > 0 else { throw .busy(path: path) }
+    return file
+  }
+}

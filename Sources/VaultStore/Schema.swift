@@ -1,0 +1,130 @@
+import GRDB
+
+/// The tables, as a list of migrations. A migration that was released is never changed; a new one is added behind it.
+enum Schema {
+  static var migrator: DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("v1") { db in try db.execute(sql: version1) }
+    return migrator
+  }
+
+  private static let version1 = """
+    CREATE TABLE meta (
+      key TEXT PRIMARY KEY NOT NULL,
+      value BLOB NOT NULL
+    ) STRICT;
+
+    CREATE TABLE identity (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      secrets BLOB NOT NULL,
+      beacon BLOB NOT NULL,
+      card BLOB NOT NULL,
+      serial INTEGER NOT NULL,
+      label TEXT NOT NULL,
+      addresses BLOB NOT NULL,
+      created_at INTEGER NOT NULL,
+      mac BLOB NOT NULL CHECK (length(mac) = 32)
+    ) STRICT;
+
+    CREATE TABLE peers (
+      digest BLOB PRIMARY KEY NOT NULL CHECK (length(digest) = 32),
+      signing_key BLOB NOT NULL UNIQUE CHECK (length(signing_key) = 32),
+      noise_key BLOB NOT NULL UNIQUE CHECK (length(noise_key) = 32),
+      box_key BLOB NOT NULL UNIQUE CHECK (length(box_key) = 32),
+      name TEXT NOT NULL,
+      name_key TEXT NOT NULL UNIQUE,
+      card BLOB NOT NULL,
+      addresses BLOB NOT NULL,
+      beacon BLOB,
+      state TEXT NOT NULL,
+      added_at INTEGER NOT NULL,
+      last_seen_at INTEGER,
+      mac BLOB NOT NULL CHECK (length(mac) = 32)
+    ) STRICT;
+
+    CREATE TABLE secrets (
+      id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16),
+      ask_tag BLOB NOT NULL UNIQUE CHECK (length(ask_tag) = 32),
+      header_digest BLOB NOT NULL CHECK (length(header_digest) = 32),
+      header BLOB NOT NULL CHECK (length(header) <= 65536),
+      origin TEXT NOT NULL,
+      dealer BLOB NOT NULL CHECK (length(dealer) = 32),
+      description TEXT,
+      threshold INTEGER NOT NULL,
+      share_count INTEGER NOT NULL,
+      own_index INTEGER,
+      created_at INTEGER NOT NULL,
+      received_at INTEGER NOT NULL,
+      state TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX secrets_by_dealer ON secrets (dealer);
+
+    CREATE TABLE shares (
+      secret_id BLOB NOT NULL REFERENCES secrets (id) ON DELETE CASCADE,
+      epoch INTEGER NOT NULL,
+      share_index INTEGER NOT NULL CHECK (share_index BETWEEN 1 AND 255),
+      sealed BLOB NOT NULL,
+      PRIMARY KEY (secret_id, epoch)
+    ) STRICT;
+
+    -- No reference to secrets: a partial deposit comes before its secret.
+    CREATE TABLE fragments (
+      secret_id BLOB NOT NULL CHECK (length(secret_id) = 16),
+      fragment_index INTEGER NOT NULL CHECK (fragment_index BETWEEN 1 AND 255),
+      byte_count INTEGER NOT NULL,
+      trailer_byte_count INTEGER NOT NULL,
+      pieces INTEGER NOT NULL,
+      complete INTEGER NOT NULL CHECK (complete IN (0, 1)),
+      expires_at INTEGER,
+      header_digest BLOB NOT NULL CHECK (length(header_digest) = 32),
+      source BLOB CHECK (length(source) = 32),
+      PRIMARY KEY (secret_id, fragment_index)
+    ) STRICT;
+
+    CREATE TABLE outbox (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      recipient BLOB NOT NULL CHECK (length(recipient) = 32),
+      kind TEXT NOT NULL,
+      secret_id BLOB CHECK (length(secret_id) = 16),
+      share_index INTEGER,
+      payload BLOB NOT NULL,
+      has_fragment INTEGER NOT NULL CHECK (has_fragment IN (0, 1)),
+      state TEXT NOT NULL,
+      attempts INTEGER NOT NULL,
+      next_attempt_at INTEGER NOT NULL,
+      expires_at INTEGER,
+      route TEXT,
+      last_error TEXT,
+      created_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX outbox_due ON outbox (state, next_attempt_at);
+    CREATE INDEX outbox_by_secret ON outbox (secret_id);
+    CREATE INDEX outbox_by_recipient ON outbox (recipient);
+
+    CREATE TABLE tombstones (
+      secret_id BLOB PRIMARY KEY NOT NULL CHECK (length(secret_id) = 16),
+      deleted_at INTEGER NOT NULL,
+      mac BLOB NOT NULL CHECK (length(mac) = 32)
+    ) STRICT;
+
+    CREATE TABLE evidence (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      secret_id BLOB NOT NULL CHECK (length(secret_id) = 16),
+      header_digest BLOB NOT NULL CHECK (length(header_digest) = 32),
+      header BLOB NOT NULL CHECK (length(header) <= 65536),
+      peer BLOB NOT NULL CHECK (length(peer) = 32),
+      seen_at INTEGER NOT NULL,
+      UNIQUE (secret_id, header_digest, peer)
+    ) STRICT;
+
+    CREATE TABLE audit (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      at INTEGER NOT NULL,
+      event TEXT NOT NULL,
+      peer BLOB CHECK (length(peer) = 32),
+      peer_label TEXT,
+      secret_id BLOB CHECK (length(secret_id) = 16),
+      detail TEXT
+    ) STRICT;
+    """
+}

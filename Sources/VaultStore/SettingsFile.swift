@@ -1,0 +1,68 @@
+import Foundation
+import Sodium
+
+/// The settings: a JSON file that people can read, with a MAC so that nobody changes it behind the program's back.
+///
+/// The file is `{"mac": hex, "settings": {name: value, …}, "version": 1}`. Which names there are, and what their values
+/// mean, is the caller's business. A missing file means no settings.
+public struct SettingsFile: Sendable {
+  /// Largest file that is read or written.
+  public static let byteLimit = 65_536
+  private static let version = 1
+
+  private let path: String
+  private let keys: VaultKeys
+
+  /// The settings of the vault in `folders`.
+  public init(_ folders: VaultFolders, keys: VaultKeys) {
+    path = folders.settingsPath
+    self.keys = keys
+  }
+
+  private struct Contents: Codable {
+    let version: Int
+    let settings: [String: String]
+    let mac: String
+  }
+
+  /// All settings. Throws ``StoreError/damaged(_:)`` if the file isn't as ``save(_:)`` left it.
+  public func load() throws(StoreError) -> [String: String] {
+    guard let bytes = try read() else { return [:] }
+    guard let contents = try? JSONDecoder().decode(Contents.self, from: Data(bytes)) else { throw .damaged(path) }
+    guard contents.version == Self.version else { throw .tooNew(path) }
+    guard let mac = Sodium.bytes(hexadecimal: contents.mac),
+      macsMatch(mac, try self.mac(contents.settings))
+    else { throw .damaged(path) }
+    return contents.settings
+  }
+
+  private func read() throws(StoreError) -> [UInt8]? {
+    do throws(StoreError) {
+      return try AtomicFile.read(path, limit: Self.byteLimit)
+    } catch .notFound {
+      return nil
+    }
+  }
+
+  /// Replaces all settings, atomically.
+  public func save(_ settings: [String: String]) throws(StoreError) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    let contents = Contents(version: Self.version, settings: settings, mac: hexadecimal(try mac(settings)))
+    guard let json = try? encoder.encode(contents), json.count < Self.byteLimit else { throw .invalid("the settings") }
+    let bytes = [UInt8](json) + [UInt8(ascii: "\n")]
+    try AtomicFile.write(bytes.span.bytes, to: path, replacing: true)
+  }
+
+  /// Over the pairs in the order of their names' UTF-8 bytes, so that the layout of the file doesn't matter.
+  private func mac(_ settings: [String: String]) throws(StoreError) -> [UInt8] {
+    let sorted = settings.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    return try keys.mac("vault/settings/v1") { hash in
+      hash.append(UInt64(sorted.count))
+      for (key, value) in sorted {
+        hash.append(key)
+        hash.append(value)
+      }
+    }
+  }
+}

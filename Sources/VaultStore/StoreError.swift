@@ -1,0 +1,67 @@
+public import Sodium
+
+/// What can go wrong with what is kept on disk. Never carries secret bytes; paths, local names and ids are public here.
+public enum StoreError: Error, Hashable, Sendable {
+  /// Stored bytes don't verify, don't parse or don't fit together. The text names what: "peer alice", "master.key".
+  case damaged(String)
+  /// There is no such thing. The text names it.
+  case notFound(String)
+  /// Something with this name, key or path is there already. The text names it.
+  case alreadyExists(String)
+  /// A value handed in by the caller can't be stored (too long, wrong length, a NUL character). The text names it.
+  case invalid(String)
+  /// The vault is protected by a passphrase and none was given.
+  case passphraseRequired
+  /// The passphrase doesn't open the vault.
+  case wrongPassphrase
+  /// The device key is missing or another one: the data folder was made on another device.
+  case wrongDevice
+  /// A file or folder of the vault may be read or changed by others: it is refused. `advice` is a command to run.
+  case tooOpen(path: String, advice: String)
+  /// A file or folder of the vault belongs to another user.
+  case notOwned(path: String)
+  /// The operating system doesn't allow it.
+  case permissions(path: String)
+  /// The file system is mounted read-only.
+  case readOnly(path: String)
+  /// No room: the disk is full, or a quota or file size limit is reached.
+  case diskFull(path: String)
+  /// Another process has held the store, or this file, for too long.
+  case busy(path: String)
+  /// The store was written by a newer version of the program.
+  case tooNew(String)
+  /// Any other failure of the operating system or of SQLite.
+  case inputOutput(path: String, reason: String)
+  /// The cryptographic library refused: no memory for secrets, for example.
+  case sodium(SodiumError)
+}
+
+extension StoreError: CustomStringConvertible {
+  /// One plain sentence, and what to do where that is known.
+  public var description: String {
+    switch self {
+    case .damaged(let what): "\(what) is damaged"
+    case .notFound(let what): "\(what) was not found"
+    case .alreadyExists(let what): "\(what) exists already"
+    case .invalid(let what): "\(what) can't be stored"
+    case .passphraseRequired: "the vault needs its passphrase"
+    case .wrongPassphrase: "the passphrase is wrong"
+    case .wrongDevice: "this data folder belongs to another device: its device key is not here"
+    case .tooOpen(let path, let advice): "\(path) is open to other users; run: \(advice)"
+    case .notOwned(let path):
+      "\(path) belongs to another user; run: sudo chown \"$USER\" '\(path)' && chmod go= '\(path)'"
+    case .permissions(let path): "no permission for \(path)"
+    case .readOnly(let path): "\(path) is on a read-only file system"
+    case .diskFull(let path): "no room left for \(path)"
+    case .busy(let path): "\(path) is in use by another process"
+    case .tooNew(let what): "\(what) was written by a newer version of this program"
+    case .inputOutput(let path, let reason): "\(path): \(reason)"
+    case .sodium(let error): "cryptographic library: \(error)"
+    }
+  }
+}
+
+/// Runs `body` and reports libsodium's errors as ``StoreError/sodium(_:)``.
+func withSodium<Result: ~Copyable>(_ body: () throws(SodiumError) -> Result) throws(StoreError) -> Result {
+  do throws(SodiumError) { return try body() } catch { throw .sodium(error) }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import GRDB
+import Sodium
+import WireCodec
+
+/// A row of the database, read without trusting it: a missing, misplaced or malformed value is damage, not a trap.
+struct StoredRow {
+  let row: Row
+  /// What the row is, for the error: "peer alice".
+  let what: String
+
+  func bytes(_ column: String, count: Int? = nil) throws(StoreError) -> [UInt8] {
+    guard let bytes = try optionalBytes(column, count: count) else { throw .damaged(what) }
+    return bytes
+  }
+
+  func optionalBytes(_ column: String, count: Int? = nil) throws(StoreError) -> [UInt8]? {
+    switch try storage(column) {
+    case .null: return nil
+    case .blob(let data):
+      guard count == nil || data.count == count else { throw .damaged(what) }
+      return [UInt8](data)
+    default: throw .damaged(what)
+    }
+  }
+
+  func digest(_ column: String) throws(StoreError) -> Digest {
+    guard let digest = try optionalDigest(column) else { throw .damaged(what) }
+    return digest
+  }
+
+  func optionalDigest(_ column: String) throws(StoreError) -> Digest? {
+    guard let bytes = try optionalBytes(column, count: Digest.byteCount) else { return nil }
+    return try withSodium { () throws(SodiumError) in try Digest(bytes) }
+  }
+
+  func integer(_ column: String) throws(StoreError) -> Int64 {
+    guard let number = try optionalInteger(column) else { throw .damaged(what) }
+    return number
+  }
+
+  func optionalInteger(_ column: String) throws(StoreError) -> Int64? {
+    switch try storage(column) {
+    case .null: return nil
+    case .int64(let number): return number
+    default: throw .damaged(what)
+    }
+  }
+
+  /// A number in `range`.
+  func number(_ column: String, in range: ClosedRange<Int>) throws(StoreError) -> Int {
+    guard let number = Int(exactly: try integer(column)), range.contains(number) else { throw .damaged(what) }
+    return number
+  }
+
+  func optionalNumber(_ column: String, in range: ClosedRange<Int>) throws(StoreError) -> Int? {
+    try optionalInteger(column) == nil ? nil : number(column, in: range)
+  }
+
+  func flag(_ column: String) throws(StoreError) -> Bool { try number(column, in: 0...1) == 1 }
+
+  func text(_ column: String) throws(StoreError) -> String {
+    guard let text = try optionalText(column) else { throw .damaged(what) }
+    return text
+  }
+
+  func optionalText(_ column: String) throws(StoreError) -> String? {
+    switch try storage(column) {
+    case .null: return nil
+    case .string(let text): return text
+    default: throw .damaged(what)
+    }
+  }
+
+  /// One of the values of an enumeration stored as text.
+  func value<Value: RawRepresentable<String>>(_ column: String, as type: Value.Type) throws(StoreError) -> Value {
+    guard let value = Value(rawValue: try text(column)) else { throw .damaged(what) }
+    return value
+  }
+
+  /// A list of texts.
+  func texts(_ column: String) throws(StoreError) -> [String] {
+    do throws(WireError) {
+      return try TextList.decode(bytes(column), limit: TextList.byteLimit).texts
+    } catch { throw .damaged(what) }
+  }
+
+  private func bytes(_ column: String) throws(WireError) -> [UInt8] {
+    do throws(StoreError) { return try bytes(column, count: nil) } catch { throw .invalidValue(field: "list") }
+  }
+
+  private func storage(_ column: String) throws(StoreError) -> DatabaseValue.Storage {
+    guard row.hasColumn(column) else { throw .damaged(what) }
+    let value: DatabaseValue = row[column]
+    return value.storage
+  }
+}
+
+/// A list of texts in one column: 16-bit count, then each with its 16-bit length.
+struct TextList: WireValue {
+  static let byteLimit = 65_536
+  static let countLimit = 256
+
+  let texts: [String]
+
+  init(_ texts: [String]) { self.texts = texts }
+
+  var encodedByteCount: Int { texts.reduce(2) { $0 + 2 + $1.utf8.count } }
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    try writer.count16(texts.count)
+    for text in texts { try writer.text16(text) }
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    let count = try reader.count16(limit: Self.countLimit, "text count")
+    var texts: [String] = []
+    for _ in 0..<count { texts.append(try reader.text16(limit: Self.byteLimit, "text")) }
+    self.texts = texts
+  }
+
+  /// The encoding, checked so that it can be read again.
+  func column(_ what: String) throws(StoreError) -> [UInt8] {
+    let isStorable = texts.count <= Self.countLimit && encodedByteCount <= Self.byteLimit
+    guard isStorable, !texts.contains(where: { $0.utf8.contains(0) }) else { throw .invalid(what) }
+    do throws(WireError) { return try encoded() } catch { throw .invalid(what) }
+  }
+}
+
+extension [UInt8] {
+  /// As SQLite takes it. For ciphertext and public values.
+  var blob: Data { Data(self) }
+}
+
+extension Digest {
+  /// As SQLite takes it.
+  var blob: Data { Data(bytes) }
+}
+
+/// Text that SQLite keeps whole: a NUL would cut it short.
+func checkedText(_ text: String, _ what: String, limit: Int = 65_536) throws(StoreError) -> String {
+  guard !text.utf8.contains(0), text.utf8.count <= limit else { throw .invalid(what) }
+  return text
+}
+
+/// Free text for people, made storable: NUL becomes a replacement character, and it is cut to a length.
+func storableNote(_ text: String, limit: Int = 1000) -> String {
+  String(text.prefix(limit).map { $0 == "\0" ? "\u{FFFD}" : $0 })
+}

@@ -1,0 +1,121 @@
+import GRDB
+public import Sodium
+
+/// One line of the audit log: who asked for what, and what came of it.
+public struct AuditRecord: Hashable, Sendable {
+  /// When, in milliseconds since 1970.
+  public var at: Int64
+  /// What happened, in the caller's words ("share-released").
+  public var event: String
+  /// The peer's card digest.
+  public var peer: Digest?
+  /// The peer's local name at that time.
+  public var peerLabel: String?
+  /// The secret's id.
+  public var secretID: [UInt8]?
+  /// More words.
+  public var detail: String?
+
+  /// A line from its parts.
+  public init(
+    at: Int64, event: String, peer: Digest? = nil, peerLabel: String? = nil, secretID: [UInt8]? = nil,
+    detail: String? = nil
+  ) {
+    self.at = at
+    self.event = event
+    self.peer = peer
+    self.peerLabel = peerLabel
+    self.secretID = secretID
+    self.detail = detail
+  }
+}
+
+/// Lines that wait to be committed together.
+struct AuditBuffer {
+  var lines: [AuditRecord] = []
+  /// Lines given up because they could not be committed for too long.
+  var lost = 0
+}
+
+extension VaultDatabase {
+  /// Lines that are committed together at the latest.
+  static let auditBatch = 64
+  /// Lines kept in memory while the disk refuses them.
+  static let auditBufferLimit = 4096
+
+  /// Notes a line. It is committed with others: when enough have gathered, at ``flushAudit()``, or at
+  /// ``auditLog(limit:)``. A caller that runs for long flushes about once a second.
+  ///
+  /// Throws what the commit throws; the lines are kept and tried again.
+  public func audit(_ line: AuditRecord) throws(StoreError) {
+    let isFull = auditBuffer.withLock { buffer in
+      buffer.lines.append(line)
+      return buffer.lines.count >= Self.auditBatch
+    }
+    if isFull { try flushAudit() }
+  }
+
+  /// Commits the lines noted so far in one transaction.
+  public func flushAudit() throws(StoreError) {
+    let taken = auditBuffer.withLock { buffer in
+      defer { buffer = AuditBuffer() }
+      return buffer
+    }
+    guard !taken.lines.isEmpty || taken.lost > 0 else { return }
+    do throws(StoreError) {
+      try write { db in
+        if taken.lost > 0 {
+          let at = taken.lines.first?.at ?? 0
+          try Self.insert(AuditRecord(at: at, event: "log-lines-lost", detail: "\(taken.lost)"), db)
+        }
+        for line in taken.lines { try Self.insert(line, db) }
+      }
+    } catch {
+      auditBuffer.withLock { buffer in
+        let all = taken.lines + buffer.lines
+        let excess = max(0, all.count - Self.auditBufferLimit)
+        buffer = AuditBuffer(lines: Array(all.dropFirst(excess)), lost: taken.lost + buffer.lost + excess)
+      }
+      throw error
+    }
+  }
+
+  /// The newest lines, newest first.
+  public func auditLog(limit: Int) throws(StoreError) -> [AuditRecord] {
+    try flushAudit()
+    return try read { db in
+      try Row.fetchAll(
+        db, sql: "SELECT at, event, peer, peer_label, secret_id, detail FROM audit ORDER BY id DESC LIMIT ?",
+        arguments: [max(0, limit)]
+      )
+      .map { row in
+        let columns = StoredRow(row: row, what: "a line of the audit log")
+        return AuditRecord(
+          at: try columns.integer("at"), event: try columns.text("event"), peer: try columns.optionalDigest("peer"),
+          peerLabel: try columns.optionalText("peer_label"),
+          secretID: try columns.optionalBytes("secret_id", count: SecretRecord.idByteCount),
+          detail: try columns.optionalText("detail"))
+      }
+    }
+  }
+
+  /// Drops all but the newest `count` lines.
+  public func pruneAuditLog(keeping count: Int) throws(StoreError) {
+    try write { db in
+      try db.execute(
+        sql: "DELETE FROM audit WHERE id <= (SELECT id FROM audit ORDER BY id DESC LIMIT 1 OFFSET ?)",
+        arguments: [max(0, count)])
+    }
+  }
+
+  private static func insert(_ line: AuditRecord, _ db: Database) throws {
+    // A line that can't be stored as it is must not hold up the others.
+    let id = line.secretID?.count == SecretRecord.idByteCount ? line.secretID : nil
+    try db.execute(
+      sql: "INSERT INTO audit (at, event, peer, peer_label, secret_id, detail) VALUES (?, ?, ?, ?, ?, ?)",
+      arguments: [
+        line.at, storableNote(line.event, limit: 64), line.peer?.blob, line.peerLabel.map { storableNote($0) },
+        id?.blob, line.detail.map { storableNote($0) },
+      ])
+  }
+}

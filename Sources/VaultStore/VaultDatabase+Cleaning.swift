@@ -1,0 +1,118 @@
+import GRDB
+import Glibc
+import Sodium
+
+/// What cleaning removed.
+public struct CleaningReport: Hashable, Sendable {
+  /// Folders of fragments in the making whose process is gone.
+  public internal(set) var stagingFolders = 0
+  /// Fragment files that no row names.
+  public internal(set) var orphanedFiles = 0
+  /// Partial fragments past their expiry.
+  public internal(set) var expiredPartials = 0
+  /// Temporary files of interrupted writes.
+  public internal(set) var temporaryFiles = 0
+}
+
+extension VaultDatabase {
+  /// Age, in milliseconds, from which a small temporary file certainly belongs to nobody: writing one takes no time.
+  static let temporaryFileAge: Int64 = 3_600_000
+
+  /// Removes what crashes left behind, and partial fragments past their expiry. For the start of a program; what belongs
+  /// to a running process is left alone, and if others are just publishing files the sweep of files waits for another
+  /// time.
+  @discardableResult
+  public func clean(at time: Int64) throws(StoreError) -> CleaningReport {
+    var report = CleaningReport()
+    try removeExpiredPartials(at: time, &report)
+    let lock = try OpenFile(folders.filesLockPath, O_RDWR | O_CREAT)
+    guard try lock.lock(exclusive: true, waits: false) else { return report }
+    try removeStagingFolders(&report)
+    try removeOrphans(&report)
+    for folder in [folders.data, folders.state, folders.config] {
+      try removeTemporaryFiles(in: folder, at: time, &report)
+    }
+    return report
+  }
+
+  private func removeExpiredPartials(at time: Int64, _ report: inout CleaningReport) throws(StoreError) {
+    for expired in try read({ db in try Self.expiredFragments(at: time, db) }) {
+      // Whoever is writing it holds the lock.
+      let path = try fragments.partialPath(expired.secretID, expired.index)
+      let lock = try Self.lockIfUnused(path)
+      if lock == nil, access(path, F_OK) == 0 { continue }
+      let removed = try write { db in
+        try db.execute(
+          sql: """
+            DELETE FROM fragments
+            WHERE secret_id = ? AND fragment_index = ? AND complete = 0 AND expires_at <= ?
+            """,
+          arguments: [expired.secretID.blob, expired.index, time])
+        return db.changesCount == 1
+      }
+      guard removed else { continue }
+      try FileNames.remove(path)
+      report.expiredPartials += 1
+      withExtendedLifetime(lock) {}
+    }
+  }
+
+  private func removeStagingFolders(_ report: inout CleaningReport) throws(StoreError) {
+    for name in try FileNames.list(folders.stagingPath) {
+      let folder = folders.stagingPath + "/" + name
+      let lockPath = folder + "/" + FragmentStaging.lockName
+      let lock = try Self.lockIfUnused(lockPath)
+      if lock == nil, access(lockPath, F_OK) == 0 { continue }
+      FragmentStaging.removeFolder(folder)
+      report.stagingFolders += 1
+      withExtendedLifetime(lock) {}
+    }
+  }
+
+  /// Nobody is between renaming files and committing their rows while the files lock is held exclusively, except
+  /// writers of partial fragments, who hold a lock on the file itself.
+  private func removeOrphans(_ report: inout CleaningReport) throws(StoreError) {
+    // Files first, rows second: a row committed in between keeps its file.
+    let names = try FileNames.list(folders.fragmentsPath)
+    let rows = try read { db in
+      try Row.fetchAll(db, sql: "SELECT secret_id, fragment_index, complete FROM fragments").map { row in
+        let columns = StoredRow(row: row, what: "a fragment")
+        let id = try columns.bytes("secret_id", count: SecretRecord.idByteCount)
+        return (
+          hexadecimal(id) + ".\(try columns.number("fragment_index", in: 1...255))", try columns.flag("complete")
+        )
+      }
+    }
+    let isComplete = Dictionary(rows) { first, _ in first }
+    for name in names {
+      let isPartial = name.hasSuffix(FragmentStore.partialSuffix)
+      let key = isPartial ? String(name.dropLast(FragmentStore.partialSuffix.utf8.count)) : name
+      // A whole file beside an incomplete row may still be taken up; a partial one beside a complete row may not.
+      if let complete = isComplete[key], !(isPartial && complete) { continue }
+      let path = folders.fragmentsPath + "/" + name
+      guard let lock = try Self.lockIfUnused(path) else { continue }
+      try FileNames.remove(path)
+      report.orphanedFiles += 1
+      withExtendedLifetime(lock) {}
+    }
+  }
+
+  private func removeTemporaryFiles(
+    in folder: String, at time: Int64, _ report: inout CleaningReport
+  ) throws(StoreError) {
+    for name in try FileNames.list(folder) where name.hasPrefix(FileNames.temporaryPrefix) {
+      var status = stat()
+      let path = folder + "/" + name
+      guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+      guard time - Int64(status.st_mtim.tv_sec) * 1000 >= Self.temporaryFileAge else { continue }
+      try FileNames.remove(path)
+      report.temporaryFiles += 1
+    }
+  }
+
+  /// The file with its lock, or nil if it isn't there, isn't ours to touch, or somebody is using it.
+  private static func lockIfUnused(_ path: String) throws(StoreError) -> OpenFile? {
+    guard let file = try? OpenFile.privateFile(path, O_RDWR) else { return nil }
+    return try file.lock(exclusive: true, waits: false) ? file : nil
+  }
+}

@@ -1,0 +1,88 @@
+import GRDB
+public import Sodium
+
+/// What became of a deposit.
+public enum DepositOutcome: Hashable, Sendable {
+  /// It is durable now.
+  case stored
+  /// The very same was stored before; nothing was changed.
+  case alreadyStored
+  /// Another header was accepted first for this id. The first one is kept.
+  case conflictsWith(headerDigest: Digest)
+  /// The user deleted this secret at the given time; nothing was stored.
+  case deleted(at: Int64)
+}
+
+extension VaultDatabase {
+  /// Stores a share that came with its complete fragment, all or nothing: when this returns ``DepositOutcome/stored`` the
+  /// deposit may be acknowledged. Repeating it is a no-op. The fragment's file must be under its final name.
+  ///
+  /// `share` is share and salt; it is sealed here and never stored otherwise.
+  public func deposit(
+    _ secret: SecretRecord, share: borrowing SecretBytes, index: Int, epoch: Int64 = 0, fragment: FragmentRecord
+  ) throws(StoreError) -> DepositOutcome {
+    let sealed = try keys.seal(share, Self.shareName(secret.id, index, epoch: epoch))
+    guard fragment.isComplete, fragment.secretID == secret.id, fragment.headerDigest == secret.headerDigest else {
+      throw .invalid("a fragment of another secret")
+    }
+    guard try fragments.isWhole(fragment) else {
+      throw .damaged("the file of fragment \(fragment.index) of secret \(hexadecimal(secret.id))")
+    }
+    return try write { db in
+      if let deletedAt = try self.tombstone(secret.id, db) { return .deleted(at: deletedAt) }
+      if let known = try Self.secret(where: "id", secret.id.blob, db) {
+        guard known.headerDigest == secret.headerDigest else {
+          return .conflictsWith(headerDigest: known.headerDigest)
+        }
+      } else {
+        try Self.insert(secret, db)
+      }
+      let knownIndex = try Self.shareIndex(secret.id, epoch: epoch, db)
+      let knownFragment = try Self.fragment(secret.id, fragment.index, db)
+      guard knownIndex == nil || knownIndex == index else {
+        throw StoreError.alreadyExists("share \(knownIndex ?? 0) of secret \(hexadecimal(secret.id))")
+      }
+      if knownIndex == index, knownFragment?.isComplete == true { return .alreadyStored }
+      if knownIndex == nil {
+        try Self.insertShare(secret.id, epoch: epoch, index: index, sealed: sealed, db)
+        try db.execute(sql: "UPDATE secrets SET own_index = ? WHERE id = ?", arguments: [index, secret.id.blob])
+      }
+      if knownFragment?.isComplete != true { try Self.insert(fragment, db) }
+      return .stored
+    }
+  }
+
+  /// Stores a secret that this device has just dealt, all or nothing: header, the own share if there is one, the complete
+  /// fragments (for others and for itself), and one outbox entry a recipient. Before this returns nothing may be sent.
+  public func deal(
+    _ secret: SecretRecord, ownShare: borrowing SecretBytes?, fragments dealt: [FragmentRecord],
+    outbox: [NewOutboxRecord]
+  ) throws(StoreError) {
+    let sealed: [UInt8]?
+    switch ownShare {
+    case .some(let share):
+      guard let index = secret.ownIndex else { throw .invalid("an own share without its number") }
+      sealed = try keys.seal(share, Self.shareName(secret.id, index, epoch: 0))
+    case .none:
+      guard secret.ownIndex == nil else { throw .invalid("a number without its own share") }
+      sealed = nil
+    }
+    for fragment in dealt {
+      guard fragment.isComplete, fragment.secretID == secret.id else { throw .invalid("a fragment of another secret") }
+      guard try fragments.isWhole(fragment) else {
+        throw .damaged("the file of fragment \(fragment.index) of secret \(hexadecimal(secret.id))")
+      }
+    }
+    try write { db in
+      guard try Self.secret(where: "id", secret.id.blob, db) == nil else {
+        throw StoreError.alreadyExists("secret \(hexadecimal(secret.id))")
+      }
+      try Self.insert(secret, db)
+      if let sealed, let index = secret.ownIndex {
+        try Self.insertShare(secret.id, epoch: 0, index: index, sealed: sealed, db)
+      }
+      for fragment in dealt { try Self.insert(fragment, db) }
+      for entry in outbox { _ = try Self.insert(entry, db) }
+    }
+  }
+}

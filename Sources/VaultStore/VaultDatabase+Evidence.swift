@@ -1,0 +1,71 @@
+import GRDB
+public import Sodium
+
+/// A header that contradicts the one accepted first, kept as evidence.
+public struct EvidenceRecord: Hashable, Sendable {
+  /// The secret's id.
+  public let secretID: [UInt8]
+  /// Digest of the offending header.
+  public let headerDigest: Digest
+  /// The offending header.
+  public let header: [UInt8]
+  /// Card digest of the peer that showed it.
+  public let peer: Digest
+  /// When.
+  public let seenAt: Int64
+
+  /// A record from its parts.
+  public init(secretID: [UInt8], headerDigest: Digest, header: [UInt8], peer: Digest, seenAt: Int64) {
+    self.secretID = secretID
+    self.headerDigest = headerDigest
+    self.header = header
+    self.peer = peer
+    self.seenAt = seenAt
+  }
+}
+
+extension VaultDatabase {
+  /// Most pieces of evidence kept of one secret, and shown by one peer: nobody fills the disk with them.
+  public static let evidenceLimits = (secret: 8, peer: 64)
+
+  /// Keeps evidence. False if the same is there already or a limit is reached: the first ones are the ones to keep.
+  @discardableResult
+  public func addEvidence(_ evidence: EvidenceRecord) throws(StoreError) -> Bool {
+    guard evidence.header.count <= SecretRecord.headerByteLimit,
+      evidence.secretID.count == SecretRecord.idByteCount
+    else { throw .invalid("the evidence") }
+    return try write { db in
+      try db.execute(
+        sql: """
+          INSERT OR IGNORE INTO evidence (secret_id, header_digest, header, peer, seen_at)
+          SELECT :id, :digest, :header, :peer, :time
+          WHERE (SELECT count(*) FROM evidence WHERE secret_id = :id) < :secretLimit
+            AND (SELECT count(*) FROM evidence WHERE peer = :peer) < :peerLimit
+          """,
+        arguments: [
+          "id": evidence.secretID.blob, "digest": evidence.headerDigest.blob, "header": evidence.header.blob,
+          "peer": evidence.peer.blob, "time": evidence.seenAt, "secretLimit": Self.evidenceLimits.secret,
+          "peerLimit": Self.evidenceLimits.peer,
+        ])
+      return db.changesCount == 1
+    }
+  }
+
+  /// The evidence about a secret, oldest first.
+  public func evidence(aboutSecret id: [UInt8]) throws(StoreError) -> [EvidenceRecord] {
+    try read { db in
+      try Row.fetchAll(
+        db,
+        sql: "SELECT secret_id, header_digest, header, peer, seen_at FROM evidence WHERE secret_id = ? ORDER BY id",
+        arguments: [id.blob]
+      )
+      .map { row in
+        let columns = StoredRow(row: row, what: "the evidence about secret \(hexadecimal(id))")
+        return EvidenceRecord(
+          secretID: try columns.bytes("secret_id", count: SecretRecord.idByteCount),
+          headerDigest: try columns.digest("header_digest"), header: try columns.bytes("header", count: nil),
+          peer: try columns.digest("peer"), seenAt: try columns.integer("seen_at"))
+      }
+    }
+  }
+}

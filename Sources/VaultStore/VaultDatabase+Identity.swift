@@ -1,0 +1,126 @@
+import GRDB
+public import Sodium
+
+/// The public side of this device's identity.
+public struct IdentityRecord: Hashable, Sendable {
+  /// The signed card.
+  public var card: [UInt8]
+  /// Its serial number.
+  public var serial: Int64
+  /// The label in it.
+  public var label: String
+  /// The addresses in it.
+  public var addresses: [String]
+  /// When it was made.
+  public var createdAt: Int64
+
+  /// A record from its parts.
+  public init(card: [UInt8], serial: Int64, label: String, addresses: [String], createdAt: Int64) {
+    self.card = card
+    self.serial = serial
+    self.label = label
+    self.addresses = addresses
+    self.createdAt = createdAt
+  }
+}
+
+extension VaultDatabase {
+  private static let secretsName = RecordName(table: "identity", row: Array("secrets".utf8))
+  private static let beaconName = RecordName(table: "identity", row: Array("beacon".utf8))
+  private static let identityColumns = "secrets, beacon, card, serial, label, addresses, created_at, mac"
+
+  /// Stores the identity of a new vault. Throws ``StoreError/alreadyExists(_:)`` if it has one.
+  public func createIdentity(
+    _ identity: IdentityRecord, secrets: borrowing SecretBytes, beaconKey: borrowing SecretBytes
+  ) throws(StoreError) {
+    let sealed = SealedIdentity(
+      secrets: try keys.seal(secrets, Self.secretsName), beacon: try keys.seal(beaconKey, Self.beaconName))
+    try write { db in
+      guard try Row.fetchOne(db, sql: "SELECT 1 FROM identity") == nil else {
+        throw StoreError.alreadyExists("the identity")
+      }
+      try self.put(identity, sealed, db)
+    }
+  }
+
+  /// The public side of the identity, or nil before it is made.
+  public func identity() throws(StoreError) -> IdentityRecord? {
+    try read { db in try self.storedIdentity(db)?.record }
+  }
+
+  /// The identity's secrets as they were stored.
+  public func identitySecrets() throws(StoreError) -> SecretBytes {
+    try keys.open(sealedIdentity().secrets, Self.secretsName, what: "the identity")
+  }
+
+  /// This device's beacon key.
+  public func beaconKey() throws(StoreError) -> SecretBytes {
+    try keys.open(sealedIdentity().beacon, Self.beaconName, what: "the beacon key")
+  }
+
+  /// Stores a new card, label, addresses and serial.
+  public func updateIdentity(_ identity: IdentityRecord) throws(StoreError) {
+    try write { db in
+      guard let stored = try self.storedIdentity(db) else { throw StoreError.notFound("the identity") }
+      try self.put(identity, stored.sealed, db)
+    }
+  }
+
+  /// Replaces the beacon key.
+  public func replaceBeaconKey(_ beaconKey: borrowing SecretBytes) throws(StoreError) {
+    let beacon = try keys.seal(beaconKey, Self.beaconName)
+    try write { db in
+      guard var stored = try self.storedIdentity(db) else { throw StoreError.notFound("the identity") }
+      stored.sealed.beacon = beacon
+      try self.put(stored.record, stored.sealed, db)
+    }
+  }
+
+  private struct SealedIdentity {
+    var secrets: [UInt8]
+    var beacon: [UInt8]
+  }
+
+  private func sealedIdentity() throws(StoreError) -> SealedIdentity {
+    let stored = try read { db in try self.storedIdentity(db) }
+    guard let stored else { throw .notFound("the identity") }
+    return stored.sealed
+  }
+
+  private func storedIdentity(_ db: Database) throws -> (record: IdentityRecord, sealed: SealedIdentity)? {
+    guard let row = try Row.fetchOne(db, sql: "SELECT \(Self.identityColumns) FROM identity") else { return nil }
+    let columns = StoredRow(row: row, what: "the identity")
+    let record = IdentityRecord(
+      card: try columns.bytes("card"), serial: try columns.integer("serial"), label: try columns.text("label"),
+      addresses: try columns.texts("addresses"), createdAt: try columns.integer("created_at"))
+    let sealed = SealedIdentity(secrets: try columns.bytes("secrets"), beacon: try columns.bytes("beacon"))
+    guard macsMatch(try columns.bytes("mac"), try mac(record, sealed)) else {
+      throw StoreError.damaged("the identity")
+    }
+    return (record, sealed)
+  }
+
+  private func put(_ identity: IdentityRecord, _ sealed: SealedIdentity, _ db: Database) throws {
+    let label = try checkedText(identity.label, "the label")
+    let addresses = try TextList(identity.addresses).column("the addresses")
+    try db.execute(
+      sql: "INSERT OR REPLACE INTO identity (id, \(Self.identityColumns)) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)",
+      arguments: [
+        sealed.secrets.blob, sealed.beacon.blob, identity.card.blob, identity.serial, label, addresses.blob,
+        identity.createdAt, try mac(identity, sealed).blob,
+      ])
+  }
+
+  private func mac(_ identity: IdentityRecord, _ sealed: SealedIdentity) throws(StoreError) -> [UInt8] {
+    let addresses = try TextList(identity.addresses).column("the addresses")
+    return try keys.mac("vault/identity-row/v1") { hash in
+      hash.append(sealed.secrets)
+      hash.append(sealed.beacon)
+      hash.append(identity.card)
+      hash.append(UInt64(bitPattern: identity.serial))
+      hash.append(identity.label)
+      hash.append(addresses)
+      hash.append(UInt64(bitPattern: identity.createdAt))
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import GRDB
+public import Sodium
+
+extension VaultDatabase {
+  private static let outboxColumns = """
+    id, recipient, kind, secret_id, share_index, payload, has_fragment, state, attempts, next_attempt_at, expires_at,
+    route, last_error, created_at
+    """
+
+  /// Adds a delivery. Returns its number.
+  @discardableResult
+  public func enqueue(_ entry: NewOutboxRecord) throws(StoreError) -> Int64 {
+    try write { db in try Self.insert(entry, db) }
+  }
+
+  /// Waiting deliveries that are due and not expired, the longest due first.
+  public func dueDeliveries(at time: Int64, limit: Int = 1000) throws(StoreError) -> [OutboxRecord] {
+    try deliveries(
+      where: """
+        state = 'waiting' AND next_attempt_at <= ? AND (expires_at IS NULL OR expires_at > ?)
+        ORDER BY next_attempt_at, id LIMIT ?
+        """, [time, time, max(0, limit)])
+  }
+
+  /// All deliveries of a secret, in the order they were made.
+  public func deliveries(ofSecret id: [UInt8]) throws(StoreError) -> [OutboxRecord] {
+    try deliveries(where: "secret_id = ? ORDER BY id", [id.blob])
+  }
+
+  /// All waiting deliveries, of one recipient or of all, in the order they were made.
+  public func waitingDeliveries(to recipient: Digest? = nil) throws(StoreError) -> [OutboxRecord] {
+    if let recipient {
+      try deliveries(where: "state = 'waiting' AND recipient = ? ORDER BY id", [recipient.blob])
+    } else {
+      try deliveries(where: "state = 'waiting' ORDER BY id", [])
+    }
+  }
+
+  /// One delivery, or nil.
+  public func delivery(_ id: Int64) throws(StoreError) -> OutboxRecord? {
+    try deliveries(where: "id = ?", [id]).first
+  }
+
+  /// When the next waiting delivery is due, or nil if none waits.
+  public func nextDeliveryTime() throws(StoreError) -> Int64? {
+    try read { db in try Int64.fetchOne(db, sql: "SELECT min(next_attempt_at) FROM outbox WHERE state = 'waiting'") }
+  }
+
+  /// Takes a due delivery for one attempt: counts it and makes it due again only at `time` `retryAt`, so that daemon and
+  /// command don't try the same one at once. False if somebody else has taken it.
+  public func claimDelivery(_ id: Int64, at time: Int64, retryAt: Int64) throws(StoreError) -> Bool {
+    try write { db in
+      try db.execute(
+        sql: """
+          UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ?
+          WHERE id = ? AND state = 'waiting' AND next_attempt_at <= ?
+          """,
+        arguments: [retryAt, id, time])
+      return db.changesCount == 1
+    }
+  }
+
+  /// Notes a failed attempt and when to try again.
+  public func postponeDelivery(_ id: Int64, until time: Int64, route: String?, error: String) throws(StoreError) {
+    try write { db in
+      try db.execute(
+        sql: "UPDATE outbox SET next_attempt_at = ?, route = ?, last_error = ? WHERE id = ? AND state = 'waiting'",
+        arguments: [time, route.map { storableNote($0) }, storableNote(error), id])
+    }
+  }
+
+  /// Notes that the recipient has it: erases the payload and removes the fragment that was kept for it.
+  public func settleDelivered(_ id: Int64, route: String?) throws(StoreError) {
+    try settle(id, .delivered, from: [.waiting, .refused], route: route, error: nil)
+  }
+
+  /// Notes that the recipient said no, and why. The payload stays, so that the user can have it tried again.
+  public func settleRefused(_ id: Int64, route: String?, error: String) throws(StoreError) {
+    try settle(id, .refused, from: [.waiting], route: route, error: error)
+  }
+
+  /// Gives a delivery up: erases the payload and removes the fragment that was kept for it.
+  public func cancelDelivery(_ id: Int64, reason: String) throws(StoreError) {
+    try settle(id, .cancelled, from: [.waiting, .refused], route: nil, error: reason)
+  }
+
+  /// Cancels waiting deliveries whose time is over. Returns them as they were.
+  @discardableResult
+  public func cancelExpiredDeliveries(at time: Int64) throws(StoreError) -> [OutboxRecord] {
+    let cancelled = try write { db in
+      try self.cancelDeliveries(where: "expires_at IS NOT NULL AND expires_at <= ?", [time], db)
+    }
+    removeFragmentFiles(of: cancelled)
+    return cancelled
+  }
+
+  /// Makes waiting deliveries due now, of one secret or of all; also refused ones if asked. Returns how many.
+  @discardableResult
+  public func makeDue(secret id: [UInt8]?, at time: Int64, includingRefused: Bool) throws(StoreError) -> Int {
+    try write { db in
+      try db.execute(
+        sql: """
+          UPDATE outbox SET state = 'waiting', next_attempt_at = ?
+          WHERE (state = 'waiting' OR (? AND state = 'refused')) AND (? IS NULL OR secret_id = ?)
+          """,
+        arguments: [time, includingRefused, id?.blob, id?.blob])
+      return db.changesCount
+    }
+  }
+
+  // MARK: - Rows
+
+  static func insert(_ entry: NewOutboxRecord, _ db: Database) throws -> Int64 {
+    guard entry.secretID == nil || entry.secretID?.count == SecretRecord.idByteCount else {
+      throw StoreError.invalid("the secret's id")
+    }
+    guard !entry.hasFragment || (entry.secretID != nil && entry.index != nil) else {
+      throw StoreError.invalid("a delivery with a fragment of nothing")
+    }
+    try db.execute(
+      sql: """
+        INSERT INTO outbox (recipient, kind, secret_id, share_index, payload, has_fragment, state, attempts,
+          next_attempt_at, expires_at, created_at)
+        VALUES (?, ?, ?, ?, ?, ?, 'waiting', 0, ?, ?, ?)
+        """,
+      arguments: [
+        entry.recipient.blob, try checkedText(entry.kind, "the kind", limit: 64), entry.secretID?.blob, entry.index,
+        entry.payload.blob, entry.hasFragment, entry.nextAttemptAt, entry.expiresAt, entry.createdAt,
+      ])
+    return db.lastInsertedRowID
+  }
+
+  /// Cancels what waits or was refused under a condition: payloads are erased, fragment rows removed. The caller removes
+  /// the files after the transaction. Returns the deliveries as they were.
+  func cancelDeliveries(
+    where condition: String, _ arguments: StatementArguments, _ db: Database
+  ) throws -> [OutboxRecord] {
+    let open = "state IN ('waiting', 'refused') AND (\(condition))"
+    let found = try Row.fetchAll(
+      db, sql: "SELECT \(Self.outboxColumns) FROM outbox WHERE \(open) ORDER BY id", arguments: arguments
+    )
+    .map { try Self.decodeDelivery($0) }
+    for delivery in found { try finish(delivery, .cancelled, route: nil, error: "cancelled", db) }
+    return found
+  }
+
+  /// Removes the files of fragments that went with deliveries and whose rows are gone.
+  func removeFragmentFiles(of deliveries: [OutboxRecord]) {
+    for delivery in deliveries where delivery.entry.hasFragment {
+      guard let id = delivery.entry.secretID, let index = delivery.entry.index else { continue }
+      // A row that is still there, or can't be read now, keeps its file.
+      do throws(StoreError) {
+        if try fragment(of: id, index: index) == nil { try fragments.remove(id, index) }
+      } catch { continue }
+    }
+  }
+
+  private func settle(
+    _ id: Int64, _ state: OutboxRecord.State, from allowed: Set<OutboxRecord.State>, route: String?, error: String?
+  ) throws(StoreError) {
+    let settled = try write { db -> OutboxRecord? in
+      let row = try Row.fetchOne(db, sql: "SELECT \(Self.outboxColumns) FROM outbox WHERE id = ?", arguments: [id])
+      guard let row else { throw StoreError.notFound("the delivery") }
+      let delivery = try Self.decodeDelivery(row)
+      guard allowed.contains(delivery.state) else { return nil }
+      try self.finish(delivery, state, route: route, error: error, db)
+      return delivery
+    }
+    guard let settled, state != .refused else { return }
+    removeFragmentFiles(of: [settled])
+  }
+
+  private func finish(
+    _ delivery: OutboxRecord, _ state: OutboxRecord.State, route: String?, error: String?, _ db: Database
+  ) throws {
+    try db.execute(
+      sql: """
+        UPDATE outbox SET state = ?, route = coalesce(?, route), last_error = ?,
+          payload = CASE WHEN ? THEN payload ELSE x'' END
+        WHERE id = ?
+        """,
+      arguments: [
+        state.rawValue, route.map { storableNote($0) }, error.map { storableNote($0) }, state == .refused, delivery.id,
+      ])
+    if state != .refused, delivery.entry.hasFragment, let id = delivery.entry.secretID, let index = delivery.entry.index
+    {
+      try db.execute(
+        sql: "DELETE FROM fragments WHERE secret_id = ? AND fragment_index = ?", arguments: [id.blob, index])
+    }
+  }
+
+  private func deliveries(
+    where condition: String, _ arguments: StatementArguments
+  ) throws(StoreError) -> [OutboxRecord] {
+    try read { db in
+      try Row.fetchAll(
+        db, sql: "SELECT \(Self.outboxColumns) FROM outbox WHERE \(condition)", arguments: arguments
+      )
+      .map { try Self.decodeDelivery($0) }
+    }
+  }
+
+  private static func decodeDelivery(_ row: Row) throws(StoreError) -> OutboxRecord {
+    let columns = StoredRow(row: row, what: "a delivery in the outbox")
+    let entry = NewOutboxRecord(
+      recipient: try columns.digest("recipient"), kind: try columns.text("kind"),
+      secretID: try columns.optionalBytes("secret_id", count: SecretRecord.idByteCount),
+      index: try columns.optionalNumber("share_index", in: 1...255), payload: try columns.bytes("payload", count: nil),
+      hasFragment: try columns.flag("has_fragment"), nextAttemptAt: try columns.integer("next_attempt_at"),
+      expiresAt: try columns.optionalInteger("expires_at"), createdAt: try columns.integer("created_at"))
+    return OutboxRecord(
+      id: try columns.integer("id"), entry: entry, state: try columns.value("state", as: OutboxRecord.State.self),
+      attempts: try columns.number("attempts", in: 0...Int.max), nextAttemptAt: entry.nextAttemptAt,
+      route: try columns.optionalText("route"), lastError: try columns.optionalText("last_error"))
+  }
+}

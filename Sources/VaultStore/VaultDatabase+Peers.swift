@@ -1,0 +1,266 @@
+import Foundation
+import GRDB
+public import Sodium
+
+/// A peer in the trust list.
+public struct PeerRecord: Hashable, Sendable {
+  /// How far the trust goes.
+  public enum State: String, Hashable, Sendable {
+    /// Imported; the other side hasn't shown yet that it holds the keys.
+    case scanned
+    /// Both sides have proved their keys in a session.
+    case proven
+  }
+
+  /// Digest over version and keys of the card.
+  public let digest: Digest
+  /// Ed25519, 32 bytes.
+  public let signingKey: [UInt8]
+  /// X25519 for Noise, 32 bytes.
+  public let noiseKey: [UInt8]
+  /// X25519 for boxes, 32 bytes.
+  public let boxKey: [UInt8]
+  /// The local user's name for it, unique up to canonical equivalence.
+  public var name: String
+  /// The newest card.
+  public var card: [UInt8]
+  /// Where it listens, as the local user says; the card has its own list.
+  public var addresses: [String]
+  /// How far the trust goes.
+  public var state: State
+  /// When it was imported.
+  public let addedAt: Int64
+  /// When the last session with it was. Not covered by the row's MAC.
+  public var lastSeenAt: Int64?
+
+  /// A record from its parts.
+  public init(
+    digest: Digest, signingKey: [UInt8], noiseKey: [UInt8], boxKey: [UInt8], name: String, card: [UInt8],
+    addresses: [String] = [], state: State, addedAt: Int64, lastSeenAt: Int64? = nil
+  ) {
+    self.digest = digest
+    self.signingKey = signingKey
+    self.noiseKey = noiseKey
+    self.boxKey = boxKey
+    self.name = name
+    self.card = card
+    self.addresses = addresses
+    self.state = state
+    self.addedAt = addedAt
+    self.lastSeenAt = lastSeenAt
+  }
+}
+
+/// What removing a peer destroyed.
+public struct RemovedPeer: Hashable, Sendable {
+  /// The peer as it was.
+  public let peer: PeerRecord
+  /// Deliveries that waited for it, now cancelled and their payloads erased.
+  public let cancelled: [OutboxRecord]
+}
+
+extension VaultDatabase {
+  private static let peerColumns =
+    "digest, signing_key, noise_key, box_key, name, card, addresses, beacon, state, added_at, last_seen_at, mac, name_key"
+
+  /// Adds a peer. Throws ``StoreError/alreadyExists(_:)`` naming what is taken: one of its keys, in any role, or the name.
+  public func addPeer(_ peer: PeerRecord, beaconKey: borrowing SecretBytes?) throws(StoreError) {
+    let beacon: [UInt8]?
+    switch beaconKey {
+    case .some(let key): beacon = try keys.seal(key, Self.beaconName(peer.digest))
+    case .none: beacon = nil
+    }
+    for key in [peer.signingKey, peer.noiseKey, peer.boxKey] where key.count != 32 { throw .invalid("a key") }
+    try write { db in
+      for key in [peer.signingKey, peer.noiseKey, peer.boxKey] {
+        let row = try Row.fetchOne(
+          db, sql: "SELECT name FROM peers WHERE ? IN (signing_key, noise_key, box_key)", arguments: [key.blob])
+        if let row {
+          let name = try StoredRow(row: row, what: "a peer").text("name")
+          throw StoreError.alreadyExists("a key of this card, at peer \(name),")
+        }
+      }
+      try self.checkName(peer.name, isFreeFor: peer.digest, db)
+      try self.put(StoredPeer(record: peer, beacon: beacon), db)
+    }
+  }
+
+  /// All peers, by name.
+  public func peers() throws(StoreError) -> [PeerRecord] {
+    try read { db in
+      try Row.fetchAll(db, sql: "SELECT \(Self.peerColumns) FROM peers ORDER BY name_key")
+        .map { try self.storedPeer($0).record }
+    }
+  }
+
+  /// The peer with this card digest, or nil.
+  public func peer(_ digest: Digest) throws(StoreError) -> PeerRecord? {
+    try read { db in try self.storedPeer(where: "digest", digest.blob, db)?.record }
+  }
+
+  /// The peer with this Noise key, or nil.
+  public func peer(noiseKey: [UInt8]) throws(StoreError) -> PeerRecord? {
+    try read { db in try self.storedPeer(where: "noise_key", noiseKey.blob, db)?.record }
+  }
+
+  /// The peer with this signing key, or nil.
+  public func peer(signingKey: [UInt8]) throws(StoreError) -> PeerRecord? {
+    try read { db in try self.storedPeer(where: "signing_key", signingKey.blob, db)?.record }
+  }
+
+  /// The peer with this local name, or nil.
+  public func peer(named name: String) throws(StoreError) -> PeerRecord? {
+    try read { db in try self.storedPeer(where: "name_key", Self.nameKey(name), db)?.record }
+  }
+
+  /// The beacon key of a peer, or nil if its card came without one.
+  public func beaconKey(ofPeer digest: Digest) throws(StoreError) -> SecretBytes? {
+    guard let stored = try read({ db in try self.storedPeer(where: "digest", digest.blob, db) }) else {
+      throw .notFound("the peer")
+    }
+    guard let beacon = stored.beacon else { return nil }
+    return try keys.open(beacon, Self.beaconName(digest), what: "peer \(stored.record.name)")
+  }
+
+  /// Changes a peer in one transaction: `change` sees the stored record and returns it changed. What it throws ends the
+  /// transaction without a trace. Returns the record as it is then.
+  @discardableResult
+  public func updatePeer(
+    _ digest: Digest, _ change: (inout PeerRecord) throws(StoreError) -> Void
+  ) throws(StoreError) -> PeerRecord {
+    try write { db in
+      guard var stored = try self.storedPeer(where: "digest", digest.blob, db) else {
+        throw StoreError.notFound("the peer")
+      }
+      let before = stored.record
+      try change(&stored.record)
+      if stored.record.name != before.name { try self.checkName(stored.record.name, isFreeFor: digest, db) }
+      try self.put(stored, db)
+      return stored.record
+    }
+  }
+
+  /// Stores the beacon key that a newer card of the peer carries.
+  public func setBeaconKey(ofPeer digest: Digest, to key: borrowing SecretBytes) throws(StoreError) {
+    let beacon = try keys.seal(key, Self.beaconName(digest))
+    try write { db in
+      guard var stored = try self.storedPeer(where: "digest", digest.blob, db) else {
+        throw StoreError.notFound("the peer")
+      }
+      stored.beacon = beacon
+      try self.put(stored, db)
+    }
+  }
+
+  /// Notes a session with the peer.
+  public func touchPeer(_ digest: Digest, at time: Int64) throws(StoreError) {
+    try write { db in
+      try db.execute(
+        sql: "UPDATE peers SET last_seen_at = max(?, coalesce(last_seen_at, ?)) WHERE digest = ?",
+        arguments: [time, time, digest.blob])
+    }
+  }
+
+  /// Removes a peer and destroys what waits for it: payloads are erased and fragment files unlinked.
+  public func removePeer(_ digest: Digest) throws(StoreError) -> RemovedPeer {
+    let removed = try write { db in
+      // A damaged row must not keep its peer trusted for ever, but the caller shall know: it is read without its MAC.
+      guard let row = try self.peerRow(where: "digest", digest.blob, db) else {
+        throw StoreError.notFound("the peer")
+      }
+      let peer = try Self.decodePeer(row).record
+      let cancelled = try self.cancelDeliveries(where: "recipient = ?", [digest.blob], db)
+      try db.execute(sql: "DELETE FROM peers WHERE digest = ?", arguments: [digest.blob])
+      return RemovedPeer(peer: peer, cancelled: cancelled)
+    }
+    removeFragmentFiles(of: removed.cancelled)
+    emptyLog()
+    return removed
+  }
+
+  // MARK: - Rows
+
+  private struct StoredPeer {
+    var record: PeerRecord
+    var beacon: [UInt8]?
+  }
+
+  private static func beaconName(_ digest: Digest) -> RecordName { RecordName(table: "peers", row: digest.bytes) }
+
+  /// Names that look the same because they are canonically equivalent are the same name.
+  private static func nameKey(_ name: String) -> String { name.precomposedStringWithCanonicalMapping }
+
+  private func checkName(_ name: String, isFreeFor digest: Digest, _ db: Database) throws {
+    let row = try Row.fetchOne(
+      db, sql: "SELECT 1 FROM peers WHERE name_key = ? AND digest <> ?", arguments: [Self.nameKey(name), digest.blob])
+    guard row == nil else { throw StoreError.alreadyExists("a peer named \(name)") }
+  }
+
+  private func peerRow(where column: String, _ value: any DatabaseValueConvertible, _ db: Database) throws -> Row? {
+    try Row.fetchOne(db, sql: "SELECT \(Self.peerColumns) FROM peers WHERE \(column) = ?", arguments: [value])
+  }
+
+  private func storedPeer(
+    where column: String, _ value: any DatabaseValueConvertible, _ db: Database
+  ) throws -> StoredPeer? {
+    try peerRow(where: column, value, db).map { try storedPeer($0) }
+  }
+
+  private func storedPeer(_ row: Row) throws(StoreError) -> StoredPeer {
+    let stored = try Self.decodePeer(row)
+    let mac = try StoredRow(row: row, what: "peer \(stored.record.name)").bytes("mac")
+    // The lookup column isn't in the MAC but follows from the name.
+    let nameKey = try StoredRow(row: row, what: "peer \(stored.record.name)").text("name_key")
+    guard macsMatch(mac, try self.mac(stored)),
+      nameKey.utf8.elementsEqual(Self.nameKey(stored.record.name).utf8)
+    else { throw .damaged("peer \(stored.record.name)") }
+    return stored
+  }
+
+  private static func decodePeer(_ row: Row) throws(StoreError) -> StoredPeer {
+    let name = try StoredRow(row: row, what: "a peer").text("name")
+    let columns = StoredRow(row: row, what: "peer \(name)")
+    let record = PeerRecord(
+      digest: try columns.digest("digest"), signingKey: try columns.bytes("signing_key", count: 32),
+      noiseKey: try columns.bytes("noise_key", count: 32), boxKey: try columns.bytes("box_key", count: 32),
+      name: name, card: try columns.bytes("card", count: nil), addresses: try columns.texts("addresses"),
+      state: try columns.value("state", as: PeerRecord.State.self), addedAt: try columns.integer("added_at"),
+      lastSeenAt: try columns.optionalInteger("last_seen_at"))
+    return StoredPeer(record: record, beacon: try columns.optionalBytes("beacon"))
+  }
+
+  private func put(_ stored: StoredPeer, _ db: Database) throws {
+    let peer = stored.record
+    let name = try checkedText(peer.name, "the name", limit: 1024)
+    let addresses = try TextList(peer.addresses).column("the addresses")
+    try db.execute(
+      sql: """
+        INSERT INTO peers (\(Self.peerColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (digest) DO UPDATE SET name = excluded.name, name_key = excluded.name_key, card = excluded.card,
+          addresses = excluded.addresses, beacon = excluded.beacon, state = excluded.state,
+          last_seen_at = excluded.last_seen_at, mac = excluded.mac
+        """,
+      arguments: [
+        peer.digest.blob, peer.signingKey.blob, peer.noiseKey.blob, peer.boxKey.blob, name, peer.card.blob,
+        addresses.blob, stored.beacon?.blob, peer.state.rawValue, peer.addedAt, peer.lastSeenAt,
+        try mac(stored).blob, Self.nameKey(name),
+      ])
+  }
+
+  private func mac(_ stored: StoredPeer) throws(StoreError) -> [UInt8] {
+    let peer = stored.record
+    let addresses = try TextList(peer.addresses).column("the addresses")
+    return try keys.mac("vault/peer-row/v1") { hash in
+      hash.append(peer.digest)
+      hash.append(peer.signingKey)
+      hash.append(peer.noiseKey)
+      hash.append(peer.boxKey)
+      hash.append(peer.name)
+      hash.append(peer.card)
+      hash.append(addresses)
+      hash.append(stored.beacon ?? [])
+      hash.append(peer.state.rawValue)
+      hash.append(UInt64(bitPattern: peer.addedAt))
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import GRDB
+public import Sodium
+
+/// How much a dealer's deposits take here.
+public struct DepositUsage: Hashable, Sendable {
+  /// Secrets held.
+  public let count: Int
+  /// Bytes of fragments, partial ones counted in full.
+  public let byteCount: Int64
+}
+
+extension VaultDatabase {
+  static let secretColumns = """
+    id, ask_tag, header_digest, header, origin, dealer, description, threshold, share_count, own_index, created_at,
+    received_at, state
+    """
+
+  /// All secrets, newest first.
+  public func secrets() throws(StoreError) -> [SecretRecord] {
+    try read { db in
+      try Row.fetchAll(db, sql: "SELECT \(Self.secretColumns) FROM secrets ORDER BY received_at DESC, id")
+        .map { try Self.decodeSecret($0) }
+    }
+  }
+
+  /// The secret with this id, or nil.
+  public func secret(_ id: [UInt8]) throws(StoreError) -> SecretRecord? {
+    try read { db in try Self.secret(where: "id", id.blob, db) }
+  }
+
+  /// The secret that requests name by this tag, or nil.
+  public func secret(askTag: Digest) throws(StoreError) -> SecretRecord? {
+    try read { db in try Self.secret(where: "ask_tag", askTag.blob, db) }
+  }
+
+  /// Changes what the caller may do with a secret.
+  public func setState(_ state: SecretRecord.State, ofSecret id: [UInt8]) throws(StoreError) {
+    try write { db in
+      try db.execute(sql: "UPDATE secrets SET state = ? WHERE id = ?", arguments: [state.rawValue, id.blob])
+      guard db.changesCount == 1 else { throw StoreError.notFound("the secret") }
+    }
+  }
+
+  /// How much of this device's room a dealer takes, partial deposits included: for quotas.
+  public func usage(ofDealer dealer: Digest) throws(StoreError) -> DepositUsage {
+    try read { db in
+      let row = try Row.fetchOne(
+        db,
+        sql: """
+          SELECT
+            (SELECT count(DISTINCT id) FROM
+              (SELECT id FROM secrets WHERE dealer = :dealer AND origin = 'held'
+               UNION SELECT secret_id FROM fragments WHERE source = :dealer)) AS secret_count,
+            (SELECT coalesce(sum(byte_count + trailer_byte_count), 0) FROM fragments WHERE source = :dealer) AS bytes
+          """,
+        arguments: ["dealer": dealer.blob])
+      guard let row else { return DepositUsage(count: 0, byteCount: 0) }
+      let columns = StoredRow(row: row, what: "the table of secrets")
+      return DepositUsage(
+        count: try columns.number("secret_count", in: 0...Int.max), byteCount: try columns.integer("bytes"))
+    }
+  }
+
+  /// Deletes a secret for good in one transaction: header, share, fragments, waiting deliveries; a tombstone stays.
+  /// Then the files are unlinked and the write-ahead log is emptied. Returns the deliveries that were destroyed.
+  @discardableResult
+  public func deleteSecret(_ id: [UInt8], at time: Int64) throws(StoreError) -> [OutboxRecord] {
+    let (destroyed, indexes) = try write { db -> ([OutboxRecord], [Int]) in
+      let fragments = try Self.fragments(of: id, db)
+      let destroyed = try self.cancelDeliveries(where: "secret_id = ?", [id.blob], db)
+      try db.execute(sql: "DELETE FROM outbox WHERE secret_id = ?", arguments: [id.blob])
+      try db.execute(sql: "DELETE FROM fragments WHERE secret_id = ?", arguments: [id.blob])
+      try db.execute(sql: "DELETE FROM shares WHERE secret_id = ?", arguments: [id.blob])
+      try db.execute(sql: "DELETE FROM evidence WHERE secret_id = ?", arguments: [id.blob])
+      try db.execute(sql: "DELETE FROM secrets WHERE id = ?", arguments: [id.blob])
+      guard db.changesCount == 1 else { throw StoreError.notFound("the secret") }
+      try self.putTombstone(id, at: time, db)
+      return (destroyed, fragments.map(\.index))
+    }
+    // What fails here is swept up at the next start: no row names it any more.
+    for index in indexes { try? fragments.remove(id, index) }
+    try? FileNames.synchronizeFolder(folders.fragmentsPath)
+    emptyLog()
+    return destroyed
+  }
+
+  // MARK: - Rows
+
+  static func secret(
+    where column: String, _ value: any DatabaseValueConvertible, _ db: Database
+  ) throws -> SecretRecord? {
+    try Row.fetchOne(db, sql: "SELECT \(secretColumns) FROM secrets WHERE \(column) = ?", arguments: [value])
+      .map { try decodeSecret($0) }
+  }
+
+  private static func decodeSecret(_ row: Row) throws(StoreError) -> SecretRecord {
+    let id = try StoredRow(row: row, what: "a secret").bytes("id", count: SecretRecord.idByteCount)
+    let columns = StoredRow(row: row, what: "secret \(hexadecimal(id))")
+    return SecretRecord(
+      id: id, askTag: try columns.digest("ask_tag"), headerDigest: try columns.digest("header_digest"),
+      header: try columns.bytes("header", count: nil),
+      origin: try columns.value("origin", as: SecretRecord.Origin.self),
+      dealer: try columns.digest("dealer"), description: try columns.optionalText("description"),
+      threshold: try columns.number("threshold", in: 1...255),
+      shareCount: try columns.number("share_count", in: 1...255),
+      ownIndex: try columns.optionalNumber("own_index", in: 1...255), createdAt: try columns.integer("created_at"),
+      receivedAt: try columns.integer("received_at"), state: try columns.value("state", as: SecretRecord.State.self))
+  }
+
+  static func insert(_ secret: SecretRecord, _ db: Database) throws {
+    guard secret.id.count == SecretRecord.idByteCount else { throw StoreError.invalid("the secret's id") }
+    guard secret.header.count <= SecretRecord.headerByteLimit else { throw StoreError.invalid("the header") }
+    guard (1...255).contains(secret.threshold), (1...255).contains(secret.shareCount),
+      (1...255).contains(secret.ownIndex ?? 1)
+    else { throw StoreError.invalid("the secret's numbers") }
+    let description = try secret.description.map { try checkedText($0, "the description") }
+    try db.execute(
+      sql: "INSERT INTO secrets (\(secretColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      arguments: [
+        secret.id.blob, secret.askTag.blob, secret.headerDigest.blob, secret.header.blob, secret.origin.rawValue,
+        secret.dealer.blob, description, secret.threshold, secret.shareCount, secret.ownIndex, secret.createdAt,
+        secret.receivedAt, secret.state.rawValue,
+      ])
+  }
+}

@@ -1,0 +1,49 @@
+import GRDB
+public import Sodium
+
+/// A share as it lies in the store, opened.
+public struct StoredShare: ~Copyable {
+  /// Its number.
+  public let index: Int
+  /// Share and salt, as they were handed in.
+  public let bytes: SecretBytes
+}
+
+extension VaultDatabase {
+  /// This device's share of a secret in `epoch`, or nil. Throws ``StoreError/damaged(_:)`` if it doesn't open.
+  public func share(ofSecret id: [UInt8], epoch: Int64 = 0) throws(StoreError) -> StoredShare? {
+    let what = "the share of secret \(hexadecimal(id))"
+    let stored = try read { db -> (index: Int, sealed: [UInt8])? in
+      let row = try Row.fetchOne(
+        db, sql: "SELECT share_index, sealed FROM shares WHERE secret_id = ? AND epoch = ?",
+        arguments: [id.blob, epoch])
+      guard let row else { return nil }
+      let columns = StoredRow(row: row, what: what)
+      return (try columns.number("share_index", in: 1...255), try columns.bytes("sealed", count: nil))
+    }
+    guard let stored else { return nil }
+    let name = Self.shareName(id, stored.index, epoch: epoch)
+    return StoredShare(index: stored.index, bytes: try keys.open(stored.sealed, name, what: what))
+  }
+
+  /// The row of a share's name is the secret's id and, as two bytes, the share's number: a blob put beside another
+  /// number doesn't open.
+  static func shareName(_ id: [UInt8], _ index: Int, epoch: Int64) -> RecordName {
+    RecordName(
+      table: "shares", row: id + [0, UInt8(truncatingIfNeeded: index)], epoch: UInt64(bitPattern: epoch))
+  }
+
+  static func insertShare(_ id: [UInt8], epoch: Int64, index: Int, sealed: [UInt8], _ db: Database) throws {
+    guard (1...255).contains(index) else { throw StoreError.invalid("share number \(index)") }
+    try db.execute(
+      sql: "INSERT INTO shares (secret_id, epoch, share_index, sealed) VALUES (?, ?, ?, ?)",
+      arguments: [id.blob, epoch, index, sealed.blob])
+  }
+
+  static func shareIndex(_ id: [UInt8], epoch: Int64, _ db: Database) throws -> Int? {
+    try Row.fetchOne(
+      db, sql: "SELECT share_index FROM shares WHERE secret_id = ? AND epoch = ?", arguments: [id.blob, epoch]
+    )
+    .map { try StoredRow(row: $0, what: "a share").number("share_index", in: 1...255) }
+  }
+}

@@ -1,0 +1,42 @@
+import GRDB
+import Sodium
+
+extension VaultDatabase {
+  /// When the user deleted this secret, or nil. Throws ``StoreError/damaged(_:)`` if the tombstone's MAC is wrong.
+  public func tombstone(_ id: [UInt8]) throws(StoreError) -> Int64? {
+    try read { db in try self.tombstone(id, db) }
+  }
+
+  /// Lets a deleted secret come back: only on the user's word.
+  public func removeTombstone(_ id: [UInt8]) throws(StoreError) {
+    try write { db in
+      try db.execute(sql: "DELETE FROM tombstones WHERE secret_id = ?", arguments: [id.blob])
+    }
+  }
+
+  func tombstone(_ id: [UInt8], _ db: Database) throws -> Int64? {
+    let row = try Row.fetchOne(
+      db, sql: "SELECT deleted_at, mac FROM tombstones WHERE secret_id = ?", arguments: [id.blob])
+    guard let row else { return nil }
+    let columns = StoredRow(row: row, what: "the tombstone of secret \(hexadecimal(id))")
+    let time = try columns.integer("deleted_at")
+    let mac = try columns.bytes("mac", count: 32)
+    guard macsMatch(mac, try tombstoneMAC(id, time)) else {
+      throw StoreError.damaged(columns.what)
+    }
+    return time
+  }
+
+  func putTombstone(_ id: [UInt8], at time: Int64, _ db: Database) throws {
+    try db.execute(
+      sql: "INSERT OR REPLACE INTO tombstones (secret_id, deleted_at, mac) VALUES (?, ?, ?)",
+      arguments: [id.blob, time, try tombstoneMAC(id, time).blob])
+  }
+
+  private func tombstoneMAC(_ id: [UInt8], _ time: Int64) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/tombstone-row/v1") { hash in
+      hash.append(id)
+      hash.append(UInt64(bitPattern: time))
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import GRDB
+import Glibc
+import Sodium
+import Synchronization
+
+/// The SQLite database of a vault, and the fragment files that belong to its rows.
+///
+/// Every operation is one short immediate transaction; an operation has happened, durably, when it returns. Calls block:
+/// asynchronous callers move them off their thread. Any number of processes may use one vault at once; each waits up to
+/// ten seconds for the others. Nothing here decides anything, and nothing here reads a clock: all times are milliseconds
+/// since 1970, passed in.
+public final class VaultDatabase: Sendable {
+  /// Fragments on disk.
+  public let fragments: FragmentStore
+  /// The keys that records are sealed under.
+  public let keys: VaultKeys
+
+  let pool: DatabasePool
+  let folders: VaultFolders
+  let auditBuffer = Mutex(AuditBuffer())
+
+  /// Seconds that an operation waits for another process.
+  static let busySeconds = 10.0
+
+  /// Opens the database, and makes it or brings its schema up to date if need be.
+  ///
+  /// Throws ``StoreError/damaged(_:)`` if it belongs to other keys, ``StoreError/tooNew(_:)`` if a newer program wrote it.
+  public init(_ folders: VaultFolders, keys: VaultKeys) throws(StoreError) {
+    try folders.check()
+    self.folders = folders
+    self.keys = keys
+    fragments = FragmentStore(folders)
+    let path = folders.databasePath
+    // SQLite gives its journal files the permissions of the database, so that is made here, not by SQLite.
+    _ = try OpenFile(path, O_RDWR | O_CREAT)
+    for suffix in ["", "-wal", "-shm"] {
+      do throws(StoreError) { _ = try OpenFile.privateFile(path + suffix, O_RDWR) } catch .notFound { continue }
+    }
+    // Two processes that create the schema, or recover after a crash, at once would disturb each other.
+    let opening = try OpenFile(folders.openLockPath, O_RDWR | O_CREAT)
+    var attempts = 0
+    while try !opening.lock(exclusive: true, waits: false) {
+      attempts += 1
+      guard Double(attempts) < Self.busySeconds * 50 else { throw .busy(path: path) }
+      usleep(20_000)
+    }
+    do {
+      pool = try Self.openPool(path)
+      try Schema.migrator.migrate(pool)
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      throw StoreError(database: error, path: path)
+    }
+    try read { db in
+      if try Schema.migrator.hasBeenSuperseded(db) { throw StoreError.tooNew(path) }
+    }
+    try bindToKeys()
+  }
+
+  deinit { try? flushAudit() }
+
+  private static func openPool(_ path: String) throws -> DatabasePool {
+    var configuration = Configuration()
+    configuration.label = "vault"
+    configuration.busyMode = .timeout(busySeconds)
+    configuration.maximumReaderCount = 4
+    configuration.prepareDatabase { db in
+      try db.execute(
+        sql: """
+          PRAGMA secure_delete = ON;
+          PRAGMA trusted_schema = OFF;
+          PRAGMA cell_size_check = ON;
+          PRAGMA temp_store = MEMORY;
+          """)
+    }
+    var attempts = 0
+    while true {
+      do {
+        let pool = try DatabasePool(path: path, configuration: configuration)
+        // DatabasePool sets NORMAL after `prepareDatabase` has run.
+        try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
+        return pool
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && attempts < 50 {
+        // Opening reads, then writes, without an immediate transaction: SQLite doesn't wait there by itself.
+        attempts += 1
+        usleep(20_000)
+      }
+    }
+  }
+
+  /// Ties the database to the master key: one copied in from another vault is refused as a whole.
+  private func bindToKeys() throws(StoreError) {
+    let key = "binding"
+    let stored = try write { db -> [UInt8] in
+      if let stored = try Meta.value(key, db) { return stored }
+      let fresh = try Randomness.bytes(16)
+      let bound = try fresh + self.binding(fresh)
+      try Meta.set(key, to: bound, db)
+      return bound
+    }
+    let expected = try binding(Array(stored.prefix(16)))
+    guard macsMatch(Array(stored.dropFirst(16)), expected) else {
+      throw .damaged("\(folders.databasePath), or it belongs to another vault: it")
+    }
+  }
+
+  private func binding(_ id: [UInt8]) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/database-binding/v1") { $0.append(id) }
+  }
+
+  // MARK: - Transactions
+
+  /// One immediate transaction.
+  func write<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+    do {
+      return try pool.writeWithoutTransaction { db in
+        var value: Value?
+        try db.inTransaction(.immediate) {
+          value = try body(db)
+          return .commit
+        }
+        guard let value else { throw StoreError.notFound("a transaction's result") }
+        return value
+      }
+    } catch { throw StoreError(database: error, path: folders.databasePath) }
+  }
+
+  /// One consistent view.
+  func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+    do { return try pool.read(body) } catch { throw StoreError(database: error, path: folders.databasePath) }
+  }
+
+  /// Moves everything from the write-ahead log into the database and empties the log, so that what was deleted is not
+  /// left in it. A reader in another process may prevent it; the next time will do.
+  func emptyLog() {
+    _ = try? pool.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
+  }
+}
+
+extension StoreError {
+  /// What an error out of a database operation means.
+  init(database error: any Error, path: String) {
+    switch error {
+    case let error as StoreError: self = error
+    case let error as SodiumError: self = .sodium(error)
+    case let error as DatabaseError: self.init(sqlite: error, path: path)
+    default: self = .inputOutput(path: path, reason: "\(error)")
+    }
+  }
+
+  private init(sqlite error: DatabaseError, path: String) {
+    switch error.resultCode {
+    case .SQLITE_FULL: self = .diskFull(path: path)
+    case .SQLITE_BUSY, .SQLITE_LOCKED: self = .busy(path: path)
+    case .SQLITE_READONLY: self = .readOnly(path: path)
+    case .SQLITE_PERM, .SQLITE_AUTH, .SQLITE_CANTOPEN: self = .permissions(path: path)
+    case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .damaged(path)
+    case .SQLITE_CONSTRAINT where Self.isUniqueness(error): self = .alreadyExists(Self.column(error))
+    default:
+      // The message is SQLite's own; the statement's arguments, which GRDB would add, are left out.
+      self = .inputOutput(path: path, reason: error.message ?? "SQLite error \(error.extendedResultCode.rawValue)")
+    }
+  }
+
+  private static func isUniqueness(_ error: DatabaseError) -> Bool {
+    error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE
+      || error.extendedResultCode == .SQLITE_CONSTRAINT_PRIMARYKEY
+  }
+
+  /// "UNIQUE constraint failed: peers.name" names the column.
+  private static func column(_ error: DatabaseError) -> String {
+    let column = error.message?.split(separator: " ").last.map(String.init)
+    return column ?? "such a row"
+  }
+}

@@ -1,0 +1,111 @@
+import Glibc
+
+/// Where a vault lives: data to back up, state that must stay on this device, and settings.
+///
+/// This module reads no environment: the caller passes in what the user said.
+public struct VaultFolders: Hashable, Sendable {
+  /// Database, fragments and the sealed master key.
+  public let data: String
+  /// The device key. Marked so that backups leave it out.
+  public let state: String
+  /// Settings.
+  public let config: String
+
+  /// Everything below one folder, as `--home` and `VAULT_HOME` ask for.
+  public init(home: String) {
+    data = home + "/data"
+    state = home + "/state"
+    config = home + "/config"
+  }
+
+  /// The usual places below `userHome`. A base folder that is nil, empty or not absolute is replaced by its default, as
+  /// the XDG Base Directory Specification asks.
+  public init(userHome: String, dataHome: String?, stateHome: String?, configHome: String?) {
+    func base(_ given: String?, _ usual: String) -> String {
+      if let given, given.hasPrefix("/") { given } else { userHome + "/" + usual }
+    }
+    data = base(dataHome, ".local/share") + "/vault"
+    state = base(stateHome, ".local/state") + "/vault"
+    config = base(configHome, ".config") + "/vault"
+  }
+
+  /// Chooses: `home` (the `--home` option), then `VAULT_HOME`, then the XDG folders, from the variables in `environment`.
+  public static func locate(home: String?, environment: [String: String]) throws(StoreError) -> VaultFolders {
+    for candidate in [home, environment["VAULT_HOME"]] {
+      if let candidate, !candidate.isEmpty { return VaultFolders(home: candidate) }
+    }
+    guard let userHome = environment["HOME"], !userHome.isEmpty else { throw .notFound("the home folder (HOME)") }
+    return VaultFolders(
+      userHome: userHome, dataHome: environment["XDG_DATA_HOME"], stateHome: environment["XDG_STATE_HOME"],
+      configHome: environment["XDG_CONFIG_HOME"])
+  }
+
+  /// Whether a vault was created here.
+  public var containsVault: Bool { access(masterKeyPath, F_OK) == 0 }
+
+  /// Makes the folders that are missing, with mode 0700, marks the state folder as not to be backed up, and checks all.
+  public func create() throws(StoreError) {
+    for folder in all { try Self.makeFolder(folder) }
+    let tag = state + "/CACHEDIR.TAG"
+    if access(tag, F_OK) != 0 {
+      do throws(StoreError) {
+        try AtomicFile.write(Array(Self.tagText.utf8).span.bytes, to: tag, replacing: false)
+      } catch .alreadyExists {
+        // Another process has just made it.
+      }
+    }
+    try check()
+  }
+
+  /// Refuses folders that others may look into, or that belong to somebody else.
+  public func check() throws(StoreError) {
+    for folder in all {
+      var status = stat()
+      guard stat(folder, &status) == 0 else { throw StoreError(errno: errno, path: folder) }
+      guard status.st_mode & S_IFMT == S_IFDIR else { throw .inputOutput(path: folder, reason: "is not a folder") }
+      try checkPrivate(status, path: folder)
+    }
+  }
+
+  /// The SQLite database.
+  public var databasePath: String { data + "/vault.db" }
+  /// The sealed master key.
+  public var masterKeyPath: String { data + "/master.key" }
+  /// The device key.
+  public var deviceKeyPath: String { state + "/device.key" }
+  /// The settings.
+  public var settingsPath: String { config + "/settings.json" }
+  /// Fragments, whole and partial.
+  public var fragmentsPath: String { data + "/fragments" }
+  /// Fragments that are being made.
+  public var stagingPath: String { data + "/staging" }
+  /// The lock between those who make files and those who clean up.
+  var filesLockPath: String { data + "/files.lock" }
+  /// The lock held while the database is opened.
+  var openLockPath: String { data + "/open.lock" }
+
+  private var all: [String] { [data, state, config, fragmentsPath, stagingPath] }
+
+  /// Makes a folder and those above it.
+  private static func makeFolder(_ path: String) throws(StoreError) {
+    guard !path.isEmpty, !path.utf8.contains(0) else { throw .invalid("a folder without a name") }
+    if mkdir(path, 0o700) == 0 { return }
+    switch errno {
+    case EEXIST: return
+    case ENOENT:
+      let parent = try SplitPath(path).folder
+      guard parent != path, parent != "." else { throw .notFound(path) }
+      try makeFolder(parent)
+      guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw StoreError(errno: errno, path: path) }
+    default: throw StoreError(errno: errno, path: path)
+    }
+  }
+
+  private static let tagText = """
+    Signature: 8a477f597d28d172789f06886806bc55
+    # This file is a cache directory tag created by vault.
+    # Backup programs leave this folder out, so that the device key never travels with the data.
+    # See https://bford.info/cachedir/
+
+    """
+}

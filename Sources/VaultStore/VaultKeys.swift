@@ -1,0 +1,221 @@
+public import Sodium
+import WireCodec
+
+/// The open vault: the master key in secret memory, and what is derived from it.
+///
+/// Three things must come together to open it: the data folder (`master.key`), the device key in the state folder, and
+/// the passphrase if there is one. Nothing here ever leaves secret memory except as ciphertext or a MAC.
+public final class VaultKeys: Sendable {
+  /// log2 of scrypt's N for new passphrases: 128 MiB of memory.
+  public static let defaultCostLogarithm = 17
+  /// Bytes that ``seal(_:_:)`` adds to a record.
+  public static let sealOverhead = 1 + SecretBox.nonceByteCount + SecretBox.overhead
+
+  private let master: SecretBytes
+  private let macKey: SecretBytes
+
+  init(master: consuming SecretBytes) throws(SodiumError) {
+    macKey = try DomainHash("vault/store-mac/v1", key: master.bytes).secret()
+    self.master = master
+  }
+
+  /// Makes the keys of a new vault. Throws ``StoreError/alreadyExists(_:)`` if there is one.
+  ///
+  /// A passphrase is UTF-8 in NFC, normalised by the caller; nil leaves the vault protected by the device key alone.
+  /// `costLogarithm` is log2 of scrypt's N, from 17 to 20.
+  public static func create(
+    in folders: VaultFolders, passphrase: borrowing SecretBytes?, costLogarithm: Int = defaultCostLogarithm
+  ) throws(StoreError) -> VaultKeys {
+    try folders.create()
+    guard !folders.containsVault else { throw .alreadyExists("a vault in \(folders.data)") }
+    let device = try ownDeviceKey(folders)
+    let file: MasterKeyFile
+    let keys: VaultKeys
+    do throws(SodiumError) {
+      let master = try SecretBytes(random: 32)
+      file = try seal(
+        master, device: device, passphrase: passphrase, costLogarithm: costLogarithm,
+        salt: Randomness.bytes(Scrypt.saltByteCount), nonce: Randomness.bytes(SecretBox.nonceByteCount))
+      keys = try VaultKeys(master: master)
+    } catch { throw .sodium(error) }
+    let bytes: [UInt8]
+    do throws(WireError) { bytes = try file.encoded() } catch { throw .invalid("master.key") }
+    try AtomicFile.write(bytes.span.bytes, to: folders.masterKeyPath, replacing: false)
+    return keys
+  }
+
+  /// Whether the vault needs a passphrase.
+  public static func needsPassphrase(in folders: VaultFolders) throws(StoreError) -> Bool {
+    try readFile(folders).costLogarithm != nil
+  }
+
+  /// Opens the vault. A passphrase that it doesn't need is ignored.
+  ///
+  /// Throws ``StoreError/passphraseRequired``, ``StoreError/wrongPassphrase``, ``StoreError/wrongDevice`` (the device key
+  /// is missing or another one), ``StoreError/damaged(_:)``, or ``StoreError/notFound(_:)`` if there is no vault.
+  public static func unlock(
+    _ folders: VaultFolders, passphrase: borrowing SecretBytes?
+  ) throws(StoreError) -> VaultKeys {
+    let file = try readFile(folders)
+    try folders.check()
+    let device = try existingDeviceKey(folders)
+    guard try withSodium({ () throws(SodiumError) in try deviceID(device) }) == file.deviceID else {
+      throw .wrongDevice
+    }
+    if file.costLogarithm != nil {
+      switch passphrase {
+      case .none: throw .passphraseRequired
+      case .some: break
+      }
+    }
+    do throws(SodiumError) {
+      let key = try keyEncryptionKey(
+        device: device, passphrase: passphrase, costLogarithm: file.costLogarithm, salt: file.salt)
+      return try VaultKeys(master: SecretBox.open(file.sealed.span.bytes, key: key, nonce: file.nonce))
+    } catch .verificationFailed {
+      // The checksum held, so with a passphrase the passphrase is the likely culprit.
+      throw file.costLogarithm == nil ? .damaged(folders.masterKeyPath) : .wrongPassphrase
+    } catch { throw .sodium(error) }
+  }
+
+  private static func readFile(_ folders: VaultFolders) throws(StoreError) -> MasterKeyFile {
+    do throws(StoreError) {
+      return try MasterKeyFile.read(folders.masterKeyPath)
+    } catch .notFound {
+      throw .notFound("a vault in \(folders.data)")
+    }
+  }
+
+  /// The device key, made if this folder has none yet (an interrupted creation leaves one that is as good).
+  private static func ownDeviceKey(_ folders: VaultFolders) throws(StoreError) -> SecretBytes {
+    let fresh = try withSodium { () throws(SodiumError) in try SecretBytes(random: 32) }
+    do throws(StoreError) {
+      try AtomicFile.write(fresh.bytes, to: folders.deviceKeyPath, replacing: false)
+    } catch .alreadyExists {
+      // The one that is there is read below.
+    }
+    return try existingDeviceKey(folders)
+  }
+
+  private static func existingDeviceKey(_ folders: VaultFolders) throws(StoreError) -> SecretBytes {
+    do throws(StoreError) {
+      return try AtomicFile.readSecret(folders.deviceKeyPath, count: 32)
+    } catch .notFound {
+      throw .wrongDevice
+    }
+  }
+
+  static func seal(
+    _ master: borrowing SecretBytes, device: borrowing SecretBytes, passphrase: borrowing SecretBytes?,
+    costLogarithm: Int, salt: [UInt8], nonce: [UInt8]
+  ) throws(SodiumError) -> MasterKeyFile {
+    let hasPassphrase: Bool
+    switch passphrase {
+    case .none: hasPassphrase = false
+    case .some: hasPassphrase = true
+    }
+    guard !hasPassphrase || MasterKeyFile.acceptedLogarithms.contains(costLogarithm) else {
+      throw .parametersRefused
+    }
+    let cost = hasPassphrase ? costLogarithm : nil
+    let salt = hasPassphrase ? salt : [UInt8](repeating: 0, count: Scrypt.saltByteCount)
+    let key = try keyEncryptionKey(device: device, passphrase: passphrase, costLogarithm: cost, salt: salt)
+    return MasterKeyFile(
+      costLogarithm: cost, deviceID: try deviceID(device), salt: salt, nonce: nonce,
+      sealed: try SecretBox.seal(master.bytes, key: key, nonce: nonce))
+  }
+
+  private static func keyEncryptionKey(
+    device: borrowing SecretBytes, passphrase: borrowing SecretBytes?, costLogarithm: Int?, salt: [UInt8]
+  ) throws(SodiumError) -> SecretBytes {
+    var hash = try DomainHash("vault/storage/v1", key: device.bytes)
+    if let costLogarithm {
+      switch passphrase {
+      case .some(let passphrase):
+        let stretched = try Scrypt.deriveKey(password: passphrase.bytes, salt: salt, logarithm: costLogarithm)
+        hash.append(stretched.bytes)
+      case .none: throw .parametersRefused
+      }
+    } else {
+      hash.append(RawSpan())
+    }
+    return try hash.secret()
+  }
+
+  /// A public name for the device key: says nothing about it, but tells it from another.
+  static func deviceID(_ device: borrowing SecretBytes) throws(SodiumError) -> Digest {
+    try DomainHash("vault/device-id/v1", key: device.bytes).digest()
+  }
+
+  private static func hash(
+    _ label: StaticString, key: borrowing SecretBytes
+  ) throws(SodiumError) -> DomainHash { try DomainHash(label, key: key.bytes) }
+
+  /// A MAC over a stored row, under a subkey of the master key.
+  func mac(
+    _ label: StaticString, _ parts: (inout DomainHash) -> Void
+  ) throws(StoreError) -> [UInt8] {
+    try withSodium { () throws(SodiumError) in
+      var hash = try Self.hash(label, key: macKey)
+      parts(&hash)
+      return hash.digest().bytes
+    }
+  }
+}
+
+/// Compares two MACs in constant time.
+func macsMatch(_ left: [UInt8], _ right: [UInt8]) -> Bool { constantTimeEqual(left.span.bytes, right.span.bytes) }
+
+// MARK: - Records
+
+/// Which record a sealed blob belongs to: a blob moved to another table, row or epoch doesn't open there.
+public struct RecordName: Hashable, Sendable {
+  /// The table.
+  public let table: String
+  /// The row.
+  public let row: [UInt8]
+  /// The epoch of the share lifecycle; 0 where there is none.
+  public let epoch: UInt64
+
+  /// A name from its parts.
+  public init(table: String, row: [UInt8], epoch: UInt64 = 0) {
+    self.table = table
+    self.row = row
+    self.epoch = epoch
+  }
+}
+
+extension VaultKeys {
+  private static let recordVersion: UInt8 = 1
+
+  /// Seals a record: a version byte 1, a random 24-byte nonce, the tag and the ciphertext.
+  public func seal(_ plaintext: borrowing SecretBytes, _ name: RecordName) throws(StoreError) -> [UInt8] {
+    let nonce = try withSodium { () throws(SodiumError) in try Randomness.bytes(SecretBox.nonceByteCount) }
+    return try seal(plaintext, name, nonce: nonce)
+  }
+
+  func seal(_ plaintext: borrowing SecretBytes, _ name: RecordName, nonce: [UInt8]) throws(StoreError) -> [UInt8] {
+    do throws(SodiumError) {
+      return try [Self.recordVersion] + nonce + SecretBox.seal(plaintext.bytes, key: recordKey(name), nonce: nonce)
+    } catch { throw .sodium(error) }
+  }
+
+  /// Opens a record. Throws ``StoreError/damaged(_:)`` with `what` if a bit is wrong or it belongs elsewhere.
+  public func open(_ sealed: [UInt8], _ name: RecordName, what: String) throws(StoreError) -> SecretBytes {
+    guard sealed.count >= Self.sealOverhead, sealed[0] == Self.recordVersion else { throw .damaged(what) }
+    let nonceEnd = 1 + SecretBox.nonceByteCount
+    do throws(SodiumError) {
+      return try SecretBox.open(
+        sealed.span.bytes.extracting(droppingFirst: nonceEnd), key: recordKey(name),
+        nonce: Array(sealed[1..<nonceEnd]))
+    } catch .verificationFailed { throw .damaged(what) } catch { throw .sodium(error) }
+  }
+
+  private func recordKey(_ name: RecordName) throws(SodiumError) -> SecretBytes {
+    var hash = try Self.hash("vault/record/v1", key: master)
+    hash.append(name.table)
+    hash.append(name.row)
+    hash.append(name.epoch)
+    return try hash.secret()
+  }
+}
