@@ -21,7 +21,8 @@ public struct DispersalPlan: Hashable, Sendable {
   private let lastDataByteCount: Int
   private let lastPieceByteCount: Int
 
-  /// Throws ``ShamirError/invalidDispersal`` unless 2 ≤ dataCount ≤ fragmentCount ≤ 255 and 1 ≤ byteCount ≤ ``byteLimit``.
+  /// Throws ``ShamirError/invalidDispersal`` unless 2 ≤ dataCount ≤ fragmentCount ≤ 255 and 1 ≤ byteCount ≤
+  /// ``byteLimit``.
   public init(dataCount: Int, fragmentCount: Int, byteCount: UInt64) throws(ShamirError) {
     guard ThresholdScheme.acceptedCounts.contains(dataCount),
       ThresholdScheme.acceptedCounts.contains(fragmentCount), dataCount <= fragmentCount,

@@ -14,7 +14,8 @@ public struct KeyShare: ~Copyable, Sendable {
   public let bytes: SecretBytes
 
   /// Takes a share from outside. Throws ``ShamirError/foreignShare(index:)`` for index 0 and
-  /// ``ShamirError/malformedShare(index:)`` unless `bytes` are two scalars below the group order (checked in constant time).
+  /// ``ShamirError/malformedShare(index:)`` unless `bytes` are two scalars below the group order (checked in constant
+  /// time).
   public init(index: UInt8, bytes: consuming SecretBytes) throws(ShamirError) {
     guard index > 0 else { throw .foreignShare(index: index) }
     guard bytes.count == Self.byteCount else { throw .malformedShare(index: index) }

@@ -17,8 +17,8 @@ public struct MerklePath: WireValue, Hashable, Sendable {
     self.siblings = siblings
   }
 
-  /// Throws ``ShamirError/pieceRejected(number:)`` unless `leaf` is leaf `number` of the tree of `leafCount` leaves with this root.
-  /// The number of siblings must be exactly the one that place has.
+  /// Throws ``ShamirError/pieceRejected(number:)`` unless `leaf` is leaf `number` of the tree of `leafCount` leaves
+  /// with this root. The number of siblings must be exactly the one that place has.
   public func verify(leaf: Digest, number: UInt64, leafCount: UInt64, root: Digest) throws(ShamirError) {
     guard number < leafCount else { throw .pieceRejected(number: number) }
     var rest = siblings[...]

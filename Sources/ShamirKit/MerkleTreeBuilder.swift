@@ -13,9 +13,9 @@ public struct MerkleTreeBuilder: Hashable, Sendable {
 
   /// Reads each level and writes the one above it, up to the root, which it returns.
   ///
-  /// `read` returns exactly `byteCount` bytes of the file from `offset`; `write` puts bytes there. What this module itself
-  /// finds wrong (a read of another length is ``ShamirError/invalidTree``) is turned into the caller's kind of error
-  /// by `failure`.
+  /// `read` returns exactly `byteCount` bytes of the file from `offset`; `write` puts bytes there. What this module
+  /// itself finds wrong (a read of another length is ``ShamirError/invalidTree``) is turned into the caller's kind of
+  /// error by `failure`.
   public func build<Failure: Error>(
     read: (_ offset: UInt64, _ byteCount: Int) throws(Failure) -> [UInt8],
     write: (_ offset: UInt64, _ bytes: [UInt8]) throws(Failure) -> Void,

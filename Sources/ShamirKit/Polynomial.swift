@@ -41,8 +41,8 @@ enum Polynomial {
 
   /// Lagrange's coefficients λ_i = Π_{j≠i} x_j / (x_j − x_i) for the value at zero, for distinct non-zero indices.
   ///
-  /// Indices are public, so this takes its time from them. Factors are below 256 and are gathered seven at a time before a
-  /// scalar multiplication; one inversion serves all (Montgomery's trick).
+  /// Indices are public, so this takes its time from them. Factors are below 256 and are gathered seven at a time
+  /// before a scalar multiplication; one inversion serves all (Montgomery's trick).
   static func lagrangeAtZero(_ indices: [UInt8]) throws(SodiumError) -> [PublicScalar] {
     let numerator = product(of: indices.map { UInt64($0) })
     var prefixes: [PublicScalar] = []

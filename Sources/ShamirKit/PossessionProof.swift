@@ -3,9 +3,9 @@ public import WireCodec
 
 /// Proof that somebody knows both scalars of a share, without showing anything of them.
 ///
-/// Schnorr's identification over two generators (Okamoto, "Provably secure and practical identification schemes", CRYPTO
-/// 1992), made non-interactive over the whole ``PossessionStatement``: A = k1·G + k2·H, c = SHA-512(statement, A) mod ℓ,
-/// z1 = k1 + c·f(i), z2 = k2 + c·g(i).
+/// Schnorr's identification over two generators (Okamoto, "Provably secure and practical identification schemes",
+/// CRYPTO 1992), made non-interactive over the whole ``PossessionStatement``: A = k1·G + k2·H, c = SHA-512(statement,
+/// A) mod ℓ, z1 = k1 + c·f(i), z2 = k2 + c·g(i).
 ///
 /// Encoding: A, z1, z2; 32 bytes each.
 public struct PossessionProof: WireValue, Hashable, Sendable {

@@ -1,6 +1,7 @@
 public import Sodium
 
-/// Why a scheme, share, proof, fragment or tree was refused. Names who is to blame where somebody is; never holds bytes.
+/// Why a scheme, share, proof, fragment or tree was refused. Names who is to blame where somebody is; never holds
+/// bytes.
 public enum ShamirError: Error, Sendable, Hashable {
   /// Not 2 ≤ threshold ≤ share count ≤ 255.
   case invalidScheme

@@ -50,8 +50,9 @@ public struct ShareCollector: ~Copyable, Sendable {
 
   /// Checks all shares that came since the last call, together, with fresh random weights.
   ///
-  /// If something is wrong, halves are checked until every bad share is found: the bad ones are wiped and forgotten (another
-  /// share with the same index may be added), the good ones stay, and ``ShamirError/invalidShares(indices:)`` names the bad.
+  /// If something is wrong, halves are checked until every bad share is found: the bad ones are wiped and forgotten
+  /// (another share with the same index may be added), the good ones stay, and
+  /// ``ShamirError/invalidShares(indices:)`` names the bad.
   public mutating func verify() throws(ShamirError) {
     guard !pending.isEmpty else { return }
     let culprits: Set<UInt8>
@@ -102,8 +103,8 @@ public struct ShareCollector: ~Copyable, Sendable {
   }
   /// Whether Σ w_i·(f(i)·G + g(i)·H) = Σ w_i·Y_i, with weights of 128 bits drawn now.
   ///
-  /// A set with a bad share passes with probability 2^−128. Costs t multiplications of a point whatever the number of shares:
-  /// the right side is Σ_j (Σ_i w_i·i^j)·C_j.
+  /// A set with a bad share passes with probability 2^−128. Costs t multiplications of a point whatever the number of
+  /// shares: the right side is Σ_j (Σ_i w_i·i^j)·C_j.
   private borrowing func weightedSumHolds(for indices: [UInt8]) throws(SodiumError) -> Bool {
     var weights: [PublicScalar] = []
     var exponents = [PublicScalar](repeating: PublicScalar(0), count: scheme.threshold)

@@ -29,11 +29,11 @@ public struct StripeDecoder: Sendable {
   /// Fragments of 1 … k whose pieces ``decode(stripe:pieces:into:)`` computes, in ascending order.
   public var decodedFragments: [UInt8] { missing.map { UInt8($0) } }
 
-  /// Writes the pieces of fragments 1 to k, one after the other, into `data`: the stripe's ciphertext and, in the last stripe,
-  /// the zeros behind it (take the first ``DispersalPlan/stripeDataByteCount(_:)`` bytes).
+  /// Writes the pieces of fragments 1 to k, one after the other, into `data`: the stripe's ciphertext and, in the
+  /// last stripe, the zeros behind it (take the first ``DispersalPlan/stripeDataByteCount(_:)`` bytes).
   ///
-  /// `pieces` are k pieces in the order of ``available``, each of ``DispersalPlan/pieceByteCount(_:)`` bytes, `data` is k times
-  /// that; anything else is ``ShamirError/invalidStripe(_:)``. They must not overlap.
+  /// `pieces` are k pieces in the order of ``available``, each of ``DispersalPlan/pieceByteCount(_:)`` bytes, `data`
+  /// is k times that; anything else is ``ShamirError/invalidStripe(_:)``. They must not overlap.
   public func decode(
     stripe: UInt64, pieces: [UnsafeRawBufferPointer], into data: UnsafeMutableRawBufferPointer
   ) throws(ShamirError) {

@@ -1,4 +1,5 @@
-/// Makes all pieces of a stripe from the stripe's ciphertext. Immutable: threads may share it and work on different stripes.
+/// Makes all pieces of a stripe from the stripe's ciphertext. Immutable: threads may share it and work on different
+/// stripes.
 public struct StripeEncoder: Sendable {
   /// How the ciphertext is cut.
   public let plan: DispersalPlan
@@ -16,7 +17,8 @@ public struct StripeEncoder: Sendable {
   /// Writes the pieces of fragments 1 to n, one after the other, into `pieces`.
   ///
   /// `data` is the stripe's ciphertext of ``DispersalPlan/stripeDataByteCount(_:)`` bytes, `pieces` is n times
-  /// ``DispersalPlan/pieceByteCount(_:)`` bytes; anything else is ``ShamirError/invalidStripe(_:)``. They must not overlap.
+  /// ``DispersalPlan/pieceByteCount(_:)`` bytes; anything else is ``ShamirError/invalidStripe(_:)``. They must not
+  /// overlap.
   public func encode(
     stripe: UInt64, data: UnsafeRawBufferPointer, into pieces: UnsafeMutableRawBufferPointer
   ) throws(ShamirError) {

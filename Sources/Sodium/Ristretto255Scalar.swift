@@ -2,6 +2,8 @@ import CSodium
 
 /// Integers modulo the order ℓ = 2^252 + 27742317777372353535851937790883648493 of ristretto255, as 32 little-endian
 /// bytes. Secret ones live in ``SecretBytes``. All operations take the same time whatever the values.
+///
+/// What this file derives is wiped; what libsodium's own arithmetic leaves in registers and on the stack is not.
 public enum RistrettoScalar {
   /// Bytes of a scalar.
   public static let byteCount = 32

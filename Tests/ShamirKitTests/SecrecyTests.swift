@@ -22,8 +22,9 @@ import Testing
     return exposed(try dealing.share(1)) + exposed(try dealing.share(2))
   }
 
-  /// Chi-squared of two samples of share bytes, one of the secret 0 and one of the secret 1: the greatest over all bytes.
-  /// 16 buckets by the low bits, so that the top bytes, which are below 0x10, are spread as evenly as the others.
+  /// Chi-squared of two samples of share bytes, one of the secret 0 and one of the secret 1: the greatest over all
+  /// bytes. 16 buckets by the low bits, so that the top bytes, which are below 0x10, are spread as evenly as the
+  /// others.
   private func greatestStatistic(samples: Int, shares: (UInt8) throws -> [UInt8]) throws -> Double {
     var counts: [[Int]] = []
     for secret in UInt8(0)...1 {
