@@ -10,6 +10,10 @@ enum Confinement {
   static func begin() throws(ScanError) {
     try limit(RLIMIT_CORE, soft: 0, hard: 0)
     try limit(RLIMIT_AS, soft: memoryLimit, hard: memoryLimit)
+    // Who starts this process may have signals blocked, as the threads of a dispatch queue do, and that is inherited.
+    var none = sigset_t()
+    sigemptyset(&none)
+    guard sigprocmask(SIG_SETMASK, &none, nil) == 0 else { throw .system(doing: "unblock signals", errno: errno) }
     // At the soft limit the handler below ends the process in good order; the hard one is the kernel's.
     signal(SIGXCPU) { _ in
       let message: StaticString = "vault-scan: the picture took too long\n"

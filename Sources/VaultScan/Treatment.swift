@@ -19,7 +19,7 @@ enum Treatment: Equatable {
   /// The order to try on `picture`.
   static func order(for picture: GrayImage) -> [Treatment] {
     guard picture.pixelCount > largePixelCount else {
-      return [.plain, .median(1), .doubledThreshold(1), .reduced(2), .medianThreshold(1), .medianThreshold(2)]
+      return [.plain, .median(1), .doubledThreshold(1), .medianThreshold(1), .medianThreshold(2)]
     }
     let factor = (picture.longSide + reducedSide - 1) / reducedSide
     let half = max(2, factor / 2)

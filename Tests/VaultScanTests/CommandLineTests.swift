@@ -26,7 +26,9 @@ struct CommandLineTests {
     #expect(try Scan(of: Picture(width: width, height: height, gray: 0).png()).status == 1)
   }
 
-  @Test("is refused with exit code 64 when it makes no sense", arguments: [[], ["--loud", "a.png"], ["a.png", "b.png"], ["--"]])
+  @Test(
+    "is refused with exit code 64 when it makes no sense",
+    arguments: [[], ["--loud", "a.png"], ["a.png", "b.png"], ["--"]])
   func usage(arguments: [String]) throws {
     let scan = try Scan(arguments: arguments)
     #expect(scan.status == 64)

@@ -19,7 +19,9 @@ struct ReadingTests {
     try expectScan(QRSymbol(bytes: Self.allBytes).png(scale: 8), gives: Self.allBytes)
   }
 
-  @Test("bytes that look like other character sets unchanged", arguments: [[0xef, 0xbb, 0xbf, 0x41], [0x93, 0xfa, 0x96, 0x7b]])
+  @Test(
+    "bytes that look like other character sets unchanged",
+    arguments: [[0xef, 0xbb, 0xbf, 0x41], [0x93, 0xfa, 0x96, 0x7b]])
   func characterSets(bytes: [UInt8]) throws {
     try expectScan(QRSymbol(bytes: bytes).png(scale: 8), gives: bytes)
   }
@@ -90,6 +92,18 @@ struct PhotographTests {
   @Test("with much noise")
   func noisy() throws {
     let picture = Photograph(blur: 1, noise: 28).picture(of: try QRSymbol(text: ReadingTests.card))
+    try expectScan(picture.png(), gives: Array(ReadingTests.card.utf8))
+  }
+
+  @Test("of more than four megapixels")
+  func large() throws {
+    let small = Photograph(noise: 25).picture(of: try QRSymbol(text: ReadingTests.card))
+    var picture = Picture(width: small.width * 3, height: small.height * 3, gray: 0)
+    for y in 0..<picture.height {
+      for x in 0..<picture.width {
+        picture.pixels[y * picture.width + x] = small.pixels[y / 3 * small.width + x / 3]
+      }
+    }
     try expectScan(picture.png(), gives: Array(ReadingTests.card.utf8))
   }
 

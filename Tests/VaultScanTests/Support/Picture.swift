@@ -45,10 +45,12 @@ struct Picture {
 
   /// Colour with transparency: black is opaque black, white is fully transparent black.
   func transparentPNG() throws -> [UInt8] {
-    try Self.png(pixels.flatMap { [0, 0, 0, 255 - $0] }, width, height, format: PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA)
+    try Self.png(
+      pixels.flatMap { [0, 0, 0, 255 - $0] }, width, height, format: PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA)
   }
 
-  private static func png(_ pixels: [UInt8], _ width: Int, _ height: Int, format: some BinaryInteger) throws -> [UInt8] {
+  private static func png(_ pixels: [UInt8], _ width: Int, _ height: Int, format: some BinaryInteger) throws -> [UInt8]
+  {
     var image = png_image()
     image.version = UInt32(PNG_IMAGE_VERSION)
     image.width = UInt32(width)

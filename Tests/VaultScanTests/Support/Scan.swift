@@ -20,7 +20,8 @@ struct Scan {
     let (output, complaint) = (Pipe(), Pipe())
     process.standardOutput = output
     process.standardError = complaint
-    process.standardInput = try input.map { try FileHandle(forReadingFrom: URL(fileURLWithPath: $0)) }
+    process.standardInput =
+      try input.map { try FileHandle(forReadingFrom: URL(fileURLWithPath: $0)) }
       ?? FileHandle.nullDevice
     try process.run()
     // What the program writes fits the pipes, so that reading one after the other can't block it.
@@ -51,7 +52,7 @@ struct Scan {
   }
 
   /// The program lies beside the running test bundle, in the build folder.
-  private static func program() throws -> URL {
+  static func program() throws -> URL {
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let program = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("vault-scan")
     try #require(FileManager.default.isExecutableFile(atPath: program.path), "no \(program.path)")
