@@ -1,0 +1,180 @@
+import Foundation
+import Testing
+
+@Suite("The contract with scripts")
+struct ContractTests {
+  @Test("share prints the id and recover the path on standard output, nothing else")
+  func results() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(sample(3000), to: "note.txt")
+      let shared = try await alice.succeed("share", "note.txt", "--threshold", "2")
+      #expect(shared.output.wholeMatch(of: /[0-9a-f]{32}\n/) != nil, "\(shared)")
+      let recovered = try await bob.succeed("recover", shared.line)
+      #expect(recovered.lines.count == 1)
+      #expect(recovered.line.hasSuffix("note.txt"))
+      #expect(try bob.read(recovered.line) == sample(3000))
+    }
+  }
+
+  @Test("share shows on standard error how many shares there are, how many are needed, and who gets one")
+  func plan() async throws {
+    try await Bench.run { bench in
+      let (alice, _, _) = try await bench.trio()
+      try alice.write(sample(100), to: "note.txt")
+      let shared = try await alice.succeed("share", "note.txt", "--threshold", "2")
+      for word in ["2", "3", "bob", "carol"] { #expect(shared.complaint.contains(word), "\(shared)") }
+    }
+  }
+
+  @Test("share without --to takes every authenticated peer")
+  func defaultRecipients() async throws {
+    try await Bench.run { bench in
+      let (alice, bob, carol) = try await bench.trio()
+      try alice.write(sample(100), to: "note.txt")
+      let id = try await alice.succeed("share", "note.txt", "--threshold", "3").line
+      for peer in [alice, bob, carol] {
+        #expect(try await peer.succeed("list", "--json").json().first(where: "id", is: id)["shareCount"].int == 3)
+      }
+    }
+  }
+
+  @Test("share with --to takes these peers only")
+  func chosenRecipients() async throws {
+    try await Bench.run { bench in
+      let (alice, bob, carol) = try await bench.trio()
+      try alice.write(sample(100), to: "note.txt")
+      let id = try await alice.succeed("share", "note.txt", "--threshold", "2", "--to", "carol").line
+      #expect(try await carol.succeed("list", "--json").json()[0]["id"].string == id)
+      #expect(try await bob.succeed("list", "--json").json().array.isEmpty)
+    }
+  }
+
+  @Test("--quiet leaves standard error empty when all is well")
+  func quiet() async throws {
+    try await Bench.run { bench in
+      let (alice, bob, _) = try await bench.trio()
+      try alice.write(sample(3000), to: "note.txt")
+      let commands: [(Peer, [String])] = [
+        (alice, ["id", "--png", "alice.png"]), (alice, ["id", "--svg", "alice.svg"]), (alice, ["scan", "alice.png"]),
+        (alice, ["peer", "list"]), (alice, ["peer", "ping", "bob"]), (alice, ["peer", "rename", "bob", "Bob"]),
+        (alice, ["peer", "address", "Bob", bob.address]), (bob, ["peer", "add", try await alice.card()]),
+        (alice, ["share", "note.txt", "--threshold", "2"]), (alice, ["retry"]), (alice, ["list"]),
+        (bob, ["recover", "-o", "copy"]), (bob, ["settings", "list"]), (bob, ["settings", "set", "quota-shares", "5"]),
+        (bob, ["log"]),
+      ]
+      for (peer, arguments) in commands {
+        let outcome = try await peer.run(arguments + ["--quiet"])
+        #expect(outcome.status == 0, "\(outcome)")
+        #expect(outcome.complaint.isEmpty, "\(outcome)")
+      }
+      let fresh = try Peer("erin", bench)
+      let made = try await fresh.succeed("init", "--no-passphrase", "--label", "erin", "--quiet")
+      #expect(made.output.isEmpty && made.complaint.isEmpty, "\(made)")
+    }
+  }
+
+  @Test("--home and VAULT_HOME name the vault, and --home wins")
+  func homes() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      let other = bench.folder + "/other home"
+      try await alice.succeed("init", "--no-passphrase", "--label", "other", "--home", other)
+      #expect(try await alice.succeed("id", "--json", "--home", other).json()["label"].string == "other")
+      #expect(try await alice.succeed("id", "--json").json()["label"].string == "alice")
+    }
+  }
+
+  @Test("without --home and VAULT_HOME the vault lies in the XDG folders")
+  func usualFolders() async throws {
+    try await Bench.run { bench in
+      let folder = bench.folder + "/user"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+      let made = try await bench.start(
+        Bench.vault, ["init", "--no-passphrase", "--label", "alice"], environment: ["HOME": folder]
+      ).end(within: 60)
+      #expect(made.status == 0, "\(made)")
+      for path in [".local/share/vault/vault.db", ".local/state/vault/device.key", ".local/state/vault/CACHEDIR.TAG"] {
+        #expect(FileManager.default.fileExists(atPath: folder + "/" + path), "\(path)")
+      }
+    }
+  }
+
+  @Test(
+    "a command line that makes no sense ends with 64",
+    arguments: [
+      ["share"], ["share", "note.txt"], ["share", "note.txt", "--threshold", "0"],
+      ["share", "note.txt", "--threshold", "256"], ["share", "note.txt", "--threshold", "two"],
+      ["share", "-", "--threshold", "2", "--remove-source"], ["recover", "a", "b"], ["peer"], ["peer", "befriend"],
+      ["peer", "address", "bob", "nowhere"], ["daemon", "--listen", "nowhere"], ["--frobnicate"], ["frobnicate"],
+      ["init"], ["id", "--text", "--png", "x.png"], ["settings", "set", "colour", "blue"],
+      ["settings", "get", "colour"],
+      ["settings", "set", "listen", "nowhere"], ["log", "--limit", "0"],
+      ["list", "--passphrase-fd", "3", "--passphrase-file", "x"],
+    ])
+  func usage(arguments: [String]) async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      try alice.write([1], to: "note.txt")
+      let outcome = try await alice.run(arguments)
+      // `vault peer` alone shows its help, as `vault` does.
+      if arguments == ["peer"], outcome.status == 0 { return #expect(outcome.output.contains("rename")) }
+      #expect(outcome.status == 64, "\(outcome)")
+      #expect(outcome.output.isEmpty, "\(outcome)")
+      #expect(outcome.complaint.hasPrefix("vault: "), "\(outcome)")
+    }
+  }
+
+  @Test("errors go to standard error, lower case, and say what to do next")
+  func errors() async throws {
+    try await Bench.run { bench in
+      let nobody = try Peer("nobody", bench)
+      let outcome = try await nobody.run("list")
+      #expect(outcome.status == 1)
+      #expect(outcome.output.isEmpty)
+      #expect(outcome.complaint.hasPrefix("vault: "))
+      #expect(outcome.complaint.contains("vault init"), "\(outcome)")
+      let json = try await nobody.run("list", "--json")
+      #expect(try json.jsonError()["code"].string == "noVault")
+      #expect(try json.jsonError()["exit"].int == 1)
+    }
+  }
+
+  @Test("init refuses to replace a vault")
+  func secondInit() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      let before = try await alice.succeed("id", "--text").line
+      let outcome = try await alice.run("init", "--no-passphrase", "--label", "other")
+      #expect(outcome.status == 1, "\(outcome)")
+      #expect(try await alice.succeed("id", "--text").line == before)
+    }
+  }
+
+  @Test("--version and --help are results", arguments: ["--version", "--help"])
+  func information(option: String) async throws {
+    try await Bench.run { bench in
+      let outcome = try await Peer("nobody", bench).succeed(option)
+      #expect(outcome.output.contains("vault"))
+      #expect(outcome.complaint.isEmpty)
+    }
+  }
+
+  @Test("completion scripts exist for the usual shells", arguments: ["bash", "zsh", "fish"])
+  func completions(shell: String) async throws {
+    try await Bench.run { bench in
+      let outcome = try await Peer("nobody", bench).succeed("--generate-completion-script", shell)
+      #expect(outcome.output.contains("recover") && outcome.output.contains("threshold"))
+    }
+  }
+
+  @Test("a result that can't be written is an error")
+  func fullOutput() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      let outcome = try await alice.shell("exec \"$VAULT\" id --text > /dev/full")
+      #expect(outcome.status == 1, "\(outcome)")
+      #expect(!outcome.complaint.isEmpty)
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+@Suite("Results as JSON")
+struct JSONTests {
+  @Test("every command's keys are those that scripts rely on")
+  func keys() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(sample(100), to: "note.txt")
+      let peer: Set = [
+        "name", "label", "state", "fingerprint", "cardDigest", "addresses", "card", "addedAt", "lastSeenAt",
+      ]
+      let secret: Set = [
+        "id", "description", "kind", "origin", "dealer", "threshold", "shareCount", "ownIndex", "createdAt",
+        "delivered", "waiting",
+      ]
+      let delivery: Set = ["peer", "index", "state", "reason"]
+      let identity = try await alice.succeed("id", "--json").json()
+      #expect(identity.keys == ["label", "fingerprint", "addresses", "text", "qrText"])
+      let ping = try await alice.succeed("peer", "ping", "bob", "--json").json()
+      #expect(ping.keys == ["peer", "address", "handshakeMilliseconds", "roundTripMilliseconds"])
+      #expect(try await alice.succeed("peer", "list", "--json").json()[0].keys == peer)
+      #expect(try await alice.succeed("peer", "show", "bob", "--json").json().keys == peer)
+      let added = try await bob.succeed("peer", "add", try await alice.card(), "--json").json()
+      #expect(added.keys == ["change", "peer"])
+      let shared = try await alice.succeed("share", "note.txt", "--threshold", "2", "--json").json()
+      #expect(
+        shared.keys == [
+          "id", "description", "threshold", "shareCount", "placed", "recoverable", "finished", "keepsOwnShare",
+          "deliveries", "leftOut", "sourceRemoved",
+        ])
+      #expect(shared["deliveries"][0].keys == delivery)
+      #expect(try await bob.succeed("list", "--json").json()[0].keys == secret)
+      let id = try #require(shared["id"].string)
+      let info = try await alice.succeed("info", id, "--json").json()
+      #expect(
+        info.keys == [
+          "secret", "ciphertextBytes", "fragmentBytes", "labels", "deliveries", "headerDigest",
+          "conflictingHeadersFrom",
+        ])
+      #expect(info["secret"].keys == secret)
+      #expect(info["deliveries"][0].keys == delivery)
+      let recovered = try await bob.succeed("recover", id, "--json").json()
+      #expect(recovered.keys == ["secret", "path", "suggestedName", "bytes", "holders"])
+      #expect(recovered["holders"][0].keys == ["peer", "state", "reason"])
+      #expect(recovered["bytes"].int == 100)
+      #expect(try await bob.succeed("log", "--json").json()[0].keys == ["at", "event", "peer", "secret", "detail"])
+      #expect(try await alice.succeed("retry", "--json").json().isArray)
+      let deleted = try await bob.succeed("delete", id, "--yes", "--json").json()
+      #expect(deleted.keys == ["secret", "makesUnrecoverable", "explanation", "waitingDeliveries"])
+      let removed = try await bob.succeed("peer", "remove", "alice", "--yes", "--json").json()
+      #expect(removed.keys == ["peer", "destroyedDeliveries", "stillHolds"])
+    }
+  }
+
+  @Test("empty lists are empty arrays")
+  func empty() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      for command in [["list"], ["peer", "list"], ["retry"]] {
+        let outcome = try await alice.run(command + ["--json"])
+        #expect(outcome.status == 0)
+        #expect(outcome.line == "[]", "\(outcome)")
+      }
+    }
+  }
+
+  @Test("errors are JSON on standard error, with a code that is stable and the exit code")
+  func errors() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try await bob.stopDaemon()
+      let cases: [([String], String, Int)] = [
+        (["info", "nothing"], "notFound", 1), (["peer", "ping", "bob"], "unreachable", 6),
+        (["share", "x", "--threshold", "1"], "usage", 64), (["peer", "add", "vaultpeer1qq"], "damaged", 8),
+      ]
+      for (arguments, code, exit) in cases {
+        let outcome = try await alice.run(arguments + ["--json"])
+        #expect(Int(outcome.status) == exit, "\(outcome)")
+        #expect(outcome.output.isEmpty)
+        let error = try outcome.jsonError()
+        #expect(error.keys == ["code", "exit", "reason", "hint"])
+        #expect(error["code"].string == code)
+        #expect(error["exit"].int == exit)
+      }
+    }
+  }
+
+  @Test("what peers wrote can't break out of a line, in tables and in JSON")
+  func hostileText() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let nasty = "a\u{1b}[2Jb\u{202e}c\"\\ d\n e"
+      try alice.write(sample(100), to: "note.txt")
+      try await alice.succeed("share", "note.txt", "--threshold", "2", "--description", nasty)
+      let table = try await bob.succeed("list")
+      #expect(table.lines.count == 2)
+      #expect(!table.output.unicodeScalars.contains { $0.value == 0x1b || $0.value == 0x202e }, "\(table)")
+      let json = try await bob.succeed("list", "--json")
+      #expect(json.lines.count == 1)
+      #expect(!json.output.unicodeScalars.contains { $0.value == 0x1b || $0.value == 0x202e })
+      #expect(try json.json()[0]["description"].string == nasty)
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Testing
+
+@Suite("A vault with a passphrase")
+struct PassphraseTests {
+  private func protected(_ bench: Bench, _ name: String = "alice") async throws -> Peer {
+    let peer = try Peer(name, bench)
+    try Data("correct horse\n".utf8).write(to: URL(fileURLWithPath: peer.home + ".pass"))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: peer.home + ".pass")
+    let made = try await peer.run(
+      "init", "--label", name, "--passphrase-fd", "7", descriptors: [7: peer.home + ".pass"])
+    try #require(made.status == 0, "\(made)")
+    return peer
+  }
+
+  @Test("is opened by the passphrase from a descriptor or a file")
+  func ways() async throws {
+    try await Bench.run { bench in
+      let alice = try await protected(bench)
+      let byDescriptor = try await alice.run(
+        "id", "--text", "--passphrase-fd", "9", descriptors: [9: alice.home + ".pass"])
+      #expect(byDescriptor.status == 0 && byDescriptor.complaint.isEmpty, "\(byDescriptor)")
+      let byFile = try await alice.succeed("id", "--text", "--passphrase-file", alice.home + ".pass")
+      #expect(byFile.line == byDescriptor.line)
+      let byInput = try await alice.succeed("id", "--text", "--passphrase-fd", "0", input: Array("correct horse".utf8))
+      #expect(byInput.line == byDescriptor.line)
+    }
+  }
+
+  @Test("refuses a wrong passphrase with 7")
+  func wrong() async throws {
+    try await Bench.run { bench in
+      let alice = try await protected(bench)
+      for wrong in ["correct horsf", "correct horse ", "", "x"] {
+        let outcome = try await alice.run("list", "--passphrase-fd", "0", input: Array(wrong.utf8))
+        #expect(outcome.status == 7, "\(outcome)")
+        #expect(outcome.complaint.contains("passphrase"))
+        #expect(!outcome.complaint.contains("hors"))
+      }
+    }
+  }
+
+  @Test("says how to give the passphrase where there is no terminal to ask on")
+  func noTerminal() async throws {
+    try await Bench.run { bench in
+      let alice = try await protected(bench)
+      let outcome = try await alice.run("list")
+      #expect(outcome.status == 7, "\(outcome)")
+      #expect(outcome.complaint.contains("--passphrase-fd") && outcome.complaint.contains("--passphrase-file"))
+      let fresh = try Peer("bob", bench)
+      let made = try await fresh.run("init", "--label", "bob")
+      #expect(made.status == 64, "\(made)")
+      #expect(made.complaint.contains("--no-passphrase"), "\(made)")
+      #expect(!FileManager.default.fileExists(atPath: fresh.home + "/data/master.key"))
+    }
+  }
+
+  @Test("takes no empty passphrase and none that is too long")
+  func unusable() async throws {
+    try await Bench.run { bench in
+      let fresh = try Peer("bob", bench)
+      for input in [[], [10], sample(5000)] {
+        let made = try await fresh.run("init", "--label", "bob", "--passphrase-fd", "0", input: input)
+        #expect(made.status == 64, "\(made)")
+      }
+      let closed = try await fresh.run("init", "--label", "bob", "--passphrase-fd", "42")
+      #expect(closed.status == 1, "\(closed)")
+    }
+  }
+
+  @Test("warns of a passphrase file that others can read")
+  func openFile() async throws {
+    try await Bench.run { bench in
+      let alice = try await protected(bench)
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: alice.home + ".pass")
+      let outcome = try await alice.succeed("id", "--text", "--passphrase-file", alice.home + ".pass")
+      #expect(outcome.complaint.contains("warning"))
+    }
+  }
+
+  @Test("shares, answers and recovers like any other")
+  func wholeStory() async throws {
+    try await Bench.run { bench in
+      let alice = try await protected(bench)
+      let bob = try await bench.peer("bob")
+      let key = ["--passphrase-file", alice.home + ".pass"]
+      try await alice.startDaemon("--passphrase-file", alice.home + ".pass")
+      try await bob.startDaemon()
+      let card = try await alice.run(["id", "--text", "--address", alice.address] + key).line
+      try await bob.succeed("peer", "add", card)
+      #expect(try await alice.run(["peer", "add", try await bob.card()] + key).status == 0)
+      try alice.write(sample(9000), to: "note.txt")
+      let shared = try await alice.run(["share", "note.txt", "--threshold", "2"] + key)
+      #expect(shared.status == 0, "\(shared)")
+      try await bob.succeed("recover")
+      #expect(try bob.read("note.txt") == sample(9000))
+    }
+  }
+
+  @Test("looking at a picture never asks for the passphrase")
+  func scan() async throws {
+    try await Bench.run { bench in
+      let alice = try await protected(bench)
+      let bob = try await bench.peer("bob")
+      try await bob.succeed("id", "--png", "bob.png")
+      #expect(try await alice.succeed("scan", bob.folder + "/bob.png").line.lowercased().hasPrefix("vaultpeer1"))
+    }
+  }
+}

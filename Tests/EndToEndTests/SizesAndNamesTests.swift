@@ -1,0 +1,119 @@
+import Foundation
+import Testing
+
+@Suite("Sizes and names")
+struct SizesAndNamesTests {
+  @Test(
+    "a file of any size comes back byte by byte, on a holder's device and on the dealer's",
+    arguments: [0, 1, 1024, 65_535, 65_536, 70_000, 5 << 20])
+  func sizes(count: Int) async throws {
+    try await Bench.run { bench in
+      let (alice, bob, _) = try await bench.trio()
+      let bytes = sample(count)
+      try alice.write(bytes, to: "original")
+      let id = try await alice.succeed("share", "original", "--threshold", "2").line
+      for peer in [alice, bob] {
+        try await peer.succeed("recover", id, "-o", "copy")
+        #expect(try peer.read("copy") == bytes)
+      }
+    }
+  }
+
+  @Test("a file larger than one stripe of all holders comes back from any two of four")
+  func large() async throws {
+    try await Bench.run { bench in
+      let (alice, bob, carol, dave) = try await bench.quartet()
+      let bytes = sample(24 << 20)
+      try alice.write(bytes, to: "original")
+      let id = try await alice.succeed("share", "original", "--threshold", "2", timeLimit: 180).line
+      try await alice.stopDaemon(SIGKILL)
+      try await bob.stopDaemon(SIGKILL)
+      try await dave.succeed("recover", id, "-o", "copy", timeLimit: 180)
+      #expect(try dave.read("copy") == bytes)
+      try await carol.stopDaemon()
+      #expect(try await dave.run("recover", id, "-o", "again").status == 4)
+    }
+  }
+
+  @Test("standard input is shared and standard output takes the recovered bytes, zero bytes and all")
+  func streams() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let bytes = [0, 10, 13, 0, 255, 27] + sample(200_000)
+      let id = try await alice.succeed("share", "-", "--threshold", "2", input: bytes).line
+      let recovered = try await bob.succeed("recover", id, "-o", "-")
+      #expect(recovered.bytes == bytes)
+      #expect(try bob.files().isEmpty)
+    }
+  }
+
+  @Test("a pipe of unknown length is shared and recovered into a pipe")
+  func pipes() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(sample(300_000), to: "original")
+      let id = try await alice.shell("cat original | \"$VAULT\" share - --threshold 2 --description pipe")
+      #expect(id.status == 0, "\(id)")
+      let recovered = try await bob.shell("\"$VAULT\" recover pipe -o - | cat > copy")
+      #expect(recovered.status == 0, "\(recovered)")
+      #expect(try bob.read("copy") == sample(300_000))
+    }
+  }
+
+  @Test("an empty standard input is a secret too")
+  func emptyStream() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try await alice.succeed("share", "-", "--threshold", "2", input: [])
+      #expect(try await bob.succeed("recover", "-o", "-").bytes.isEmpty)
+    }
+  }
+
+  @Test(
+    "a file keeps its name, whatever Unicode it is",
+    arguments: ["naïve résumé.txt", "秘密.txt", "🔐 clés.bin", "with 'quotes' & $dollars.txt", "UPPER.TXT", "שלום.txt"])
+  func names(name: String) async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(sample(100), to: name)
+      try await alice.succeed("share", name, "--threshold", "2")
+      let recovered = try await bob.succeed("recover")
+      #expect(try bob.files() == [name])
+      #expect(try bob.read(recovered.line) == sample(100))
+    }
+  }
+
+  @Test("a name that would hide the file or steer a terminal is made harmless")
+  func sanitisedNames() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      for name in [".bashrc", "a\u{1b}[31m\nb.txt", "invoice\u{202e}fdp.exe"] {
+        try alice.write(sample(100), to: name)
+        let id = try await alice.succeed("share", name, "--threshold", "2").line
+        try await bob.succeed("recover", id)
+        let written = try bob.files()
+        #expect(written.count == 1)
+        let scalars = try #require(written.first).unicodeScalars
+        #expect(scalars.first != ".")
+        #expect(!scalars.contains { $0.properties.generalCategory == .control || $0.value == 0x202e }, "\(written)")
+        try FileManager.default.removeItem(atPath: bob.folder + "/" + written[0])
+      }
+    }
+  }
+
+  @Test("people, descriptions and folders may have any name")
+  func peopleAndFolders() async throws {
+    try await Bench.run { bench in
+      let names = ["Zoë 🦊", "李 雷"]
+      let peers = try await bench.friends(names)
+      let folder = try peers[0].makeFolder("Ordner mit Ümläuten")
+      try Data(sample(100)).write(to: URL(fileURLWithPath: folder + "/ä.txt"))
+      try await peers[0].succeed(
+        "share", "Ordner mit Ümläuten/ä.txt", "--threshold", "2", "--to", names[1], "--description", "\"Größe\"")
+      let target = try peers[1].makeFolder("目的地")
+      let recovered = try await peers[1].succeed("recover", "\"Größe\"", "-o", target)
+      #expect(try peers[1].read(recovered.line) == sample(100))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: target) == ["ä.txt"])
+    }
+  }
+}

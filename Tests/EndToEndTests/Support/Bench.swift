@@ -1,0 +1,180 @@
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+/// A folder and the processes of one test: several peers, each with a home of its own, on this machine's loopback.
+///
+/// Whatever happens, nothing is left: the processes are killed and the folder is removed when the test ends, and also
+/// when the test program itself dies. A shell, the warden, does both when its standard input ends.
+final class Bench: Sendable {
+  /// Where everything of this test lies.
+  let folder: String
+  private let warden: Child
+  private let daemons = Mutex<[(name: String, child: Child)]>([])
+  private let running = Mutex<[pid_t: Child]>([:])
+  private let counter = Mutex(0)
+
+  /// The built programs, beside the running test bundle.
+  static let products: String = {
+    let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return URL(fileURLWithPath: tests).deletingLastPathComponent().path
+  }()
+  static var vault: String { products + "/vault" }
+  static var vaultScan: String { products + "/vault-scan" }
+
+  /// Benches that exist at a time: enough that waiting tests overlap, few enough that a small machine keeps up.
+  private static let gate = Gate(limit: 4)
+
+  /// Lends a bench.
+  static func run(
+    _ location: SourceLocation = #_sourceLocation, _ body: (Bench) async throws -> Void
+  ) async throws {
+    await gate.enter()
+    defer { gate.leave() }
+    try #require(FileManager.default.isExecutableFile(atPath: vault), "no \(vault)", sourceLocation: location)
+    let bench = try Bench()
+    do {
+      try await body(bench)
+    } catch {
+      await bench.end(location)
+      throw error
+    }
+    await bench.end(location)
+  }
+
+  private init() throws {
+    var template = Array((FileManager.default.temporaryDirectory.path + "/vault-test-XXXXXX").utf8CString)
+    _ = try #require(mkdtemp(&template))
+    folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    warden = try Child(
+      Child.Start(
+        program: "/bin/sh", arguments: ["-c", Self.wardenScript, "sh", folder], environment: Self.environment,
+        folder: "/", input: .pipe, outputPath: "/dev/null", complaintPath: "/dev/null"))
+  }
+
+  /// Reads which processes start and end; at the end of input kills those that are left, each with its group.
+  private static let wardenScript = """
+    left=" "
+    while read -r sign process; do
+      case $sign in
+        +) left="$left$process " ;;
+        -) left="${left%% $process *} ${left#* $process }" ;;
+      esac
+    done
+    for process in $left; do kill -KILL -- "-$process"; done
+    rm -rf -- "$1"
+    """
+
+  private func tellWarden(_ sign: String, _ process: pid_t) {
+    let line = Array("\(sign) \(process)\n".utf8)
+    _ = write(warden.pipe, line, line.count)
+  }
+
+  /// The environment of every program: nothing of the user's.
+  static var environment: [String: String] {
+    ["PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no"]
+  }
+
+  /// Starts a program in this bench's process group.
+  func start(
+    _ program: String, _ arguments: [String], environment: [String: String] = [:], folder: String? = nil,
+    input: Child.Input = .nothing, descriptors: [Int32: String] = [:]
+  ) throws -> Child {
+    let number = counter.withLock { counter in
+      counter += 1
+      return counter
+    }
+    return try watch(
+      Child(
+        Child.Start(
+          program: program, arguments: arguments, environment: Self.environment.merging(environment) { $1 },
+          folder: folder ?? self.folder, input: input, descriptors: descriptors,
+          outputPath: "\(self.folder)/\(number).out", complaintPath: "\(self.folder)/\(number).err",
+          ended: { [weak self] in self?.forget($0) })))
+  }
+
+  private func watch(_ child: Child) -> Child {
+    running.withLock { $0[child.process] = child }
+    tellWarden("+", child.process)
+    return child
+  }
+
+  private func forget(_ process: pid_t) {
+    running.withLock { _ = $0.removeValue(forKey: process) }
+    tellWarden("-", process)
+  }
+
+  /// Says that this program must run until the bench ends, unless ``expectEnd(of:)`` says otherwise.
+  func expectToLive(_ name: String, _ child: Child) { daemons.withLock { $0.append((name, child)) } }
+
+  /// The program may end from now on.
+  func expectEnd(of child: Child) { daemons.withLock { $0.removeAll { $0.child === child } } }
+
+  private func end(_ location: SourceLocation) async {
+    for (name, child) in daemons.withLock({ $0 }) where !child.isRunning {
+      Issue.record("\(name)'s daemon ended by itself:\n\(child.written.suffix(3000))", sourceLocation: location)
+    }
+    for child in running.withLock({ Array($0.values) }) {
+      kill(-child.process, SIGKILL)
+      _ = try? await child.end(within: 10)
+    }
+    warden.closeInput()
+    _ = try? await warden.end(within: 30)
+  }
+
+  /// A file in the bench's folder.
+  func file(_ name: String, _ bytes: [UInt8]) throws -> String {
+    let path = folder + "/" + name
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    return path
+  }
+
+  /// Waits until something is so; a failure of the test if it never is.
+  func wait(
+    upTo limit: Double = 30, every milliseconds: Int = 25, for what: String,
+    _ location: SourceLocation = #_sourceLocation,
+    until isSo: () async throws -> Bool
+  ) async throws {
+    let end = Child.now() + limit
+    while try await !isSo() {
+      try #require(Child.now() < end, "waited \(Int(limit)) s for \(what)", sourceLocation: location)
+      try await Task.sleep(for: .milliseconds(milliseconds))
+    }
+  }
+}
+
+/// Lets a limited number in at a time; the others wait their turn without holding a thread.
+final class Gate: Sendable {
+  private struct State {
+    var free: Int
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state: Mutex<State>
+
+  init(limit: Int) { state = Mutex(State(free: limit)) }
+
+  func enter() async {
+    await withCheckedContinuation { continuation in
+      let enters = state.withLock { state in
+        guard state.free == 0 else {
+          state.free -= 1
+          return true
+        }
+        state.waiting.append(continuation)
+        return false
+      }
+      if enters { continuation.resume() }
+    }
+  }
+
+  func leave() {
+    let next: CheckedContinuation<Void, Never>? = state.withLock { state in
+      guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+      state.free += 1
+      return nil
+    }
+    next?.resume()
+  }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A running program. Its output goes to files, so that it never waits for a reader.
+final class Child: Sendable {
+  /// What standard input is.
+  enum Input: Sendable {
+    /// Empty.
+    case nothing
+    /// A file.
+    case file(String)
+    /// A pipe; ``Child/pipe`` is the writing end.
+    case pipe
+  }
+
+  /// How a program is started.
+  struct Start: Sendable {
+    var program: String
+    var arguments: [String]
+    var environment: [String: String]
+    var folder: String
+    var input = Input.nothing
+    /// Files to be open for reading under these numbers.
+    var descriptors: [Int32: String] = [:]
+    /// Where both outputs are kept.
+    var outputPath: String
+    var complaintPath: String
+    /// Is told when the process has ended and its number may mean another one.
+    var ended: @Sendable (pid_t) -> Void = { _ in }
+  }
+
+  /// Its number, and that of its process group and session: no program under test shares this one's terminal.
+  let process: pid_t
+  /// The writing end of standard input, or -1.
+  let pipe: Int32
+  private let start: Start
+  private let began: Double
+
+  init(_ start: Start) throws {
+    self.start = start
+    began = Self.now()
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    var ends: [Int32] = [-1, -1]
+    switch start.input {
+    case .nothing: posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    case .file(let path): posix_spawn_file_actions_addopen(&actions, 0, path, O_RDONLY, 0)
+    case .pipe:
+      ends = try #require(GNU.pipe())
+      posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
+    }
+    for (number, path) in [(Int32(1), start.outputPath), (2, start.complaintPath)] {
+      posix_spawn_file_actions_addopen(&actions, number, path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    }
+    try #require(GNU.closeFrom(&actions, 3) && GNU.changeFolder(&actions, start.folder))
+    for (number, path) in start.descriptors {
+      posix_spawn_file_actions_addopen(&actions, number, path, O_RDONLY, 0)
+    }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    Self.setUsualSignals(&attributes, GNU.spawnInNewSession)
+    process = try Self.spawn(start.program, start.arguments, start.environment, &actions, &attributes)
+    if ends[0] >= 0 { close(ends[0]) }
+    pipe = ends[1]
+  }
+
+  /// No signal is blocked or ignored in the child.
+  static func setUsualSignals(_ attributes: inout posix_spawnattr_t, _ otherFlags: Int16) {
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    var usual = sigset_t()
+    sigemptyset(&usual)
+    for signal in [SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXFSZ] { sigaddset(&usual, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &usual)
+    posix_spawnattr_setflags(&attributes, otherFlags | Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+  }
+
+  static func spawn(
+    _ program: String, _ arguments: [String], _ environment: [String: String],
+    _ actions: inout posix_spawn_file_actions_t, _ attributes: inout posix_spawnattr_t
+  ) throws -> pid_t {
+    var argv: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
+    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { (argv + variables).forEach { free($0) } }
+    var process: pid_t = 0
+    let failure = posix_spawn(&process, program, &actions, &attributes, &argv, &variables)
+    try #require(failure == 0, "cannot start \(program): \(String(cString: strerror(failure)))")
+    return process
+  }
+
+  /// Sends a signal.
+  func signal(_ number: Int32) { kill(process, number) }
+
+  /// Ends standard input.
+  func closeInput() { if pipe >= 0 { close(pipe) } }
+
+  /// Waits for the end. What takes longer than it may is killed, and reported as a failure of the test.
+  func end(within limit: Double, _ location: SourceLocation = #_sourceLocation) async throws -> Outcome {
+    var status: Int32 = 0
+    var wait: UInt64 = 2
+    while true {
+      let got = waitpid(process, &status, WNOHANG)
+      if got == process { break }
+      try #require(got == 0 || errno == EINTR, "waitpid: \(String(cString: strerror(errno)))", sourceLocation: location)
+      if Self.now() - began > limit {
+        kill(process, SIGKILL)
+        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        start.ended(process)
+        let outcome = try outcome(status)
+        Issue.record("took longer than \(Int(limit)) s: \(outcome)", sourceLocation: location)
+        return outcome
+      }
+      // A cancelled test must still reap its children: sleep errors don't matter.
+      try? await Task.sleep(for: .milliseconds(wait))
+      wait = min(wait + 1, 20)
+    }
+    start.ended(process)
+    let outcome = try outcome(status)
+    if outcome.crashed { Issue.record("crashed: \(outcome)", sourceLocation: location) }
+    return outcome
+  }
+
+  /// Whether it has not ended.
+  var isRunning: Bool {
+    var facts = siginfo_t()
+    return waitid(P_PID, id_t(process), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 && facts.si_signo == 0
+  }
+
+  /// What it has written to standard output and standard error so far.
+  var written: String {
+    [start.outputPath, start.complaintPath].map { (try? String(contentsOfFile: $0, encoding: .utf8)) ?? "" }.joined()
+  }
+
+  private func outcome(_ status: Int32) throws -> Outcome {
+    let signal = status & 0x7F
+    return Outcome(
+      command: ([start.program.components(separatedBy: "/").last ?? ""] + start.arguments).joined(separator: " "),
+      status: signal == 0 ? (status >> 8) & 0xFF : 128 + signal,
+      bytes: [UInt8](try Data(contentsOf: URL(fileURLWithPath: start.outputPath))),
+      complaint: String(decoding: try Data(contentsOf: URL(fileURLWithPath: start.complaintPath)), as: UTF8.self),
+      seconds: Self.now() - began)
+  }
+
+  /// Seconds of a clock that never jumps.
+  static func now() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `vault` run at a terminal, with somebody at the keyboard.
+final class PseudoTerminal {
+  private let keyboard: Int32
+  private let process: pid_t
+  /// Everything that was on the screen so far, escape sequences included.
+  private(set) var screen = ""
+  private var undecoded: [UInt8] = []
+
+  /// Starts a program with a terminal of its own for all three standard descriptors.
+  init(_ peer: Peer, _ arguments: [String], program: String = Bench.vault) throws {
+    let terminal = try #require(GNU.openTerminal())
+    keyboard = terminal.keyboard
+    var size = winsize(ws_row: 60, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0)
+    _ = ioctl(keyboard, UInt(TIOCSWINSZ), &size)
+    _ = fcntl(keyboard, F_SETFL, O_NONBLOCK)
+
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    // The first terminal that a session leader opens becomes its controlling terminal, /dev/tty.
+    posix_spawn_file_actions_addopen(&actions, 0, terminal.name, O_RDWR, 0)
+    posix_spawn_file_actions_adddup2(&actions, 0, 1)
+    posix_spawn_file_actions_adddup2(&actions, 0, 2)
+    try #require(GNU.closeFrom(&actions, 3) && GNU.changeFolder(&actions, peer.folder))
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    Child.setUsualSignals(&attributes, GNU.spawnInNewSession)
+    let environment = Bench.environment.merging(peer.environment) { $1 }.merging(["TERM": "xterm-256color"]) { $1 }
+    process = try Child.spawn(program, arguments, environment, &actions, &attributes)
+  }
+
+  deinit {
+    kill(-process, SIGKILL)
+    close(keyboard)
+    var status: Int32 = 0
+    waitpid(process, &status, WNOHANG)
+  }
+
+  /// Types.
+  func type(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = write(keyboard, bytes, bytes.count)
+  }
+
+  /// Waits until a text is on the screen.
+  func expect(_ text: String, within limit: Double = 30, _ location: SourceLocation = #_sourceLocation) async throws {
+    let end = Child.now() + limit
+    while !screen.contains(text) {
+      readScreen()
+      if screen.contains(text) { return }
+      try #require(Child.now() < end, "never saw \"\(text)\" in: \(screen)", sourceLocation: location)
+      try await Task.sleep(for: .milliseconds(10))
+    }
+  }
+
+  /// Waits for the end and gives the exit code.
+  func end(within limit: Double = 60, _ location: SourceLocation = #_sourceLocation) async throws -> Int32 {
+    let end = Child.now() + limit
+    var status: Int32 = 0
+    while waitpid(process, &status, WNOHANG) == 0 {
+      readScreen()
+      if Child.now() > end {
+        kill(-process, SIGKILL)
+        waitpid(process, &status, 0)
+        Issue.record("took longer than \(Int(limit)) s: \(screen)", sourceLocation: location)
+        break
+      }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    readScreen()
+    let signal = status & 0x7F
+    return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+  }
+
+  private func readScreen() {
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    while true {
+      let count = read(keyboard, &buffer, buffer.count)
+      guard count > 0 else { break }
+      undecoded += buffer.prefix(count)
+    }
+    screen = String(decoding: undecoded, as: UTF8.self)
+  }
+}

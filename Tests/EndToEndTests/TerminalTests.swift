@@ -1,0 +1,121 @@
+import Foundation
+import Glibc
+import Testing
+
+@Suite("At a terminal")
+struct TerminalTests {
+  @Test("a new passphrase is asked for twice and never shown")
+  func newPassphrase() async throws {
+    try await Bench.run { bench in
+      let alice = try Peer("alice", bench)
+      let terminal = try PseudoTerminal(alice, ["init", "--label", "alice"])
+      try await terminal.expect("New passphrase: ")
+      terminal.type("open sesame\n")
+      try await terminal.expect("confirm: ")
+      terminal.type("open sesame\n")
+      #expect(try await terminal.end() == 0)
+      #expect(!terminal.screen.contains("sesame"), "\(terminal.screen)")
+      let opening = try PseudoTerminal(alice, ["id", "--text"])
+      try await opening.expect("Passphrase: ")
+      opening.type("open sesame\n")
+      #expect(try await opening.end() == 0)
+      #expect(opening.screen.contains("vaultpeer1"))
+      #expect(!opening.screen.contains("sesame"))
+      let wrong = try PseudoTerminal(alice, ["list"])
+      try await wrong.expect("Passphrase: ")
+      wrong.type("open barley\n")
+      #expect(try await wrong.end() == 7)
+    }
+  }
+
+  @Test("two different passphrases make no vault")
+  func differentPassphrases() async throws {
+    try await Bench.run { bench in
+      let alice = try Peer("alice", bench)
+      let terminal = try PseudoTerminal(alice, ["init", "--label", "alice"])
+      try await terminal.expect("New passphrase: ")
+      terminal.type("one\n")
+      try await terminal.expect("confirm: ")
+      terminal.type("two\n")
+      #expect(try await terminal.end() == 64)
+      #expect(!FileManager.default.fileExists(atPath: alice.home + "/data/master.key"))
+    }
+  }
+
+  @Test("Ctrl-C at a question ends with 130 and gives the terminal its echo back")
+  func interruptedQuestion() async throws {
+    try await Bench.run { bench in
+      let alice = try Peer("alice", bench)
+      let terminal = try PseudoTerminal(
+        alice, ["-c", "trap : INT; \"$VAULT\" init --label alice; echo code=$?; stty -a"], program: "/bin/sh")
+      try await terminal.expect("New passphrase: ")
+      terminal.type("\u{3}")
+      try await terminal.expect("code=130")
+      #expect(try await terminal.end() == 0)
+      #expect(terminal.screen.contains(/[^-]\becho\b/), "\(terminal.screen)")
+    }
+  }
+
+  @Test("id draws a QR code with explicit colours, and the fingerprint below it")
+  func drawing() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      let fingerprint = try #require(try await alice.succeed("id", "--json").json()["fingerprint"].string)
+      let terminal = try PseudoTerminal(alice, ["id"])
+      #expect(try await terminal.end() == 0)
+      #expect(terminal.screen.contains(/\u{1b}\[[0-9;]*[34]8;/), "\(terminal.screen.prefix(300))")
+      #expect(terminal.screen.contains(fingerprint))
+    }
+  }
+
+  @Test("recover asks which one if there are several")
+  func choice() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      for (number, name) in ["one.txt", "two.txt"].enumerated() {
+        try alice.write(sample(100, seed: UInt64(number)), to: name)
+        try await alice.succeed("share", name, "--threshold", "2", "--description", name)
+      }
+      let terminal = try PseudoTerminal(bob, ["recover"])
+      try await terminal.expect("Which secret? [1-2]")
+      // The newest comes first.
+      terminal.type("2\n")
+      #expect(try await terminal.end() == 0, "\(terminal.screen)")
+      #expect(try bob.files() == ["one.txt"])
+    }
+  }
+
+  @Test("delete goes on only after a yes in full")
+  func confirmation() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(sample(100), to: "note.txt")
+      let id = try await alice.succeed("share", "note.txt", "--threshold", "2").line
+      let hesitant = try PseudoTerminal(bob, ["delete", id])
+      try await hesitant.expect("Type yes")
+      hesitant.type("y\n")
+      #expect(try await hesitant.end() != 0)
+      #expect(try await bob.succeed("list", "--json").json().array.count == 1)
+      let sure = try PseudoTerminal(bob, ["delete", id])
+      try await sure.expect("Type yes")
+      sure.type("yes\n")
+      #expect(try await sure.end() == 0)
+      #expect(try await bob.succeed("list", "--json").json().array.isEmpty)
+    }
+  }
+
+  @Test("recovered bytes are not written to a terminal unless asked to with --force")
+  func bytesOnTerminal() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(Array("hello, terminal\n".utf8), to: "note.txt")
+      try await alice.succeed("share", "note.txt", "--threshold", "2")
+      let careful = try PseudoTerminal(bob, ["recover", "-o", "-"])
+      #expect(try await careful.end() == 64)
+      #expect(!careful.screen.contains("hello, terminal"))
+      let forced = try PseudoTerminal(bob, ["recover", "-o", "-", "--force"])
+      #expect(try await forced.end() == 0)
+      #expect(forced.screen.contains("hello, terminal"))
+    }
+  }
+}
