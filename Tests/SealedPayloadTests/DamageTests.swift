@@ -43,6 +43,16 @@ struct DamageTests {
     }
   }
 
+  @Test("a cut behind a whole chunk: the last flag alone tells, below all lengths")
+  func lastFlag() throws {
+    let ciphertext = try sealRaw(pattern(2 * 65_536), key: testKey())
+    for length in [65_552, 2 * 65_552] {
+      var opener = try ChunkOpener(key: testKey(), ciphertextByteCount: UInt64(length))
+      func openAll() throws { try ciphertext.withUnsafeBytes { try opener.append($0.part(0, length)) { _ in } } }
+      if length == ciphertext.count { try openAll() } else { #expect(throws: PayloadError.damaged) { try openAll() } }
+    }
+  }
+
   @Test("bytes behind the end, whether the announced length says so or not")
   func extension_() throws {
     let ciphertext = try seal(Self.body)

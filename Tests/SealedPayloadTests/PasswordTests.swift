@@ -96,7 +96,7 @@ struct PasswordTests {
   }
 
   @Test(
-    "other scrypt costs are refused before a password is asked for or memory taken", arguments: [0, 1, 14, 21, 63, 255])
+    "other scrypt costs are refused before a password is asked for or memory taken", arguments: [0, 14, 21, 255])
   func refusedParameters(logarithm: UInt8) throws {
     var (layer, inner) = try Self.handMade(body: [1])
     layer[1] = logarithm

@@ -27,7 +27,7 @@ struct RoundTripTests {
     }
   }
 
-  @Test("under a password", arguments: [0, 1, 64_000, 65_400, 65_470, 65_536, 131_072, 1_500_000])
+  @Test("under a password", arguments: [0, 1, 65_470, 131_072, 1_500_000])
   func roundTripWithPassword(size: Int) throws {
     let body = pattern(size)
     let ciphertext = try seal(body, password: PasswordLayer(password: secret("correct horse"), logarithm: 15))

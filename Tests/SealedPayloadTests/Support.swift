@@ -5,12 +5,14 @@ import Testing
 /// Bytes that are different at every place, the same in every run.
 func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
   var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
-  return (0..<count).map { _ in
+  var words = [UInt64](repeating: 0, count: count / 8 + 1)
+  for index in words.indices {
     state ^= state << 13
     state ^= state >> 7
     state ^= state << 17
-    return UInt8(truncatingIfNeeded: state >> 32)
+    words[index] = state
   }
+  return words.withUnsafeBytes { Array($0.prefix(count)) }
 }
 
 func secret(_ bytes: [UInt8]) throws(SodiumError) -> SecretBytes { try SecretBytes(copying: bytes.span.bytes) }
@@ -36,7 +38,7 @@ struct ArraySource {
 
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     let count = min(buffer.count, bytes.count - position, step)
-    buffer.copyBytes(from: bytes[position..<position + count])
+    bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[position..<position + count])) }
     position += count
     return count
   }
@@ -54,7 +56,7 @@ func drain(
       try sealer.next(into: buffer) { source.read(into: $0) }
     }
     if count == 0 { return ciphertext }
-    ciphertext += output[..<count]
+    output.withUnsafeBytes { ciphertext += UnsafeRawBufferPointer(rebasing: $0[..<count]) }
   }
 }
 
