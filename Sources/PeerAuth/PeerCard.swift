@@ -1,0 +1,110 @@
+import Sodium
+public import WireCodec
+
+/// What a peer shows to be trusted: three public keys, a label, where it listens, and a serial that grows with each change.
+///
+/// The same keys with a higher serial are an update; other keys are another peer. A card is signed by its own signing
+/// key over everything but the beacon key, which comes by QR code, file or session only and is protected by those.
+public struct PeerCard: WireValue, Hashable, Sendable {
+  /// Most bytes of an encoded card.
+  public static let byteLimit = 2048
+  /// Most addresses.
+  public static let addressLimit = 8
+  /// Bytes of a beacon key.
+  public static let beaconKeyByteCount = 16
+
+  /// The three public keys.
+  public let keys: CardKeys
+  /// What the owner calls this device; a hint for people. At most 64 bytes of UTF-8.
+  public let label: String
+  /// Where the peer listens, best first. At most 8.
+  public let addresses: [PeerAddress]
+  /// Grows whenever the owner changes label, addresses or beacon key.
+  public let serial: UInt64
+  /// 16 bytes that let a friend recognise this peer's announcements; nil in a published card. Not signed.
+  public let beaconKey: [UInt8]?
+  /// Ed25519 over the signed contents; nil in a QR code.
+  public let signature: [UInt8]?
+  /// Room for later versions. Signed.
+  public let extensions: Extensions
+
+  /// The version of the format.
+  public var version: UInt8 { CardKeys.version }
+
+  /// The 5×5 digits of ``CardKeys/fingerprint``.
+  public var fingerprint: String { keys.fingerprint.description }
+
+  /// Takes the parts and checks their limits, not the signature: see ``verify()``.
+  public init(
+    keys: CardKeys, label: String, addresses: [PeerAddress] = [], serial: UInt64, beaconKey: [UInt8]? = nil,
+    signature: [UInt8]? = nil, extensions: Extensions = Extensions()
+  ) throws(CardError) {
+    guard CardLabel.isAcceptable(label) else { throw .invalidLabel }
+    guard addresses.count <= Self.addressLimit else { throw .tooManyAddresses(limit: Self.addressLimit) }
+    guard addresses.allSatisfy({ $0.port > 0 }) else { throw .invalidAddress }
+    guard beaconKey == nil || beaconKey?.count == Self.beaconKeyByteCount else { throw .invalidBeaconKey }
+    guard signature == nil || signature?.count == Ed25519.signatureByteCount else { throw .wrongSignature }
+    self.keys = keys
+    self.label = label
+    self.addresses = addresses
+    self.serial = serial
+    self.beaconKey = beaconKey
+    self.signature = signature
+    self.extensions = extensions
+    guard encodedByteCount <= Self.byteLimit else { throw .tooLong(limit: Self.byteLimit) }
+  }
+
+  /// Throws unless the card carries its own signing key's signature.
+  public func verify() throws(CardError) {
+    guard let signature else { throw .missingSignature }
+    do throws(SodiumError) {
+      try Ed25519.verify(signature, of: try signedDigest(), by: keys.signing)
+    } catch .verificationFailed {
+      throw .wrongSignature
+    } catch {
+      throw .sodium(error)
+    }
+  }
+
+  /// Whether this card replaces `known`: same keys, signed, and a higher serial, or the same serial where `known` came
+  /// unsigned from a QR code. Throws ``CardError/otherKeys`` if it is another peer's card.
+  public func isUpdate(of known: PeerCard) throws(CardError) -> Bool {
+    guard keys == known.keys else { throw .otherKeys }
+    try verify()
+    return serial > known.serial || (serial == known.serial && known.signature == nil)
+  }
+
+  /// The same card without its beacon key: what may be published. The signature stays valid.
+  public var published: PeerCard {
+    PeerCard(copying: self, beaconKey: nil, signature: signature)
+  }
+
+  /// The same card with a signature.
+  func signed(with signature: [UInt8]) -> PeerCard {
+    PeerCard(copying: self, beaconKey: beaconKey, signature: signature)
+  }
+
+  /// The same card without its signature, for a QR code.
+  var unsigned: PeerCard { PeerCard(copying: self, beaconKey: beaconKey, signature: nil) }
+
+  private init(copying card: PeerCard, beaconKey: [UInt8]?, signature: [UInt8]?) {
+    keys = card.keys
+    label = card.label
+    addresses = card.addresses
+    serial = card.serial
+    self.beaconKey = beaconKey
+    self.signature = signature
+    extensions = card.extensions
+  }
+
+  /// What the card's owner signs.
+  func signedDigest() throws(SodiumError) -> Digest {
+    var hash = try DomainHash("vault/card-signature/v1")
+    hash.append(keys.digest)
+    hash.append(label)
+    hash.append(encodedAddresses)
+    hash.append(serial)
+    hash.append(encodedExtensions)
+    return hash.digest()
+  }
+}

@@ -1,0 +1,39 @@
+public import Sodium
+
+/// What the peer sent next.
+public struct ReceivedMessage: ~Copyable, Sendable {
+  /// What kind of thing arrived.
+  public enum Kind: Hashable, Sendable {
+    /// A message of a type that the caller gave a limit for.
+    case message
+    /// A message of another type; its body was skipped.
+    case unknown
+    /// The peer is done and has closed its side in good order.
+    case goodbye
+  }
+
+  /// The type that a goodbye is reported with; no message may have it.
+  public static let goodbyeType: UInt16 = 0
+
+  /// What kind of thing arrived.
+  public let kind: Kind
+  /// The type number; 0 for a goodbye.
+  public let type: UInt16
+  /// The body; empty unless ``kind`` is a message.
+  public let body: SecretBytes
+
+  /// Whether the peer said goodbye.
+  public var isGoodbye: Bool { kind == .goodbye }
+
+  init(_ kind: Kind, type: UInt16, body: consuming SecretBytes) {
+    self.kind = kind
+    self.type = type
+    self.body = body
+  }
+
+  init(empty kind: Kind, type: UInt16) throws(SessionError) {
+    do throws(SodiumError) { try self.init(kind, type: type, body: SecretBytes(zeros: 0)) } catch {
+      throw .sodium(error)
+    }
+  }
+}

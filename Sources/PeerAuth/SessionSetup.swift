@@ -1,0 +1,140 @@
+import Sodium
+import WireCodec
+
+/// Everything between the first byte and the first message: handshake, verdict, card proofs, newest cards.
+///
+/// All frames here have one length or a small limit. The steps of both sides stand in `docs/formats/peerauth.md`.
+struct SessionSetup: ~Copyable {
+  static let prologue = Array("vault/peer/1".utf8)
+  private static let keyCount = X25519.keyByteCount
+  private static let tag = CipherState.overhead
+
+  /// What a side draws for one session; given only by vectors and walked examples.
+  struct Randomness {
+    let ephemeral: AgreementKeyPair
+    let fresh: AgreementKeyPair
+    var rekeyInterval = SessionCipher.rekeyInterval
+
+    static func generate() throws(SessionError) -> Randomness {
+      do throws(SodiumError) { return try Randomness(ephemeral: .generate(), fresh: .generate()) } catch {
+        throw .sodium(error)
+      }
+    }
+  }
+
+  let transport: any PeerTransport
+  private let identity: Identity
+  private let ownCard: PeerCard
+  private let role: SessionRole
+  private let randomness: Randomness
+  var inbound = FrameBuffer()
+
+  init(
+    _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard, role: SessionRole, randomness: Randomness
+  ) throws(SessionError) {
+    guard ownCard.keys == identity.keys else { throw .wrongCard }
+    do throws(CardError) { try ownCard.verify() } catch { throw .wrongCard }
+    self.transport = transport
+    self.identity = identity
+    self.ownCard = ownCard
+    self.role = role
+    self.randomness = randomness
+  }
+
+  /// The dialling side.
+  mutating func dial(_ peer: CardKeys) async throws(SessionError) -> FinishedSetup {
+    guard !peer.sharesKey(with: identity.keys) else { throw .wrongCard }
+    var handshake = try start(remoteStatic: peer.noise)
+    try await write(try step { () throws(NoiseError) in try handshake.write() })
+    let second = try await read(Self.keyCount + Self.tag)
+    _ = try step { () throws(NoiseError) in try handshake.read(second) }
+    try await write(try step { () throws(NoiseError) in try handshake.write() })
+    var link = try established(handshake)
+
+    let verdict = try link.open(try await read(in: 2 + Self.tag...1 + Self.keyCount + Self.tag))
+    let challenge = try Verdict(verdict).challenge()
+    let proof = try prove(link.handshakeHash, to: peer, challenge)
+    try await send(randomness.fresh.publicKey + proof.bytes, over: &link)
+
+    let answer = try link.open(
+      try await read(in: CardProof.byteCount + Self.tag...CardProof.byteCount + PeerCard.byteLimit + Self.tag))
+    try check(Array(answer.prefix(CardProof.byteCount)), of: peer, link.handshakeHash)
+    let peerCard = try card(Array(answer.dropFirst(CardProof.byteCount)), of: peer)
+    try await send(ownCard.encoding, over: &link)
+    return FinishedSetup(link, peerCard: peerCard, inbound: inbound)
+  }
+
+  /// The answering side. `trust` names the peer that a Noise key belongs to.
+  mutating func answer(
+    _ trust: @Sendable ([UInt8]) async -> CardKeys?
+  ) async throws(SessionError) -> FinishedSetup {
+    var handshake = try start(remoteStatic: nil)
+    let first = try await read(Self.keyCount + Self.tag)
+    _ = try step { () throws(NoiseError) in try handshake.read(first) }
+    try await write(try step { () throws(NoiseError) in try handshake.write() })
+    let third = try await read(Self.keyCount + 2 * Self.tag)
+    _ = try step { () throws(NoiseError) in try handshake.read(third) }
+    guard let dialler = handshake.remoteStatic else { throw .handshakeFailed }
+    var link = try established(handshake)
+
+    guard let peer = await trust(dialler), constantTimeEqual(peer.noise.span.bytes, dialler.span.bytes) else {
+      try await send(Verdict.refusedUnknownKey.bytes, over: &link)
+      throw .unknownPeer
+    }
+    guard !peer.sharesKey(with: identity.keys) else { throw .wrongCard }
+    try await send(Verdict.accepted(challenge: randomness.fresh.publicKey).bytes, over: &link)
+
+    let shown = try link.open(try await read(Self.keyCount + CardProof.byteCount + Self.tag))
+    try check(Array(shown.dropFirst(Self.keyCount)), of: peer, link.handshakeHash)
+    let proof = try prove(link.handshakeHash, to: peer, Array(shown.prefix(Self.keyCount)))
+    try await send(proof.bytes + ownCard.encoding, over: &link)
+    let peerCard = try card(try link.open(try await read(in: 1 + Self.tag...PeerCard.byteLimit + Self.tag)), of: peer)
+    return FinishedSetup(link, peerCard: peerCard, inbound: inbound)
+  }
+
+  private func start(remoteStatic: [UInt8]?) throws(SessionError) -> NoiseHandshake {
+    try step { () throws(NoiseError) in
+      try NoiseHandshake(
+        .xk, role: role, prologue: Self.prologue, staticKey: identity.noiseKey, remoteStatic: remoteStatic,
+        ephemeral: randomness.ephemeral)
+    }
+  }
+
+  private func established(_ handshake: consuming NoiseHandshake) throws(SessionError) -> SetupLink {
+    let transport: NoiseTransport
+    do throws(NoiseError) { transport = try handshake.finish() } catch { throw SessionError(error) }
+    let interval = randomness.rekeyInterval
+    return SetupLink(
+      handshakeHash: transport.handshakeHash, sending: SessionCipher(transport.sending, interval: interval),
+      receiving: SessionCipher(transport.receiving, interval: interval))
+  }
+
+  private func prove(
+    _ handshakeHash: Digest, to peer: CardKeys, _ challenge: [UInt8]
+  ) throws(SessionError) -> CardProof {
+    do throws(SodiumError) {
+      try X25519.validate(publicKey: challenge)
+      return try CardProof(identity, role: role, handshakeHash: handshakeHash, verifier: peer, challenge: challenge)
+    } catch .smallOrderKey, .invalidPoint {
+      throw .cardProofFailed
+    } catch {
+      throw .sodium(error)
+    }
+  }
+
+  private func check(_ bytes: [UInt8], of peer: CardKeys, _ handshakeHash: Digest) throws(SessionError) {
+    guard let proof = CardProof(bytes) else { throw .cardProofFailed }
+    try proof.verify(
+      prover: peer, role: role.opposite, handshakeHash: handshakeHash, verifier: identity.keys, fresh: randomness.fresh)
+  }
+
+  private func card(_ bytes: [UInt8], of peer: CardKeys) throws(SessionError) -> PeerCard {
+    let card: PeerCard
+    do throws(WireError) { card = try PeerCard.decode(bytes, limit: PeerCard.byteLimit) } catch {
+      throw .malformed(error)
+    }
+    guard card.keys == peer else { throw .wrongCard }
+    do throws(CardError) { try card.verify() } catch { throw .wrongCard }
+    return card
+  }
+}

@@ -1,0 +1,113 @@
+import Sodium
+import WireCodec
+
+/// What the answerer says once it knows who dials.
+enum Verdict: Equatable {
+  /// The dialler is trusted; the answerer's fresh X25519 key.
+  case accepted(challenge: [UInt8])
+  /// The dialler's card has not been imported here.
+  case refusedUnknownKey
+
+  private static let acceptedCode: UInt8 = 1
+  private static let refusedCode: UInt8 = 0
+  private static let unknownKeyCode: UInt8 = 1
+
+  var bytes: [UInt8] {
+    switch self {
+    case .accepted(let challenge): [Self.acceptedCode] + challenge
+    case .refusedUnknownKey: [Self.refusedCode, Self.unknownKeyCode]
+    }
+  }
+
+  init(_ bytes: [UInt8]) throws(SessionError) {
+    switch (bytes.first, bytes.count) {
+    case (Self.acceptedCode, 1 + X25519.keyByteCount): self = .accepted(challenge: Array(bytes.dropFirst()))
+    case (Self.refusedCode, 2):
+      guard bytes[1] == Self.unknownKeyCode else {
+        throw .malformed(.unsupported(field: "refusal", value: UInt64(bytes[1])))
+      }
+      self = .refusedUnknownKey
+    default: throw .malformed(.invalidValue(field: "verdict"))
+    }
+  }
+
+  /// The answerer's fresh key, or the refusal as an error.
+  func challenge() throws(SessionError) -> [UInt8] {
+    guard case .accepted(let challenge) = self else { throw .refusedUnknownKey }
+    return challenge
+  }
+}
+
+/// The ciphers between the handshake and the first message.
+struct SetupLink: ~Copyable {
+  let handshakeHash: Digest
+  var sending: SessionCipher
+  var receiving: SessionCipher
+
+  /// Opens a frame of public content.
+  mutating func open(_ sealed: [UInt8]) throws(SessionError) -> [UInt8] {
+    guard sealed.count >= CipherState.overhead else { throw .malformed(.truncated(field: "frame")) }
+    var plain = [UInt8](repeating: 0, count: sealed.count - CipherState.overhead)
+    var target = plain.mutableSpan
+    var bytes = target.mutableBytes
+    try sealed.span.bytes.withUnsafeBytes { (sealed) throws(SessionError) in
+      try bytes.withUnsafeMutableBytes { (plain) throws(SessionError) in try receiving.open(sealed, into: plain) }
+    }
+    return plain
+  }
+}
+
+/// What a session starts with.
+struct FinishedSetup: ~Copyable, Sendable {
+  let handshakeHash: Digest
+  let peerCard: PeerCard
+  let inbound: FrameBuffer
+  let sending: SessionCipher
+  let receiving: SessionCipher
+
+  init(_ link: consuming SetupLink, peerCard: PeerCard, inbound: FrameBuffer) {
+    handshakeHash = link.handshakeHash
+    self.peerCard = peerCard
+    self.inbound = inbound
+    sending = link.sending
+    receiving = link.receiving
+  }
+}
+
+extension SessionSetup {
+  /// Bytes asked of the transport at once, before anybody is known.
+  private static let chunkLimit = 4096
+
+  /// Writes a Noise message of the handshake behind its length.
+  func write(_ message: [UInt8]) async throws(SessionError) {
+    try await put([UInt8(truncatingIfNeeded: message.count >> 8), UInt8(truncatingIfNeeded: message.count)] + message)
+  }
+
+  /// Sends public content as one frame.
+  func send(_ content: [UInt8], over link: inout SetupLink) async throws(SessionError) {
+    let frames = try content.span.bytes.withUnsafeBytes { (bytes) throws(SessionError) in
+      try link.sending.frames(of: bytes)
+    }
+    try await put(frames)
+  }
+
+  private func put(_ bytes: [UInt8]) async throws(SessionError) {
+    do throws(TransportError) { try await transport.write(bytes) } catch { throw SessionError(error) }
+  }
+
+  /// The next frame, which has exactly `count` bytes.
+  mutating func read(_ count: Int) async throws(SessionError) -> [UInt8] { try await read(in: count...count) }
+
+  /// The next frame. A length outside `limits` is refused before the bytes are waited for.
+  mutating func read(in limits: ClosedRange<Int>) async throws(SessionError) -> [UInt8] {
+    while true {
+      if let frame = try inbound.takeFrame(limits, { Array($0) }) { return frame }
+      inbound.append(try await PeerSession.read(from: transport, atMost: Self.chunkLimit))
+    }
+  }
+}
+
+/// Runs a step of the handshake; whatever goes wrong in it ends the session.
+func step<Result: ~Copyable>(_ body: () throws(NoiseError) -> Result) throws(SessionError) -> Result {
+  do throws(NoiseError) { return try body() } catch { throw SessionError(error) }
+}
