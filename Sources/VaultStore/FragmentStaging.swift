@@ -59,6 +59,12 @@ public final class FragmentStaging: Sendable {
     try files[index - 1].write(bytes, at: offset)
   }
 
+  /// Reads back what was written to fragment `index` (from 1).
+  public func read(index: Int, at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
+    guard (1...files.count).contains(index), offset >= 0 else { throw .invalid("a place outside the fragments") }
+    return try files[index - 1].read(count: count, at: offset)
+  }
+
   /// Makes all fragments durable and gives them their final names. An error leaves none of them behind.
   public func publish(as secretID: [UInt8]) throws(StoreError) {
     for file in files { try file.synchronize() }

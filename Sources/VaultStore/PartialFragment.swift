@@ -111,6 +111,27 @@ public final class PartialFragment: Sendable {
     try FileNames.synchronizeFolder(store.folders.fragmentsPath)
   }
 
+  /// Writes a part of the trailer, in any order. All pieces must be there. What is written counts only after ``finish()``.
+  public func writeTrailer(_ bytes: RawSpan, at offset: Int64) throws(StoreError) {
+    guard piecesPresent == pieceCount, offset >= 0 else { throw .invalid("a trailer of an incomplete fragment") }
+    try file.write(bytes, at: byteCount + offset)
+  }
+
+  /// Reads a part of the trailer that was written.
+  public func readTrailer(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
+    guard piecesPresent == pieceCount, offset >= 0 else { throw .invalid("a trailer of an incomplete fragment") }
+    return try file.read(count: count, at: byteCount + offset)
+  }
+
+  /// Makes pieces and trailer durable and gives the file its final name. All pieces must be there. The fragment counts
+  /// once the database says so.
+  public func finish() throws(StoreError) {
+    guard piecesPresent == pieceCount else { throw .invalid("an incomplete fragment") }
+    try file.synchronize()
+    try FileNames.rename(store.partialPath(secretID, index), to: store.path(secretID, index), replacing: true)
+    try FileNames.synchronizeFolder(store.folders.fragmentsPath)
+  }
+
   static func pieceCount(_ byteCount: Int64, _ pieceByteCount: Int) -> Int {
     Int((byteCount - 1) / Int64(pieceByteCount)) + 1
   }

@@ -26,6 +26,7 @@ extension VaultDatabase {
     var report = CleaningReport()
     try removeExpiredPartials(at: time, &report)
     let lock = try OpenFile(folders.filesLockPath, O_RDWR | O_CREAT)
+    defer { withExtendedLifetime(lock) {} }
     guard try lock.lock(exclusive: true, waits: false) else { return report }
     try removeStagingFolders(&report)
     try removeOrphans(&report)

@@ -38,6 +38,7 @@ public final class VaultDatabase: Sendable {
     }
     // Two processes that create the schema, or recover after a crash, at once would disturb each other.
     let opening = try OpenFile(folders.openLockPath, O_RDWR | O_CREAT)
+    defer { withExtendedLifetime(opening) {} }
     var attempts = 0
     while try !opening.lock(exclusive: true, waits: false) {
       attempts += 1

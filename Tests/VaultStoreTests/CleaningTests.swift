@@ -1,0 +1,86 @@
+import Glibc
+import Testing
+
+@testable import VaultStore
+
+@Suite struct CleaningTests {
+  let future: Int64 = 100_000_000_000_000
+
+  @Test func `what a crash leaves behind is swept up, what counts stays`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let fragment = try placeFragment(database, 1, index: 2)
+    _ = try database.deposit(sampleSecret(1), share: text("share"), index: 2, fragment: fragment)
+    // A process that died while staging, one that died between rename and commit, one that died while writing a file.
+    mkdir(home.folders.stagingPath + "/dead", 0o700)
+    try write([], to: home.folders.stagingPath + "/dead/lock")
+    try write([1], to: home.folders.stagingPath + "/dead/1")
+    mkdir(home.folders.stagingPath + "/younger", 0o700)
+    try write([1], to: database.fragments.path(sampleID(5), 1))
+    try write([1], to: database.fragments.partialPath(sampleID(6), 1))
+    try write([1], to: database.fragments.partialPath(sampleID(1), 2))
+    try write([1], to: home.folders.config + "/.vault-temporary-00")
+    let report = try home.reopen().clean(at: future)
+    #expect(report.stagingFolders == 2)
+    #expect(report.orphanedFiles == 3)
+    #expect(report.temporaryFiles == 1)
+    #expect(try FileNames.list(home.folders.stagingPath) == [])
+    #expect(try FileNames.list(home.folders.fragmentsPath) == [hexadecimalName(1, 2)])
+    #expect(try FileNames.list(home.folders.config) == [])
+    #expect(try home.reopen().clean(at: future) == CleaningReport())
+    #expect(try database.openFragment(of: sampleID(1), index: 2).byteCount == 100)
+  }
+
+  @Test func `the work of a running process is left alone`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let staging = try database.fragments.stage(count: 1)
+    let staged = try stageFragments(database, 2, count: 1)
+    // Published but not committed yet: nothing is swept.
+    #expect(try home.reopen().clean(at: future) == CleaningReport())
+    staged.staging.close()
+    let partial = try database.openPartial(
+      FragmentRecord(
+        partialOf: sampleID(3), index: 1, byteCount: 10, trailerByteCount: 0, expiresAt: 1,
+        headerDigest: digest("header"),
+        source: nil), pieceByteCount: 10)
+    let report = try home.reopen().clean(at: future)
+    #expect(report.stagingFolders == 0)
+    #expect(report.expiredPartials == 0)
+    #expect(report.orphanedFiles == 1)
+    try partial.append([UInt8](repeating: 1, count: 10).span.bytes)
+    try partial.finish(trailer: RawSpan())
+    try staging.write([UInt8](repeating: 1, count: 10).span.bytes, index: 1, at: 0)
+    try staging.publish(as: sampleID(4))
+    #expect(try FileNames.list(home.folders.fragmentsPath).sorted() == [hexadecimalName(3, 1), hexadecimalName(4, 1)])
+  }
+
+  @Test func `a partial deposit expires, not before its time`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    do {
+      let partial = try database.openPartial(
+        FragmentRecord(
+          partialOf: sampleID(3), index: 1, byteCount: 100, trailerByteCount: 0, expiresAt: 500,
+          headerDigest: digest("header"), source: digest("dealer")), pieceByteCount: 10)
+      try partial.append([UInt8](repeating: 1, count: 10).span.bytes)
+      try database.checkpoint(partial, expiresAt: 900)
+    }
+    #expect(try database.clean(at: 899).expiredPartials == 0)
+    #expect(try database.fragment(of: sampleID(3), index: 1)?.pieces == 1)
+    #expect(try database.clean(at: 900).expiredPartials == 1)
+    #expect(try database.fragments(of: sampleID(3)) == [])
+    #expect(try FileNames.list(home.folders.fragmentsPath) == [])
+  }
+
+  @Test func `a fresh temporary file may belong to a running process`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    try write([1], to: home.folders.data + "/.vault-temporary-00")
+    var status = stat()
+    lstat(home.folders.data + "/.vault-temporary-00", &status)
+    let made = Int64(status.st_mtim.tv_sec) * 1000
+    #expect(try database.clean(at: made + 1000).temporaryFiles == 0)
+    #expect(try database.clean(at: made + VaultDatabase.temporaryFileAge).temporaryFiles == 1)
+  }
+}

@@ -1,0 +1,76 @@
+import GRDB
+import Glibc
+import Sodium
+import Testing
+import WireCodec
+
+@testable import VaultStore
+
+/// Regenerates the walked examples of `docs/formats/store.md` and compares them with its text.
+@Suite struct FormatExampleTests {
+  let deviceKey = [UInt8](repeating: 0x11, count: 32)
+  let masterKey = [UInt8](repeating: 0x22, count: 32)
+
+  @Test func `master.key without a passphrase`() throws {
+    let file = try VaultKeys.seal(
+      secret(masterKey), device: secret(deviceKey), passphrase: nil, costLogarithm: 17,
+      salt: [UInt8](repeating: 0x55, count: 32), nonce: [UInt8](repeating: 0x33, count: 24))
+    try expectInDocument(lines(file.encoded()))
+    #expect(try MasterKeyFile.decode(file.encoded(), limit: 8192).encoded() == file.encoded())
+  }
+
+  @Test func `master.key with a passphrase`() throws {
+    let passphrase: SecretBytes? = try text("correct horse")
+    let file = try VaultKeys.seal(
+      secret(masterKey), device: secret(deviceKey), passphrase: passphrase, costLogarithm: 17,
+      salt: [UInt8](repeating: 0x55, count: 32), nonce: [UInt8](repeating: 0x33, count: 24))
+    try expectInDocument(lines(file.encoded()))
+  }
+
+  @Test func `a sealed record`() throws {
+    let keys = try VaultKeys(master: secret(masterKey))
+    let name = VaultDatabase.shareName([UInt8](repeating: 1, count: 16), 2, epoch: 0)
+    let nonce = [UInt8](repeating: 0x44, count: 24)
+    try expectInDocument(lines(keys.seal(text("share and salt"), name, nonce: nonce)))
+  }
+
+  @Test func `the MAC of a tombstone`() throws {
+    let home = try TestHome()
+    try home.folders.create()
+    try write([], to: home.folders.databasePath)
+    let database = try VaultDatabase(home.folders, keys: VaultKeys(master: secret(masterKey)))
+    try database.write { db in try database.putTombstone(sampleID(1), at: 1_700_000_000_000, db) }
+    let mac = try database.read { db in
+      try StoredRow(row: Row.fetchOne(db, sql: "SELECT mac FROM tombstones") ?? Row(), what: "it")
+        .bytes("mac", count: 32)
+    }
+    try expectInDocument(lines(mac))
+  }
+
+  @Test func `a list of texts`() throws {
+    try expectInDocument(lines(TextList(["a:1", "é"]).encoded()))
+  }
+
+  @Test func `a settings file`() throws {
+    let home = try TestHome()
+    try home.folders.create()
+    let settings = SettingsFile(home.folders, keys: try VaultKeys(master: secret(masterKey)))
+    try settings.save(["release": "ask", "notify": "/usr/bin/true"])
+    try expectInDocument(String(decoding: contents(home.folders.settingsPath), as: UTF8.self))
+  }
+
+  /// Hexadecimal, 32 bytes a line.
+  private func lines(_ bytes: [UInt8]) -> String {
+    stride(from: 0, to: bytes.count, by: 32).map { hexadecimal(bytes[$0..<min(bytes.count, $0 + 32)]) + "\n" }.joined()
+  }
+
+  private func expectInDocument(_ example: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    let folder = String(#filePath.dropLast("FormatExampleTests.swift".count))
+    let real = try #require(realpath(folder, nil))
+    defer { free(real) }
+    let document = contents(String(cString: real) + "/../../docs/formats/store.md")
+    #expect(!document.isEmpty, sourceLocation: sourceLocation)
+    let isThere = String(decoding: document, as: UTF8.self).contains("\n" + example)
+    #expect(isThere, "the document should contain:\n\(example)", sourceLocation: sourceLocation)
+  }
+}

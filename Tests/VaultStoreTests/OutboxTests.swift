@@ -1,0 +1,100 @@
+import Glibc
+import Testing
+
+@testable import VaultStore
+
+@Suite struct OutboxTests {
+  @Test func `deliveries come when they are due, the longest due first`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let late = try database.enqueue(entry("alice", due: 300))
+    let early = try database.enqueue(entry("bob", due: 100))
+    let expired = try database.enqueue(entry("carol", due: 50, expires: 90))
+    #expect(try database.dueDeliveries(at: 40).isEmpty)
+    #expect(try database.dueDeliveries(at: 50).map(\.id) == [expired])
+    #expect(try database.dueDeliveries(at: 100).map(\.id) == [early])
+    #expect(try database.dueDeliveries(at: 300).map(\.id) == [early, late])
+    #expect(try database.dueDeliveries(at: 300, limit: 1).map(\.id) == [early])
+    #expect(try database.nextDeliveryTime() == 50)
+    #expect(try database.cancelExpiredDeliveries(at: 90).map(\.id) == [expired])
+    #expect(try database.nextDeliveryTime() == 100)
+    #expect(try database.waitingDeliveries(to: digest("bob")).map(\.id) == [early])
+  }
+
+  @Test func `attempts are counted and backed off`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let id = try database.enqueue(entry("alice", due: 100))
+    #expect(try !database.claimDelivery(id, at: 99, retryAt: 200))
+    #expect(try database.claimDelivery(id, at: 100, retryAt: 200))
+    // A second process that wanted the same one comes too late.
+    #expect(try !home.reopen().claimDelivery(id, at: 100, retryAt: 200))
+    try database.postponeDelivery(id, until: 5000, route: "tcp", error: "no route to\0host")
+    let record = try #require(try home.reopen().delivery(id))
+    #expect(record.attempts == 1)
+    #expect(record.nextAttemptAt == 5000)
+    #expect(record.route == "tcp")
+    #expect(record.lastError == "no route to\u{FFFD}host")
+    #expect(record.state == .waiting)
+    #expect(record.entry.payload == Array("payload for alice".utf8))
+  }
+
+  @Test func `what is delivered is erased, its fragment too`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let staged = try stageFragments(database, 1, count: 2)
+    try database.deal(
+      sampleSecret(1, origin: .dealt, ownIndex: nil), ownShare: nil, fragments: staged.records,
+      outbox: [entry("alice", index: 1), entry("bob", index: 2)])
+    staged.staging.close()
+    let ids = try database.deliveries(ofSecret: sampleID(1)).map(\.id)
+    try database.settleDelivered(ids[0], route: "tcp")
+    let delivered = try #require(try database.delivery(ids[0]))
+    #expect(delivered.state == .delivered)
+    #expect(delivered.entry.payload == [])
+    #expect(try database.fragments(of: sampleID(1)).map(\.index) == [2])
+    #expect(try FileNames.list(home.folders.fragmentsPath) == [hexadecimalName(1, 2)])
+    // Settling again changes nothing.
+    try database.cancelDelivery(ids[0], reason: "late")
+    #expect(try database.delivery(ids[0])?.state == .delivered)
+    #expect(try database.dueDeliveries(at: 1000).map(\.id) == [ids[1]])
+  }
+
+  @Test func `what was refused can be tried again, what was cancelled can not`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let refused = try database.enqueue(entry("alice", due: 10))
+    let cancelled = try database.enqueue(entry("bob", due: 10))
+    try database.settleRefused(refused, route: "tcp", error: "quota")
+    try database.cancelDelivery(cancelled, reason: "by user")
+    #expect(try database.dueDeliveries(at: 1000).isEmpty)
+    #expect(try database.makeDue(secret: nil, at: 20, includingRefused: false) == 0)
+    #expect(try database.makeDue(secret: sampleID(2), at: 20, includingRefused: true) == 0)
+    #expect(try database.makeDue(secret: sampleID(1), at: 20, includingRefused: true) == 1)
+    #expect(try database.dueDeliveries(at: 20).map(\.id) == [refused])
+    #expect(try database.delivery(refused)?.entry.payload == Array("payload for alice".utf8))
+    #expect(try database.delivery(cancelled)?.lastError == "by user")
+    #expect(throws: StoreError.notFound("the delivery")) { try database.settleDelivered(99, route: nil) }
+  }
+
+  @Test func `retry makes due now what was backed off`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let id = try database.enqueue(entry("alice", due: 1_000_000))
+    #expect(try database.makeDue(secret: nil, at: 20, includingRefused: false) == 1)
+    #expect(try database.dueDeliveries(at: 20).map(\.id) == [id])
+  }
+
+  private func entry(
+    _ peer: String, due: Int64 = 0, expires: Int64? = nil, index: Int? = nil
+  ) throws -> NewOutboxRecord {
+    NewOutboxRecord(
+      recipient: try digest(peer), kind: "deposit", secretID: sampleID(1), index: index,
+      payload: Array("payload for \(peer)".utf8), hasFragment: index != nil, nextAttemptAt: due, expiresAt: expires,
+      createdAt: 1)
+  }
+}
+
+func hexadecimalName(_ number: UInt8, _ index: Int) -> String {
+  String(repeating: number < 16 ? "0\(number)" : "\(number)", count: 16) + ".\(index)"
+}

@@ -1,0 +1,210 @@
+import Glibc
+import Testing
+
+@testable import VaultStore
+
+/// Every behaviour both with an unnamed file and with the fallback, a temporary name.
+@Suite(.serialized) struct OutputFileTests {
+  @Test(arguments: [true, false]) func `a committed file has its bytes and mode 0600`(_ unnamed: Bool) throws {
+    let home = try TestHome()
+    var output = try OutputFile(path: home.path + "/out", overwrites: false, mayBeUnnamed: unnamed)
+    try output.write([1, 2, 3])
+    try output.write([4])
+    #expect(output.byteCount == 4)
+    #expect(!exists(home.path + "/out"))
+    try output.commit()
+    #expect(home.files() == [home.path + "/out"])
+    #expect(contents(home.path + "/out") == [1, 2, 3, 4])
+    #expect(mode(home.path + "/out") == 0o600)
+  }
+
+  @Test(arguments: [true, false]) func `a dropped file leaves nothing`(_ unnamed: Bool) throws {
+    let home = try TestHome()
+    do {
+      var output = try OutputFile(path: home.path + "/out", overwrites: true, mayBeUnnamed: unnamed)
+      try output.write([1])
+      #expect(home.files().count == (unnamed ? 0 : 1))
+    }
+    #expect(home.files() == [])
+  }
+
+  @Test(arguments: [true, false]) func `an existing file is refused at once, and kept`(_ unnamed: Bool) throws {
+    let home = try TestHome()
+    try write([9], to: home.path + "/out")
+    #expect(throws: StoreError.alreadyExists(home.path + "/out")) {
+      _ = try OutputFile(path: home.path + "/out", overwrites: false, mayBeUnnamed: unnamed)
+    }
+    #expect(contents(home.path + "/out") == [9])
+  }
+
+  @Test(arguments: [true, false]) func `a file that appears meanwhile is kept`(_ unnamed: Bool) throws {
+    let home = try TestHome()
+    var output = try OutputFile(path: home.path + "/out", overwrites: false, mayBeUnnamed: unnamed)
+    try output.write([1])
+    try write([9], to: home.path + "/out")
+    let failure = failure(committing: output)
+    #expect(failure == .alreadyExists(home.path + "/out"))
+    #expect(contents(home.path + "/out") == [9])
+    #expect(home.files() == [home.path + "/out"])
+  }
+
+  @Test(arguments: [true, false]) func `force replaces in one step`(_ unnamed: Bool) throws {
+    let home = try TestHome()
+    try write([9, 9], to: home.path + "/out", mode: 0o644)
+    var output = try OutputFile(path: home.path + "/out", overwrites: true, mayBeUnnamed: unnamed)
+    try output.write([1])
+    #expect(contents(home.path + "/out") == [9, 9])
+    try output.commit()
+    #expect(contents(home.path + "/out") == [1])
+    #expect(mode(home.path + "/out") == 0o600)
+    #expect(home.files() == [home.path + "/out"])
+  }
+
+  @Test(arguments: [true, false]) func `a symbolic link is replaced, not followed`(_ unnamed: Bool) throws {
+    let home = try TestHome()
+    try write([9], to: home.path + "/target")
+    symlink(home.path + "/target", home.path + "/out")
+    #expect(throws: StoreError.alreadyExists(home.path + "/out")) {
+      _ = try OutputFile(path: home.path + "/out", overwrites: false, mayBeUnnamed: unnamed)
+    }
+    var output = try OutputFile(path: home.path + "/out", overwrites: true, mayBeUnnamed: unnamed)
+    try output.write([1])
+    try output.commit()
+    #expect(contents(home.path + "/target") == [9])
+    #expect(contents(home.path + "/out") == [1])
+    var status = stat()
+    #expect(lstat(home.path + "/out", &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
+  }
+
+  @Test func `a dangling link counts as an existing file`() throws {
+    let home = try TestHome()
+    symlink(home.path + "/nowhere", home.path + "/out")
+    #expect(throws: StoreError.alreadyExists(home.path + "/out")) {
+      _ = try OutputFile(path: home.path + "/out", overwrites: false)
+    }
+  }
+
+  @Test func `what is not a file is never replaced`() throws {
+    let home = try TestHome()
+    mkdir(home.path + "/folder", 0o700)
+    mkfifo(home.path + "/pipe", 0o600)
+    for name in ["folder", "pipe"] {
+      #expect(throws: StoreError.inputOutput(path: home.path + "/" + name, reason: "is not a regular file")) {
+        _ = try OutputFile(path: home.path + "/" + name, overwrites: true)
+      }
+    }
+    for path in ["", "/", home.path + "/", home.path + "/..", "."] {
+      #expect(throws: StoreError.self) { _ = try OutputFile(path: path, overwrites: true) }
+    }
+    #expect(throws: StoreError.notFound(home.path + "/missing")) {
+      _ = try OutputFile(path: home.path + "/missing/out", overwrites: true)
+    }
+  }
+
+  @Test func `the temporary name is beside the destination and can't be foreseen`() throws {
+    let home = try TestHome()
+    let first = try OutputFile(path: home.path + "/out", overwrites: false, mayBeUnnamed: false)
+    let second = try OutputFile(path: home.path + "/out", overwrites: false, mayBeUnnamed: false)
+    let names = home.files()
+    #expect(Set(names).count == 2)
+    for name in names {
+      #expect(name.utf8.count == (home.path + "/" + FileNames.temporaryPrefix).utf8.count + 32)
+      #expect(mode(name) == 0o600)
+    }
+    _ = (first.byteCount, second.byteCount)
+  }
+
+  @Test func `the signal handler's sweep removes temporary names, and commit then fails cleanly`() throws {
+    let home = try TestHome()
+    var output = try OutputFile(path: home.path + "/out", overwrites: false, mayBeUnnamed: false)
+    try output.write([1])
+    OutputFile.unlinkAll()
+    #expect(home.files() == [])
+    OutputFile.unlinkAll()
+    let failure = failure(committing: output)
+    #expect(failure == .notFound(home.path + "/out"))
+    #expect(home.files() == [])
+    // The registry is free again for others.
+    for _ in 0..<3 * UnlinkRegistry.capacity {
+      _ = try OutputFile(path: home.path + "/out", overwrites: false, mayBeUnnamed: false)
+    }
+    #expect(home.files() == [])
+  }
+
+  @Test(arguments: [true, false]) func `a killed process leaves no plaintext`(_ unnamed: Bool) async throws {
+    let home = try TestHome()
+    await #expect(processExitsWith: .signal(SIGTERM)) { [path = home.path as String, unnamed = unnamed as Bool] in
+      var output = try OutputFile(path: path + "/out", overwrites: true, mayBeUnnamed: unnamed)
+      signal(SIGTERM) { number in
+        OutputFile.unlinkAll()
+        signal(number, SIG_DFL)
+        raise(number)
+      }
+      try output.write([1, 2, 3])
+      kill(getpid(), SIGTERM)
+      // Another thread may be the one that handles it.
+      while true { pause() }
+    }
+    #expect(home.files() == [])
+  }
+
+  @Test func `not even kill -9 leaves plaintext where unnamed files exist`() async throws {
+    let home = try TestHome()
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = home.path as String] in
+      var output = try OutputFile(path: path + "/out", overwrites: true)
+      try output.write([1, 2, 3])
+      kill(getpid(), SIGKILL)
+    }
+    #expect(home.files() == [])
+  }
+
+  private func failure(committing output: consuming OutputFile) -> StoreError? {
+    do throws(StoreError) {
+      try output.commit()
+      return nil
+    } catch { return error }
+  }
+}
+
+extension OutputFile {
+  mutating func write(_ bytes: [UInt8]) throws { try write(bytes.span.bytes) }
+}
+
+@Suite struct AtomicFileTests {
+  @Test func `a file is replaced whole, or refused if it exists`() throws {
+    let home = try TestHome()
+    let path = home.path + "/file"
+    try AtomicFile.write(([1] as [UInt8]).span.bytes, to: path, replacing: false)
+    #expect(throws: StoreError.alreadyExists(path)) {
+      try AtomicFile.write(([2] as [UInt8]).span.bytes, to: path, replacing: false)
+    }
+    #expect(try AtomicFile.read(path, limit: 10) == [1])
+    try AtomicFile.write(([2, 3] as [UInt8]).span.bytes, to: path, replacing: true)
+    #expect(try AtomicFile.read(path, limit: 2) == [2, 3])
+    #expect(throws: StoreError.damaged(path)) { try AtomicFile.read(path, limit: 1) }
+    #expect(home.files() == [path])
+    #expect(mode(path) == 0o600)
+  }
+
+  @Test func `a secret file has exactly its length`() throws {
+    let home = try TestHome()
+    let path = home.path + "/file"
+    try write([1, 2, 3], to: path)
+    #expect(publicCopy(try AtomicFile.readSecret(path, count: 3)) == [1, 2, 3])
+    for count in [0, 2, 4] {
+      #expect(throws: StoreError.damaged(path)) { _ = try AtomicFile.readSecret(path, count: count) }
+    }
+  }
+
+  @Test func `a pipe or a link in the place of a file is refused without waiting`() throws {
+    let home = try TestHome()
+    mkfifo(home.path + "/pipe", 0o600)
+    symlink("/etc/passwd", home.path + "/link")
+    #expect(throws: StoreError.inputOutput(path: home.path + "/pipe", reason: "not a regular file")) {
+      try AtomicFile.read(home.path + "/pipe", limit: 10)
+    }
+    #expect(throws: StoreError.inputOutput(path: home.path + "/link", reason: "is a symbolic link")) {
+      try AtomicFile.read(home.path + "/link", limit: 10)
+    }
+  }
+}

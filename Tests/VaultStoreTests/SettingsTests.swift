@@ -1,0 +1,72 @@
+import Glibc
+import Testing
+
+@testable import VaultStore
+
+@Suite struct SettingsTests {
+  @Test func `settings are stored, and readable by people`() throws {
+    let home = try TestHome()
+    let settings = SettingsFile(home.folders, keys: try VaultKeys.create(in: home.folders, passphrase: nil))
+    #expect(try settings.load() == [:])
+    let values = ["notify": "/usr/bin/say \"héllo\"", "z": "", "a": "1\n2"]
+    try settings.save(values)
+    #expect(try settings.load() == values)
+    let text = String(decoding: contents(home.folders.settingsPath), as: UTF8.self)
+    #expect(text.contains("\"notify\" : \"/usr/bin/say \\\"héllo\\\"\""))
+    try settings.save([:])
+    #expect(try settings.load() == [:])
+  }
+
+  @Test func `a changed value, name or MAC is refused`() throws {
+    let home = try TestHome()
+    let settings = SettingsFile(home.folders, keys: try VaultKeys.create(in: home.folders, passphrase: nil))
+    let path = home.folders.settingsPath
+    try settings.save(["release": "ask", "other": "x"])
+    let good = String(decoding: contents(path), as: UTF8.self)
+    for (old, new) in [
+      ("ask", "all"), ("release", "realese"), ("\"x\"", "\"x\",\"new\" : \"y\""), ("\"mac\" : \"", "\"mac\" : \"0"),
+    ] {
+      try write(Array(good.replacing(old, with: new).utf8), to: path)
+      #expect(throws: StoreError.damaged(path)) { try settings.load() }
+    }
+    // The layout of the file is the user's business.
+    try write(Array(good.replacing("\n", with: "").utf8), to: path)
+    #expect(try settings.load() == ["release": "ask", "other": "x"])
+  }
+
+  @Test func `settings of another vault are refused`() throws {
+    let home = try TestHome()
+    let other = try TestHome()
+    try SettingsFile(home.folders, keys: VaultKeys.create(in: home.folders, passphrase: nil)).save(["a": "b"])
+    let settings = SettingsFile(other.folders, keys: try VaultKeys.create(in: other.folders, passphrase: nil))
+    try write(contents(home.folders.settingsPath), to: other.folders.settingsPath)
+    #expect(throws: StoreError.damaged(other.folders.settingsPath)) { try settings.load() }
+  }
+
+  @Test(arguments: ["", "{}", "[]", "{\"version\":1,\"settings\":{\"a\":1},\"mac\":\"\"}", "\u{FEFF}{", "null"])
+  func `anything else is damage`(_ text: String) throws {
+    let home = try TestHome()
+    let settings = SettingsFile(home.folders, keys: try VaultKeys.create(in: home.folders, passphrase: nil))
+    try write(Array(text.utf8), to: home.folders.settingsPath)
+    #expect(throws: StoreError.damaged(home.folders.settingsPath)) { try settings.load() }
+  }
+
+  @Test func `deep nesting and large files are refused`() throws {
+    let home = try TestHome()
+    let settings = SettingsFile(home.folders, keys: try VaultKeys.create(in: home.folders, passphrase: nil))
+    for count in [60_000, 70_000] {
+      try write([UInt8](repeating: UInt8(ascii: "["), count: count), to: home.folders.settingsPath)
+      #expect(throws: StoreError.damaged(home.folders.settingsPath)) { try settings.load() }
+    }
+    #expect(throws: StoreError.invalid("the settings")) {
+      try settings.save(["a": String(repeating: "x", count: 65_536)])
+    }
+  }
+
+  @Test func `a newer version is said so`() throws {
+    let home = try TestHome()
+    let settings = SettingsFile(home.folders, keys: try VaultKeys.create(in: home.folders, passphrase: nil))
+    try write(Array("{\"version\":2,\"settings\":{},\"mac\":\"\"}".utf8), to: home.folders.settingsPath)
+    #expect(throws: StoreError.tooNew(home.folders.settingsPath)) { try settings.load() }
+  }
+}
