@@ -1,5 +1,4 @@
 public import PeerAuth
-public import ShamirKit
 
 /// Everything that a command can ask of a vault, in process today and through an agent later.
 ///

@@ -1,0 +1,88 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+import WireCodec
+
+extension Answerer {
+  /// Sends a nonce whether or not there is such a share: until a proof holds, nobody learns what lies here.
+  mutating func challenge(_ request: ReleaseRequest) async throws {
+    let nonce = try Randomness.bytes(32)
+    dialogue.challenged(request, nonce: nonce)
+    try await reply(Challenge(request: request.request, nonce: nonce))
+  }
+
+  /// Releases the share if and only if the proof holds (C27).
+  mutating func judge(_ possession: Possession, _ request: ReleaseRequest, _ nonce: [UInt8]) async throws {
+    guard let (header, held) = try releasable(request), verify(possession, request, nonce, header, held) else {
+      try await reply(Refusal(request: request.request, reason: .unavailable))
+      let header = try? vault.database.secret(askTag: request.tag).flatMap { try vault.header(of: $0) }
+      vault.record(.refused, peer: peer, secret: header, detail: "asked for a share without a right to it")
+      return
+    }
+    try dialogue.released(request: request.request)
+    if let reader = try? vault.database.openFragment(of: header.id.bytes, index: Int(held.share.index)) {
+      released[request.request] = LocalPieces(reader: reader, header: header, index: held.share.index)
+    }
+    let session = session
+    let number = request.request
+    try await withDeadline(vault.environment.deadlines.reply, sleeper: vault.environment.sleep) {
+      () async throws(SessionError) in
+      try await session.send(type: Release.type.rawValue, count: Release.byteCount) {
+        (writer) throws(WireError) in
+        try Release.encode(request: number, share: held.share, salt: held.salt, into: &writer)
+      }
+    }
+    vault.record(.shareReleased, peer: peer, secret: header)
+  }
+
+  /// The secret and own share that a request names exactly, or nil.
+  private func releasable(_ request: ReleaseRequest) throws -> (SecretHeader, HeldShare)? {
+    guard let record = try vault.database.secret(askTag: request.tag), record.headerDigest == request.headerDigest,
+      request.epoch == 0, let stored = try vault.database.share(ofSecret: record.id)
+    else { return nil }
+    let header = try vault.header(of: record)
+    return (header, try HeldShare(index: stored.index, record: stored.bytes, of: header.id.description))
+  }
+
+  private func verify(
+    _ possession: Possession, _ request: ReleaseRequest, _ nonce: [UInt8], _ header: SecretHeader, _ held: HeldShare
+  ) -> Bool {
+    let exchange = PossessionExchange(
+      header: header, epoch: request.epoch, purpose: .release, prover: peer.digest,
+      verifier: vault.identity.keys.digest, binding: session.handshakeHash, nonce: nonce)
+    do {
+      try exchange.verify(possession, ownIndex: held.share.index) { (index) throws(ProtocolError) in
+        try vault.evaluations.evaluation(header, index)
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Sends pieces of the fragment of a released share, each checked against the root before it leaves.
+  mutating func sendPieces(_ request: PieceRequest) async throws {
+    guard let pieces = released[request.request] else {
+      return try await reply(PiecesEnd(request: request.request, refusal: .fragmentDamaged))
+    }
+    let available = pieces.header.dispersal.stripeCount
+    let (end, overflow) = request.first.addingReportingOverflow(UInt64(request.count))
+    guard !overflow, end <= available else {
+      throw ProtocolError.unexpectedPiece(number: request.first)
+    }
+    for number in request.first..<end {
+      let proven: (bytes: [UInt8], leaf: Digest, path: MerklePath)
+      do {
+        proven = try pieces.provenPiece(number)
+      } catch {
+        vault.environment.log.error("the fragment of secret \(pieces.header.id) is damaged: \(error.reason)")
+        return try await reply(PiecesEnd(request: request.request, refusal: .fragmentDamaged))
+      }
+      try await reply(
+        ProvenPiece(request: request.request, number: number, path: proven.path, bytes: proven.bytes))
+    }
+    try await reply(PiecesEnd(request: request.request, refusal: nil))
+  }
+}

@@ -1,0 +1,57 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultStore
+
+extension VaultError {
+  /// A failure of the store in the words of a vault.
+  init(_ error: StoreError) {
+    switch error {
+    case .damaged:
+      self.init(
+        .damaged, error.description,
+        hint: "nothing was changed; restore the vault's folders from a backup of this device if there is one")
+    case .notFound: self.init(.notFound, error.description)
+    case .alreadyExists: self.init(.other, error.description)
+    case .invalid: self.init(.usage, error.description)
+    case .passphraseRequired, .wrongPassphrase: self.init(.wrongPassphrase, error.description)
+    case .wrongDevice:
+      self.init(
+        .refused, error.description,
+        hint: "a share lives on one device only: recover and share the secrets again from the old device")
+    case .tooOpen, .notOwned, .permissions, .readOnly, .diskFull, .busy, .inputOutput:
+      self.init(.inputOutput, error.description)
+    case .tooNew: self.init(.other, error.description, hint: "update vault on this device")
+    case .sodium: self.init(.other, error.description)
+    }
+  }
+
+  /// A failed link as the outcome of a command about one peer.
+  init(_ failure: LinkFailure, peer: String) {
+    let code: Code =
+      switch failure.kind {
+      case .unreachable, .cutOff: .unreachable
+      case .unknownHere, .refused: .refused
+      case .misbehaved: .damaged
+      case .local: .other
+      }
+    self.init(code, "\(peer) \(failure.reason)", hint: failure.hint)
+  }
+}
+
+/// Runs `body` and reports the store's errors as a vault's.
+func stored<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(VaultError) -> Result {
+  do throws(StoreError) { return try body() } catch { throw VaultError(error) }
+}
+
+/// Runs `body` and reports the errors of the sharing kit as a vault's.
+func shamir<Result: ~Copyable>(_ body: () throws(ShamirError) -> Result) throws(VaultError) -> Result {
+  do throws(ShamirError) { return try body() } catch { throw VaultError(.other, "the shares can't be computed: \(error)") }
+}
+
+/// Random bytes in secret memory.
+func freshSecret(_ count: Int) throws(VaultError) -> SecretBytes {
+  do { return try SecretBytes(random: count) } catch {
+    throw VaultError(.other, "no secret memory is left on this device")
+  }
+}

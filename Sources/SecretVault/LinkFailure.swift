@@ -1,0 +1,77 @@
+import PeerAuth
+public import VaultProtocol
+
+/// Why a peer could not do what it was asked, in the words that follow its name.
+public struct LinkFailure: Error, Hashable, Sendable {
+  /// Kinds that decide what happens next.
+  public enum Kind: String, Hashable, Sendable {
+    /// No answer at any address, or none known: it may be asked again later.
+    case unreachable
+    /// It doesn't know this device's key.
+    case unknownHere
+    /// It said no.
+    case refused
+    /// It sent something that can't be right.
+    case misbehaved
+    /// It stopped in the middle.
+    case cutOff
+    /// This device failed, not the peer.
+    case local
+  }
+
+  /// What kind of failure.
+  public let kind: Kind
+  /// What happened, to be read after the peer's name.
+  public let reason: String
+  /// What to do about it.
+  public let hint: String?
+  /// The peer's own reason, if it gave one.
+  public let refusal: RefusalReason?
+
+  init(_ kind: Kind, _ reason: String, hint: String? = nil, refusal: RefusalReason? = nil) {
+    self.kind = kind
+    self.reason = reason
+    self.hint = hint
+    self.refusal = refusal
+  }
+
+  static func refused(_ reason: RefusalReason) -> LinkFailure {
+    LinkFailure(.refused, "refused: \(reason.explanation)", refusal: reason)
+  }
+
+  static func refusal(of peer: String, unknownKey: Void) -> LinkFailure {
+    LinkFailure(
+      .unknownHere, "has not imported your key",
+      hint: "show \(peer) the QR code of `vault id`, to be added there with `vault peer add`, and try again")
+  }
+
+  /// A failed session, told as a fact about the peer.
+  init(_ error: SessionError, peer: String) {
+    switch error {
+    case .refusedUnknownKey: self = .refusal(of: peer, unknownKey: ())
+    case .transport(.unreachable(let why)): self.init(.unreachable, "unreachable: \(why)")
+    case .transport(.timedOut), .timedOut: self.init(.unreachable, "did not answer in time")
+    case .transport, .cutOff: self.init(.cutOff, "ended the connection in the middle")
+    case .handshakeFailed, .wrongCard, .cardProofFailed, .unknownPeer:
+      self.init(
+        .misbehaved, "somebody else answers at its address, or its keys have changed",
+        hint: "compare `vault peer show \(peer)` with the fingerprint that \(peer) sees in `vault id`")
+    case .malformed, .messageTooLarge: self.init(.misbehaved, "sent a message that makes no sense")
+    default: self.init(.local, "the session failed on this device: \(error)")
+    }
+  }
+
+  /// A broken rule of the protocol, told as a fact about the peer.
+  init(_ error: ProtocolError) {
+    switch error {
+    case .malformed: self.init(.misbehaved, "sent a message that makes no sense")
+    case .unexpectedMessage: self.init(.misbehaved, "sent a message out of turn")
+    case .pieceMismatch(let number): self.init(.misbehaved, "sent a damaged piece (number \(number)) of the file")
+    case .unexpectedPiece(let number): self.init(.misbehaved, "sent a piece (number \(number)) that was not asked for")
+    case .fragmentMismatch: self.init(.misbehaved, "sent a fragment that is not the announced one")
+    case .foreignShare, .rejected: self.init(.misbehaved, "sent a share that does not verify")
+    case .sodium: self.init(.local, "the cryptographic library failed on this device")
+    default: self.init(.misbehaved, "sent something that does not verify")
+    }
+  }
+}

@@ -1,0 +1,151 @@
+public import PeerAuth
+public import ShamirKit
+public import Sodium
+public import VaultProtocol
+
+/// A way by which requests reach a peer: a direct session today; carriers and servers are more of them.
+///
+/// A request carries an id of its own, and its answer may come later and by another route: a route that can't answer
+/// at once returns a ticket.
+public protocol PeerRoute: Sendable {
+  /// Its name in the outbox and the log: `session`, …
+  var name: String { get }
+  /// Hands a request to a peer.
+  func send(_ envelope: Envelope) async -> RouteOutcome
+}
+
+/// What became of a request.
+public enum RouteOutcome: Sendable {
+  /// The peer has answered.
+  case answered(PeerReply)
+  /// The route took it and will see to it; the ticket names it there.
+  case accepted(ticket: String)
+  /// It could not be handed over.
+  case failed(LinkFailure)
+}
+
+/// A request to one peer.
+public struct Envelope: Sendable {
+  /// What is asked.
+  public enum Content: Sendable {
+    /// "Are you there?"
+    case ping
+    /// "Would you take a fragment of this size?"
+    case probe(fragmentByteCount: UInt64)
+    /// "Keep this share for me."
+    case deposit(DepositJob)
+    /// "Give me your share."
+    case release(ReleaseJob)
+  }
+
+  /// Names the request on every route.
+  public let id: UInt64
+  /// Whom to reach, where, and as which peer.
+  public let recipient: Recipient
+  /// What is asked.
+  public let content: Content
+
+  /// A request.
+  public init(id: UInt64, recipient: Recipient, content: Content) {
+    self.id = id
+    self.recipient = recipient
+    self.content = content
+  }
+}
+
+/// A peer as routes need it.
+public struct Recipient: Hashable, Sendable {
+  /// The local user's name for it.
+  public let name: String
+  /// Its keys.
+  public let keys: CardKeys
+  /// Where it listens.
+  public let addresses: [PeerAddress]
+}
+
+/// A share to be left with a peer. All of it is stored already; nothing here can open the share.
+public struct DepositJob: Sendable {
+  /// The signed header.
+  public let header: SecretHeader
+  /// The share's number.
+  public let index: UInt8
+  /// The share, sealed to the recipient.
+  public let sealedShare: [UInt8]
+  /// Reads a piece of the fragment.
+  public let piece: @Sendable (UInt64) throws(VaultError) -> [UInt8]
+  /// Told of bytes as they are sent.
+  public let progress: @Sendable (Int) -> Void
+}
+
+/// A share to be asked for, and the own share that proves the right to it.
+public struct ReleaseJob: Sendable {
+  /// The requester's header.
+  public let header: SecretHeader
+  /// Epoch of the requester's share.
+  public let epoch: UInt32
+  /// The requester's own share and salt.
+  public let own: HeldShare
+  /// Commitment to the own share.
+  public let evaluation: RistrettoPoint
+}
+
+/// A share that this device holds, opened. Reference semantics, because several sessions prove with it at once.
+public final class HeldShare: Sendable {
+  /// The share.
+  public let share: KeyShare
+  /// The salt of its row.
+  public let salt: SecretBytes
+
+  init(share: consuming KeyShare, salt: consuming SecretBytes) {
+    self.share = share
+    self.salt = salt
+  }
+}
+
+/// What a peer answered.
+public enum PeerReply: Sendable {
+  /// Its pong, and how long handshake and round trip took in milliseconds, and where it answered.
+  case pong(handshake: Double, roundTrip: Double, address: String)
+  /// It would take the fragment.
+  case willing
+  /// The share is durable there.
+  case deposited
+  /// Its share, and a source of its fragment's pieces.
+  case released(ReleasedShare)
+}
+
+/// A share that a peer gave, with its row checked but not yet verified against the commitments.
+public final class ReleasedShare: Sendable {
+  /// Who gave it.
+  public let peer: String
+  /// The share.
+  public let share: KeyShare
+  /// Where its fragment's pieces come from.
+  public let pieces: any PieceSource
+
+  init(peer: String, share: consuming KeyShare, pieces: any PieceSource) {
+    self.peer = peer
+    self.share = share
+    self.pieces = pieces
+  }
+}
+
+/// Somewhere to read the pieces of one fragment, each verified against the fragment's root.
+public protocol PieceSource: Sendable {
+  /// Whose it is: a peer's name, or nil for this device.
+  var holder: String? { get }
+  /// The fragment's number.
+  var index: UInt8 { get }
+  /// Pieces `first` to `first + count − 1`, verified, with their leaf hashes.
+  func pieces(first: UInt64, count: Int) async throws(LinkFailure) -> [VerifiedPiece]
+  /// Ends the source.
+  func close() async
+}
+
+/// A piece that belongs to its fragment.
+public struct VerifiedPiece: Sendable {
+  /// Its bytes.
+  public let bytes: [UInt8]
+  /// Its leaf hash.
+  public let leaf: Digest
+}

@@ -1,0 +1,186 @@
+import PeerAuth
+import SealedPayload
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// One recovery, from the first question to the file's name: who answered, whose fragments are in use, who takes over.
+actor Recovery {
+  private let header: SecretHeader
+  private let own: HeldShare
+  private let search: HolderSearch
+  private let localPieces: LocalPieces?
+  private let events: @Sendable (RecoveryEvent) -> Void
+
+  private var tally: RecoveryTally
+  /// Sources that nobody uses at the moment, in order of arrival.
+  private var spares: [any PieceSource] = []
+  /// Everything that has to be closed at the end.
+  private var open: [any PieceSource] = []
+  private var knownIndices: Set<UInt8>
+
+  init(
+    header: SecretHeader, own: HeldShare, search: HolderSearch, localPieces: LocalPieces?,
+    events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) {
+    self.header = header
+    self.own = own
+    self.search = search
+    self.localPieces = localPieces
+    self.events = events
+    tally = RecoveryTally(need: header.scheme.threshold, hasOwnShare: true)
+    knownIndices = [own.share.index]
+    if let localPieces { spares = [localPieces] }
+  }
+
+  /// Recovers to `destination`. Nothing is left there unless this returns.
+  func run(
+    _ summary: SecretSummary, to destination: RecoveryDestination
+  ) async throws(VaultError) -> RecoveryReport {
+    let key = try await collectKey()
+    var sources: [any PieceSource] = []
+    while sources.count < header.dispersal.dataCount { sources.append(try await anotherSource()) }
+    var opener: PayloadOpener
+    do {
+      opener = try PayloadOpener(key: key, ciphertextByteCount: header.dispersal.byteCount)
+    } catch {
+      throw VaultError(.damaged, "the secret's length is impossible: its dealer made it wrong")
+    }
+    let total = header.dispersal.byteCount
+    let events = events
+    let assembly = FragmentAssembly(
+      header: header,
+      replace: { [self] (failed, failure) async throws(VaultError) in
+        try await replacement(for: failed, failure)
+      },
+      progress: { events(.progress(done: $0, total: total)) })
+    var output = try RecoveredOutput(destination)
+    try await assembly.run(from: sources, into: &opener, output: &output)
+    let written = try output.commit()
+    return RecoveryReport(
+      secret: summary, path: written.path, suggestedName: written.name, byteCount: written.byteCount,
+      holders: tally.outcomes)
+  }
+
+  /// Ends all sessions.
+  func finish() async {
+    for answer in await search.stop() {
+      if case .released(let share) = answer { open.append(share.pieces) }
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for source in open { group.addTask { await source.close() } }
+    }
+  }
+
+  // MARK: - Shares
+
+  /// Collects until t shares verify together; names whoever sent a bad one and goes on without.
+  private func collectKey() async throws(VaultError) -> SecretBytes {
+    let need = header.scheme.threshold
+    var collector = try shamir { () throws(ShamirError) in
+      try ShareCollector(scheme: header.scheme, commitments: header.commitments)
+    }
+    try add(own.share, to: &collector)
+    var givers: [UInt8: String] = [:]
+    while true {
+      while collector.indices.count < need {
+        guard let share = try await nextShare() else { throw belowThreshold() }
+        try add(share.share, to: &collector)
+        givers[share.share.index] = share.peer
+        tally.answered(share.peer)
+        spares.append(share.pieces)
+        events(.share(peer: share.peer, have: collector.indices.count, need: need))
+      }
+      do throws(ShamirError) {
+        try collector.verify()
+        return try collector.fileKey(for: header.id)
+      } catch .invalidShares(let indices) {
+        // The own share was verified when it was opened, so these are others'.
+        for index in indices { await convict(givers[index], index) }
+        if indices.contains(own.share.index) {
+          throw VaultError(.damaged, "this device's own share does not verify")
+        }
+      } catch .inconsistentCommitments {
+        throw VaultError(.damaged, "the dealer of this secret dealt shares that don't fit together")
+      } catch {
+        throw VaultError(.other, "the shares can't be combined: \(error)")
+      }
+    }
+  }
+
+  private func add(_ share: borrowing KeyShare, to collector: inout ShareCollector) throws(VaultError) {
+    do {
+      try collector.add(KeyShare(index: share.index, bytes: share.bytes.duplicate()))
+    } catch {
+      throw VaultError(.other, "a share can't be taken in: \(error)")
+    }
+  }
+
+  private func convict(_ peer: String?, _ index: UInt8) async {
+    guard let peer else { return }
+    let reason = "sent a share that does not verify"
+    tally.bad(peer, reason)
+    events(.problem(peer: peer, reason: reason))
+    knownIndices.remove(index)
+    spares.removeAll { $0.index == index }
+  }
+
+  /// The next share with a number that is not here yet; nil when everybody has been asked.
+  private func nextShare() async throws(VaultError) -> ReleasedShare? {
+    while let answer = await search.next() {
+      if Task.isCancelled { throw VaultError(.interrupted, "recovery was interrupted; nothing was written") }
+      switch answer {
+      case .failed(let peer, let failure):
+        tally.failed(peer, failure)
+        events(.problem(peer: peer, reason: failure.reason))
+      case .released(let share):
+        open.append(share.pieces)
+        guard knownIndices.insert(share.share.index).inserted else {
+          let reason = "sent another holder's share"
+          tally.bad(share.peer, reason)
+          events(.problem(peer: share.peer, reason: reason))
+          continue
+        }
+        return share
+      }
+    }
+    return nil
+  }
+
+  private func belowThreshold() -> VaultError {
+    VaultError(
+      .belowThreshold, tally.sentence,
+      hint: "nothing was written; try again when more holders are reachable")
+  }
+
+  // MARK: - Fragments
+
+  private func replacement(
+    for failed: any PieceSource, _ failure: LinkFailure
+  ) async throws(VaultError) -> any PieceSource {
+    let name = failed.holder ?? "this device"
+    events(.problem(peer: name, reason: failure.reason))
+    if let peer = failed.holder {
+      if failure.refusal == .fragmentDamaged { tally.bad(peer, failure.reason) } else { tally.failed(peer, failure) }
+    }
+    return try await anotherSource()
+  }
+
+  /// A source that nobody uses: a spare one, or the next peer that releases its share.
+  private func anotherSource() async throws(VaultError) -> any PieceSource {
+    if !spares.isEmpty { return spares.removeFirst() }
+    while let share = try await nextShare() {
+      guard (try? share.share.verify(against: header.commitments)) != nil else {
+        await convict(share.peer, share.share.index)
+        continue
+      }
+      tally.answered(share.peer)
+      return share.pieces
+    }
+    throw VaultError(
+      .belowThreshold,
+      "the key is complete, but fewer than \(header.dispersal.dataCount) undamaged fragments of the file can be had: \(tally.sentence)",
+      hint: "nothing was written; try again when more holders are reachable")
+  }
+}

@@ -1,0 +1,188 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import WireCodec
+
+/// The direct way: a session with the peer for every request, over whatever stream the environment opens.
+struct SessionRoute: PeerRoute {
+  let name = "session"
+  let identity: Identity
+  let ownCard: @Sendable () throws(VaultError) -> PeerCard
+  let environment: VaultEnvironment
+  /// Told of every session that came about, with the peer's newest card.
+  let met: @Sendable (Recipient, PeerCard?) -> Void
+
+  func send(_ envelope: Envelope) async -> RouteOutcome {
+    do throws(LinkFailure) {
+      return .answered(try await answer(to: envelope))
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  private func answer(to envelope: Envelope) async throws(LinkFailure) -> PeerReply {
+    let card: PeerCard
+    do { card = try ownCard() } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
+    let conversation = try await Conversation.open(
+      envelope.recipient, identity: identity, ownCard: card, environment: environment)
+    met(envelope.recipient, conversation.session.peerCard)
+    do throws(LinkFailure) {
+      let reply: PeerReply
+      switch envelope.content {
+      case .ping: reply = try await ping(envelope.id, conversation)
+      case .probe(let byteCount): reply = try await probe(envelope.id, byteCount, conversation)
+      case .deposit(let job): reply = try await deposit(envelope.id, job, conversation)
+      case .release(let job):
+        // The conversation stays open: pieces of the fragment are asked for in it.
+        return try await release(envelope.id, job, conversation)
+      }
+      await conversation.close()
+      return reply
+    } catch {
+      await conversation.close()
+      throw error
+    }
+  }
+
+  private func ping(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> PeerReply {
+    let began = environment.monotonic()
+    try await conversation.send(Ping(request: id))
+    let pong = try await conversation.receive(Pong.self)
+    guard pong.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
+    return .pong(
+      handshake: conversation.handshakeMilliseconds, roundTrip: environment.monotonic() - began,
+      address: conversation.address.description)
+  }
+
+  private func probe(
+    _ id: UInt64, _ byteCount: UInt64, _ conversation: Conversation
+  ) async throws(LinkFailure) -> PeerReply {
+    try await conversation.send(Probe(request: id, fragmentByteCount: byteCount))
+    let answer = try await conversation.receive(ProbeAnswer.self)
+    guard answer.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
+    if let refusal = answer.refusal { throw .refused(refusal) }
+    return .willing
+  }
+
+  private func deposit(
+    _ id: UInt64, _ job: DepositJob, _ conversation: Conversation
+  ) async throws(LinkFailure) -> PeerReply {
+    try await conversation.send(
+      Offer(request: id, index: job.index, sealedShare: job.sealedShare, header: job.header.bytes))
+    let answer = try await conversation.receive(OfferAnswer.self, patience: 2)
+    guard answer.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
+    let first: UInt64
+    switch answer.verdict {
+    case .refused(let reason): throw .refused(reason)
+    case .complete: return .deposited
+    case .wants(let from): first = from
+    }
+    let count = job.header.dispersal.stripeCount
+    guard first <= count else { throw LinkFailure(.misbehaved, "asked for pieces that don't exist") }
+    for number in first..<count {
+      let bytes: [UInt8]
+      do { bytes = try job.piece(number) } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
+      try await conversation.send(Piece(request: id, number: number, bytes: bytes))
+      job.progress(bytes.count)
+    }
+    try await conversation.send(DepositEnd(request: id))
+    let result = try await conversation.receive(DepositResult.self, patience: 4)
+    guard result.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
+    if let refusal = result.refusal { throw .refused(refusal) }
+    return .deposited
+  }
+
+  private func release(
+    _ id: UInt64, _ job: ReleaseJob, _ conversation: Conversation
+  ) async throws(LinkFailure) -> PeerReply {
+    let header = job.header
+    let tag: Digest
+    do { tag = try AskTag.of(header.id) } catch { throw LinkFailure(.sodium(error)) }
+    try await conversation.send(
+      ReleaseRequest(request: id, tag: tag, headerDigest: header.digest, epoch: job.epoch))
+    let challenge = try await conversation.receive(Challenge.self)
+    guard challenge.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
+    let exchange = PossessionExchange(
+      header: header, epoch: job.epoch, purpose: .release, prover: identity.keys.digest,
+      verifier: conversation.recipient.keys.digest, binding: conversation.session.handshakeHash,
+      nonce: challenge.nonce)
+    let possession: Possession
+    do {
+      possession = try exchange.prove(
+        request: id, share: job.own.share, salt: job.own.salt, evaluation: job.evaluation)
+    } catch {
+      throw LinkFailure(.local, "can't be shown a proof: this device's own share does not verify")
+    }
+    try await conversation.send(possession)
+    let received = try await conversation.receiveAny()
+    if received.type == MessageType.refusal.rawValue {
+      let refusal = try conversation.parse(received, as: Refusal.self)
+      throw .refused(refusal.reason)
+    }
+    guard received.type == MessageType.release.rawValue else {
+      throw LinkFailure(ProtocolError.unexpectedMessage(received.type))
+    }
+    do {
+      let release = try Release.decode(received.body.bytes)
+      guard release.request == id, release.share.index != job.own.share.index else {
+        throw ProtocolError.foreignShare("index")
+      }
+      let index = release.share.index
+      try header.verifyHolder(
+        index: index, card: conversation.recipient.keys.digest, salt: release.salt.span.bytes)
+      let pieces = SessionPieces(conversation: conversation, request: id, header: header, index: index)
+      let share = try KeyShare(index: index, bytes: try release.share.bytes.duplicate())
+      return .released(ReleasedShare(peer: conversation.recipient.name, share: share, pieces: pieces))
+    } catch let error as ProtocolError {
+      throw LinkFailure(error)
+    } catch {
+      throw LinkFailure(.misbehaved, "sent a share that does not verify")
+    }
+  }
+}
+
+/// Pieces of a peer's fragment, asked for in the session in which it released its share.
+struct SessionPieces: PieceSource {
+  let conversation: Conversation
+  let request: UInt64
+  let header: SecretHeader
+  let index: UInt8
+
+  var holder: String? { conversation.recipient.name }
+
+  func pieces(first: UInt64, count: Int) async throws(LinkFailure) -> [VerifiedPiece] {
+    guard count > 0, let wanted = UInt32(exactly: count) else { return [] }
+    try await conversation.send(PieceRequest(request: request, first: first, count: wanted))
+    let root: Digest
+    do { root = try header.root(of: index) } catch { throw LinkFailure(error) }
+    var pieces: [VerifiedPiece] = []
+    pieces.reserveCapacity(count)
+    for number in first..<(first + UInt64(count)) {
+      let received = try await conversation.receiveAny()
+      if received.type == MessageType.piecesEnd.rawValue {
+        let end = try conversation.parse(received, as: PiecesEnd.self)
+        throw .refused(end.refusal ?? .fragmentDamaged)
+      }
+      let piece = try conversation.parse(received, as: ProvenPiece.self)
+      guard piece.request == request, piece.number == number,
+        piece.bytes.count == header.dispersal.pieceByteCount(number)
+      else { throw LinkFailure(ProtocolError.unexpectedPiece(number: piece.number)) }
+      do {
+        let leaf = try MerkleLeaf.digest(
+          secret: header.id, fragment: index, piece: number, bytes: piece.bytes.span.bytes)
+        try piece.path.verify(leaf: leaf, number: number, leafCount: header.dispersal.stripeCount, root: root)
+        pieces.append(VerifiedPiece(bytes: piece.bytes, leaf: leaf))
+      } catch {
+        throw LinkFailure(ProtocolError.pieceMismatch(number: number))
+      }
+    }
+    let end = try await conversation.receive(PiecesEnd.self)
+    guard end.request == request, end.refusal == nil else {
+      throw .refused(end.refusal ?? .fragmentDamaged)
+    }
+    return pieces
+  }
+
+  func close() async { await conversation.close() }
+}

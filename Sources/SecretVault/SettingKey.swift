@@ -1,0 +1,77 @@
+/// Every setting, its default, what it accepts and what it means.
+public enum SettingKey: String, CaseIterable, Sendable {
+  /// Where the daemon listens.
+  case listen
+  /// The command that is told of events.
+  case notifyCommand = "notify-command"
+  /// Most bytes kept for one peer.
+  case quotaBytes = "quota-bytes"
+  /// Most shares kept for one peer.
+  case quotaShares = "quota-shares"
+
+  /// The value when nobody sets one.
+  public var defaultValue: String {
+    switch self {
+    case .listen: "0.0.0.0:4721"
+    case .notifyCommand: ""
+    case .quotaBytes: "64G"
+    case .quotaShares: "10000"
+    }
+  }
+
+  /// One sentence.
+  public var explanation: String {
+    switch self {
+    case .listen: "address and port where `vault daemon` waits for peers"
+    case .notifyCommand:
+      "shell command run when a share is received, released or refused; the facts come as JSON on its standard input"
+    case .quotaBytes: "most bytes of file fragments kept for one peer (K, M, G and T are powers of 1024)"
+    case .quotaShares: "most shares kept for one peer"
+    }
+  }
+
+  /// Throws a usage error unless `value` makes sense for this setting.
+  func validate(_ value: String) throws(VaultError) {
+    switch self {
+    case .listen:
+      guard Self.endpoint(value) != nil else {
+        throw VaultError(.usage, "\(rawValue) must be HOST:PORT, not '\(value)'")
+      }
+    case .notifyCommand:
+      guard value.utf8.count <= 4096 else { throw VaultError(.usage, "\(rawValue) is longer than 4096 bytes") }
+    case .quotaBytes:
+      guard Self.byteCount(value) != nil else {
+        throw VaultError(.usage, "\(rawValue) must be a number of bytes such as 500M or 10G, not '\(value)'")
+      }
+    case .quotaShares:
+      guard let count = Int(value), (0...1_000_000).contains(count) else {
+        throw VaultError(.usage, "\(rawValue) must be a number from 0 to 1000000, not '\(value)'")
+      }
+    }
+  }
+
+  /// Host and port of `HOST:PORT` or `[V6]:PORT`; port 0 lets the system choose.
+  public static func endpoint(_ text: String) -> (host: String, port: Int)? {
+    guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+      (0...65535).contains(port)
+    else { return nil }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+    guard !host.isEmpty, host.utf8.count <= 255, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { return nil }
+    return (String(host), port)
+  }
+
+  /// Bytes of a text such as `500M`; powers of 1024.
+  static func byteCount(_ text: String) -> UInt64? {
+    let units: [Character: UInt64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
+    var digits = Substring(text)
+    var unit: UInt64 = 1
+    if let last = text.uppercased().last, let factor = units[last] {
+      unit = factor
+      digits = digits.dropLast()
+    }
+    guard let number = UInt64(digits) else { return nil }
+    let (product, overflow) = number.multipliedReportingOverflow(by: unit)
+    return overflow ? nil : product
+  }
+}

@@ -1,0 +1,141 @@
+public import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+import WireCodec
+
+extension Vault {
+  /// Answers one incoming connection, to its end.
+  public func answer(_ transport: any PeerTransport) async {
+    let remote = transport.remoteDescription
+    let session: PeerSession
+    do {
+      let card = try ownCard()
+      session = try await withDeadline(environment.deadlines.handshake, sleeper: environment.sleep) {
+        [self] () async throws(SessionError) in
+        try await PeerSession.answer(transport, identity: identity, ownCard: card) { [self] noiseKey in
+          trusted(noiseKey: noiseKey)
+        }
+      }
+    } catch SessionError.unknownPeer {
+      record(.refused, detail: "an unknown key from \(remote)")
+      await transport.close()
+      return
+    } catch {
+      environment.log.info("a connection from \(remote) came to nothing: \(error)")
+      await transport.close()
+      return
+    }
+    let keys = session.peerKeys
+    guard let peer = try? database.peer(keys.digest), sessions.begin(keys.digest) else {
+      await session.close()
+      return
+    }
+    met(keys, session.peerCard)
+    var answerer = Answerer(vault: self, session: session, peer: peer)
+    await answerer.run()
+    sessions.end(keys.digest)
+  }
+
+  /// The keys of the trusted peer with this Noise key. A trust list that doesn't verify trusts nobody.
+  private func trusted(noiseKey: [UInt8]) -> CardKeys? {
+    do {
+      guard let peer = try database.peer(noiseKey: noiseKey) else { return nil }
+      return try storedCard(peer).keys
+    } catch {
+      environment.log.error("the trust list can't be read: \(error)")
+      return nil
+    }
+  }
+}
+
+/// The answering side of one session: carries out what the dialogue allows.
+struct Answerer {
+  let vault: Vault
+  let session: PeerSession
+  let peer: PeerRecord
+  var dialogue = AnswererDialogue()
+  var deposit: DepositInProgress?
+  /// Fragments whose shares were released in this session, by request number.
+  var released: [UInt64: LocalPieces] = [:]
+
+  init(vault: Vault, session: PeerSession, peer: PeerRecord) {
+    self.vault = vault
+    self.session = session
+    self.peer = peer
+  }
+
+  /// Answers until the peer says goodbye, is silent for too long, breaks a rule, or is no longer trusted.
+  mutating func run() async {
+    let log = vault.environment.log
+    let name = peer.name
+    do {
+      while let request = try await next() {
+        // Trust is checked at each request: removing a peer ends its sessions.
+        guard (try? vault.database.peer(peer.digest)) != nil else {
+          log.info("\(name) is no longer trusted; its session ends")
+          break
+        }
+        try await carryOut(dialogue.receive(request))
+      }
+    } catch let error as ProtocolError {
+      log.warning("\(name) broke the protocol: \(error)")
+    } catch SessionError.timedOut {
+      log.debug("\(name) was silent for too long")
+    } catch {
+      log.info("the session with \(name) ended: \(error)")
+    }
+    await abandonDeposit()
+    try? await withDeadline(.seconds(2), sleeper: vault.environment.sleep) { [session] () async throws(SessionError) in
+      await session.close()
+    }
+  }
+
+  private func next() async throws -> PeerRequest? {
+    let session = session
+    let received = try await withDeadline(vault.environment.deadlines.idle, sleeper: vault.environment.sleep) {
+      () async throws(SessionError) in
+      try await session.receive { MessageType.byteLimit($0) }
+    }
+    guard !received.isGoodbye else { return nil }
+    return try PeerRequest(number: received.type, body: received.body.bytes)
+  }
+
+  private mutating func carryOut(_ step: AnswererDialogue.Step) async throws {
+    switch step {
+    case .greet: try await reply(Hello(services: PeerServiceKind.allCases))
+    case .pong(let pong): try await reply(pong)
+    case .unsupported(let number): try await reply(Unsupported(requestType: number))
+    case .considerProbe(let probe):
+      try await reply(
+        ProbeAnswer(request: probe.request, refusal: quotaRefusal(adding: probe.fragmentByteCount)))
+    case .considerOffer(let offer): try await consider(offer)
+    case .store(let piece): store(piece)
+    case .completeDeposit(let end): try await complete(end)
+    case .challenge(let request): try await challenge(request)
+    case .judge(let possession, let request, let nonce): try await judge(possession, request, nonce)
+    case .sendPieces(let request): try await sendPieces(request)
+    }
+  }
+
+  /// Sends a public message.
+  func reply<Message: PeerMessage>(_ message: Message) async throws {
+    let session = session
+    try await withDeadline(vault.environment.deadlines.reply, sleeper: vault.environment.sleep) {
+      () async throws(SessionError) in
+      try await session.send(type: Message.type.rawValue, count: message.encodedByteCount) {
+        (writer) throws(WireError) in try message.encode(into: &writer)
+      }
+    }
+  }
+
+  /// Why a fragment of this size would not be taken from this peer, if so.
+  func quotaRefusal(adding byteCount: UInt64) -> RefusalReason? {
+    let quota = vault.quota
+    guard let usage = try? vault.database.usage(ofDealer: peer.digest) else { return .internalFailure }
+    if usage.count >= quota.shares { return .quotaCount }
+    let (total, overflow) = byteCount.addingReportingOverflow(UInt64(max(0, usage.byteCount)))
+    return overflow || total > quota.bytes ? .quotaBytes : nil
+  }
+}

@@ -1,0 +1,170 @@
+import Glibc
+import PeerAuth
+import ShamirKit
+import Sodium
+import Synchronization
+import VaultProtocol
+import VaultStore
+
+extension Vault {
+  /// Milliseconds for which a delivery in progress is nobody else's business.
+  private static let lease: Int64 = 10 * 60 * 1000
+
+  /// Tries each delivery once, many at a time, and notes what became of it.
+  func deliver(_ entries: [OutboxRecord], events: @escaping @Sendable (ShareEvent) -> Void) async {
+    let total = entries.reduce(UInt64(0)) { $0 + (fragmentSize($1) ?? 0) }
+    let sent = ByteCounter()
+    await withTaskGroup(of: Void.self) { group in
+      var running = 0
+      for entry in entries {
+        if running == contactConcurrency {
+          await group.next()
+          running -= 1
+        }
+        running += 1
+        group.addTask { [self] in
+          let delivery = await deliver(entry) { count in
+            events(.sending(done: sent.add(count), total: total))
+          }
+          if let delivery { events(.delivery(delivery)) }
+        }
+      }
+    }
+  }
+
+  private func fragmentSize(_ entry: OutboxRecord) -> UInt64? {
+    guard let id = entry.entry.secretID, let index = entry.entry.index else { return nil }
+    return (try? database.fragment(of: id, index: index)).flatMap { $0 }.map { UInt64(max(0, $0.byteCount)) }
+  }
+
+  /// One attempt. Nil if somebody else is at it.
+  private func deliver(_ entry: OutboxRecord, progress: @escaping @Sendable (Int) -> Void) async -> Delivery? {
+    let now = environment.now()
+    let index = entry.entry.index ?? 0
+    do throws(VaultError) {
+      guard let peer = try stored({ () throws(StoreError) in try database.peer(entry.entry.recipient) }),
+        let id = entry.entry.secretID
+      else { return nil }
+      let claimed = try stored { () throws(StoreError) in
+        try database.claimDelivery(entry.id, at: now, retryAt: now + Self.lease)
+      }
+      guard claimed else { return nil }
+      let outcome: RouteOutcome
+      do throws(VaultError) {
+        let job = try depositJob(entry, id: id, index: index, progress: progress)
+        outcome = await send(.deposit(job), to: try recipient(peer))
+      } catch {
+        outcome = .failed(LinkFailure(.local, "can't be served: \(error.reason)", hint: error.hint))
+      }
+      return try settle(entry, peer, id, index, outcome)
+    } catch {
+      environment.log.error("a delivery could not be noted: \(error.reason)")
+      return Delivery(peer: "?", index: index, state: .waiting, reason: error.reason)
+    }
+  }
+
+  private func depositJob(
+    _ entry: OutboxRecord, id: [UInt8], index: Int, progress: @escaping @Sendable (Int) -> Void
+  ) throws(VaultError) -> DepositJob {
+    guard let record = try stored({ () throws(StoreError) in try database.secret(id) }),
+      let number = UInt8(exactly: index)
+    else { throw VaultError(.damaged, "the secret of a waiting share is missing") }
+    let header = try header(of: record)
+    let reader = try stored { () throws(StoreError) in try database.openFragment(of: id, index: index) }
+    return DepositJob(
+      header: header, index: number, sealedShare: entry.entry.payload,
+      piece: { (stripe) throws(VaultError) in
+        let plan = header.dispersal
+        return try stored { () throws(StoreError) in
+          try reader.read(at: Int64(clamping: plan.pieceOffset(stripe)), count: plan.pieceByteCount(stripe))
+        }
+      },
+      progress: progress)
+  }
+
+  private func settle(
+    _ entry: OutboxRecord, _ peer: PeerRecord, _ id: [UInt8], _ index: Int, _ outcome: RouteOutcome
+  ) throws(VaultError) -> Delivery {
+    let secret = try? database.secret(id)
+    let header = try? secret.map { (record) throws(VaultError) in try self.header(of: record) }
+    switch outcome {
+    case .answered:
+      try stored { () throws(StoreError) in try database.settleDelivered(entry.id, route: "session") }
+      record(.delivered, peer: peer, secret: header)
+      return Delivery(peer: peer.name, index: index, state: .delivered, reason: nil)
+    case .accepted(let ticket):
+      return Delivery(peer: peer.name, index: index, state: .waiting, reason: "on its way (\(ticket))")
+    case .failed(let failure):
+      let isFinal = failure.refusal.map { $0 != .busy && $0 != .diskFull && $0 != .internalFailure } ?? false
+      try stored { () throws(StoreError) in
+        if isFinal {
+          try database.settleRefused(entry.id, route: "session", error: failure.reason)
+        } else {
+          let next = environment.now() + Self.backoff(attempts: entry.attempts + 1)
+          try database.postponeDelivery(entry.id, until: next, route: "session", error: failure.reason)
+        }
+      }
+      record(.deliveryFailed, peer: peer, secret: header, detail: failure.reason)
+      return Delivery(
+        peer: peer.name, index: index, state: isFinal || failure.kind == .unknownHere ? .refused : .unreachable,
+        reason: failure.reason)
+    }
+  }
+
+  /// Milliseconds to the next attempt: 15 s, doubled each time, at most an hour.
+  static func backoff(attempts: Int) -> Int64 {
+    min(15_000 << Int64(min(max(attempts - 1, 0), 8)), 3_600_000)
+  }
+
+  /// Retries with backoff until the task is cancelled: the daemon's part.
+  public func runOutbox() async {
+    var cleanedAt: Int64 = 0
+    while !Task.isCancelled {
+      let now = environment.now()
+      do throws(StoreError) {
+        if now - cleanedAt > 3_600_000 {
+          try database.clean(at: now)
+          cleanedAt = now
+        }
+        try database.flushAudit()
+        let due = try database.dueDeliveries(at: now)
+        if !due.isEmpty { await deliver(due) { _ in } }
+      } catch {
+        environment.log.error("the outbox can't be read: \(error)")
+      }
+      do { try await environment.sleep(.seconds(1)) } catch { return }
+    }
+  }
+
+  /// How sharing stands now, and the removal of the source file once the secret no longer needs it.
+  func report(
+    _ id: [UInt8], leftOut: [String], removing source: ShareSource?
+  ) throws(VaultError) -> ShareReport {
+    guard let record = try stored({ () throws(StoreError) in try database.secret(id) }) else {
+      throw VaultError(.notFound, "secret \(hexadecimal(id)) is gone")
+    }
+    let deliveries = try deliveries(of: record, names: peerNames())
+    func report(removed: Bool) -> ShareReport {
+      ShareReport(
+        id: hexadecimal(record.id), description: record.description, threshold: record.threshold,
+        shareCount: record.shareCount, keepsOwnShare: record.ownIndex != nil, deliveries: deliveries,
+        leftOut: leftOut, sourceRemoved: removed)
+    }
+    let standing = report(removed: false)
+    guard case .file(let path)? = source, standing.isRecoverable else { return standing }
+    guard unlink(path) == 0 else { throw FileSource.failure("remove", path, errno) }
+    return report(removed: true)
+  }
+}
+
+/// Bytes sent over all deliveries.
+private final class ByteCounter: Sendable {
+  private let total = Mutex<UInt64>(0)
+
+  func add(_ count: Int) -> UInt64 {
+    total.withLock {
+      $0 += UInt64(count)
+      return $0
+    }
+  }
+}

@@ -1,0 +1,239 @@
+public import PeerAuth
+import Sodium
+import VaultStore
+import WireCodec
+
+extension Vault {
+  /// Trusts a scanned card, or updates label and addresses of one with the same keys.
+  public func addPeer(_ card: PeerCard, name: String?) throws(VaultError) -> PeerAddition {
+    let digest = card.keys.digest
+    if card.signature != nil {
+      do { try card.verify() } catch {
+        throw VaultError(.damaged, "the card's signature is wrong", hint: "ask for a fresh one: `vault id --text`")
+      }
+    }
+    guard digest != identity.keys.digest else {
+      throw VaultError(.usage, "this is your own card", hint: "peers add it on their devices; you add theirs")
+    }
+    guard !card.keys.sharesKey(with: identity.keys) else {
+      throw VaultError(.refused, "this card reuses one of your own keys, which no honest card does")
+    }
+    let label = name ?? (card.label.isEmpty ? "peer" : card.label)
+    try Self.checkName(label)
+    let bytes: [UInt8]
+    do { bytes = try card.published.encoded() } catch { throw VaultError(.damaged, "the card can't be stored") }
+    if let known = try stored({ () throws(StoreError) in try database.peer(digest) }) {
+      return try refresh(known, with: card, bytes, name: name)
+    }
+    var chosen = label
+    if name == nil {
+      // Two friends may carry the same label; the local name has to be unique.
+      var number = 2
+      while try stored({ () throws(StoreError) in try database.peer(named: chosen) }) != nil {
+        chosen = "\(label)-\(number)"
+        number += 1
+      }
+    }
+    let record = PeerRecord(
+      digest: digest, signingKey: card.keys.signing, noiseKey: card.keys.noise, boxKey: card.keys.box, name: chosen,
+      card: bytes, state: .scanned, addedAt: environment.now())
+    let beacon = try beacon(of: card)
+    do throws(StoreError) {
+      try database.addPeer(record, beaconKey: beacon)
+    } catch .alreadyExists(let what) where what.contains("key") {
+      throw VaultError(.refused, "\(what) is in use already: this card reuses another peer's key, which no honest card does")
+    } catch .alreadyExists {
+      throw VaultError(
+        .usage, "you have a peer named \(chosen) already", hint: "choose another name with --name")
+    } catch {
+      throw VaultError(error)
+    }
+    self.record(.peerAdded, peer: record, detail: card.fingerprint)
+    return PeerAddition(peer: try summary(record), change: .added)
+  }
+
+  private func refresh(
+    _ known: PeerRecord, with card: PeerCard, _ bytes: [UInt8], name: String?
+  ) throws(VaultError) -> PeerAddition {
+    let before = known
+    let stale = try storedCard(known)
+    let changed: PeerRecord
+    do throws(StoreError) {
+      changed = try database.updatePeer(known.digest) { record in
+        if let name { record.name = name }
+        // The picture may be older than what the peer has said since.
+        if card.serial >= stale.serial { record.card = bytes }
+      }
+    } catch .alreadyExists {
+      throw VaultError(.usage, "you have another peer named \(name ?? known.name) already")
+    } catch {
+      throw VaultError(error)
+    }
+    if card.serial >= stale.serial, let beacon = try beacon(of: card) {
+      try stored { () throws(StoreError) in try database.setBeaconKey(ofPeer: known.digest, to: beacon) }
+    }
+    let isSame = changed.name == before.name && card.label == stale.label && card.addresses == stale.addresses
+    if !isSame { record(.peerChanged, peer: changed) }
+    return PeerAddition(peer: try summary(changed), change: isSame ? .unchanged : .updated)
+  }
+
+  private func beacon(of card: PeerCard) throws(VaultError) -> SecretBytes? {
+    guard let key = card.beaconKey else { return nil }
+    do { return try SecretBytes(copying: key.span.bytes) } catch { throw VaultError(.other, "no memory is left") }
+  }
+
+  /// All peers by name.
+  public func peers() throws(VaultError) -> [PeerSummary] {
+    try stored { () throws(StoreError) in try database.peers() }.map { (record) throws(VaultError) in
+      try summary(record)
+    }
+  }
+
+  /// One peer by name, or the start of its card digest or fingerprint.
+  public func peer(_ reference: String) throws(VaultError) -> PeerSummary { try summary(find(reference)) }
+
+  /// Gives a peer another local name.
+  public func renamePeer(_ reference: String, to name: String) throws(VaultError) -> PeerSummary {
+    try Self.checkName(name)
+    let peer = try find(reference)
+    do throws(StoreError) {
+      let changed = try database.updatePeer(peer.digest) { $0.name = name }
+      record(.peerChanged, peer: changed, detail: "was \(peer.name)")
+      return try summaryOrDamage(changed)
+    } catch .alreadyExists {
+      throw VaultError(.usage, "you have another peer named \(name) already")
+    } catch {
+      throw VaultError(error)
+    }
+  }
+
+  /// Says where a peer listens. An empty list falls back to the addresses in its card.
+  public func setPeerAddresses(
+    _ reference: String, to addresses: [PeerAddress]
+  ) throws(VaultError) -> PeerSummary {
+    let peer = try find(reference)
+    let changed = try stored { () throws(StoreError) in
+      try database.updatePeer(peer.digest) { $0.addresses = addresses.map(\.description) }
+    }
+    record(.peerChanged, peer: changed, detail: "address")
+    return try summary(changed)
+  }
+
+  /// Ends the trust in a peer, destroys what waits for it, and changes the beacon key that it knew.
+  public func removePeer(_ reference: String) throws(VaultError) -> PeerRemoval {
+    let peer = try find(reference)
+    let summary = try summary(peer)
+    let holds = try secretsKnownHeld(by: peer)
+    let removed = try stored { () throws(StoreError) in try database.removePeer(peer.digest) }
+    let beacon = try freshSecret(PeerCard.beaconKeyByteCount)
+    do throws(StoreError) { try database.replaceBeaconKey(beacon) } catch { throw VaultError(error) }
+    record(.peerRemoved, peer: peer)
+    return PeerRemoval(
+      peer: summary,
+      destroyedDeliveries: removed.cancelled.compactMap(\.entry.secretID).map { nameOfSecret($0) },
+      stillHolds: holds)
+  }
+
+  /// Opens a session and says how it went.
+  public func pingPeer(_ reference: String) async throws(VaultError) -> PingReport {
+    let peer = try find(reference)
+    switch await send(.ping, to: try recipient(peer)) {
+    case .answered(.pong(let handshake, let roundTrip, let address)):
+      let now = try find(reference)
+      return PingReport(
+        peer: try summary(now), handshakeMilliseconds: handshake, roundTripMilliseconds: roundTrip, address: address)
+    case .failed(let failure): throw VaultError(failure, peer: peer.name)
+    default: throw VaultError(.other, "\(peer.name) answered something else")
+    }
+  }
+
+  // MARK: - Records
+
+  /// The peer that the user means.
+  func find(_ reference: String) throws(VaultError) -> PeerRecord {
+    if let exact = try stored({ () throws(StoreError) in try database.peer(named: reference) }) { return exact }
+    let digits = reference.lowercased().filter { $0.isASCII && ($0.isNumber || ("a"..."f").contains($0)) }
+    let all = try stored { () throws(StoreError) in try database.peers() }
+    let matches = all.filter { peer in
+      guard digits.count >= 4 else { return false }
+      return peer.digest.description.hasPrefix(digits)
+        || (try? Fingerprint(of: peer.digest))?.digits.hasPrefix(digits) == true
+    }
+    if matches.count == 1 { return matches[0] }
+    guard matches.isEmpty else {
+      throw VaultError(.ambiguous, "\(reference) could be \(matches.map(\.name).joined(separator: " or "))")
+    }
+    throw VaultError(
+      .notFound, "you have no peer named \(reference)",
+      hint: all.isEmpty
+        ? "add one with `vault peer add`" : "your peers are: \(all.map(\.name).joined(separator: ", "))")
+  }
+
+  /// The card stored for a peer.
+  func storedCard(_ peer: PeerRecord) throws(VaultError) -> PeerCard {
+    do { return try PeerCard.decode(peer.card, limit: PeerCard.byteLimit) } catch {
+      throw VaultError(.damaged, "the stored card of \(peer.name) is damaged", hint: "add it again")
+    }
+  }
+
+  /// The peer as routes need it: the user's addresses first, then those in its card.
+  func recipient(_ peer: PeerRecord) throws(VaultError) -> Recipient {
+    let card = try storedCard(peer)
+    var addresses: [PeerAddress] = []
+    for text in peer.addresses {
+      if let address = try? PeerAddress(parsing: text), !addresses.contains(address) { addresses.append(address) }
+    }
+    for address in card.addresses where !addresses.contains(address) { addresses.append(address) }
+    return Recipient(name: peer.name, keys: card.keys, addresses: addresses)
+  }
+
+  func summary(_ peer: PeerRecord) throws(VaultError) -> PeerSummary {
+    let card = try storedCard(peer)
+    return PeerSummary(
+      name: peer.name, label: card.label, state: peer.state == .proven ? .proven : .scanned,
+      fingerprint: card.fingerprint, cardDigest: peer.digest.description,
+      addresses: try recipient(peer).addresses, cardText: card.text(), addedAt: peer.addedAt,
+      lastSeenAt: peer.lastSeenAt)
+  }
+
+  private func summaryOrDamage(_ peer: PeerRecord) throws(StoreError) -> PeerSummary {
+    do throws(VaultError) { return try summary(peer) } catch { throw .damaged("the card of \(peer.name)") }
+  }
+
+  /// A session with a peer came about: it is proven, and its newest card counts.
+  func met(_ keys: CardKeys, _ card: PeerCard?) {
+    do throws(StoreError) {
+      guard let peer = try database.peer(keys.digest) else { return }
+      let now = environment.now()
+      var newer: [UInt8]?
+      if let card, card.keys == keys {
+        if let known = try? storedCard(peer), (try? card.isUpdate(of: known)) == true {
+          newer = try? card.published.encoded()
+        }
+      }
+      if peer.state != .proven || (newer != nil && newer != peer.card) {
+        let changed = try database.updatePeer(keys.digest) { record in
+          record.state = .proven
+          record.lastSeenAt = now
+          if let newer { record.card = newer }
+        }
+        if peer.state != .proven { record(.peerProven, peer: changed) }
+      } else {
+        try database.touchPeer(keys.digest, at: now)
+      }
+    } catch .notFound {
+      // Removed in the same moment: the next message ends the session.
+    } catch {
+      environment.log.error("the session with a peer could not be noted: \(error)")
+    }
+  }
+
+  private static func checkName(_ name: String) throws(VaultError) {
+    guard !name.isEmpty, name.utf8.count <= 64 else {
+      throw VaultError(.usage, "a name must be 1 to 64 bytes long")
+    }
+    guard !name.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) }) else {
+      throw VaultError(.usage, "a name can't contain control characters")
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import PeerAuth
+import SealedPayload
+import ShamirKit
+import Sodium
+import Synchronization
+import VaultProtocol
+import VaultStore
+
+extension Vault {
+  /// Collects shares, rebuilds the file and writes it.
+  public func recover(
+    _ reference: String?, to destination: RecoveryDestination, events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws(VaultError) -> RecoveryReport {
+    let record = if let reference { try resolve(reference) } else { try onlySecret() }
+    let header = try header(of: record)
+    let summary = try summary(record, names: peerNames())
+    try Self.checkDestination(destination)
+    let own = try ownShare(of: record, header)
+    events(.started(summary))
+    let recovery = Recovery(
+      header: header, own: own, search: try search(header, own, events),
+      localPieces: localPieces(record, header, own, events), events: events)
+    do throws(VaultError) {
+      let report = try await recovery.run(summary, to: destination)
+      await recovery.finish()
+      self.record(.recovered, secret: header)
+      return report
+    } catch {
+      await recovery.finish()
+      self.record(.recoveryFailed, secret: header, detail: error.reason)
+      throw error
+    }
+  }
+
+  private static func checkDestination(_ destination: RecoveryDestination) throws(VaultError) {
+    guard case .file(let path, let overwrites) = destination else { return }
+    do throws(StoreError) { _ = try OutputFile(path: path, overwrites: overwrites) } catch {
+      throw RecoveredOutput.error(error, path)
+    }
+  }
+
+  /// This device's own share, checked against the commitments: without it no peer would answer.
+  private func ownShare(of record: SecretRecord, _ header: SecretHeader) throws(VaultError) -> HeldShare {
+    let name = record.description ?? hexadecimal(record.id)
+    guard let stored = try SecretVault.stored({ () throws(StoreError) in try database.share(ofSecret: record.id) })
+    else {
+      throw VaultError(
+        .refused, "this device holds no share of \(name), and peers answer only holders",
+        hint: "recover it on the device of somebody who holds one")
+    }
+    let held = try HeldShare(index: stored.index, record: stored.bytes, of: name)
+    do throws(ShamirError) { try held.share.verify(against: header.commitments) } catch {
+      throw VaultError(.damaged, "this device's share of \(name) does not verify")
+    }
+    return held
+  }
+
+  /// Peers in the order in which they are asked: those named by the labels first, proven ones before scanned ones.
+  private func search(
+    _ header: SecretHeader, _ own: HeldShare, _ events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) throws(VaultError) -> HolderSearch {
+    let labels = Set(header.labels ?? [])
+    func rank(_ peer: PeerRecord) -> Int {
+      var rank = peer.state == .proven ? 0 : 1
+      if peer.signingKey != header.dealerKey, !labels.contains(peer.name) { rank += 2 }
+      return rank
+    }
+    let peers = try stored { () throws(StoreError) in try database.peers() }
+    let ordered = peers.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
+    var recipients: [Recipient] = []
+    for (_, peer) in ordered { recipients.append(try recipient(peer)) }
+    let evaluation: RistrettoPoint
+    do { evaluation = try evaluations.evaluation(header, own.share.index) } catch {
+      throw VaultError(.damaged, "the stored header does not fit this device's share")
+    }
+    let job = ReleaseJob(header: header, epoch: 0, own: own, evaluation: evaluation)
+    return HolderSearch(recipients, began: { events(.asking(peer: $0.name)) }) { [self] recipient in
+      switch await send(.release(job), to: recipient) {
+      case .answered(.released(let share)): .released(share)
+      case .failed(let failure): .failed(peer: recipient.name, failure)
+      case .answered, .accepted:
+        .failed(peer: recipient.name, LinkFailure(.misbehaved, "answered something else"))
+      }
+    }
+  }
+
+  /// The own fragment, unless it is missing or unreadable: then one more peer's takes its place.
+  private func localPieces(
+    _ record: SecretRecord, _ header: SecretHeader, _ own: HeldShare,
+    _ events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) -> LocalPieces? {
+    do throws(StoreError) {
+      let reader = try database.openFragment(of: record.id, index: Int(own.share.index))
+      return LocalPieces(reader: reader, header: header, index: own.share.index)
+    } catch {
+      events(.problem(peer: "this device", reason: "can't read its own fragment: \(error)"))
+      return nil
+    }
+  }
+}
+
+/// Pieces of this device's own fragment.
+struct LocalPieces: PieceSource {
+  let reader: FragmentReader
+  let header: SecretHeader
+  let index: UInt8
+
+  var holder: String? { nil }
+
+  func pieces(first: UInt64, count: Int) async throws(LinkFailure) -> [VerifiedPiece] {
+    var pieces: [VerifiedPiece] = []
+    for number in first..<(first + UInt64(count)) {
+      let proven = try provenPiece(number)
+      pieces.append(VerifiedPiece(bytes: proven.bytes, leaf: proven.leaf))
+    }
+    return pieces
+  }
+
+  /// A piece with its path, checked against the root: what is sent to others is checked before.
+  func provenPiece(_ number: UInt64) throws(LinkFailure) -> (bytes: [UInt8], leaf: Digest, path: MerklePath) {
+    let plan = header.dispersal
+    do {
+      let bytes = try reader.read(
+        at: Int64(clamping: plan.pieceOffset(number)), count: plan.pieceByteCount(number))
+      let leaf = try MerkleLeaf.digest(
+        secret: header.id, fragment: index, piece: number, bytes: bytes.span.bytes)
+      let layout = try MerkleLayout(leafCount: plan.stripeCount)
+      var siblings: [Digest] = []
+      for (level, position) in layout.pathPositions(leaf: number) {
+        let offset = layout.offset(level: level, index: position)
+        siblings.append(
+          try Digest(try reader.readTrailer(at: Int64(clamping: offset), count: Digest.byteCount)))
+      }
+      let path = try MerklePath(siblings: siblings)
+      try path.verify(
+        leaf: leaf, number: number, leafCount: plan.stripeCount, root: try header.root(of: index))
+      return (bytes, leaf, path)
+    } catch {
+      throw LinkFailure(.local, "has a damaged fragment (piece \(number))", refusal: .fragmentDamaged)
+    }
+  }
+
+  func close() async {}
+}

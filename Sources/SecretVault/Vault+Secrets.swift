@@ -1,0 +1,204 @@
+import PeerAuth
+import SealedPayload
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+extension Vault {
+  /// All secrets that this device holds a share of or has dealt, newest first.
+  public func secrets() throws(VaultError) -> [SecretSummary] {
+    let names = try peerNames()
+    return try stored { () throws(StoreError) in try database.secrets() }.map { (record) throws(VaultError) in
+      try summary(record, names: names)
+    }
+  }
+
+  /// One secret with everything known about it.
+  public func secret(_ reference: String) throws(VaultError) -> SecretDetails {
+    let record = try resolve(reference)
+    let header = try header(of: record)
+    let names = try peerNames()
+    let evidence = try stored { () throws(StoreError) in try database.evidence(aboutSecret: record.id) }
+    return SecretDetails(
+      summary: try summary(record, names: names), ciphertextByteCount: header.dispersal.byteCount,
+      fragmentByteCount: header.dispersal.fragmentByteCount, labels: header.labels,
+      deliveries: try deliveries(of: record, names: names), headerDigest: header.digest.description,
+      conflictingHeadersFrom: evidence.map { names[$0.peer] ?? "a former peer" })
+  }
+
+  /// What deleting this device's share would mean, without doing it.
+  public func consequenceOfDeleting(_ reference: String) throws(VaultError) -> DeletionConsequence {
+    try consequence(of: resolve(reference))
+  }
+
+  /// Deletes this device's share for good and leaves a tombstone.
+  public func delete(_ reference: String) throws(VaultError) -> DeletionConsequence {
+    let record = try resolve(reference)
+    let consequence = try consequence(of: record)
+    let header = try? header(of: record)
+    let now = environment.now()
+    try stored { () throws(StoreError) in _ = try database.deleteSecret(record.id, at: now) }
+    self.record(.deleted, secret: header)
+    return consequence
+  }
+
+  /// What happened here, newest first.
+  public func log(limit: Int) throws(VaultError) -> [LogEntry] {
+    try stored { () throws(StoreError) in try database.auditLog(limit: limit) }.map {
+      LogEntry(
+        at: $0.at, event: $0.event, peer: $0.peerLabel, secret: $0.secretID.map { hexadecimal($0) },
+        detail: $0.detail)
+    }
+  }
+
+  // MARK: - Finding
+
+  /// The secret that the user means: by id, by description, or by a unique start of the id.
+  func resolve(_ reference: String) throws(VaultError) -> SecretRecord {
+    let all = try stored { () throws(StoreError) in try database.secrets() }
+    let lowered = reference.lowercased()
+    if let exact = all.first(where: { hexadecimal($0.id) == lowered }) { return exact }
+    var matches = all.filter { $0.description == reference }
+    if matches.isEmpty { matches = all.filter { hexadecimal($0.id).hasPrefix(lowered) && !lowered.isEmpty } }
+    if matches.count == 1 { return matches[0] }
+    guard matches.isEmpty else {
+      let ids = matches.prefix(8).map { hexadecimal($0.id.prefix(6)) }.joined(separator: ", ")
+      throw VaultError(
+        .ambiguous, "\(matches.count) secrets fit \(reference): \(ids)", hint: "name one by more of its id")
+    }
+    throw VaultError(
+      .notFound, "this device knows no secret named \(reference)", hint: "see what there is with `vault list`")
+  }
+
+  /// The only secret, if there is one.
+  func onlySecret() throws(VaultError) -> SecretRecord {
+    let all = try stored { () throws(StoreError) in try database.secrets() }
+    guard let only = all.first else {
+      throw VaultError(.notFound, "this device holds no share of any secret")
+    }
+    guard all.count == 1 else {
+      throw VaultError(
+        .ambiguous, "this device knows \(all.count) secrets",
+        hint: "name one: `vault list` shows their ids and descriptions")
+    }
+    return only
+  }
+
+  /// The parsed and verified header of a record.
+  func header(of record: SecretRecord) throws(VaultError) -> SecretHeader {
+    do throws(ProtocolError) {
+      let header = try SecretHeader(bytes: record.header)
+      guard header.id.bytes == record.id, header.digest == record.headerDigest else {
+        throw ProtocolError.inconsistentHeader("id")
+      }
+      return header
+    } catch {
+      throw VaultError(.damaged, "the stored header of secret \(hexadecimal(record.id)) is damaged")
+    }
+  }
+
+  func peerNames() throws(VaultError) -> [Digest: String] {
+    let peers = try stored { () throws(StoreError) in try database.peers() }
+    return Dictionary(peers.map { ($0.digest, $0.name) }) { first, _ in first }
+  }
+
+  /// Description or short id, for sentences.
+  func nameOfSecret(_ id: [UInt8]) -> String {
+    let record = try? database.secret(id)
+    return record?.description ?? hexadecimal(id.prefix(6))
+  }
+
+  /// Secrets of which a peer is known to have a share: those dealt here and delivered to it, and those it dealt.
+  func secretsKnownHeld(by peer: PeerRecord) throws(VaultError) -> [String] {
+    var names: [String] = []
+    for record in try stored({ () throws(StoreError) in try database.secrets() }) {
+      if record.origin == .held {
+        if record.dealer == peer.digest { names.append(nameOfSecret(record.id)) }
+        continue
+      }
+      let deliveries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }
+      if deliveries.contains(where: { $0.entry.recipient == peer.digest && $0.state == .delivered }) {
+        names.append(nameOfSecret(record.id))
+      }
+    }
+    return names
+  }
+
+  // MARK: - Rendering
+
+  func summary(_ record: SecretRecord, names: [Digest: String]) throws(VaultError) -> SecretSummary {
+    let header = try header(of: record)
+    let deliveries =
+      record.origin == .dealt
+      ? try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) } : nil
+    let dealer =
+      record.origin == .dealt
+      ? "you" : names[record.dealer] ?? "a former peer"
+    return SecretSummary(
+      id: hexadecimal(record.id), description: record.description, kind: Self.kindName(header.kind),
+      origin: record.origin == .dealt ? .dealt : .held, dealer: dealer, threshold: record.threshold,
+      shareCount: record.shareCount, ownIndex: record.ownIndex, createdAt: record.createdAt,
+      delivered: deliveries?.count { $0.state == .delivered },
+      waiting: deliveries?.count { $0.state == .waiting || $0.state == .refused })
+  }
+
+  private static func kindName(_ number: UInt8) -> String {
+    switch PayloadKind(rawValue: number) {
+    case .file: "file"
+    case .note: "note"
+    case .password: "password"
+    case .contact: "contact"
+    case .encryptionKey: "key"
+    case nil: "unknown"
+    }
+  }
+
+  /// The deliveries of a dealt secret, in order of index.
+  func deliveries(of record: SecretRecord, names: [Digest: String]) throws(VaultError) -> [Delivery] {
+    guard record.origin == .dealt else { return [] }
+    return try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }.map { entry in
+      let state: Delivery.State =
+        switch entry.state {
+        case .waiting: entry.attempts > 0 ? .unreachable : .waiting
+        case .delivered: .delivered
+        case .refused: .refused
+        case .cancelled: .cancelled
+        }
+      return Delivery(
+        peer: names[entry.entry.recipient] ?? "a former peer", index: entry.entry.index ?? 0, state: state,
+        reason: entry.state == .delivered ? nil : entry.lastError)
+    }
+  }
+
+  private func consequence(of record: SecretRecord) throws(VaultError) -> DeletionConsequence {
+    let summary = try summary(record, names: peerNames())
+    let waiting = try deliveries(of: record, names: peerNames()).filter {
+      $0.state != .delivered && $0.state != .cancelled
+    }
+    let threshold = summary.threshold
+    let explanation: String
+    var lost = false
+    if record.origin == .dealt {
+      let delivered = summary.delivered ?? 0
+      lost = delivered < threshold
+      if lost {
+        explanation =
+          "only \(delivered) of the \(threshold) shares needed are with your peers: without this device's part the secret is lost for good"
+      } else {
+        explanation =
+          "\(delivered) peers hold shares and \(threshold) are needed; if \(delivered - threshold + 1) of them lose theirs too, the secret is lost for good"
+      }
+    } else if record.ownIndex == nil {
+      explanation = "this device holds no share of it; only its description is forgotten"
+    } else if threshold == summary.shareCount {
+      lost = true
+      explanation = "all \(threshold) shares are needed to recover it: without this one the secret is lost for good"
+    } else {
+      explanation =
+        "\(summary.shareCount) shares were dealt and \(threshold) are needed; once \(summary.shareCount - threshold + 1) are gone, the secret is lost for good, and this device can't recover it any more"
+    }
+    return DeletionConsequence(
+      secret: summary, makesUnrecoverable: lost, explanation: explanation, waitingDeliveries: waiting.map(\.peer))
+  }
+}

@@ -1,0 +1,248 @@
+import Logging
+public import PeerAuth
+import ShamirKit
+public import Sodium
+import Synchronization
+import VaultProtocol
+public import VaultStore
+
+/// An open vault: identity, trust list, shares and what can be done with them.
+///
+/// One process may open it many times over, and many processes at once; what they share is the store. Everything secret that
+/// it keeps in memory lies in ``SecretBytes``.
+public final class Vault: VaultService, Sendable {
+  let folders: VaultFolders
+  let keys: VaultKeys
+  let database: VaultDatabase
+  let identity: Identity
+  let environment: VaultEnvironment
+  let requestNumbers = Mutex<UInt64>(0)
+  let sessions = SessionCount()
+  /// Commitments to other holders' shares, which cost a multiplication a coefficient: computed on demand.
+  let evaluations = EvaluationCache()
+  let settingsFile: SettingsFile
+
+  private init(
+    folders: VaultFolders, keys: VaultKeys, database: VaultDatabase, identity: Identity, environment: VaultEnvironment
+  ) throws(VaultError) {
+    self.folders = folders
+    self.keys = keys
+    self.database = database
+    self.identity = identity
+    self.environment = environment
+    settingsFile = SettingsFile(folders, keys: keys)
+  }
+
+  /// Makes a vault: folders, keys, identity. Throws ``VaultError/Code/vaultExists`` if there is one.
+  /// A passphrase is UTF-8 in NFC; nil leaves the device key as the only protection.
+  public static func create(
+    at folders: VaultFolders, label: String, addresses: [PeerAddress], passphrase: consuming SecretBytes?,
+    environment: VaultEnvironment
+  ) throws(VaultError) -> Vault {
+    guard !folders.containsVault else {
+      throw VaultError(
+        .vaultExists, "there is a vault in \(folders.data) already",
+        hint: "use another folder with --home, or look at it with `vault id`")
+    }
+    let (identity, card) = try makeIdentity(label: label, addresses: addresses)
+    let keys: VaultKeys
+    let given = passphrase
+    do throws(StoreError) { keys = try VaultKeys.create(in: folders, passphrase: given) } catch {
+      throw VaultError(error)
+    }
+    let database = try stored { () throws(StoreError) in try VaultDatabase(folders, keys: keys) }
+    try store(identity, card, in: database, at: environment.now())
+    return try Vault(
+      folders: folders, keys: keys, database: database, identity: identity, environment: environment)
+  }
+
+  private static func makeIdentity(
+    label: String, addresses: [PeerAddress]
+  ) throws(VaultError) -> (Identity, PeerCard) {
+    let identity: Identity
+    do { identity = try Identity.generate() } catch { throw VaultError(.other, "no keys could be made: \(error)") }
+    do throws(CardError) {
+      return (identity, try identity.card(label: label, addresses: addresses, serial: 1))
+    } catch {
+      throw VaultError(
+        .usage, "the label or an address can't stand in a card: \(error)",
+        hint: "a label has at most 64 bytes and no control characters")
+    }
+  }
+
+  private static func store(
+    _ identity: Identity, _ card: PeerCard, in database: VaultDatabase, at now: Int64
+  ) throws(VaultError) {
+    let beacon = try freshSecret(PeerCard.beaconKeyByteCount)
+    do {
+      let record = IdentityRecord(
+        card: try card.encoded(), serial: Int64(clamping: card.serial), label: card.label,
+        addresses: card.addresses.map(\.description), createdAt: now)
+      let secrets = try identity.stored()
+      try database.createIdentity(record, secrets: secrets, beaconKey: beacon)
+    } catch let error as StoreError {
+      throw VaultError(error)
+    } catch {
+      throw VaultError(.other, "the identity could not be stored: \(error)")
+    }
+  }
+
+  /// Opens a vault. `passphrase` is called only if the vault has one.
+  public static func open(
+    at folders: VaultFolders, passphrase: () throws(VaultError) -> SecretBytes, environment: VaultEnvironment
+  ) throws(VaultError) -> Vault {
+    guard folders.containsVault else {
+      throw VaultError(
+        .noVault, "there is no vault in \(folders.data)", hint: "make one with `vault init --label YOUR-NAME`")
+    }
+    let keys: VaultKeys
+    if try stored({ () throws(StoreError) in try VaultKeys.needsPassphrase(in: folders) }) {
+      let given: SecretBytes? = try passphrase()
+      keys = try stored { () throws(StoreError) in try VaultKeys.unlock(folders, passphrase: given) }
+    } else {
+      keys = try stored { () throws(StoreError) in try VaultKeys.unlock(folders, passphrase: nil) }
+    }
+    let database = try stored { () throws(StoreError) in try VaultDatabase(folders, keys: keys) }
+    let identity: Identity
+    do {
+      identity = try Identity(stored: try database.identitySecrets())
+    } catch let error as StoreError {
+      throw VaultError(error)
+    } catch {
+      throw VaultError(.damaged, "the keys stored in \(folders.data) are damaged")
+    }
+    return try Vault(
+      folders: folders, keys: keys, database: database, identity: identity, environment: environment)
+  }
+
+  /// Writes what is buffered.
+  public func close() {
+    try? database.flushAudit()
+  }
+
+  /// A number that no other request of this vault has had.
+  func requestNumber() -> UInt64 {
+    requestNumbers.withLock { number in
+      if number == 0 {
+        let bytes = (try? Randomness.bytes(8)) ?? []
+        number = bytes.reduce(0) { $0 << 8 | UInt64($1) }
+      }
+      number &+= 1
+      return number
+    }
+  }
+
+  /// The routes to peers, the preferred one first.
+  var routes: [any PeerRoute] {
+    [
+      SessionRoute(
+        identity: identity, ownCard: { [self] () throws(VaultError) in try ownCard() }, environment: environment,
+        met: { [self] recipient, card in met(recipient.keys, card) })
+    ]
+  }
+
+  /// Sends a request by the first route that takes it.
+  func send(_ content: Envelope.Content, to recipient: Recipient) async -> RouteOutcome {
+    let envelope = Envelope(id: requestNumber(), recipient: recipient, content: content)
+    var outcome = RouteOutcome.failed(LinkFailure(.unreachable, "can't be reached by any route"))
+    for route in routes {
+      outcome = await route.send(envelope)
+      if case .failed(let failure) = outcome, failure.kind == .unreachable { continue }
+      break
+    }
+    return outcome
+  }
+
+  /// Writes a line into the audit log, and tells the notification command if the event is one that it is told of.
+  func record(
+    _ event: AuditEvent, peer: PeerRecord? = nil, secret: SecretHeader? = nil, detail: String? = nil
+  ) {
+    let at = environment.now()
+    do throws(StoreError) {
+      try database.audit(
+        AuditRecord(
+          at: at, event: event.rawValue, peer: peer?.digest, peerLabel: peer?.name, secretID: secret?.id.bytes,
+          detail: detail))
+    } catch {
+      environment.log.error("the audit log can't be written: \(error)")
+    }
+    guard event.notifies else { return }
+    let command = settingValue(SettingKey.notifyCommand.rawValue)
+    guard !command.isEmpty else { return }
+    environment.notify(
+      command,
+      VaultEnvironment.Notification(
+        event: event.rawValue, peer: peer?.name, secret: secret?.id.description,
+        description: secret.flatMap { $0.description.isEmpty ? nil : $0.description }, detail: detail, at: at))
+  }
+}
+
+/// What the audit log distinguishes.
+enum AuditEvent: String {
+  case peerAdded = "peer-added"
+  case peerChanged = "peer-changed"
+  case peerRemoved = "peer-removed"
+  case peerProven = "peer-proven"
+  case shared = "shared"
+  case delivered = "share-delivered"
+  case deliveryFailed = "delivery-failed"
+  case shareReceived = "share-received"
+  case shareReleased = "share-released"
+  case refused = "refused"
+  case conflict = "conflicting-header"
+  case recovered = "recovered"
+  case recoveryFailed = "recovery-failed"
+  case deleted = "share-deleted"
+
+  /// Whether the user's notification command is told.
+  var notifies: Bool {
+    switch self {
+    case .shareReceived, .shareReleased, .refused, .conflict: true
+    default: false
+    }
+  }
+}
+
+/// Remembers commitments to shares: they are public, and each costs up to 255 multiplications.
+final class EvaluationCache: Sendable {
+  private struct Key: Hashable {
+    let header: Digest
+    let index: UInt8
+  }
+  private static let limit = 4096
+  private let points = Mutex<[Key: RistrettoPoint]>([:])
+
+  func evaluation(_ header: SecretHeader, _ index: UInt8) throws(ProtocolError) -> RistrettoPoint {
+    let key = Key(header: header.digest, index: index)
+    if let known = points.withLock({ $0[key] }) { return known }
+    let point: RistrettoPoint
+    do { point = try header.commitments.evaluation(at: index) } catch { throw .rejected(error) }
+    points.withLock {
+      if $0.count >= Self.limit { $0.removeAll() }
+      $0[key] = point
+    }
+    return point
+  }
+}
+
+/// How many sessions each peer has open at this device.
+final class SessionCount: Sendable {
+  static let limit = 16
+  private let counts = Mutex<[Digest: Int]>([:])
+
+  /// Counts one more, unless the peer has as many as it may.
+  func begin(_ peer: Digest) -> Bool {
+    counts.withLock {
+      guard $0[peer, default: 0] < Self.limit else { return false }
+      $0[peer, default: 0] += 1
+      return true
+    }
+  }
+
+  func end(_ peer: Digest) {
+    counts.withLock {
+      let left = $0[peer, default: 1] - 1
+      $0[peer] = left > 0 ? left : nil
+    }
+  }
+}
