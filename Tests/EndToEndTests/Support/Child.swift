@@ -98,15 +98,16 @@ final class Child: Sendable {
   /// Ends standard input.
   func closeInput() { if pipe >= 0 { close(pipe) } }
 
-  /// Waits for the end. What takes longer than it may is killed, and reported as a failure of the test.
+  /// Waits for the end. What takes longer from now on than it may is killed, and reported as a failure of the test.
   func end(within limit: Double, _ location: SourceLocation = #_sourceLocation) async throws -> Outcome {
     var status: Int32 = 0
     var wait: UInt64 = 2
+    let called = Self.now()
     while true {
       let got = waitpid(process, &status, WNOHANG)
       if got == process { break }
       try #require(got == 0 || errno == EINTR, "waitpid: \(String(cString: strerror(errno)))", sourceLocation: location)
-      if Self.now() - began > limit {
+      if Self.now() - called > limit {
         kill(process, SIGKILL)
         while waitpid(process, &status, 0) < 0 && errno == EINTR {}
         start.ended(process)

@@ -110,7 +110,7 @@ final class Peer: Sendable {
     bench.expectEnd(of: child)
     daemon.withLock { $0 = nil }
     child.signal(signal)
-    return try await child.end(within: 3600, location)
+    return try await child.end(within: 30, location)
   }
 
   /// Stops the daemon's threads without ending it: it still accepts connections, and says nothing.

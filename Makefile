@@ -1,0 +1,56 @@
+# `make help` lists what there is.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+bindir = $(PREFIX)/bin
+libexecdir = $(PREFIX)/libexec
+unitdir = $(PREFIX)/lib/systemd/user
+bashdir = $(PREFIX)/share/bash-completion/completions
+zshdir = $(PREFIX)/share/zsh/site-functions
+fishdir = $(PREFIX)/share/fish/vendor_completions.d
+
+# Swift may lie outside PATH; the scripts know the usual places.
+SWIFT = . scripts/common.sh && find_swift && swift
+RELEASE = -c release --static-swift-stdlib --product
+release_bin = $$($(SWIFT) build -c release --show-bin-path)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build release test lint format install uninstall clean setup
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+	@echo
+	@echo "  PREFIX=$(PREFIX) and DESTDIR=$(DESTDIR) say where 'make install' puts things."
+
+demo: release ## set everything up, build a release, and watch four peers share and recover a file
+	@scripts/demo "$(release_bin)"
+
+setup: ## install what the build needs, if it is missing
+	@scripts/setup
+
+build: setup ## build everything for debugging
+	@$(SWIFT) build
+
+release: setup ## build the two programs as they are installed
+	@$(SWIFT) build $(RELEASE) vault
+	@$(SWIFT) build $(RELEASE) vault-scan
+
+test: setup ## run all tests
+	@$(SWIFT) test
+
+lint: setup ## check the layout and style of the sources
+	@$(SWIFT) format lint --strict --parallel --recursive Sources Tests Package.swift
+
+format: setup ## put the sources into the layout that lint asks for
+	@$(SWIFT) format --in-place --parallel --recursive Sources Tests Package.swift
+
+install: release ## install the programs, the service and shell completions below PREFIX
+	@scripts/install "$(release_bin)" "$(DESTDIR)" "$(PREFIX)"
+
+uninstall: ## remove what install put below PREFIX
+	rm -f "$(DESTDIR)$(bindir)/vault" "$(DESTDIR)$(libexecdir)/vault-scan" "$(DESTDIR)$(unitdir)/vault.service" \
+	  "$(DESTDIR)$(bashdir)/vault" "$(DESTDIR)$(zshdir)/_vault" "$(DESTDIR)$(fishdir)/vault.fish"
+
+clean: ## remove what was built
+	rm -rf .build
