@@ -1,0 +1,73 @@
+import Glibc
+import PeerAuth
+import SecretVault
+
+/// What a user may name as a card: the text itself, a file with it, or a picture of it.
+enum CardSource {
+  /// Pictures and files larger than this are refused.
+  static let byteLimit = 64 << 20
+  /// The longest file that is taken for a card's text.
+  static let textLimit = 1 << 16
+
+  /// What a file is, by its first bytes.
+  enum Kind: Equatable { case picture, text, unknown }
+
+  /// The texts that an argument of `peer add` or `scan` stands for: one for a text, one or more for a picture.
+  static func texts(_ argument: String) throws(VaultError) -> [String] {
+    if isCardText(argument) { return [argument] }
+    let isInput = argument == "-"
+    let name = isInput ? "standard input" : argument
+    let bytes =
+      isInput
+      ? try PublicFile.read(STDIN_FILENO, limit: byteLimit, name: name)
+      : try PublicFile.read(path: argument, limit: byteLimit)
+    return try texts(in: bytes, named: name)
+  }
+
+  /// The texts in the bytes of a file.
+  static func texts(in bytes: [UInt8], named name: String) throws(VaultError) -> [String] {
+    switch kind(of: bytes) {
+    case .picture: return try ScanHelper.contents(of: bytes, named: name).map { String(decoding: $0, as: UTF8.self) }
+    case .text: return [trimmed(String(decoding: bytes, as: UTF8.self))]
+    case .unknown:
+      throw VaultError(
+        .usage, "\(name) is neither a card, nor a PNG or JPEG picture of one",
+        hint: "a card begins with vaultpeer1; a peer prints it with 'vault id --text'")
+    }
+  }
+
+  /// The one card that an argument stands for.
+  static func card(_ argument: String) throws(VaultError) -> PeerCard {
+    let texts = try texts(argument)
+    let cards = texts.filter { isCardText($0) }
+    switch cards.count {
+    case 1: return try PeerText.card(cards[0])
+    case 0:
+      throw VaultError(
+        .usage, texts.count == 1 ? "that is no card of a peer" : "none of these \(texts.count) QR codes is a card",
+        hint: "a card begins with vaultpeer1; 'vault scan' shows what is in a picture")
+    default:
+      var labels: [String] = []
+      for text in cards { labels.append((try? PeerText.card(text).label) ?? "a damaged card") }
+      throw VaultError(
+        .ambiguous, "there are \(cards.count) cards in this picture: \(labels.joined(separator: ", "))",
+        hint: "cut the picture, or take the text of one from 'vault scan'")
+    }
+  }
+
+  /// Whether a text claims to be a card, in either case.
+  static func isCardText(_ text: String) -> Bool { text.prefix(10).lowercased() == "vaultpeer1" }
+
+  /// Tells pictures and texts apart by their first bytes.
+  static func kind(of bytes: [UInt8]) -> Kind {
+    if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return .picture }
+    if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return .picture }
+    guard bytes.count <= textLimit else { return .unknown }
+    return isCardText(trimmed(String(decoding: bytes, as: UTF8.self))) ? .text : .unknown
+  }
+
+  private static func trimmed(_ text: String) -> String {
+    let isSpace: (Character) -> Bool = { $0.isWhitespace || $0 == "\u{FEFF}" }
+    return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+  }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import SecretVault
+
+/// `vault delete`
+struct DeleteCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract: "Delete this device's share of a secret for good.",
+    discussion: """
+      Says what it means and asks; --yes answers. Only you can delete a share of
+      yours, and nobody can bring it back: too many deletions lose the secret.
+
+      Example: vault delete 4be1 --yes
+      """)
+
+  @Argument(help: "Id, beginning of an id, or description.")
+  var secret: String
+
+  @Flag(help: "Do not ask.")
+  var yes = false
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let consequence = try vault.consequenceOfDeleting(secret)
+    if consequence.makesUnrecoverable {
+      console.warning(consequence.explanation)
+    } else {
+      console.note(consequence.explanation)
+    }
+    for delivery in consequence.waitingDeliveries { console.warning("still waiting and destroyed too: \(delivery)") }
+    if !yes {
+      let name = consequence.secret.description ?? consequence.secret.id
+      try Question.confirm("Delete the share of \(name)?", option: "--yes")
+    }
+    // By id: a description could have come to mean another secret while the question stood.
+    let done = try vault.delete(consequence.secret.id)
+    console.note("deleted the share of \(done.secret.id)")
+    if console.json { try console.result(done.json) }
+  }
+}

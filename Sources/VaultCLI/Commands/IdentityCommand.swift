@@ -1,0 +1,82 @@
+import ArgumentParser
+import PeerAuth
+import QRCode
+import SecretVault
+
+/// `vault id`
+struct IdentityCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "id",
+    abstract: "Show your public key for peers to import.",
+    discussion: """
+      On a terminal it is shown as a QR code with your fingerprint; into a pipe or
+      file goes the text form. Compare the fingerprint by voice or face to face. A QR
+      code and an image also carry the key by which nearby peers find you: show them
+      to peers only. The text form may be published.
+
+      Examples: vault id --png alice.png
+                vault id --text | ssh bob vault peer add -
+      """)
+
+  @Flag(help: "Print the text form, to publish or mail.")
+  var text = false
+
+  @Option(help: ArgumentHelp("Write the QR code as a PNG image.", valueName: "file"), completion: .file())
+  var png: String?
+
+  @Option(help: ArgumentHelp("Write the QR code as an SVG image.", valueName: "file"), completion: .file())
+  var svg: String?
+
+  @Option(
+    name: .customLong("address"),
+    help: ArgumentHelp("Publish this address from now on; may be repeated.", valueName: "host:port"))
+  var addresses: [String] = []
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func validate() throws {
+    let forms = [text, png != nil, svg != nil].count { $0 }
+    if forms > 1 { throw ValidationError("--text, --png and --svg exclude one another.") }
+  }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let published = try PeerText.addresses(addresses)
+    let identity = published.isEmpty ? try vault.ownIdentity() : try vault.setOwnAddresses(published)
+    if let path = png ?? svg {
+      try PublicFile.write(try picture(of: identity), to: path)
+      if console.json { try console.result(identity.json) }
+      console.note("wrote the public key of \(identity.card.label) to \(path)")
+      console.note("fingerprint: \(identity.fingerprint)")
+      return
+    }
+    if console.json { return try console.result(identity.json) }
+    if text || !Console.outputIsTerminal { return try console.result(identity.text) }
+    try show(identity, console)
+  }
+
+  private func show(_ identity: OwnIdentity, _ console: Console) throws(VaultError) {
+    try Console.write(try symbol(identity).terminal(), to: 1)
+    let addresses = identity.card.addresses.map { PeerText.text($0) }
+    try console.result(
+      TextTable.facts([
+        ("label", identity.card.label), ("fingerprint", identity.fingerprint),
+        ("addresses", addresses.isEmpty ? "none; add one with --address HOST:PORT" : addresses.joined(separator: ", ")),
+      ]), json: identity.json)
+  }
+
+  private func picture(of identity: OwnIdentity) throws(VaultError) -> [UInt8] {
+    let symbol = try symbol(identity)
+    guard png != nil else { return Array(symbol.svg().utf8) }
+    do throws(QRCodeError) { return try symbol.png() } catch {
+      throw VaultError(.other, "cannot draw the QR code: \(error)")
+    }
+  }
+
+  private func symbol(_ identity: OwnIdentity) throws(VaultError) -> QRSymbol {
+    do throws(QRCodeError) { return try QRSymbol(text: identity.qrText) } catch {
+      throw VaultError(
+        .other, "your card does not fit into a QR code: \(error)", hint: "publish fewer or shorter addresses")
+    }
+  }
+}

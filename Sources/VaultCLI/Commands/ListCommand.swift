@@ -1,0 +1,88 @@
+import ArgumentParser
+import SecretVault
+
+/// `vault list`
+struct ListCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List the secrets of which this device holds a share or which it shared.",
+    discussion: "Example: vault list --json")
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let secrets = try vault.secrets()
+    if secrets.isEmpty { console.note("no secrets yet; share one with 'vault share'") }
+    try console.result(
+      secrets.isEmpty ? [] : Self.table(secrets, now: Clocks.now()).lines, json: .array(secrets.map(\.json)))
+  }
+
+  /// The list for people.
+  static func table(_ secrets: [SecretSummary], now: Int64) -> TextTable {
+    var table = TextTable("ID", "DESCRIPTION", "KIND", "FROM", "NEEDS", "DELIVERED", "CREATED")
+    for secret in secrets {
+      table.add(
+        String(secret.id.prefix(12)), secret.description ?? "-", secret.kind,
+        secret.origin == .dealt ? "you" : secret.dealer, "\(secret.threshold) of \(secret.shareCount)",
+        delivered(secret), Measures.ago(secret.createdAt, now: now))
+    }
+    return table
+  }
+
+  private static func delivered(_ secret: SecretSummary) -> String {
+    guard let delivered = secret.delivered else { return "-" }
+    let waiting = secret.waiting ?? 0
+    return waiting == 0 ? "\(delivered)" : "\(delivered), \(waiting) waiting"
+  }
+}
+
+/// `vault info`
+struct InfoCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "info",
+    abstract: "Show what is known about a secret without recovering it.",
+    discussion: """
+      Names of holders were written by whoever shared the secret: they are hints.
+
+      Example: vault info "house keys"
+      """)
+
+  @Argument(help: "Id, beginning of an id, or description.")
+  var secret: String
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let details = try vault.secret(secret)
+    for peer in details.conflictingHeadersFrom {
+      console.warning("\(peer) showed another header for this secret; the first one is kept")
+    }
+    try console.result(Self.lines(details, now: Clocks.now()), json: details.json)
+  }
+
+  /// The facts for people, and the deliveries if there are any.
+  static func lines(_ details: SecretDetails, now: Int64) -> [String] {
+    let secret = details.summary
+    var facts: [(name: String, value: String)] = [
+      ("id", secret.id), ("description", secret.description ?? "none"), ("kind", secret.kind),
+      ("from", secret.origin == .dealt ? "you" : secret.dealer),
+      ("needs", "\(secret.threshold) of \(secret.shareCount) shares"),
+      ("own share", secret.ownIndex.map { "number \($0)" } ?? "none"),
+      ("created", "\(Timestamp.minute(secret.createdAt)) UTC, \(Measures.ago(secret.createdAt, now: now))"),
+      ("size", "\(Measures.size(details.ciphertextByteCount)) encrypted and padded"),
+      ("stored here", Measures.size(details.fragmentByteCount)),
+    ]
+    if let labels = details.labels { facts.append(("holders", labels.joined(separator: ", "))) }
+    facts.append(("header", details.headerDigest))
+    var lines = TextTable.facts(facts)
+    guard !details.deliveries.isEmpty else { return lines }
+    var table = TextTable("SHARE", "PEER", "STATE", "REASON")
+    for delivery in details.deliveries {
+      table.add("\(delivery.index)", delivery.peer, delivery.state.rawValue, delivery.reason ?? "")
+    }
+    lines.append("")
+    return lines + table.lines
+  }
+}

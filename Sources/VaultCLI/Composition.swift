@@ -1,0 +1,79 @@
+import Glibc
+import Logging
+import PeerAuth
+import SecretVault
+import VaultStore
+
+/// Where the parts of the program are put together: folders, clock, log, network and notifications.
+struct Composition {
+  let console: Console
+  let folders: VaultFolders
+  let environment: VaultEnvironment
+  let notifications: NotificationRunner
+  private let dialler = Dialler()
+
+  /// Everything for one run. Opens nothing and starts no thread.
+  init(_ global: GlobalOptions, logLevel: Logger.Level = .error) throws(VaultError) {
+    console = global.console
+    folders = try Self.folders(global)
+    let log = LineLogHandler.logger(level: logLevel)
+    let notifications = NotificationRunner { log.warning("\($0)") }
+    self.notifications = notifications
+    let dialler = dialler
+    environment = VaultEnvironment(
+      now: { Clocks.now() },
+      monotonic: { Clocks.monotonic() },
+      sleep: { try await Task.sleep(for: $0) },
+      log: log,
+      connect: { (address) async throws(TransportError) in try await dialler.connect(address) },
+      notify: { command, event in notifications.run(command, event) })
+  }
+
+  /// The folders by `--home`, else `VAULT_HOME`, else the XDG variables.
+  private static func folders(_ global: GlobalOptions) throws(VaultError) -> VaultFolders {
+    if let home = global.home ?? variable("VAULT_HOME") { return VaultFolders(home: home) }
+    guard let userHome = variable("HOME") else {
+      throw VaultError(.noVault, "neither --home, nor VAULT_HOME, nor HOME says where the vault is")
+    }
+    return VaultFolders(
+      userHome: userHome, dataHome: variable("XDG_DATA_HOME"), stateHome: variable("XDG_STATE_HOME"),
+      configHome: variable("XDG_CONFIG_HOME"))
+  }
+
+  /// A variable of the process's environment; empty counts as not set.
+  static func variable(_ name: String) -> String? {
+    guard let value = getenv(name), value.pointee != 0 else { return nil }
+    return String(cString: value)
+  }
+
+  /// Opens the vault; asks for a passphrase only if it has one.
+  func open(_ unlock: UnlockOptions) throws(VaultError) -> Vault {
+    let console = console
+    return try Vault.open(
+      at: folders, passphrase: { () throws(VaultError) in try unlock.passphrase.existing(console) },
+      environment: environment)
+  }
+
+  /// Ends what was opened, and gives notification commands a moment to take their event.
+  func finish(_ vault: Vault) {
+    vault.close()
+    notifications.finish(within: 2000)
+  }
+}
+
+/// The clocks of this machine.
+enum Clocks {
+  /// Milliseconds since 1970.
+  static func now() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+
+  /// Milliseconds of a clock that never jumps.
+  static func monotonic() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) * 1000 + Double(time.tv_nsec) / 1_000_000
+  }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import SecretVault
+
+/// Options of every command.
+struct GlobalOptions: ParsableArguments {
+  @Option(
+    name: .customLong("home"),
+    help: ArgumentHelp("Folder of the vault, instead of $VAULT_HOME or the usual folders.", valueName: "dir"),
+    completion: .directory)
+  var home: String?
+
+  @Flag(name: .customLong("json"), help: "Print results as JSON on standard output, and errors on standard error.")
+  var json = false
+
+  @Flag(name: .customLong("quiet"), help: "Leave out notes and progress; errors and warnings stay.")
+  var quiet = false
+
+  func validate() throws {
+    if let home, home.isEmpty { throw ValidationError("--home needs the name of a folder.") }
+  }
+
+  /// Where the command writes.
+  var console: Console { Console(json: json, quiet: quiet) }
+}
+
+/// Options of every command that opens the vault.
+struct UnlockOptions: ParsableArguments {
+  @Option(
+    name: .customLong("passphrase-fd"),
+    help: ArgumentHelp("Read the passphrase from this open descriptor.", valueName: "n"))
+  var passphraseDescriptor: Int32?
+
+  @Option(
+    name: .customLong("passphrase-file"), help: ArgumentHelp("Read the passphrase from this file.", valueName: "file"),
+    completion: .file())
+  var passphraseFile: String?
+
+  func validate() throws {
+    if passphraseDescriptor != nil, passphraseFile != nil {
+      throw ValidationError("--passphrase-fd and --passphrase-file exclude each other.")
+    }
+    if let passphraseDescriptor, passphraseDescriptor < 0 {
+      throw ValidationError("--passphrase-fd needs the number of an open descriptor.")
+    }
+  }
+
+  /// Where the passphrase comes from.
+  var passphrase: Passphrase {
+    if let passphraseDescriptor { return .descriptor(passphraseDescriptor) }
+    if let passphraseFile { return .file(passphraseFile) }
+    return .terminal
+  }
+}

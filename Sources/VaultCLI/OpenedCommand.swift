@@ -1,0 +1,24 @@
+import ArgumentParser
+import SecretVault
+
+/// A command that needs the vault open.
+protocol OpenedCommand: AsyncParsableCommand {
+  var global: GlobalOptions { get }
+  var unlock: UnlockOptions { get }
+  /// Does the work and writes the result.
+  func run(_ vault: Vault, _ console: Console) async throws
+}
+
+extension OpenedCommand {
+  func run() async throws {
+    let composition = try Composition(global)
+    let vault = try composition.open(unlock)
+    do {
+      try await run(vault, global.console)
+    } catch {
+      composition.finish(vault)
+      throw error
+    }
+    composition.finish(vault)
+  }
+}

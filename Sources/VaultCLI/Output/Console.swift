@@ -1,0 +1,101 @@
+import Glibc
+import SecretVault
+
+/// Where a command writes. Standard output carries results and nothing else; all other words go to standard error.
+struct Console: Sendable {
+  /// Whether results and errors are JSON.
+  let json: Bool
+  /// Whether notes and progress are left out.
+  let quiet: Bool
+
+  /// Whether standard output is a terminal.
+  static var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+  /// Whether standard error is a terminal.
+  static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+  /// Whether a person sits at standard input.
+  static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+  /// Whether the locale's characters are UTF-8, by the variables that decide it.
+  static var isUnicode: Bool {
+    for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
+      guard let value = getenv(name), value.pointee != 0 else { continue }
+      let text = String(cString: value).lowercased()
+      return text.contains("utf-8") || text.contains("utf8")
+    }
+    return false
+  }
+
+  /// A line of the result.
+  func result(_ line: String) throws(VaultError) {
+    try Self.write(line + "\n", to: STDOUT_FILENO)
+  }
+
+  /// The result as JSON.
+  func result(_ value: JSONValue) throws(VaultError) { try result(value.text) }
+
+  /// Lines for people, or the same facts as JSON.
+  func result(_ lines: [String], json value: @autoclosure () -> JSONValue) throws(VaultError) {
+    if json {
+      try result(value())
+    } else if !lines.isEmpty {
+      try result(lines.joined(separator: "\n"))
+    }
+  }
+
+  /// A line that informs. The caller's text may hold names from peers: it is escaped here.
+  func note(_ line: String) {
+    if !quiet { Self.complain(Printable.escape(line)) }
+  }
+
+  /// A line that the user should not miss, whatever `--quiet` says.
+  func warning(_ line: String) { Self.complain("warning: " + Printable.escape(line)) }
+
+  /// What went wrong, then what to do.
+  func error(_ error: VaultError) {
+    if json {
+      Self.complain(error.json.text)
+    } else {
+      Self.complain("vault: " + Printable.escapeLines(error.reason))
+      if let hint = error.hint { Self.complain("hint: " + Printable.escapeLines(hint)) }
+    }
+  }
+
+  /// Writes a line to standard error; nothing can be done if that fails.
+  static func complain(_ line: String) {
+    ProgressLine.clear()
+    try? write(line + "\n", to: STDERR_FILENO)
+  }
+
+  /// Writes all of a text.
+  static func write(_ text: String, to descriptor: Int32) throws(VaultError) {
+    try write(Array(text.utf8), to: descriptor)
+  }
+
+  /// Writes all bytes, whatever pieces the descriptor takes.
+  static func write(_ bytes: [UInt8], to descriptor: Int32) throws(VaultError) {
+    var done = 0
+    while done < bytes.count {
+      let written = bytes.withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress?.advanced(by: done), $0.count - done)
+      }
+      if written < 0 {
+        if errno == EINTR { continue }
+        if errno == EAGAIN {
+          var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+          _ = poll(&waiting, 1, -1)
+          continue
+        }
+        throw VaultError(.inputOutput, "cannot write the result: \(SystemError.text(errno))")
+      }
+      done += written
+    }
+  }
+}
+
+/// Words for the numbers of the C library.
+enum SystemError {
+  /// `No such file or directory`, …
+  static func text(_ number: Int32) -> String {
+    guard let words = strerror(number) else { return "error \(number)" }
+    return String(cString: words)
+  }
+}

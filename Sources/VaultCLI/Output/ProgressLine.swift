@@ -1,0 +1,65 @@
+import Synchronization
+
+/// One line on the terminal that is drawn over and over: how far, how fast, how long still.
+///
+/// It shows up only on a terminal, and only for what takes longer than a second.
+final class ProgressLine: Sendable {
+  private struct State {
+    var startedAt: Double?
+    var drawnAt = 0.0
+  }
+
+  /// Whether a line is on the screen now, whoever drew it.
+  private static let isShown = Mutex(false)
+
+  private let label: String
+  private let isWanted: Bool
+  private let state = Mutex(State())
+
+  /// A line that begins with `label`.
+  init(_ label: String, _ console: Console) {
+    self.label = label
+    isWanted = !console.quiet && Console.errorIsTerminal
+  }
+
+  /// Says how far it is. Draws ten times a second at most.
+  func update(done: UInt64, total: UInt64?) {
+    guard isWanted else { return }
+    let now = Clocks.monotonic()
+    let elapsed: Double? = state.withLock { state in
+      let start = state.startedAt ?? now
+      state.startedAt = start
+      guard now - start >= 1000, now - state.drawnAt >= 100 else { return nil }
+      state.drawnAt = now
+      return (now - start) / 1000
+    }
+    guard let elapsed else { return }
+    let line = Self.text(label, done: done, total: total, seconds: elapsed)
+    Self.isShown.withLock { shown in
+      shown = true
+      try? Console.write("\r\u{1B}[K" + line, to: 2)
+    }
+  }
+
+  /// `encrypting  45%  123 MB of 270 MB  80 MB/s  0:02 left`
+  static func text(_ label: String, done: UInt64, total: UInt64?, seconds: Double) -> String {
+    let rate = seconds > 0 ? Double(done) / seconds : 0
+    guard let total, total > 0 else {
+      return "\(label)  \(Measures.size(done))  \(Measures.rate(rate))"
+    }
+    let taken = min(done, total)
+    let share = Int(Double(taken) / Double(total) * 100)
+    let left = rate > 0 ? Measures.clock(Double(total - taken) / rate) : "-:--"
+    return
+      "\(label)  \(share)%  \(Measures.size(taken)) of \(Measures.size(total))  \(Measures.rate(rate))  \(left) left"
+  }
+
+  /// Takes the line off the screen, so that other text starts at its beginning.
+  static func clear() {
+    isShown.withLock { shown in
+      guard shown else { return }
+      shown = false
+      try? Console.write("\r\u{1B}[K", to: 2)
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import SecretVault
+
+/// Tells the user, on standard error, how a recovery goes.
+struct RecoveryReporter: Sendable {
+  private let console: Console
+  private let progress: ProgressLine
+
+  /// A reporter for one command.
+  init(_ console: Console) {
+    self.console = console
+    progress = ProgressLine("recovering", console)
+  }
+
+  /// Shows one event.
+  func show(_ event: RecoveryEvent) {
+    switch event {
+    case .started(let secret):
+      console.note(
+        "recovering \(secret.description ?? secret.id): \(secret.threshold) of \(secret.shareCount) shares are needed")
+    case .asking(let peer): console.note("asking \(peer)")
+    case .share(let peer, let have, let need): console.note("\(peer): share verified, \(have) of \(need)")
+    case .problem(let peer, let reason): console.warning("\(peer): \(reason)")
+    case .progress(let done, let total): progress.update(done: done, total: total)
+    }
+  }
+
+  /// The last word.
+  func conclude(_ report: RecoveryReport) {
+    let helpers = report.holders.filter { $0.state == .answered }.map(\.peer)
+    let with = helpers.isEmpty ? "" : " with \(helpers.joined(separator: ", "))"
+    console.note("recovered \(Measures.size(report.byteCount))\(with)")
+  }
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+
+/// The command `vault` itself.
+struct Root: AsyncParsableCommand {
+  /// The version of the program.
+  static let versionText = "0.1.0"
+
+  static let configuration = CommandConfiguration(
+    commandName: "vault",
+    abstract: "Keep secrets with your people instead of in one place.",
+    discussion: """
+      A file is encrypted and split into shares, one for each chosen peer and one for
+      you. Any threshold of them rebuilds the file; fewer tell nothing. Afterwards no
+      device holds the whole.
+
+      A first exchange between Alice and Bob:
+
+        vault init --label Alice     on Alice's device; Bob does the same
+        vault id --png alice.png     a picture of Alice's key, for Bob
+        vault peer add bob.png       Alice imports Bob's
+        vault daemon                 answers peers while it runs
+        vault share note.txt --threshold 2
+        vault recover                on the device of any holder
+
+      Exit codes: 0 done, 1 other failure, 2 shared but not all delivered, 3 fewer
+      than the threshold delivered, 4 too few shares to recover, 5 refused, 6
+      unreachable, 7 wrong passphrase, 8 damaged data, 9 output exists, 64 wrong
+      usage, 130 interrupted.
+      """,
+    version: "vault " + versionText,
+    groupedSubcommands: [
+      CommandGroup(
+        name: "This device",
+        subcommands: [InitCommand.self, IdentityCommand.self, SettingsCommand.self, LogCommand.self]),
+      CommandGroup(name: "Peers", subcommands: [PeerCommand.self, ScanCommand.self, DaemonCommand.self]),
+      CommandGroup(
+        name: "Secrets",
+        subcommands: [
+          ShareCommand.self, ListCommand.self, InfoCommand.self, RecoverCommand.self, RetryCommand.self,
+          DeleteCommand.self,
+        ]),
+    ])
+
+  @OptionGroup var global: GlobalOptions
+}

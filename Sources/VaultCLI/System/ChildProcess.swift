@@ -1,0 +1,109 @@
+import Glibc
+import SecretVault
+
+/// A program run with bytes on its standard input, its standard output collected, within a time and a size.
+struct ChildProcess {
+  /// What became of it.
+  struct Outcome {
+    /// The exit code, or 128 and the signal's number.
+    let status: Int32
+    /// What it wrote to standard output.
+    let output: [UInt8]
+    /// What it wrote to standard error.
+    let complaints: [UInt8]
+  }
+
+  /// Path of the program.
+  let path: String
+  /// Its arguments, the name first.
+  let arguments: [String]
+  /// Bytes of output that are kept of each stream; a program that writes more is killed.
+  var outputLimit = 1 << 20
+  /// Milliseconds it may take.
+  var timeLimit: Int64 = 30_000
+
+  /// Runs it to its end. It inherits nothing but the three standard descriptors and the environment.
+  func run(input: [UInt8] = []) throws(VaultError) -> Outcome {
+    var pipes = Pipes()
+    guard pipes.open() else {
+      pipes.closeAll()
+      throw VaultError(.inputOutput, "cannot start \(path): \(SystemError.text(errno))")
+    }
+    let process: pid_t
+    do throws(VaultError) {
+      process = try Self.spawn(path, arguments, standard: [pipes.input.read, pipes.output.write, pipes.errors.write])
+    } catch {
+      pipes.closeAll()
+      throw error
+    }
+    pipes.closeChildEnds()
+    let exchange = exchange(&pipes, input: input)
+    pipes.closeAll()
+    if exchange.failure != nil { kill(-process, SIGKILL) }
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+    if let failure = exchange.failure { throw VaultError(.other, "\(arguments.first ?? path) \(failure)") }
+    return Outcome(status: Self.exitCode(status), output: exchange.output, complaints: exchange.complaints)
+  }
+
+  /// Writes the input and reads both outputs, whichever is possible, until the outputs end.
+  private func exchange(
+    _ pipes: inout Pipes, input: [UInt8]
+  ) -> (output: [UInt8], complaints: [UInt8], failure: String?) {
+    var sent = 0
+    var collected: [[UInt8]] = [[], []]
+    let end = Self.milliseconds() + timeLimit
+    if input.isEmpty { pipes.input.closeWrite() }
+    while pipes.output.read >= 0 || pipes.errors.read >= 0 {
+      let left = end - Self.milliseconds()
+      guard left > 0 else { return ([], [], "did not finish in \(timeLimit / 1000) seconds") }
+      var waiting = [
+        pollfd(fd: pipes.output.read, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: pipes.errors.read, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: pipes.input.write, events: Int16(POLLOUT), revents: 0),
+      ]
+      guard poll(&waiting, 3, Int32(clamping: left)) > 0 else { continue }
+      if waiting[2].revents != 0 {
+        sent = Self.send(input, from: sent, to: pipes.input.write)
+        if sent >= input.count { pipes.input.closeWrite() }
+      }
+      for stream in 0...1 where waiting[stream].revents != 0 {
+        let more = Self.receive(waiting[stream].fd)
+        collected[stream] += more
+        guard collected[stream].count <= outputLimit else { return ([], [], "wrote too much") }
+        if more.isEmpty {
+          if stream == 0 { pipes.output.closeRead() } else { pipes.errors.closeRead() }
+        }
+      }
+    }
+    return (collected[0], collected[1], nil)
+  }
+
+  /// Where the next write starts; the end if nobody reads any more.
+  private static func send(_ bytes: [UInt8], from start: Int, to descriptor: Int32) -> Int {
+    let written = bytes.withUnsafeBytes { buffer in
+      write(descriptor, buffer.baseAddress?.advanced(by: start), min(buffer.count - start, 65536))
+    }
+    if written >= 0 { return start + written }
+    return errno == EINTR || errno == EAGAIN ? start : bytes.count
+  }
+
+  private static func receive(_ descriptor: Int32) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: 65536) { buffer, count in
+      count = max(0, read(descriptor, buffer.baseAddress, buffer.count))
+    }
+  }
+
+  /// Milliseconds of a clock that never jumps.
+  static func milliseconds() -> Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+  }
+
+  /// The exit code that a shell would report.
+  static func exitCode(_ status: Int32) -> Int32 {
+    let signal = status & 0x7F
+    return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+  }
+}

@@ -1,0 +1,85 @@
+import Glibc
+import SecretVault
+import Synchronization
+
+/// Runs the user's notification command, with the event as one JSON object on its standard input.
+///
+/// An event from a peer must never hold up the vault: calls return at once, at most four commands run at a time, a
+/// bounded number waits, and one that takes longer than its time is killed with its whole process group.
+final class NotificationRunner: Sendable {
+  private struct State {
+    var running = 0
+    var waiting: [(command: String, input: [UInt8])] = []
+  }
+
+  /// Commands at a time.
+  static let concurrencyLimit = 4
+  /// Events that wait for a free place; more are dropped.
+  static let queueLimit = 64
+
+  private let timeLimit: Int64
+  private let complain: @Sendable (String) -> Void
+  private let state = Mutex(State())
+
+  /// A runner that tells `complain` about commands that fail; `timeLimit` is in milliseconds.
+  init(timeLimit: Int64 = 10_000, complain: @escaping @Sendable (String) -> Void) {
+    self.timeLimit = timeLimit
+    self.complain = complain
+  }
+
+  /// Runs `command` with the event soon, and returns at once.
+  func run(_ command: String, _ event: VaultEnvironment.Notification) {
+    guard !command.isEmpty else { return }
+    let input = Array((event.json.text + "\n").utf8)
+    enum Decision { case start, wait, drop }
+    let decision = state.withLock { state -> Decision in
+      if state.running < Self.concurrencyLimit {
+        state.running += 1
+        return .start
+      }
+      guard state.waiting.count < Self.queueLimit else { return .drop }
+      state.waiting.append((command, input))
+      return .wait
+    }
+    switch decision {
+    case .start:
+      guard !BackgroundThread.start({ self.work(command, input) }) else { return }
+      state.withLock { $0.running -= 1 }
+      complain("notification dropped: no thread left")
+    case .wait: break
+    case .drop: complain("notification dropped: \(Self.queueLimit) others are waiting")
+    }
+  }
+
+  /// Waits until all have ended, at most so many milliseconds. Says whether they have.
+  @discardableResult
+  func finish(within limit: Int64) -> Bool {
+    let end = ChildProcess.milliseconds() + limit
+    while state.withLock({ $0.running > 0 }) {
+      guard ChildProcess.milliseconds() < end else { return false }
+      usleep(5000)
+    }
+    return true
+  }
+
+  private func work(_ command: String, _ input: [UInt8]) {
+    var next: (command: String, input: [UInt8])? = (command, input)
+    while let job = next {
+      let process = ChildProcess(
+        path: "/bin/sh", arguments: ["sh", "-c", job.command], outputLimit: 1 << 16, timeLimit: timeLimit)
+      do throws(VaultError) {
+        let outcome = try process.run(input: job.input)
+        if outcome.status != 0 { complain("notification command ended with status \(outcome.status)") }
+      } catch {
+        complain("notification command failed: \(error.reason)")
+      }
+      next = state.withLock { state in
+        guard !state.waiting.isEmpty else {
+          state.running -= 1
+          return nil
+        }
+        return state.waiting.removeFirst()
+      }
+    }
+  }
+}

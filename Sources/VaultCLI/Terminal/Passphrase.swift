@@ -1,0 +1,115 @@
+import Glibc
+import SecretVault
+import Sodium
+
+/// Where the passphrase comes from: a descriptor, a file, or a question on the terminal. Never argv, never the environment.
+enum Passphrase: Hashable, Sendable {
+  case terminal
+  case descriptor(Int32)
+  case file(String)
+
+  /// Bytes a passphrase may have.
+  static let byteLimit = 1024
+  /// What to do where nobody can be asked.
+  static let hint = "give it with --passphrase-fd N or --passphrase-file FILE"
+
+  /// The passphrase of a vault that has one.
+  func existing(_ console: Console) throws(VaultError) -> SecretBytes {
+    switch self {
+    case .terminal:
+      guard let terminal = Terminal() else {
+        throw VaultError(
+          .wrongPassphrase, "this vault needs its passphrase, and there is no terminal to ask on", hint: Self.hint)
+      }
+      return try terminal.secretLine("Passphrase: ")
+    case .descriptor(let descriptor):
+      return try Self.read(
+        from: descriptor, what: "the passphrase from descriptor \(descriptor)", untilNewline: isatty(descriptor) == 1)
+    case .file(let path):
+      return try Self.read(fileAt: path, console)
+    }
+  }
+
+  /// A passphrase for a new vault: asked twice on a terminal, and never empty.
+  func new(_ console: Console) throws(VaultError) -> SecretBytes {
+    let passphrase: SecretBytes
+    if self == .terminal {
+      guard let terminal = Terminal() else {
+        throw VaultError(
+          .usage, "a new vault needs a passphrase, and there is no terminal to ask on",
+          hint: Self.hint + ", or do without one with --no-passphrase")
+      }
+      passphrase = try Self.askTwice(terminal)
+    } else {
+      passphrase = try existing(console)
+    }
+    guard passphrase.count > 0 else {
+      throw VaultError(
+        .usage, "an empty passphrase protects nothing",
+        hint: "choose one, or say with --no-passphrase that this device's own protection is enough")
+    }
+    return passphrase
+  }
+
+  /// Two questions on a terminal that must have the same answer.
+  static func askTwice(_ terminal: borrowing Terminal) throws(VaultError) -> SecretBytes {
+    let first = try terminal.secretLine("New passphrase: ")
+    guard first.count > 0 else { return first }
+    let second = try terminal.secretLine("The same again, to confirm: ")
+    guard first.matches(second) else {
+      throw VaultError(.usage, "the two passphrases differ", hint: "try again; nothing was written")
+    }
+    return first
+  }
+
+  private static func read(fileAt path: String, _ console: Console) throws(VaultError) -> SecretBytes {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+    guard descriptor >= 0 else {
+      throw VaultError(.inputOutput, "cannot read the passphrase file \(path): \(SystemError.text(errno))")
+    }
+    defer { close(descriptor) }
+    var facts = stat()
+    if fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 != 0 {
+      console.warning("others may read or change the passphrase file \(path); chmod 600 keeps it to you")
+    }
+    return try read(from: descriptor, what: "the passphrase file \(path)", untilNewline: false)
+  }
+
+  /// Reads at most ``byteLimit`` bytes straight into secret memory, and drops one newline at the end.
+  /// With `untilNewline` the first line is all there is; otherwise everything up to the end of input.
+  static func read(from descriptor: Int32, what: String, untilNewline: Bool) throws(VaultError) -> SecretBytes {
+    // One byte for the newline, one more to notice what is too long.
+    var buffer = try secretMemory(zeros: byteLimit + 2)
+    var count = 0
+    var ended = false
+    while !ended {
+      let position = count
+      let got = buffer.withUnsafeMutableBytes { memory in
+        Glibc.read(descriptor, memory.baseAddress?.advanced(by: position), memory.count - position)
+      }
+      if got < 0 {
+        if errno == EINTR { continue }
+        throw VaultError(.inputOutput, "cannot read \(what): \(SystemError.text(errno))")
+      }
+      count += got
+      ended = got == 0 || count == buffer.count || (untilNewline && endsLine(buffer, count))
+    }
+    if endsLine(buffer, count) { count -= 1 }
+    guard count <= byteLimit else { throw VaultError(.usage, "\(what) is longer than \(byteLimit) bytes") }
+    do throws(SodiumError) {
+      return try SecretBytes(copying: buffer.bytes.extracting(first: count))
+    } catch {
+      throw VaultError(.other, "no secret memory left")
+    }
+  }
+
+  private static func endsLine(_ buffer: borrowing SecretBytes, _ count: Int) -> Bool {
+    count > 0 && buffer.withUnsafeBytes { $0[count - 1] == UInt8(ascii: "\n") }
+  }
+
+  private static func secretMemory(zeros count: Int) throws(VaultError) -> SecretBytes {
+    do throws(SodiumError) { return try SecretBytes(zeros: count) } catch {
+      throw VaultError(.other, "no secret memory left")
+    }
+  }
+}

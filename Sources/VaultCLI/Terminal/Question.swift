@@ -1,0 +1,34 @@
+import SecretVault
+
+/// Questions before something is done that cannot be undone, or that is not clear.
+enum Question {
+  /// Whether somebody can be asked: standard input and error are the terminal.
+  static var isPossible: Bool { Console.inputIsTerminal && Console.errorIsTerminal }
+
+  /// Asks for a `yes` in full. Without a terminal it is a usage error that names `option`.
+  static func confirm(_ question: String, option: String) throws(VaultError) {
+    guard isPossible, let terminal = Terminal() else {
+      throw VaultError(.usage, "this needs a yes, and there is no terminal to ask on", hint: "say \(option)")
+    }
+    let answer = try terminal.line(Printable.escape(question) + " Type yes to go on: ")
+    guard answer?.lowercased() == "yes" else {
+      throw VaultError(.interrupted, "nothing was done")
+    }
+  }
+
+  /// Lets the user pick one of several lines by number.
+  static func choose(_ question: String, among lines: [String]) throws(VaultError) -> Int {
+    guard isPossible, let terminal = Terminal() else {
+      throw VaultError(.usage, "which one is not clear, and there is no terminal to ask on")
+    }
+    var text = ""
+    for (position, line) in lines.enumerated() { text += "\(position + 1)  \(Printable.escape(line))\n" }
+    text += question + " [1-\(lines.count)]: "
+    for _ in 0..<3 {
+      guard let answer = try terminal.line(text) else { break }
+      if let number = Int(answer), (1...max(1, lines.count)).contains(number) { return number - 1 }
+      text = "a number from 1 to \(lines.count), please: "
+    }
+    throw VaultError(.interrupted, "nothing was chosen")
+  }
+}

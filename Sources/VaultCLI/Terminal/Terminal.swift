@@ -1,0 +1,46 @@
+import Glibc
+import SecretVault
+import Sodium
+
+/// The user's terminal, for questions: `/dev/tty`, whatever standard input and output are.
+struct Terminal: ~Copyable {
+  private let descriptor: Int32
+
+  /// The terminal at a path; nil if there is none.
+  init?(path: String = "/dev/tty") {
+    descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard descriptor >= 0 else { return nil }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Asks for a line that is not shown, and reads it straight into secret memory, without its end of line.
+  func secretLine(_ question: String) throws(VaultError) -> SecretBytes {
+    guard TerminalModes.hideInput(of: descriptor) else {
+      throw VaultError(.wrongPassphrase, "the terminal cannot hide what is typed", hint: Passphrase.hint)
+    }
+    defer {
+      TerminalModes.restore(descriptor)
+      try? Console.write("\n", to: descriptor)
+    }
+    try Console.write(question, to: descriptor)
+    return try Passphrase.read(from: descriptor, what: "the passphrase", untilNewline: true)
+  }
+
+  /// Asks for a line that is shown. Nil at the end of input.
+  func line(_ question: String) throws(VaultError) -> String? {
+    try Console.write(question, to: descriptor)
+    var bytes: [UInt8] = []
+    while true {
+      let piece = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
+        count = max(0, read(descriptor, buffer.baseAddress, buffer.count))
+      }
+      guard !piece.isEmpty else { return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self) }
+      bytes += piece
+      if bytes.last == UInt8(ascii: "\n") {
+        return String(decoding: bytes.dropLast(), as: UTF8.self)
+      }
+      guard bytes.count < 65536 else { return nil }
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import ArgumentParser
+import Testing
+
+@testable import VaultCLI
+
+@Suite("The command line is a contract")
+struct ArgumentContractTests {
+  @Test(arguments: [
+    "init --label Alice", "init --label Alice --no-passphrase", "init --label Alice --address a:1 --address b:2",
+    "init --label Alice --passphrase-fd 3", "init --label Alice --passphrase-file f",
+    "id", "id --text", "id --png f", "id --svg f", "id --address a:1", "id --png f --address a:1 --address b:2",
+    "peer add vaultpeer1qqq", "peer add VAULTPEER1QQQ", "peer add bob.png", "peer add -", "peer add bob.png --name Bob",
+    "peer list", "peer show Bob", "peer rename Bob Robert", "peer address Bob a:1", "peer address Bob a:1 b:2",
+    "peer remove Bob", "peer remove Bob --yes", "peer ping Bob", "scan photo.jpg", "scan -",
+    "daemon", "daemon --listen 127.0.0.1:0", "daemon --listen [::1]:4721", "daemon --verbose",
+    "share f --threshold 2", "share - --threshold 2", "share f --threshold 255", "share --threshold 2 f",
+    "share f --threshold 2 --to Bob --to Carol", "share f --threshold 2 --description text",
+    "share f --threshold 2 --no-labels --no-own-share --remove-source",
+    "list", "info SECRET", "retry", "retry SECRET", "delete SECRET", "delete SECRET --yes", "log", "log --limit 5",
+    "settings get listen", "settings set listen 127.0.0.1:0", "settings list",
+    "recover", "recover SECRET", "recover -o f", "recover SECRET -o -", "recover SECRET -o f --force",
+    "recover SECRET --output f",
+  ])
+  func isAccepted(line: String) throws {
+    _ = try Root.parseAsRoot(words(line))
+  }
+
+  @Test(arguments: [
+    "init", "init --label", "init --label A --no-passphrase --passphrase-fd 3", "frob", "id --text --png f",
+    "id --png f --svg g", "peer frob", "peer add", "peer show", "peer rename Bob", "peer address Bob", "peer remove",
+    "peer ping", "scan", "daemon --listen", "daemon --listen nowhere", "daemon --listen a:99999", "share",
+    "share f", "share f --threshold 0", "share f --threshold 1", "share f --threshold 256", "share f --threshold two",
+    "share f --threshold 3 --to Bob", "share f --threshold 2 --to Bob --no-own-share",
+    "share - --threshold 2 --remove-source", "info", "delete", "log --limit 0", "settings get", "settings set listen",
+    "recover a b", "recover --json -o -", "list --passphrase-fd 3 --passphrase-file f", "list --passphrase-fd -1",
+    "list --home", "list --frob",
+  ])
+  func isAUsageError(line: String) {
+    let error = #expect(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
+    if let error { #expect(Root.exitCode(for: error).rawValue == ExitCodes.usage) }
+  }
+
+  @Test(arguments: [
+    "id", "peer add x", "peer list", "peer show x", "peer rename x y", "peer address x a:1", "peer remove x",
+    "peer ping x", "daemon", "share f --threshold 2", "list", "info x", "retry", "delete x", "log",
+    "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f",
+  ])
+  func everyCommandTakesTheCommonOptions(line: String) throws {
+    let common = words("--home /h --json --quiet --passphrase-file f")
+    let behind = try Root.parseAsRoot(words(line) + common)
+    #expect(common.count == 6)
+    let options = try #require(self.options(of: behind))
+    #expect(options.global.home == "/h" && options.global.json && options.global.quiet)
+    #expect(options.unlock.passphrase == .file("f"))
+
+    let before = try #require(self.options(of: try Root.parseAsRoot(words("--home /h --json --quiet " + line))))
+    #expect(before.global.home == "/h" && before.global.json && before.global.quiet)
+  }
+
+  @Test func aThresholdOfOneIsExplained() throws {
+    let error = try #require(throws: (any Error).self) { try Root.parseAsRoot(words("share f --threshold 1")) }
+    let complaint = Invocation.usageError(message: Root.message(for: error), full: Root.fullMessage(for: error))
+    #expect(complaint.reason.contains("everybody who holds a share read the secret alone"))
+    #expect(complaint.reason.first?.isLowercase == true)
+    #expect(complaint.hint == "see 'vault share --help'")
+  }
+
+  @Test(arguments: ["--version", "--help", "share --help", "help share", "--generate-completion-script bash"])
+  func asksForInformation(line: String) throws {
+    let error = #expect(throws: (any Error).self) {
+      var command = try Root.parseAsRoot(words(line))
+      try command.run()
+    }
+    if let error {
+      #expect(Root.exitCode(for: error) == .success)
+      #expect(!Root.fullMessage(for: error).isEmpty)
+    }
+  }
+
+  @Test func everyCommandExplainsItselfWithAnExample() {
+    for command in all(Root.self).dropFirst() {
+      let configuration = command.configuration
+      #expect(!configuration.abstract.isEmpty)
+      #expect(configuration.discussion.contains("Example"), "\(command)")
+      for line in configuration.discussion.split(separator: "\n") { #expect(line.count < 80, "\(line)") }
+    }
+  }
+
+  @Test func jsonAndQuietAreKnownEvenWhenTheLineIsWrong() {
+    #expect(Invocation.console(of: ["frob", "--json"]).json)
+    #expect(Invocation.console(of: ["frob", "--quiet"]).quiet)
+    #expect(!Invocation.console(of: ["share", "--", "--json"]).json)
+  }
+
+  private func words(_ line: String) -> [String] { line.split(separator: " ").map(String.init) }
+
+  private func all(_ command: any ParsableCommand.Type) -> [any ParsableCommand.Type] {
+    [command] + command.configuration.subcommands.flatMap { all($0) }
+  }
+
+  private func options(of command: any ParsableCommand) -> (global: GlobalOptions, unlock: UnlockOptions)? {
+    switch command {
+    case let command as any OpenedCommand: (command.global, command.unlock)
+    case let command as InitCommand: (command.global, command.unlock)
+    case let command as ScanCommand: (command.global, command.unlock)
+    case let command as DaemonCommand: (command.global, command.unlock)
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import SecretVault
+@testable import VaultCLI
+
+@Suite("The notification command")
+struct NotificationRunnerTests {
+  // As the program does before anything else.
+  init() { signal(SIGPIPE, SIG_IGN) }
+
+  private final class Complaints: Sendable {
+    let lines = Mutex<[String]>([])
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    var all: [String] { lines.withLock { $0 } }
+  }
+
+  private let event = VaultEnvironment.Notification(
+    event: "share-received", peer: "Bob", secret: "4be1", description: "a $(rm -rf /) \"b\"", detail: nil, at: 0)
+
+  @Test func aRealShellGetsTheEventOnItsStandardInput() {
+    let folder = Shell.folder()
+    let complaints = Complaints()
+    let runner = NotificationRunner { complaints.add($0) }
+    runner.run("cat > \(folder)/event", event)
+    #expect(runner.finish(within: 5000))
+    #expect(Shell.contents(folder + "/event") == event.json.text + "\n")
+    #expect(complaints.all.isEmpty)
+    unlink(folder + "/event")
+    rmdir(folder)
+  }
+
+  @Test func theCommandInheritsNoDescriptorOfOurs() {
+    let folder = Shell.folder()
+    let ours = open("/dev/null", O_RDONLY)
+    defer { close(ours) }
+    let runner = NotificationRunner { _ in }
+    runner.run("for f in /proc/$$/fd/*; do echo ${f##*/}; done > \(folder)/list", event)
+    #expect(runner.finish(within: 5000))
+    let numbers = (Shell.contents(folder + "/list") ?? "").split(separator: "\n").compactMap { Int32($0) }
+    #expect(numbers.contains(0) && numbers.contains(2))
+    #expect(!numbers.contains(ours))
+    unlink(folder + "/list")
+    rmdir(folder)
+  }
+
+  @Test func aFailureIsReportedAndNothingElseHappens() {
+    let complaints = Complaints()
+    let runner = NotificationRunner { complaints.add($0) }
+    runner.run("exit 3", event)
+    #expect(runner.finish(within: 5000))
+    #expect(complaints.all == ["notification command ended with status 3"])
+  }
+
+  @Test func aCommandThatTakesTooLongIsKilledWithItsChildren() {
+    let folder = Shell.folder()
+    let complaints = Complaints()
+    let runner = NotificationRunner(timeLimit: 200) { complaints.add($0) }
+    runner.run("echo $$ > \(folder)/pid; sleep 100 | cat", event)
+    #expect(runner.finish(within: 5000))
+    #expect(complaints.all.count == 1)
+    let group = Int32(Shell.contents(folder + "/pid")?.split(separator: "\n").first ?? "") ?? 0
+    #expect(group > 1)
+    // The group is empty as soon as its last process is reaped by whoever inherited it.
+    var isGone = false
+    for _ in 0..<200 where !isGone {
+      isGone = kill(-group, 0) != 0
+      if !isGone { usleep(10_000) }
+    }
+    #expect(isGone)
+    unlink(folder + "/pid")
+    rmdir(folder)
+  }
+
+  @Test func atMostFourRunAtATimeAndAllAreRun() {
+    let folder = Shell.folder()
+    let runner = NotificationRunner { _ in }
+    for _ in 0..<12 {
+      runner.run("echo start >> \(folder)/log; sleep 0.05; echo end >> \(folder)/log", event)
+    }
+    #expect(runner.finish(within: 10_000))
+    var (running, most, ended) = (0, 0, 0)
+    for line in (Shell.contents(folder + "/log") ?? "").split(separator: "\n") {
+      running += line == "start" ? 1 : -1
+      ended += line == "end" ? 1 : 0
+      most = max(most, running)
+    }
+    #expect(ended == 12)
+    #expect(most <= NotificationRunner.concurrencyLimit)
+    unlink(folder + "/log")
+    rmdir(folder)
+  }
+
+  @Test func aFloodIsDroppedNotQueuedForEver() {
+    let complaints = Complaints()
+    let runner = NotificationRunner { complaints.add($0) }
+    for _ in 0..<(NotificationRunner.concurrencyLimit + NotificationRunner.queueLimit + 10) {
+      runner.run("read line; sleep 0.3", event)
+      // Nothing can have ended yet: each takes longer than this loop.
+    }
+    #expect(complaints.all.contains { $0.hasPrefix("notification dropped") })
+  }
+
+  @Test func aCommandThatDoesNotReadIsNoProblem() {
+    let complaints = Complaints()
+    let runner = NotificationRunner { complaints.add($0) }
+    let long = VaultEnvironment.Notification(
+      event: "refused", peer: nil, secret: nil, description: String(repeating: "x", count: 500_000), detail: nil, at: 0)
+    runner.run("exec true", long)
+    #expect(runner.finish(within: 5000))
+    #expect(complaints.all.isEmpty)
+  }
+}

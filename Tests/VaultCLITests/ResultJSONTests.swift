@@ -1,0 +1,118 @@
+import Testing
+
+@testable import SecretVault
+@testable import VaultCLI
+
+@Suite("The JSON of each result is a contract")
+struct ResultJSONTests {
+  @Test func peer() {
+    #expect(
+      Samples.peer.json.text == #"""
+        {"name":"Bob","label":"Bob \u001b[31m","state":"proven","fingerprint":"01234 56789 01234 56789 01234",\#
+        "cardDigest":"abcd","addresses":[],"card":"vaultpeer1qq","addedAt":"2026-11-21T03:15:54.120Z",\#
+        "lastSeenAt":null}
+        """#)
+  }
+
+  @Test func peerAdditionAndRemoval() {
+    let peer = Samples.peer.json.text
+    #expect(PeerAddition(peer: Samples.peer, change: .added).json.text == #"{"change":"added","peer":\#(peer)}"#)
+    #expect(
+      PeerRemoval(peer: Samples.peer, destroyedDeliveries: ["a"], stillHolds: ["b", "c"]).json.text
+        == #"{"peer":\#(peer),"destroyedDeliveries":["a"],"stillHolds":["b","c"]}"#)
+  }
+
+  @Test func ping() {
+    let report = PingReport(
+      peer: Samples.peer, handshakeMilliseconds: 12.34567, roundTripMilliseconds: 0.5, address: "127.0.0.1:4721")
+    #expect(
+      report.json.text == #"""
+        {"peer":\#(Samples.peer.json.text),"address":"127.0.0.1:4721","handshakeMilliseconds":12.346,\#
+        "roundTripMilliseconds":0.500}
+        """#)
+  }
+
+  @Test func secrets() {
+    #expect(
+      Samples.secret.json.text == #"""
+        {"id":"4be1c0ffee00112233445566778899aa","description":"house \"keys\"\n","kind":"file","origin":"dealt",\#
+        "dealer":"you","threshold":2,"shareCount":3,"ownIndex":1,"createdAt":"2026-11-21T03:15:54.120Z",\#
+        "delivered":1,"waiting":1}
+        """#)
+    #expect(
+      Samples.held.json.text == #"""
+        {"id":"4be1c0ffee00112233445566778899aa","description":null,"kind":"note","origin":"held",\#
+        "dealer":"Carol","threshold":2,"shareCount":3,"ownIndex":2,"createdAt":"2026-11-21T03:15:54.120Z",\#
+        "delivered":null,"waiting":null}
+        """#)
+  }
+
+  @Test func secretDetails() {
+    let details = SecretDetails(
+      summary: Samples.secret, ciphertextByteCount: 1040, fragmentByteCount: 520, labels: ["you", "Bob"],
+      deliveries: Samples.deliveries, headerDigest: "ff00", conflictingHeadersFrom: [])
+    #expect(
+      details.json.text == #"""
+        {"secret":\#(Samples.secret.json.text),"ciphertextBytes":1040,"fragmentBytes":520,"labels":["you","Bob"],\#
+        "deliveries":[{"peer":"Bob","index":2,"state":"delivered","reason":null},\#
+        {"peer":"Carol","index":3,"state":"unreachable","reason":"did not answer in time"}],\#
+        "headerDigest":"ff00","conflictingHeadersFrom":[]}
+        """#)
+  }
+
+  @Test func shareReport() {
+    #expect(
+      Samples.report([.delivered, .waiting], threshold: 2).json.text == #"""
+        {"id":"4be1c0ffee00112233445566778899aa","description":"keys","threshold":2,"shareCount":3,"placed":2,\#
+        "recoverable":true,"finished":false,"keepsOwnShare":true,"deliveries":[\#
+        {"peer":"peer0","index":2,"state":"delivered","reason":null},\#
+        {"peer":"peer1","index":3,"state":"waiting","reason":null}],"leftOut":["Dave"],"sourceRemoved":false}
+        """#)
+  }
+
+  @Test func recoveryReport() {
+    let report = RecoveryReport(
+      secret: Samples.held, path: "./note.txt", suggestedName: "note.txt", byteCount: 12,
+      holders: [HolderOutcome(peer: "Bob", state: .answered, reason: nil)])
+    #expect(
+      report.json.text == #"""
+        {"secret":\#(Samples.held.json.text),"path":"./note.txt","suggestedName":"note.txt","bytes":12,\#
+        "holders":[{"peer":"Bob","state":"answered","reason":null}]}
+        """#)
+  }
+
+  @Test func deletionLogSettingAndNotification() {
+    let consequence = DeletionConsequence(
+      secret: Samples.held, makesUnrecoverable: true, explanation: "gone", waitingDeliveries: [])
+    #expect(
+      consequence.json.text
+        == #"{"secret":\#(Samples.held.json.text),"makesUnrecoverable":true,"explanation":"gone","waitingDeliveries":[]}"#
+    )
+    #expect(
+      LogEntry(at: 0, event: "refused", peer: "Bob", secret: nil, detail: nil).json.text
+        == #"{"at":"1970-01-01T00:00:00.000Z","event":"refused","peer":"Bob","secret":null,"detail":null}"#)
+    #expect(
+      Setting(key: "listen", value: "a:1", defaultValue: "b:2", explanation: "where").json.text
+        == #"{"key":"listen","value":"a:1","default":"b:2","explanation":"where"}"#)
+    let event = VaultEnvironment.Notification(
+      event: "share-received", peer: "Bob", secret: "4be1", description: nil, detail: nil, at: 0)
+    #expect(
+      event.json.text == #"""
+        {"event":"share-received","peer":"Bob","secret":"4be1","description":null,"detail":null,\#
+        "at":"1970-01-01T00:00:00.000Z"}
+        """#)
+  }
+
+  @Test func error() {
+    let error = VaultError(.belowThreshold, "2 of 3 shares", hint: "ask carol")
+    #expect(
+      error.json.text
+        == #"{"error":{"code":"belowThreshold","exit":4,"reason":"2 of 3 shares","hint":"ask carol"}}"#)
+  }
+
+  @Test func textsAreEscapedWithoutLoss() {
+    #expect(JSONValue.string("\u{202E}\u{1F512}\u{E0041}\"\\").text == #""\u202e🔒\udb40\udc41\"\\""#)
+    #expect(JSONValue.array([.null, .bool(true), .integer(-5), .decimal(.infinity)]).text == "[null,true,-5,null]")
+    #expect(JSONValue(UInt64.max).text == "9223372036854775807")
+  }
+}
