@@ -1,5 +1,3 @@
-public import ShamirKit
-
 /// The order in which an answerer lets a peer speak: greeting first, one deposit at a time, each nonce once, pieces only
 /// after a proof. A pure state machine: it sees messages and says what they mean, and touches nothing.
 public struct AnswererDialogue: Sendable {
@@ -16,7 +14,8 @@ public struct AnswererDialogue: Sendable {
     case considerProbe(Probe)
     /// Decide about an offer; then call ``began(_:)`` if pieces are to follow.
     case considerOffer(Offer)
-    /// Store a piece of the running deposit.
+    /// Store a piece of the running deposit, or drop it if the deposit has failed already: the dealer hears of it at
+    /// the end.
     case store(Piece)
     /// Verify the running deposit, make it durable, answer.
     case completeDeposit(DepositEnd)
@@ -79,11 +78,6 @@ public struct AnswererDialogue: Sendable {
   /// An offer was taken: its pieces follow.
   public mutating func began(_ offer: Offer) {
     phase = .depositing(offer.request)
-  }
-
-  /// The running deposit was refused half-way: nothing more of it is expected.
-  public mutating func abandonedDeposit() {
-    phase = .idle
   }
 
   /// A nonce was drawn for a request; only a proof for that request may follow.

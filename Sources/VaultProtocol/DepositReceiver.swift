@@ -1,4 +1,4 @@
-public import ShamirKit
+import ShamirKit
 public import Sodium
 
 /// A holder's view of an arriving fragment: which piece is due, how long it must be, and whether the whole is the announced one.

@@ -1,4 +1,4 @@
-public import WireCodec
+import WireCodec
 
 /// A message as an answerer may receive it, parsed.
 public enum PeerRequest: Sendable {

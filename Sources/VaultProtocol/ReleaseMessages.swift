@@ -121,25 +121,31 @@ public struct Release: ~Copyable, Sendable {
   /// The holder's share.
   public let share: KeyShare
 
+  private init(request: UInt64, salt: [UInt8], share: consuming KeyShare) {
+    self.request = request
+    self.salt = salt
+    self.share = share
+  }
+
   /// Reads the message.
-  public init(_ body: RawSpan) throws(ProtocolError) {
-    let index: UInt8
-    let bytes: SecretBytes
+  public static func decode(_ body: RawSpan) throws(ProtocolError) -> Release {
     do {
       var reader = Reader(body)
-      request = try reader.u64("request")
-      index = try reader.u8("index")
-      salt = try reader.bytes(32, "salt")
-      bytes = try SecretBytes(copying: try reader.span(64, "share"))
+      let request = try reader.u64("request")
+      let index = try reader.u8("index")
+      let salt = try reader.bytes(HolderRow.saltByteCount, "salt")
+      let bytes = try SecretBytes(copying: try reader.span(KeyShare.byteCount, "share"))
       try reader.finish()
+      return Release(request: request, salt: salt, share: try KeyShare(index: index, bytes: bytes))
     } catch let error as WireError {
       throw .malformed(error)
     } catch let error as SodiumError {
       throw .sodium(error)
+    } catch let error as ShamirError {
+      throw .rejected(error)
     } catch {
       throw .foreignShare("contents")
     }
-    do { share = try KeyShare(index: index, bytes: bytes) } catch { throw .rejected(error) }
   }
 
   /// Writes the message.

@@ -1,7 +1,7 @@
 public import PeerAuth
 public import ShamirKit
 public import Sodium
-public import WireCodec
+import WireCodec
 
 /// What a holder opens when a share arrives: the share, its salt, and everything that ties them to one holder and header.
 ///
@@ -10,7 +10,9 @@ public import WireCodec
 /// be opened again by its dealer.
 public struct SealedShare: ~Copyable, Sendable {
   static let label: StaticString = "vault/sealed-share/v1"
-  static var plaintextByteCount: Int { 2 + label.utf8CodeUnitCount + 32 + 1 + 32 + 32 + 64 + 32 }
+  static var plaintextByteCount: Int {
+    2 + label.utf8CodeUnitCount + 3 * Digest.byteCount + 1 + KeyShare.byteCount + HolderRow.saltByteCount
+  }
   /// Bytes of a sealed share.
   public static var byteCount: Int { plaintextByteCount + X25519.sealOverhead }
 
@@ -19,84 +21,86 @@ public struct SealedShare: ~Copyable, Sendable {
   /// The salt that opens the holder's row.
   public let salt: SecretBytes
 
-  /// Seals a share for its holder.
+  /// Seals a share for its holder. Throws if the recipient with this salt isn't the holder that the header names for it.
   public static func seal(
     _ share: borrowing KeyShare, salt: borrowing SecretBytes, header: SecretHeader, dealer: Digest, recipient: CardKeys
   ) throws(ProtocolError) -> [UInt8] {
+    guard salt.count == HolderRow.saltByteCount else { throw .foreignShare("salt") }
+    try header.verifyHolder(index: share.index, card: recipient.digest, salt: salt.bytes)
+    let plaintext = try plaintext(share, salt: salt, header: header, dealer: dealer, recipient: recipient.digest)
+    do { return try X25519.seal(plaintext, to: recipient.box) } catch { throw .sodium(error) }
+  }
+
+  /// What is sealed.
+  static func plaintext(
+    _ share: borrowing KeyShare, salt: borrowing SecretBytes, header: SecretHeader, dealer: Digest, recipient: Digest
+  ) throws(ProtocolError) -> SecretBytes {
     let index = share.index
-    let headerDigest = header.digest.bytes
-    let recipientDigest = recipient.digest.bytes
-    do {
-      var plaintext = try SecretBytes(zeros: plaintextByteCount)
-      var failure: WireError?
-      plaintext.withUnsafeMutableBytes { buffer in
-        var output = OutputRawSpan(buffer: buffer, initializedCount: 0)
-        do throws(WireError) {
-          try write(into: &output) { writer throws(WireError) in
-            try writer.text16(label.description)
-            try writer.bytes(headerDigest)
-            try writer.u8(index)
-            try writer.bytes(dealer.bytes)
-            try writer.bytes(recipientDigest)
-            try writer.bytes(share.bytes.bytes)
-            try writer.bytes(salt.bytes)
-          }
-        } catch { failure = error }
-        _ = output.finalize(for: buffer)
+    return try SecretBytes(count: plaintextByteCount, allocation: { ProtocolError.sodium($0) }) {
+      (output) throws(ProtocolError) in
+      do throws(WireError) {
+        try write(into: &output) { writer throws(WireError) in
+          try writer.text16(label.description)
+          try writer.bytes(header.digest.bytes)
+          try writer.u8(index)
+          try writer.bytes(dealer.bytes)
+          try writer.bytes(recipient.bytes)
+          try writer.bytes(share.bytes.bytes)
+          try writer.bytes(salt.bytes)
+        }
+      } catch {
+        throw .malformed(error)
       }
-      if let failure { throw ProtocolError.malformed(failure) }
-      return try X25519.seal(plaintext, to: recipient.box)
-    } catch let error as SodiumError {
-      throw .sodium(error)
-    } catch let error as ProtocolError {
-      throw error
-    } catch {
-      throw .foreignShare("sealing")
     }
   }
 
+  private init(share: consuming KeyShare, salt: consuming SecretBytes) {
+    self.share = share
+    self.salt = salt
+  }
+
   /// Opens a sealed share and checks every part against the header it came with, the dealer it came from and this device.
-  public init(
-    opening sealed: RawSpan, with recipient: Identity, header: SecretHeader, index: UInt8, dealer: CardKeys
-  ) throws(ProtocolError) {
-    guard sealed.byteCount == Self.byteCount else { throw .foreignShare("length") }
+  public static func open(
+    _ sealed: RawSpan, with recipient: Identity, header: SecretHeader, index: UInt8, dealer: CardKeys
+  ) throws(ProtocolError) -> SealedShare {
+    guard sealed.byteCount == byteCount else { throw .foreignShare("length") }
+    guard header.dealerKey == dealer.signing else { throw .foreignShare("dealer") }
     let plaintext: SecretBytes
     do { plaintext = try recipient.openBox(sealed) } catch { throw .foreignShare("box") }
-    let shareBytes: SecretBytes
-    let saltBytes: SecretBytes
     do {
       var reader = Reader(plaintext.bytes)
-      guard try reader.text16(limit: 64, "label") == Self.label.description else {
-        throw ProtocolError.foreignShare("label")
-      }
-      guard try reader.bytes(32, "header digest") == header.digest.bytes else {
-        throw ProtocolError.foreignShare("header digest")
-      }
-      guard try reader.u8("index") == index else { throw ProtocolError.foreignShare("index") }
-      guard try reader.bytes(32, "dealer") == dealer.digest.bytes else { throw ProtocolError.foreignShare("dealer") }
-      guard try reader.bytes(32, "recipient") == recipient.keys.digest.bytes else {
-        throw ProtocolError.foreignShare("recipient")
-      }
-      shareBytes = try SecretBytes(copying: try reader.span(64, "share"))
-      saltBytes = try SecretBytes(copying: try reader.span(32, "salt"))
+      try expect(Array(try reader.text16(limit: 64, "label").utf8), Array(label.description.utf8), "label")
+      try expect(try reader.bytes(Digest.byteCount, "header digest"), header.digest.bytes, "header digest")
+      try expect([try reader.u8("index")], [index], "index")
+      try expect(try reader.bytes(Digest.byteCount, "dealer"), dealer.digest.bytes, "dealer")
+      try expect(try reader.bytes(Digest.byteCount, "recipient"), recipient.keys.digest.bytes, "recipient")
+      let share = try KeyShare(
+        index: index, bytes: try SecretBytes(copying: try reader.span(KeyShare.byteCount, "share")))
+      let salt = try SecretBytes(copying: try reader.span(HolderRow.saltByteCount, "salt"))
       try reader.finish()
+      try verify(share, salt, header, recipient.keys.digest)
+      return SealedShare(share: share, salt: salt)
     } catch let error as WireError {
       throw .malformed(error)
     } catch let error as SodiumError {
       throw .sodium(error)
+    } catch let error as ShamirError {
+      throw .rejected(error)
     } catch let error as ProtocolError {
       throw error
     } catch {
       throw .foreignShare("contents")
     }
-    guard header.dealerKey == dealer.signing else { throw .foreignShare("dealer") }
-    try header.verifyHolder(index: index, card: recipient.keys.digest, salt: saltBytes.bytes)
-    do {
-      share = try KeyShare(index: index, bytes: shareBytes)
-      try share.verify(against: header.commitments)
-    } catch {
-      throw .rejected(error)
-    }
-    salt = saltBytes
+  }
+
+  private static func expect(_ found: [UInt8], _ due: [UInt8], _ part: String) throws(ProtocolError) {
+    guard found == due else { throw .foreignShare(part) }
+  }
+
+  private static func verify(
+    _ share: borrowing KeyShare, _ salt: borrowing SecretBytes, _ header: SecretHeader, _ card: Digest
+  ) throws {
+    try header.verifyHolder(index: share.index, card: card, salt: salt.bytes)
+    try share.verify(against: header.commitments)
   }
 }

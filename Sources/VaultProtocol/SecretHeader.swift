@@ -58,15 +58,25 @@ public struct SecretHeader: Hashable, Sendable {
 
   /// What a dealer decides; the rest follows.
   public struct Content: Sendable {
+    /// 16 fresh random bytes.
     public var nonce: [UInt8]
+    /// What kind of thing is inside (PayloadKind's number).
     public var kind: UInt8
+    /// Threshold and number of shares.
     public var scheme: ThresholdScheme
+    /// Milliseconds since 1970; not negative.
     public var createdAt: Int64
+    /// Bytes of the ciphertext.
     public var ciphertextByteCount: UInt64
+    /// In clear; empty if none.
     public var description: String
+    /// One per holder, or nil.
     public var labels: [String]?
+    /// One point per coefficient.
     public var commitments: Commitments
+    /// One per fragment.
     public var roots: [Digest]
+    /// One per holder.
     public var rows: [Digest]
 
     /// The parts of a header before it is signed.
@@ -103,6 +113,13 @@ public struct SecretHeader: Hashable, Sendable {
 
   /// Makes and signs a header. Throws if it would not be accepted by its own reader.
   public static func sign(_ content: Content, by dealer: Identity) throws(ProtocolError) -> SecretHeader {
+    // With one root more and one row less the bytes would still parse, as something else.
+    guard content.commitments.points.count == content.scheme.threshold else { throw .inconsistentHeader("commitments") }
+    guard content.roots.count == content.scheme.shareCount else { throw .inconsistentHeader("roots") }
+    guard content.rows.count == content.scheme.shareCount else { throw .inconsistentHeader("rows") }
+    guard content.labels.map(\.count) ?? content.scheme.shareCount == content.scheme.shareCount else {
+      throw .inconsistentHeader("labels")
+    }
     let unsigned: [UInt8]
     do { unsigned = try encode(content, dealerKey: dealer.keys.signing) } catch { throw .malformed(error) }
     let digest = try digest(ofUnsigned: unsigned)
