@@ -148,6 +148,12 @@ final class Peer: Sendable {
     [UInt8](try Data(contentsOf: URL(fileURLWithPath: file.hasPrefix("/") ? file : folder + "/" + file)))
   }
 
+  /// Whether a file of the working folder has exactly these bytes. Prints neither if not: they may be many.
+  func holds(_ file: String, _ bytes: [UInt8]) throws -> Bool {
+    let found = try read(file)
+    return found.count == bytes.count && memcmp(found, bytes, bytes.count) == 0
+  }
+
   /// Whether there is such a file in the working folder.
   func has(_ file: String) -> Bool { FileManager.default.fileExists(atPath: folder + "/" + file) }
 
@@ -230,13 +236,14 @@ extension Bench {
 /// Bytes that look random and are the same in every run.
 func sample(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
   var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-  return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialised in
-    for position in 0..<count {
+  let words = [UInt64](unsafeUninitializedCapacity: count / 8 + 1) { buffer, initialised in
+    for position in buffer.indices.prefix(count / 8 + 1) {
       state ^= state << 13
       state ^= state >> 7
       state ^= state << 17
-      buffer[position] = UInt8(truncatingIfNeeded: state >> 24)
+      buffer[position] = state
     }
-    initialised = count
+    initialised = count / 8 + 1
   }
+  return words.withUnsafeBytes { [UInt8]($0.prefix(count)) }
 }
