@@ -55,14 +55,12 @@ public final class FragmentStaging: Sendable {
 
   /// Writes a piece of fragment `index` (from 1), or of its trailer, at `offset`.
   public func write(_ bytes: RawSpan, index: Int, at offset: Int64) throws(StoreError) {
-    guard (1...files.count).contains(index), offset >= 0 else { throw .invalid("a place outside the fragments") }
-    try files[index - 1].write(bytes, at: offset)
+    try file(index, offset: offset, count: bytes.byteCount).write(bytes, at: offset)
   }
 
   /// Reads back what was written to fragment `index` (from 1).
   public func read(index: Int, at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
-    guard (1...files.count).contains(index), offset >= 0 else { throw .invalid("a place outside the fragments") }
-    return try files[index - 1].read(count: count, at: offset)
+    try file(index, offset: offset, count: count).read(count: count, at: offset)
   }
 
   /// Makes all fragments durable and gives them their final names. An error leaves none of them behind.
@@ -97,6 +95,13 @@ public final class FragmentStaging: Sendable {
       return true
     }
     if wasOpen { Self.removeFolder(folder) }
+  }
+
+  private func file(_ index: Int, offset: Int64, count: Int) throws(StoreError) -> OpenFile {
+    guard (1...files.count).contains(index), offset >= 0, count >= 0, offset <= Int64.max - Int64(count) else {
+      throw .invalid("a place outside the fragments")
+    }
+    return files[index - 1]
   }
 
   static let lockName = "lock"

@@ -100,27 +100,21 @@ public final class PartialFragment: Sendable {
   /// Makes the pieces so far durable.
   public func synchronize() throws(StoreError) { try file.synchronize() }
 
-  /// Adds the trailer, makes everything durable and gives the file its final name. All pieces must be there. The
-  /// fragment counts once the database says so.
+  /// ``writeTrailer(_:at:)`` for a trailer that is at hand as a whole, then ``finish()``.
   public func finish(trailer: RawSpan) throws(StoreError) {
-    guard piecesPresent == pieceCount else { throw .invalid("an incomplete fragment") }
-    try file.write(trailer, at: byteCount)
+    try writeTrailer(trailer, at: 0)
     try file.truncate(to: byteCount + Int64(trailer.byteCount))
-    try file.synchronize()
-    try FileNames.rename(store.partialPath(secretID, index), to: store.path(secretID, index), replacing: true)
-    try FileNames.synchronizeFolder(store.folders.fragmentsPath)
+    try finish()
   }
 
   /// Writes a part of the trailer, in any order. All pieces must be there. What is written counts only after ``finish()``.
   public func writeTrailer(_ bytes: RawSpan, at offset: Int64) throws(StoreError) {
-    guard piecesPresent == pieceCount, offset >= 0 else { throw .invalid("a trailer of an incomplete fragment") }
-    try file.write(bytes, at: byteCount + offset)
+    try file.write(bytes, at: placeInFile(ofTrailer: offset, count: bytes.byteCount))
   }
 
   /// Reads a part of the trailer that was written.
   public func readTrailer(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
-    guard piecesPresent == pieceCount, offset >= 0 else { throw .invalid("a trailer of an incomplete fragment") }
-    return try file.read(count: count, at: byteCount + offset)
+    try file.read(count: count, at: placeInFile(ofTrailer: offset, count: count))
   }
 
   /// Makes pieces and trailer durable and gives the file its final name. All pieces must be there. The fragment counts
@@ -130,6 +124,14 @@ public final class PartialFragment: Sendable {
     try file.synchronize()
     try FileNames.rename(store.partialPath(secretID, index), to: store.path(secretID, index), replacing: true)
     try FileNames.synchronizeFolder(store.folders.fragmentsPath)
+  }
+
+  private func placeInFile(ofTrailer offset: Int64, count: Int) throws(StoreError) -> Int64 {
+    guard piecesPresent == pieceCount else { throw .invalid("an incomplete fragment") }
+    guard offset >= 0, count >= 0, offset <= Int64.max - byteCount - Int64(count) else {
+      throw .invalid("a place outside the trailer")
+    }
+    return byteCount + offset
   }
 
   static func pieceCount(_ byteCount: Int64, _ pieceByteCount: Int) -> Int {

@@ -162,6 +162,40 @@ import Testing
     #expect(partial.piecesPresent == 3)
   }
 
+  @Test func `a trailer is written and read in parts, once all pieces are there`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let partial = try open(database)
+    let bytes: [UInt8] = [1, 2, 3]
+    #expect(throws: StoreError.invalid("an incomplete fragment")) { try partial.writeTrailer(bytes.span.bytes, at: 0) }
+    #expect(throws: StoreError.invalid("an incomplete fragment")) { try partial.readTrailer(at: 0, count: 1) }
+    #expect(throws: StoreError.invalid("an incomplete fragment")) { try partial.finish() }
+    for count in [64, 64, 64, 8] { try partial.append([UInt8](repeating: 0, count: count).span.bytes) }
+    try partial.writeTrailer(bytes.span.bytes, at: 2)
+    try partial.writeTrailer(bytes.span.bytes, at: 0)
+    #expect(try partial.readTrailer(at: 1, count: 4) == [2, 3, 2, 3])
+    for (offset, count) in [(-1, 1), (0, -1), (Int64.max, 1)] as [(Int64, Int)] {
+      #expect(throws: StoreError.invalid("a place outside the trailer")) {
+        try partial.readTrailer(at: offset, count: count)
+      }
+    }
+    try partial.finish()
+    #expect(try contents(database.fragments.path(sampleID(1), 2)).suffix(5) == [1, 2, 3, 2, 3])
+  }
+
+  @Test func `what is staged can be read back, and nothing lies outside`() throws {
+    let home = try TestHome()
+    let staging = try home.makeDatabase().fragments.stage(count: 2)
+    let bytes: [UInt8] = [1, 2, 3]
+    try staging.write(bytes.span.bytes, index: 2, at: 4)
+    #expect(try staging.read(index: 2, at: 3, count: 4) == [0, 1, 2, 3])
+    for (index, offset) in [(0, 0), (3, 0), (1, -1), (1, Int64.max)] as [(Int, Int64)] {
+      #expect(throws: StoreError.invalid("a place outside the fragments")) {
+        try staging.write(bytes.span.bytes, index: index, at: offset)
+      }
+    }
+  }
+
   @Test func `a partial fragment can be thrown away`() throws {
     let home = try TestHome()
     let database = try home.makeDatabase()
