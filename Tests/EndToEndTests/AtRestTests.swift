@@ -68,7 +68,7 @@ struct AtRestTests {
       try manager.removeItem(atPath: bob.home + "/data")
       try manager.copyItem(atPath: thief.home + "/data", toPath: bob.home + "/data")
       try await bob.succeed("recover", id)
-      #expect(try bob.holds("note.txt", sample(9000)))
+      try bob.expect("note.txt", toHold: sample(9000))
     }
   }
 
@@ -118,7 +118,7 @@ struct DamageTests {
       let outcome = try await recovery.end(within: 90)
       #expect(outcome.status == 0, "\(outcome)")
       #expect(outcome.complaint.contains(/warning: bob/), "\(outcome)")
-      #expect(try carol.holds("note.bin", sample(200_000)))
+      try carol.expect("note.bin", toHold: sample(200_000))
     }
   }
 
@@ -151,10 +151,10 @@ struct DamageTests {
       let id = try await alice.succeed("share", "note.bin", "--threshold", "2").line
       try Peer.flipBit(of: try carol.fragment(of: id), at: 1000)
       try await carol.succeed("recover", id)
-      #expect(try carol.holds("note.bin", sample(200_000)))
+      try carol.expect("note.bin", toHold: sample(200_000))
       try FileManager.default.removeItem(atPath: try carol.fragment(of: id))
       try await carol.succeed("recover", id, "--force")
-      #expect(try carol.holds("note.bin", sample(200_000)))
+      try carol.expect("note.bin", toHold: sample(200_000))
     }
   }
 

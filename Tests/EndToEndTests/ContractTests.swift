@@ -13,7 +13,7 @@ struct ContractTests {
       let recovered = try await bob.succeed("recover", shared.line)
       #expect(recovered.lines.count == 1)
       #expect(recovered.line.hasSuffix("note.txt"))
-      #expect(try bob.holds(recovered.line, sample(3000)))
+      try bob.expect(recovered.line, toHold: sample(3000))
     }
   }
 

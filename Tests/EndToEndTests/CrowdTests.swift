@@ -40,7 +40,7 @@ struct CrowdTests {
         let outcome = try await child.end(within: 90)
         #expect(outcome.status == 0, "\(outcome)")
       }
-      for peer in peers { #expect(try peer.holds("copy", sample(300_000))) }
+      for peer in peers { try peer.expect("copy", toHold: sample(300_000)) }
     }
   }
 
@@ -54,7 +54,7 @@ struct CrowdTests {
       let id = try #require(try outcome.json()["id"].string)
       for peer in peers[0..<3] { try await peer.stopDaemon(SIGKILL) }
       try await peers[9].succeed("recover", id)
-      #expect(try peers[9].holds("note.txt", sample(100_000)))
+      try peers[9].expect("note.txt", toHold: sample(100_000))
       try await peers[3].stopDaemon(SIGKILL)
       let tooFew = try await peers[9].run("recover", id, "-o", "again")
       #expect(tooFew.status == 4)

@@ -23,7 +23,7 @@ struct InterruptionTests {
       #expect(try bob.files().isEmpty)
       alice.thawDaemon()
       try await bob.succeed("recover", id)
-      #expect(try bob.holds("film.bin", sample(48 << 20)))
+      try bob.expect("film.bin", toHold: sample(48 << 20))
     }
   }
 
@@ -117,7 +117,7 @@ struct InterruptionTests {
       try await bob.startDaemon()
       #expect(try await alice.run("retry").status == 0)
       try await bob.succeed("recover")
-      #expect(try bob.holds("film.bin", sample(6 << 20)))
+      try bob.expect("film.bin", toHold: sample(6 << 20))
     }
   }
 }

@@ -93,7 +93,7 @@ struct PassphraseTests {
       let shared = try await alice.run(["share", "note.txt", "--threshold", "2"] + key)
       #expect(shared.status == 0, "\(shared)")
       try await bob.succeed("recover")
-      #expect(try bob.holds("note.txt", sample(9000)))
+      try bob.expect("note.txt", toHold: sample(9000))
     }
   }
 

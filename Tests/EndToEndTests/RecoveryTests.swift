@@ -13,7 +13,7 @@ struct RecoveryTests {
       try FileManager.default.removeItem(atPath: alice.home)
       for holder in [bob, carol, dave] {
         try await holder.succeed("recover", id)
-        #expect(try holder.holds("note.txt", sample(40_000)))
+        try holder.expect("note.txt", toHold: sample(40_000))
       }
     }
   }
@@ -60,7 +60,7 @@ struct RecoveryTests {
       try #require(one.prefix(12) != two.prefix(12))
       for reference in [one, String(one.prefix(12)), "the first"] {
         try await bob.succeed("recover", reference, "-o", "copy", "--force")
-        #expect(try bob.holds("copy", sample(100, seed: 1)))
+        try bob.expect("copy", toHold: sample(100, seed: 1))
       }
     }
   }
@@ -96,10 +96,10 @@ struct RecoveryTests {
         #expect(outcome.complaint.contains("note.txt"))
         #expect(outcome.output.isEmpty)
       }
-      #expect(try bob.holds("note.txt", [1, 2, 3]))
+      try bob.expect("note.txt", toHold: [1, 2, 3])
       #expect(try bob.files() == ["note.txt"])
       try await bob.succeed("recover", "--force")
-      #expect(try bob.holds("note.txt", sample(5000)))
+      try bob.expect("note.txt", toHold: sample(5000))
     }
   }
 
@@ -114,7 +114,7 @@ struct RecoveryTests {
       {
         let line = try await bob.succeed("recover", "-o", output).line
         #expect(line.hasSuffix(file))
-        #expect(try bob.holds(file, sample(50)))
+        try bob.expect(file, toHold: sample(50))
       }
     }
   }
@@ -197,7 +197,7 @@ struct RecoveryTests {
       let second = try await bob.succeed("share", path, "--threshold", "2", "--to", "carol").line
       #expect(first != second)
       try await carol.succeed("recover")
-      #expect(try carol.holds("note.txt", sample(5000)))
+      try carol.expect("note.txt", toHold: sample(5000))
     }
   }
 }

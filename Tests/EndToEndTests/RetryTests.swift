@@ -62,7 +62,7 @@ struct RetryTests {
       #expect(second.status == 0, "\(second)")
       #expect(second.line == id)
       try await bob.succeed("recover", id)
-      #expect(try bob.holds("note.txt", sample(200_000)))
+      try bob.expect("note.txt", toHold: sample(200_000))
       let third = try await alice.run("retry")
       #expect(third.status == 0 && third.output.isEmpty, "\(third)")
     }
@@ -103,7 +103,7 @@ struct RetryTests {
         try await !bob.succeed("list", "--json").json().array.isEmpty
       }
       try await bob.succeed("recover", id)
-      #expect(try bob.holds("note.txt", sample(20_000)))
+      try bob.expect("note.txt", toHold: sample(20_000))
     }
   }
 

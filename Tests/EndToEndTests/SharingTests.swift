@@ -99,7 +99,7 @@ struct SharingTests {
       let (alice, _) = try await bench.pair()
       try alice.write(sample(500), to: "note.txt")
       try await alice.succeed("share", "note.txt", "--threshold", "2")
-      #expect(try alice.holds("note.txt", sample(500)))
+      try alice.expect("note.txt", toHold: sample(500))
     }
   }
 
@@ -111,7 +111,7 @@ struct SharingTests {
       let outcome = try await alice.succeed("share", "note.txt", "--threshold", "2", "--remove-source", "--json")
       #expect(try outcome.json()["sourceRemoved"].bool == true)
       #expect(!alice.has("note.txt"))
-      #expect(try bob.holds(try await bob.succeed("recover").line, sample(500)))
+      try bob.expect(try await bob.succeed("recover").line, toHold: sample(500))
     }
   }
 
@@ -124,7 +124,7 @@ struct SharingTests {
       try alice.write(sample(500), to: "note.txt")
       let outcome = try await alice.run("share", "note.txt", "--threshold", "2", "--remove-source")
       #expect(outcome.status == 3, "\(outcome)")
-      #expect(try alice.holds("note.txt", sample(500)))
+      try alice.expect("note.txt", toHold: sample(500))
     }
   }
 
@@ -140,7 +140,7 @@ struct SharingTests {
       let refused = try await alice.run("recover", id, "-o", "copy")
       #expect(refused.status != 0)
       #expect(!alice.has("copy"))
-      for holder in [bob, carol] { #expect(try holder.holds(try await holder.succeed("recover").line, sample(500))) }
+      for holder in [bob, carol] { try holder.expect(try await holder.succeed("recover").line, toHold: sample(500)) }
     }
   }
 
@@ -167,7 +167,7 @@ struct SharingTests {
       let info = try await bob.succeed("info", id, "--json")
       #expect(try info.json()["labels"].isNull, "\(info)")
       #expect(!info.output.contains("carol"))
-      #expect(try carol.holds(try await carol.succeed("recover").line, sample(500)))
+      try carol.expect(try await carol.succeed("recover").line, toHold: sample(500))
     }
   }
 
@@ -182,7 +182,7 @@ struct SharingTests {
       #expect(info["secret"]["id"].string == id)
       #expect(info["secret"]["threshold"].int == 2)
       #expect(info["secret"]["dealer"].string == "alice")
-      #expect(try bob.holds(try await bob.succeed("recover", "house keys 🔑").line, sample(500)))
+      try bob.expect(try await bob.succeed("recover", "house keys 🔑").line, toHold: sample(500))
     }
   }
 

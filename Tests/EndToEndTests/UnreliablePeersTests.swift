@@ -14,7 +14,7 @@ struct UnreliablePeersTests {
       try await carol.stopDaemon(SIGKILL)
       let outcome = try await dave.succeed("recover", id)
       #expect(outcome.seconds < 6, "\(outcome.seconds) s")
-      #expect(try dave.holds("note.txt", sample(50_000)))
+      try dave.expect("note.txt", toHold: sample(50_000))
     }
   }
 
@@ -54,7 +54,7 @@ struct UnreliablePeersTests {
       let outcome = try await recovery.end(within: 120)
       #expect(outcome.status == 0, "\(outcome)")
       #expect(try dave.files() == ["film.bin"])
-      #expect(try dave.holds("film.bin", bytes))
+      try dave.expect("film.bin", toHold: bytes)
     }
   }
 
@@ -86,7 +86,7 @@ struct UnreliablePeersTests {
       try await alice.stopDaemon(SIGKILL)
       try await alice.startDaemon()
       try await bob.succeed("recover", id)
-      #expect(try bob.holds("note.txt", sample(300_000)))
+      try bob.expect("note.txt", toHold: sample(300_000))
     }
   }
 

@@ -148,10 +148,12 @@ final class Peer: Sendable {
     [UInt8](try Data(contentsOf: URL(fileURLWithPath: file.hasPrefix("/") ? file : folder + "/" + file)))
   }
 
-  /// Whether a file of the working folder has exactly these bytes. Prints neither if not: they may be many.
-  func holds(_ file: String, _ bytes: [UInt8]) throws -> Bool {
+  /// Expects that a file has exactly these bytes. Prints neither if not: they may be many.
+  func expect(_ file: String, toHold bytes: [UInt8], _ location: SourceLocation = #_sourceLocation) throws {
     let found = try read(file)
-    return found.count == bytes.count && memcmp(found, bytes, bytes.count) == 0
+    if found != bytes {
+      Issue.record("\(file) of \(name) differs: \(found.count) bytes, not \(bytes.count)", sourceLocation: location)
+    }
   }
 
   /// Whether there is such a file in the working folder.
