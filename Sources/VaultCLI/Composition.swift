@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import PeerAuth
+import PeerLink
 import SecretVault
 import VaultStore
 
@@ -10,22 +11,20 @@ struct Composition {
   let folders: VaultFolders
   let environment: VaultEnvironment
   let notifications: NotificationRunner
-  private let dialler = Dialler()
 
-  /// Everything for one run. Opens nothing and starts no thread.
+  /// Everything for one run. Opens nothing and starts no thread: the network's start with the first connection.
   init(_ global: GlobalOptions, logLevel: Logger.Level = .error) throws(VaultError) {
     console = global.console
     folders = try Self.folders(global)
     let log = LineLogHandler.logger(level: logLevel)
     let notifications = NotificationRunner { log.warning("\($0)") }
     self.notifications = notifications
-    let dialler = dialler
     environment = VaultEnvironment(
       now: { Clocks.now() },
       monotonic: { Clocks.monotonic() },
       sleep: { try await Task.sleep(for: $0) },
       log: log,
-      connect: { (address) async throws(TransportError) in try await dialler.connect(address) },
+      connect: { (address) async throws(TransportError) in try await TCPConnector().connect(address) },
       notify: { command, event in notifications.run(command, event) })
   }
 

@@ -24,7 +24,7 @@ enum ExitCodes {
   static let outputExists: Int32 = 9
   /// The command line makes no sense (EX_USAGE).
   static let usage: Int32 = 64
-  /// Stopped by the user: 128 and the number of SIGINT.
+  /// Stopped by the user or the system, whichever signal did it.
   static let interrupted: Int32 = 130
 
   /// The code of an error.

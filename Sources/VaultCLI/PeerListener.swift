@@ -17,14 +17,22 @@ struct PeerListener: Service {
       listener = try await TCPListener.bind(host: endpoint.host, port: endpoint.port)
     } catch {
       throw VaultError(
-        .inputOutput, "cannot listen on \(endpoint.host):\(endpoint.port): \(error)",
+        .inputOutput, "cannot listen on \(endpoint.host), port \(endpoint.port): \(Self.words(error))",
         hint: "is another daemon running? Choose another port with --listen")
     }
-    try announce(try listener.address)
+    try announce(listener.address)
     await withGracefulShutdownHandler {
       await answer(listener)
     } onGracefulShutdown: {
       Task { await listener.close() }
+    }
+  }
+
+  private static func words(_ error: TransportError) -> String {
+    switch error {
+    case .unreachable(let reason), .io(let reason): reason
+    case .timedOut: "it took too long"
+    case .closed: "interrupted"
     }
   }
 

@@ -90,7 +90,7 @@ struct TerminalTests {
     #expect(!terminal.echoes)
     terminal.type("open sesame\n")
     #expect(answer.value == true)
-    let rest = terminal.screen(until: "\n")
+    let rest = terminal.screen(until: "\r\n")
     #expect(!rest.contains("sesame"))
     #expect(terminal.echoes)
   }

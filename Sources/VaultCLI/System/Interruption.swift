@@ -39,20 +39,16 @@ enum Interruption {
     while true {
       var number: Int32 = 0
       guard sigwait(&awaited, &number) == 0 else { continue }
-      if let handler = redirection.withLock({ $0 }) {
-        handler(number)
-      } else {
-        stop(number)
-      }
+      if let handler = redirection.withLock({ $0 }) { handler(number) } else { stop() }
     }
   }
 
   /// Leaves nothing half done behind, and ends.
-  private static func stop(_ number: Int32) -> Never {
+  private static func stop() -> Never {
     OutputFile.unlinkAll()
     TerminalModes.restoreAll()
     ProgressLine.clear()
     Console.complain("vault: interrupted")
-    _exit(128 + number)
+    _exit(ExitCodes.interrupted)
   }
 }
