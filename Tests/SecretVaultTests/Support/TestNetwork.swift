@@ -1,0 +1,138 @@
+import PeerAuth
+import Synchronization
+
+/// What goes wrong on the way to one peer.
+enum Fault: Sendable {
+  case none
+  /// Nobody listens there.
+  case refuses
+  /// A connection comes about, and nothing ever comes back.
+  case hangs
+  /// The line breaks once the dialler has sent so many bytes.
+  case diesAfterSending(Int)
+  /// The line breaks once the answerer has sent so many bytes.
+  case diesAfterReceiving(Int)
+  /// The byte at this place of what the answerer sends arrives changed.
+  case flipsReceived(at: Int)
+  /// Every write takes this long.
+  case slow(Duration)
+}
+
+/// Connects addresses in memory, with faults on demand.
+final class TestNetwork: Sendable {
+  typealias Answer = @Sendable (any PeerTransport) async -> Void
+
+  private struct Host {
+    var answer: Answer
+    var fault = Fault.none
+  }
+
+  private struct State {
+    var hosts: [String: Host] = [:]
+    var dialled: [String] = []
+    var open = 0
+    var mostOpen = 0
+    var sent: [String: Int] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// Whoever dials `address` reaches `answer`.
+  func serve(_ address: PeerAddress, _ answer: @escaping Answer) {
+    state.withLock { $0.hosts[address.description, default: Host(answer: answer)].answer = answer }
+  }
+
+  func set(_ fault: Fault, at address: PeerAddress) {
+    state.withLock { $0.hosts[address.description]?.fault = fault }
+  }
+
+  /// Addresses in the order in which they were dialled.
+  var dialled: [String] { state.withLock { $0.dialled } }
+  /// Most connections that were open at the same time since the count was reset.
+  var mostOpen: Int { state.withLock { $0.mostOpen } }
+  /// Bytes that diallers have sent to an address, over all connections.
+  func sent(to address: PeerAddress) -> Int { state.withLock { $0.sent[address.description] ?? 0 } }
+
+  func resetCounts() {
+    state.withLock {
+      $0.dialled = []
+      $0.mostOpen = $0.open
+      $0.sent = [:]
+    }
+  }
+
+  func connect(_ address: PeerAddress) async throws(TransportError) -> any PeerTransport {
+    let name = address.description
+    let host = state.withLock {
+      $0.dialled.append(name)
+      return $0.hosts[name]
+    }
+    guard let host else { throw .unreachable("no such host") }
+    if case .refuses = host.fault { throw .unreachable("connection refused") }
+    let line = Line(host.fault)
+    let ends = InMemoryTransport.pair(
+      firstFilter: { [self] bytes in
+        state.withLock { $0.sent[name, default: 0] += bytes.count }
+        return await line.forth(bytes)
+      },
+      secondFilter: { bytes in await line.back(bytes) })
+    line.connect(ends.first)
+    if case .hangs = host.fault { return ends.first }
+    state.withLock {
+      $0.open += 1
+      $0.mostOpen = max($0.mostOpen, $0.open)
+    }
+    Task { [self] in
+      await host.answer(ends.second)
+      state.withLock { $0.open -= 1 }
+    }
+    return ends.first
+  }
+}
+
+/// One connection with its fault.
+private final class Line: Sendable {
+  private struct State {
+    var forth = 0
+    var back = 0
+    var transport: InMemoryTransport?
+  }
+  private let fault: Fault
+  private let state = Mutex(State())
+
+  init(_ fault: Fault) { self.fault = fault }
+
+  func connect(_ transport: InMemoryTransport) { state.withLock { $0.transport = transport } }
+
+  func forth(_ bytes: [UInt8]) async -> [UInt8] {
+    let total = state.withLock { state in
+      state.forth += bytes.count
+      return state.forth
+    }
+    if case .diesAfterSending(let limit) = fault, total > limit { return await cut() }
+    return await delayed(bytes)
+  }
+
+  func back(_ bytes: [UInt8]) async -> [UInt8] {
+    let before = state.withLock { state in
+      state.back += bytes.count
+      return state.back - bytes.count
+    }
+    if case .diesAfterReceiving(let limit) = fault, before + bytes.count > limit { return await cut() }
+    var bytes = bytes
+    if case .flipsReceived(let place) = fault, bytes.indices.contains(place - before) { bytes[place - before] ^= 1 }
+    return await delayed(bytes)
+  }
+
+  private func cut() async -> [UInt8] {
+    // What went before has a moment to arrive: a real line delivers it too.
+    try? await Task.sleep(for: .milliseconds(100))
+    state.withLock { $0.transport }?.cut()
+    return []
+  }
+
+  private func delayed(_ bytes: [UInt8]) async -> [UInt8] {
+    if case .slow(let duration) = fault { try? await Task.sleep(for: duration) }
+    return bytes
+  }
+}

@@ -1,0 +1,185 @@
+import Glibc
+import Logging
+import PeerAuth
+import Sodium
+import Synchronization
+import Testing
+import VaultStore
+
+@testable import SecretVault
+
+/// One person with a device.
+final class Member: Sendable {
+  let name: String
+  let folders: VaultFolders
+  let address: PeerAddress
+  let environment: VaultEnvironment
+  /// Where recovered files go.
+  let desk: String
+  private let state: Mutex<Vault>
+
+  init(_ name: String, folders: VaultFolders, address: PeerAddress, environment: VaultEnvironment, desk: String) throws {
+    self.name = name
+    self.folders = folders
+    self.address = address
+    self.environment = environment
+    self.desk = desk
+    state = Mutex(
+      try Vault.create(at: folders, label: name, addresses: [address], passphrase: nil, environment: environment))
+  }
+
+  var vault: Vault { state.withLock { $0 } }
+
+  /// The same vault in a second object, as a daemon beside a command has it.
+  func opened() throws -> Vault {
+    try Vault.open(at: folders, passphrase: { () throws(VaultError) in
+      throw VaultError(.wrongPassphrase, "none is needed")
+    }, environment: environment)
+  }
+
+  /// Ends the vault object and opens another.
+  func restart() throws {
+    vault.close()
+    let fresh = try opened()
+    state.withLock { $0 = fresh }
+  }
+
+  /// Imports another member's card as if scanned.
+  @discardableResult
+  func meets(_ other: Member, as name: String? = nil) throws -> PeerAddition {
+    try vault.addPeer(try PeerCard.parse(text: other.vault.ownIdentity().qrText), name: name)
+  }
+}
+
+/// A handful of vaults that reach one another in memory.
+final class TestWorld: Sendable {
+  static let names = ["ada", "ben", "cleo", "dan", "eva", "finn", "gus", "hana"]
+
+  let scratch: Scratch
+  let network = TestNetwork()
+  let members: [Member]
+  let clock: TestClock
+  let notifications: Notifications
+
+  /// `count` vaults that have all imported one another, or, with `everybodyMeets` false, nobody.
+  init(_ count: Int, deadlines: VaultEnvironment.Deadlines = .patient, everybodyMeets: Bool = true) throws {
+    let scratch = try Scratch()
+    let network = network
+    let clock = TestClock()
+    let notifications = Notifications()
+    self.scratch = scratch
+    self.clock = clock
+    self.notifications = notifications
+    members = try (0..<count).map { number in
+      let name = number < Self.names.count ? Self.names[number] : "peer\(number)"
+      let beginning = ContinuousClock.now
+      var environment = VaultEnvironment(
+        now: { clock.now },
+        monotonic: { (ContinuousClock.now - beginning) / .milliseconds(1) },
+        sleep: { try await Task.sleep(for: $0) },
+        log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        connect: { (address) async throws(TransportError) in try await network.connect(address) },
+        notify: { command, event in notifications.add(name, command, event) })
+      environment.deadlines = deadlines
+      let member = try Member(
+        name, folders: VaultFolders(home: scratch.path + "/" + name), address: PeerAddress(host: name, port: 4721),
+        environment: environment, desk: scratch.makeFolder(name + "-desk"))
+      network.serve(member.address) { [member] in await member.vault.answer($0) }
+      return member
+    }
+    guard everybodyMeets else { return }
+    for one in members { for other in members where one !== other { try one.meets(other) } }
+  }
+
+  subscript(_ index: Int) -> Member { members[index] }
+
+  /// What goes wrong on the way to a member.
+  func set(_ fault: Fault, for member: Member) { network.set(fault, at: member.address) }
+
+  /// The dealer and everybody it can reach prove their keys to one another.
+  func prove(by one: Int = 0) async throws {
+    for peer in try members[one].vault.peers() { _ = try await members[one].vault.pingPeer(peer.name) }
+  }
+
+  /// Shares bytes as a file, keeping an own share, with the named peers or with all.
+  @discardableResult
+  func share(
+    _ bytes: [UInt8], from dealer: Int = 0, threshold: Int, name: String = "letter.txt", to recipients: [Int] = [],
+    description: String? = nil, keepsOwnShare: Bool = true, events: @escaping @Sendable (ShareEvent) -> Void = { _ in }
+  ) async throws -> ShareReport {
+    let path = try scratch.write(bytes, as: name)
+    return try await members[dealer].vault.share(
+      ShareRequest(
+        source: .file(path: path), threshold: threshold, recipients: recipients.map { members[$0].name },
+        description: description, keepsOwnShare: keepsOwnShare), events: events)
+  }
+
+  /// Recovers on a member's device into a fresh file, and returns report and bytes.
+  func recover(
+    by member: Int, _ reference: String? = nil,
+    events: @escaping @Sendable (RecoveryEvent) -> Void = { _ in }
+  ) async throws -> (report: RecoveryReport, bytes: [UInt8]) {
+    let path = members[member].desk + "/recovered"
+    let report = try await members[member].vault.recover(
+      reference, to: .file(path: path, overwrites: true), events: events)
+    return (report, try #require(contents(path)))
+  }
+
+  /// What stands on a member's desk.
+  func desk(of member: Int) -> [String] { files(below: members[member].desk) }
+}
+
+/// A clock that a test can move.
+final class TestClock: Sendable {
+  private let offset = Mutex<Int64>(0)
+  private let beginning = ContinuousClock.now
+
+  var now: Int64 {
+    1_800_000_000_000 + Int64((ContinuousClock.now - beginning) / .milliseconds(1)) + offset.withLock { $0 }
+  }
+
+  func advance(milliseconds: Int64) { offset.withLock { $0 += milliseconds } }
+}
+
+/// What notification commands were told.
+final class Notifications: Sendable {
+  struct Told: Sendable {
+    let member: String
+    let command: String
+    let event: VaultEnvironment.Notification
+  }
+  private let list = Mutex<[Told]>([])
+
+  func add(_ member: String, _ command: String, _ event: VaultEnvironment.Notification) {
+    list.withLock { $0.append(Told(member: member, command: command, event: event)) }
+  }
+
+  func told(to member: Member) -> [Told] { list.withLock { $0.filter { $0.member == member.name } } }
+}
+
+/// Events as they come.
+final class Collected<Event: Sendable>: Sendable {
+  private let list = Mutex<[Event]>([])
+  var all: [Event] { list.withLock { $0 } }
+  func add(_ event: Event) { list.withLock { $0.append(event) } }
+}
+
+extension VaultEnvironment.Deadlines {
+  /// Nothing runs into these on a busy machine.
+  static var patient: Self {
+    var deadlines = Self()
+    deadlines.handshake = .seconds(20)
+    deadlines.reply = .seconds(20)
+    deadlines.idle = .seconds(30)
+    return deadlines
+  }
+
+  /// For peers that say nothing.
+  static var short: Self {
+    var deadlines = Self()
+    deadlines.handshake = .seconds(3)
+    deadlines.reply = .seconds(2)
+    deadlines.idle = .seconds(4)
+    return deadlines
+  }
+}
