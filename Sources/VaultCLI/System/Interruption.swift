@@ -46,9 +46,8 @@ enum Interruption {
   /// Leaves nothing half done behind, and ends.
   private static func stop() -> Never {
     OutputFile.unlinkAll()
-    TerminalModes.restoreAll()
-    ProgressLine.clear()
-    Console.complain("vault: interrupted")
+    let wasAsking = TerminalModes.restoreAll()
+    Console.complain((wasAsking ? "\n" : "") + "vault: interrupted")
     _exit(ExitCodes.interrupted)
   }
 }

@@ -28,8 +28,11 @@ enum TerminalModes {
     tcsetattr(descriptor, TCSAFLUSH, &modes)
   }
 
-  /// Puts all back: called when a signal ends the program.
-  static func restoreAll() {
-    for descriptor in saved.withLock({ Array($0.keys) }) { restore(descriptor) }
+  /// Puts all back: called when a signal ends the program. Says whether a question was open.
+  @discardableResult
+  static func restoreAll() -> Bool {
+    let descriptors = saved.withLock { Array($0.keys) }
+    for descriptor in descriptors { restore(descriptor) }
+    return !descriptors.isEmpty
   }
 }
