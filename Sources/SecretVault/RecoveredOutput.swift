@@ -10,13 +10,10 @@ struct RecoveredOutput: ~Copyable {
   private var isOpen = false
   private var path = ""
   private var name = SuggestedName.fallback
-  private var waiting: SecretBytes
+  private var waiting: SecretBytes?
   private var byteCount: UInt64 = 0
 
-  init(_ destination: RecoveryDestination) throws(VaultError) {
-    self.destination = destination
-    do { waiting = try SecretBytes(zeros: 0) } catch { throw VaultError(.other, "no memory is left") }
-  }
+  init(_ destination: RecoveryDestination) { self.destination = destination }
 
   /// Takes bytes that have verified. Until the file's name is known they wait in secret memory.
   mutating func take(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {
@@ -24,12 +21,13 @@ struct RecoveredOutput: ~Copyable {
     if case .descriptor(let descriptor) = destination { return try Self.writeAll(bytes, to: descriptor) }
     if isOpen { return try write(bytes) }
     do {
-      var grown = try SecretBytes(zeros: waiting.count + bytes.count)
+      let before = try waiting.take() ?? SecretBytes(zeros: 0)
+      var grown = try SecretBytes(zeros: before.count + bytes.count)
       grown.withUnsafeMutableBytes { target in
-        waiting.withUnsafeBytes { target.copyMemory(from: $0) }
-        UnsafeMutableRawBufferPointer(rebasing: target[waiting.count...]).copyMemory(from: bytes)
+        before.withUnsafeBytes { target.copyMemory(from: $0) }
+        UnsafeMutableRawBufferPointer(rebasing: target[before.count...]).copyMemory(from: bytes)
       }
-      waiting = grown
+      waiting = consume grown
     } catch {
       throw VaultError(.other, "no memory is left for the recovered file")
     }
@@ -42,7 +40,9 @@ struct RecoveredOutput: ~Copyable {
     let overwrites: Bool
     switch destination {
     case .file(let given, let may): (path, overwrites) = (given, may)
-    case .folder(let folder, let may): (path, overwrites) = (folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)", may)
+    case .folder(let folder, let may):
+      path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+      overwrites = may
     case .descriptor: return
     }
     do throws(StoreError) {
@@ -51,9 +51,8 @@ struct RecoveredOutput: ~Copyable {
       throw Self.error(error, path)
     }
     isOpen = true
-    let held = waiting
+    guard let held = waiting.take() else { return }
     try held.withUnsafeBytes { (bytes) throws(VaultError) in try write(bytes) }
-    do { waiting = try SecretBytes(zeros: 0) } catch { throw VaultError(.other, "no memory is left") }
   }
 
   private mutating func write(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {

@@ -55,7 +55,7 @@ actor Recovery {
         try await replacement(for: failed, failure)
       },
       progress: { events(.progress(done: $0, total: total)) })
-    var output = try RecoveredOutput(destination)
+    var output = RecoveredOutput(destination)
     try await assembly.run(from: sources, into: &opener, output: &output)
     let written = try output.commit()
     return RecoveryReport(

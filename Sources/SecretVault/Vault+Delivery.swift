@@ -8,7 +8,7 @@ import VaultStore
 
 extension Vault {
   /// Milliseconds for which a delivery in progress is nobody else's business.
-  private static let lease: Int64 = 10 * 60 * 1000
+  private static let lease: Int64 = 60 * 1000
 
   /// Tries each delivery once, many at a time, and notes what became of it.
   func deliver(_ entries: [OutboxRecord], events: @escaping @Sendable (ShareEvent) -> Void) async {
