@@ -6,15 +6,15 @@ enum Bech32m {
   private static let constant: UInt32 = 0x2bc8_30a3
   private static let checksumLength = 6
 
-  /// Number of characters for `byteCount` bytes.
-  static func length(prefix: String, byteCount: Int) -> Int {
-    prefix.utf8.count + 1 + (byteCount * 8 + 4) / 5 + checksumLength
-  }
-
   /// Lower-case text of `bytes` behind the lower-case ASCII `prefix`.
   static func encode(prefix: String, _ bytes: [UInt8]) -> String {
+    encode(prefix: prefix, groups: fiveBitGroups(bytes))
+  }
+
+  /// Lower-case text of groups of five bits.
+  static func encode(prefix: String, groups: [UInt8]) -> String {
     let prefix = Array(prefix.utf8)
-    var values = fiveBitGroups(bytes)
+    var values = groups
     let rest = checksum(prefix, values + [UInt8](repeating: 0, count: checksumLength)) ^ constant
     for place in 0..<checksumLength {
       values.append(UInt8(truncatingIfNeeded: rest >> UInt32(5 * (checksumLength - 1 - place))) & 31)

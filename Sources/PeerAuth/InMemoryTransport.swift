@@ -30,12 +30,23 @@ public final class InMemoryTransport: PeerTransport {
   }
 
   /// The next bytes, or none when the other end has closed.
-  public func read(atMost: Int) async throws(TransportError) -> [UInt8] { try await incoming.read(atMost: atMost) }
+  public func read(atMost: Int) async throws(TransportError) -> [UInt8] {
+    try await closingIfCancelled { () async throws(TransportError) in try await incoming.read(atMost: atMost) }
+  }
 
   /// Buffers all bytes, waiting for room.
   public func write(_ bytes: [UInt8]) async throws(TransportError) {
-    guard let filter else { return try await outgoing.write(bytes) }
-    try await outgoing.write(await filter(bytes))
+    let passed = await filter?(bytes) ?? bytes
+    try await closingIfCancelled { () async throws(TransportError) in try await outgoing.write(passed) }
+  }
+
+  private func closingIfCancelled<Value>(
+    _ operation: () async throws(TransportError) -> Value
+  ) async throws(TransportError) -> Value {
+    do throws(TransportError) { return try await operation() } catch {
+      if Task.isCancelled { await close() }
+      throw error
+    }
   }
 
   /// Ends this side: the other end reads what is buffered, then the end of the stream.

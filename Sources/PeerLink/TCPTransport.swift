@@ -1,0 +1,77 @@
+import NIOCore
+import NIOPosix
+import PeerAuth
+
+/// One TCP connection. What comes in and goes out is ciphertext.
+final class TCPTransport: PeerTransport {
+  /// How long ``close()`` waits for what was written to leave.
+  private static let lingerTime = TimeAmount.seconds(2)
+
+  let remoteDescription: String
+  private let channel: any Channel
+  private let stream: TCPStream
+
+  init(_ channel: any Channel, _ stream: TCPStream) {
+    self.channel = channel
+    self.stream = stream
+    remoteDescription = channel.remoteAddress.flatMap { SystemReason.address($0)?.description } ?? "unknown"
+  }
+
+  deinit { channel.close(promise: nil) }
+
+  /// Sets a fresh channel up; runs on its event loop, before the first byte.
+  static func install(_ stream: TCPStream, on channel: any Channel) -> EventLoopFuture<Void> {
+    channel.eventLoop.makeCompletedFuture {
+      try channel.pipeline.syncOperations.addHandler(TCPStreamHandler(stream))
+    }
+  }
+
+  func read(atMost limit: Int) async throws(TransportError) -> [UInt8] {
+    while true {
+      if Task.isCancelled { abort() }
+      switch try stream.take(atMost: limit) {
+      case .bytes(let bytes, let resumesReading):
+        if resumesReading { channel.read() }
+        return bytes
+      case .nothingYet:
+        await waitOrAbort { [stream] in stream.hasInput }
+      }
+    }
+  }
+
+  func write(_ bytes: [UInt8]) async throws(TransportError) {
+    guard !bytes.isEmpty else { return }
+    while true {
+      if Task.isCancelled { abort() }
+      if try stream.reserve(bytes.count) { break }
+      await waitOrAbort { [stream] in stream.hasRoom(for: bytes.count) }
+    }
+    let promise = channel.eventLoop.makePromise(of: Void.self)
+    promise.futureResult.whenComplete { [stream] _ in stream.release(bytes.count) }
+    channel.writeAndFlush(channel.allocator.buffer(bytes: bytes), promise: promise)
+  }
+
+  func close() async {
+    if !stream.isDrained && !Task.isCancelled {
+      let timer = channel.eventLoop.scheduleTask(in: Self.lingerTime) { [self] in abort() }
+      while !stream.isDrained && !Task.isCancelled {
+        await waitOrAbort { [stream] in stream.isDrained }
+      }
+      timer.cancel()
+    }
+    abort()
+  }
+
+  private func waitOrAbort(until isReady: @Sendable () -> Bool) async {
+    await withTaskCancellationHandler {
+      await stream.wait(until: isReady)
+    } onCancel: {
+      abort()
+    }
+  }
+
+  private func abort() {
+    stream.close()
+    channel.close(promise: nil)
+  }
+}

@@ -1,0 +1,208 @@
+import PeerAuth
+import Sodium
+import Testing
+
+@testable import PeerLink
+
+@Suite("TCP", .timeLimit(.minutes(1))) struct TCPTests {
+  private func connected(
+    _ host: String = "127.0.0.1"
+  ) async throws -> (listener: TCPListener, dialled: any PeerTransport, accepted: any PeerTransport) {
+    let listener = try await TCPListener.bind(host: host, port: 0)
+    let dialled = try await TCPConnector().connect(listener.address)
+    let accepted = try await #require(first(listener))
+    return (listener, dialled, accepted)
+  }
+
+  private func first(_ listener: TCPListener) async -> (any PeerTransport)? {
+    var iterator = listener.incoming.makeAsyncIterator()
+    return await iterator.next()
+  }
+
+  @Test("carries bytes both ways, and the end of the stream", arguments: ["127.0.0.1", "::1", "localhost"])
+  func roundTrip(host: String) async throws {
+    let (listener, dialled, accepted) = try await connected(host)
+    #expect(listener.address.port > 0)
+    #expect(dialled.remoteDescription == listener.address.description)
+    #expect(accepted.remoteDescription.hasPrefix(host == "127.0.0.1" ? "127.0.0.1:" : accepted.remoteDescription))
+    try await dialled.write([1, 2, 3])
+    #expect(try await accepted.read(atMost: 2) == [1, 2])
+    #expect(try await accepted.read(atMost: 10) == [3])
+    try await accepted.write([4])
+    #expect(try await dialled.read(atMost: 10) == [4])
+    await dialled.close()
+    #expect(try await accepted.read(atMost: 10) == [])
+    #expect(try await accepted.read(atMost: 10) == [])
+    await #expect(throws: TransportError.closed) { try await dialled.read(atMost: 1) }
+    await #expect(throws: TransportError.closed) { try await dialled.write([1]) }
+    await listener.close()
+  }
+
+  @Test("reaches a name as well as a number") func names() async throws {
+    let listener = try await TCPListener.bind(host: "127.0.0.1", port: 0)
+    let address = try PeerAddress(host: "localhost", port: listener.address.port)
+    let dialled = try await TCPConnector().connect(address)
+    let accepted = try await #require(first(listener))
+    try await dialled.write([9])
+    #expect(try await accepted.read(atMost: 1) == [9])
+  }
+
+  @Test("carries more than any buffer holds, and what was written arrives although the writer closes")
+  func bulk() async throws {
+    let (_, dialled, accepted) = try await connected()
+    let piece = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 % 251) }
+    let sending = Task {
+      for _ in 0..<100 { try await dialled.write(piece) }
+      await dialled.close()
+    }
+    var received = 0
+    var matches = true
+    while case let bytes = try await accepted.read(atMost: 1 << 18), !bytes.isEmpty {
+      for (offset, byte) in bytes.enumerated() where byte != piece[(received + offset) % piece.count] {
+        matches = false
+      }
+      received += bytes.count
+    }
+    try await sending.value
+    #expect(received == 100 * piece.count)
+    #expect(matches)
+  }
+
+  @Test("a writer waits for a reader that doesn't read") func backpressure() async throws {
+    let (_, dialled, accepted) = try await connected()
+    let written = Counter()
+    let writing = Task {
+      do {
+        while true {
+          try await dialled.write([UInt8](repeating: 0, count: 1 << 18))
+          written.add()
+        }
+      } catch { return error as? TransportError }
+    }
+    var last = -1
+    while written.value != last || last < 1 {
+      last = written.value
+      try await Task.sleep(for: .milliseconds(150))
+    }
+    // What waits is in the system's socket buffers and in two small ones here, a few megabytes at most.
+    #expect(last < 200)
+    writing.cancel()
+    #expect(await writing.value == .closed)
+    await accepted.close()
+  }
+
+  @Test("a cancelled read returns promptly and closes the connection") func cancelledRead() async throws {
+    let (_, dialled, accepted) = try await connected()
+    let reading = Task { () -> TransportError? in
+      do throws(TransportError) { _ = try await dialled.read(atMost: 1) } catch { return error }
+      return nil
+    }
+    await Task.yield()
+    reading.cancel()
+    #expect(await reading.value == .closed)
+    #expect(try await accepted.read(atMost: 1) == [])
+  }
+
+  @Test("closing ends a pending read") func closing() async throws {
+    let (_, dialled, accepted) = try await connected()
+    let reading = Task { () -> TransportError? in
+      do throws(TransportError) { _ = try await dialled.read(atMost: 1) } catch { return error }
+      return nil
+    }
+    await Task.yield()
+    await dialled.close()
+    #expect(await reading.value == .closed)
+    #expect(try await accepted.read(atMost: 1) == [])
+  }
+
+  @Test("a port where nobody listens, and a name that isn't, are unreachable with a reason") func unreachable()
+    async throws
+  {
+    let listener = try await TCPListener.bind(host: "127.0.0.1", port: 0)
+    let address = listener.address
+    await listener.close()
+    await #expect(throws: TransportError.unreachable("connection refused")) {
+      try await TCPConnector().connect(address)
+    }
+    let nowhere = try PeerAddress(host: "nobody.invalid", port: 1)
+    await #expect(throws: TransportError.unreachable("the name nobody.invalid has no address")) {
+      try await TCPConnector().connect(nowhere)
+    }
+  }
+
+  @Test("a cancelled attempt to connect ends") func cancelledConnect() async throws {
+    let listener = try await TCPListener.bind(host: "127.0.0.1", port: 0)
+    let address = listener.address
+    let attempt = Task { () -> TransportError? in
+      do throws(TransportError) { _ = try await TCPConnector().connect(address) } catch { return error }
+      return nil
+    }
+    attempt.cancel()
+    let error = await attempt.value
+    #expect(error == .closed || error == nil)
+  }
+
+  @Test("a port that is taken can't be listened at") func taken() async throws {
+    let listener = try await TCPListener.bind(host: "127.0.0.1", port: 0)
+    await #expect(throws: TransportError.unreachable("address already in use")) {
+      try await TCPListener.bind(host: "127.0.0.1", port: listener.address.port)
+    }
+  }
+
+  @Test("connections beyond the limit are closed, and a place that is free again is given away") func limits()
+    async throws
+  {
+    let listener = try await TCPListener.bind(host: "127.0.0.1", port: 0, limits: .init(perAddress: 2, total: 10))
+    var iterator = listener.incoming.makeAsyncIterator()
+    let connector = TCPConnector()
+    let one = try await connector.connect(listener.address)
+    let first = try #require(await iterator.next())
+    let two = try await connector.connect(listener.address)
+    let second = try #require(await iterator.next())
+    #expect(listener.connectionCount == 2)
+    let three = try await connector.connect(listener.address)
+    #expect((try? await three.read(atMost: 1)) ?? [] == [])
+    await first.close()
+    #expect(try await one.read(atMost: 1) == [])
+    while listener.connectionCount > 1 { try await Task.sleep(for: .milliseconds(1)) }
+    let four = try await connector.connect(listener.address)
+    let fourth = try #require(await iterator.next())
+    try await four.write([4])
+    #expect(try await fourth.read(atMost: 1) == [4])
+    await second.close()
+    _ = two
+  }
+
+  @Test("counts IPv4 by address, IPv6 by network, and all together") func counting() throws {
+    let counter = ConnectionCounter(.init(perAddress: 2, total: 3))
+    func source(_ host: String) throws -> [UInt8] {
+      ConnectionCounter.source(of: try .init(ipAddress: host, port: 1))
+    }
+    #expect(try source("2001:db8::1") == source("2001:db8::ffff:1"))
+    #expect(try source("2001:db8::1") != source("2001:db8:0:1::1"))
+    #expect(try source("::ffff:192.0.2.1") == source("192.0.2.1"))
+    #expect(try counter.admit(source("192.0.2.1")))
+    #expect(try counter.admit(source("192.0.2.1")))
+    #expect(try !counter.admit(source("192.0.2.1")))
+    #expect(try counter.admit(source("192.0.2.2")))
+    #expect(try !counter.admit(source("192.0.2.3")))
+    try counter.leave(source("192.0.2.1"))
+    #expect(try counter.admit(source("192.0.2.3")))
+    #expect(counter.total == 3)
+  }
+
+  @Test("a closed listener ends its sequence, refuses newcomers and leaves connections open") func stopping()
+    async throws
+  {
+    let (listener, dialled, accepted) = try await connected()
+    await listener.close()
+    await listener.close()
+    let next = await first(listener)
+    #expect(next == nil)
+    await #expect(throws: TransportError.unreachable("connection refused")) {
+      try await TCPConnector().connect(listener.address)
+    }
+    try await dialled.write([1])
+    #expect(try await accepted.read(atMost: 1) == [1])
+  }
+}
