@@ -31,6 +31,7 @@ struct SecretHeaderLimitTests {
     parts.extensions = bigEndian(UInt16(4096)) + [0, 1] + bigEndian(UInt16(4092)) + entry
     let bytes = try parts.signed(by: dealt.dealer)
     let header = try SecretHeader(bytes: bytes)
+    #expect(bytes.count == 62890)
     #expect(bytes.count <= SecretHeader.byteLimit)
     #expect(header.labels?.count == 255)
     #expect(header.extensions[1] == entry)

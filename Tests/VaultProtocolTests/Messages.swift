@@ -1,0 +1,77 @@
+import ShamirKit
+import Sodium
+import WireCodec
+
+@testable import VaultProtocol
+
+/// One public message of every type, with random contents; several where a type has several shapes.
+func sampleMessages() throws -> [any PeerMessage] {
+  let request = UInt64.random(in: 0...(.max))
+  let refusal = RefusalReason.allCases.randomElement()
+  let path = try MerklePath(siblings: (0..<Int.random(in: 0...3)).map { _ in try randomDigest() })
+  return [
+    Hello(services: PeerServiceKind.allCases), Hello(services: []), Unsupported(requestType: .random(in: 0...(.max))),
+    Ping(request: request), Pong(request: request),
+    Probe(request: request, fragmentByteCount: .random(in: 0...(.max))),
+    ProbeAnswer(request: request, refusal: nil), ProbeAnswer(request: request, refusal: refusal),
+    Offer(
+      request: request, index: .random(in: 0...(.max)), sealedShare: try Randomness.bytes(264),
+      header: try Randomness.bytes(.random(in: 0...500))),
+    OfferAnswer(request: request, verdict: .wants(from: .random(in: 0...(.max)))),
+    OfferAnswer(request: request, verdict: .complete), OfferAnswer(request: request, verdict: .refused(.diskFull)),
+    Piece(request: request, number: .random(in: 0...(.max)), bytes: try Randomness.bytes(.random(in: 0...500))),
+    DepositEnd(request: request), DepositResult(request: request, refusal: nil),
+    DepositResult(request: request, refusal: refusal),
+    ReleaseRequest(
+      request: request, tag: try randomDigest(), headerDigest: try randomDigest(), epoch: .random(in: 0...(.max))),
+    Challenge(request: request, nonce: try Randomness.bytes(32)),
+    Possession(
+      request: request, index: .random(in: 0...(.max)), salt: try Randomness.bytes(32), proof: try sampleProof()),
+    Refusal(request: request, reason: .unavailable),
+    PieceRequest(request: request, first: .random(in: 0...(.max)), count: .random(in: 1...PieceRequest.countLimit)),
+    ProvenPiece(request: request, number: 3, path: path, bytes: try Randomness.bytes(.random(in: 0...500))),
+    PiecesEnd(request: request, refusal: nil), PiecesEnd(request: request, refusal: refusal),
+  ]
+}
+
+/// A proof that parses: any point and any two scalars do.
+func sampleProof() throws -> PossessionProof {
+  let dealing = try Dealing.fresh(ThresholdScheme(threshold: 2, shareCount: 2))
+  let share = try dealing.share(1)
+  return try PossessionProof.decode(dealing.commitments.points[0].bytes + exposed(share.bytes), limit: 96)
+}
+
+/// The longest legal message of every public type.
+func largestMessages() throws -> [any PeerMessage] {
+  let siblings = try (0..<MerklePath.siblingLimit).map { _ in try randomDigest() }
+  let piece = [UInt8](repeating: 1, count: 65536)
+  let entry = [UInt8](repeating: 2, count: Extensions.byteLimit - 4)
+  let services = (UInt16(1)...64).flatMap { bigEndian($0) }
+  let section = bigEndian(UInt16(Extensions.byteLimit)) + [0, 1] + bigEndian(UInt16(entry.count)) + entry
+  return try [
+    try Hello.decode([0, 1, 0, 64] + services + section, limit: .max),
+    Offer(
+      request: .max, index: 255, sealedShare: [UInt8](repeating: 3, count: 512),
+      header: [UInt8](repeating: 4, count: SecretHeader.byteLimit)),
+    Piece(request: .max, number: .max, bytes: piece),
+    ProvenPiece(request: .max, number: .max, path: MerklePath(siblings: siblings), bytes: piece),
+  ] + sampleMessages()
+}
+
+extension PeerRequest {
+  /// The parsed message, encoded again; nil for a number without a meaning.
+  func encodedAgain() throws(WireError) -> [UInt8]? {
+    switch self {
+    case .hello(let message): try message.encoded()
+    case .ping(let message): try message.encoded()
+    case .probe(let message): try message.encoded()
+    case .offer(let message): try message.encoded()
+    case .piece(let message): try message.encoded()
+    case .depositEnd(let message): try message.encoded()
+    case .releaseRequest(let message): try message.encoded()
+    case .possession(let message): try message.encoded()
+    case .pieceRequest(let message): try message.encoded()
+    case .unknown: nil
+    }
+  }
+}
