@@ -33,13 +33,14 @@ enum PeerText {
     }
   }
 
-  /// One `HOST:PORT`.
+  /// One `HOST:PORT`. A port is asked for although there is a usual one: a word alone is more likely a slip.
   static func address(_ text: String) throws(VaultError) -> PeerAddress {
-    do throws(CardError) { return try PeerAddress(parsing: text) } catch {
-      throw VaultError(
-        .usage, "'\(text)' is no address", hint: "write HOST:PORT, such as alice.example.org:4721 or [2001:db8::7]:4721"
-      )
+    let mistake = VaultError(
+      .usage, "'\(text)' is no address", hint: "write HOST:PORT, such as alice.example.org:4721 or [2001:db8::7]:4721")
+    guard SettingKey.endpoint(text) != nil, text.hasPrefix("[") || text.count(where: { $0 == ":" }) == 1 else {
+      throw mistake
     }
+    do throws(CardError) { return try PeerAddress(parsing: text) } catch { throw mistake }
   }
 
   /// Several of them.
