@@ -15,7 +15,7 @@ extension Answerer {
 
   /// Releases the share if and only if the proof holds (C27).
   mutating func judge(_ possession: Possession, _ request: ReleaseRequest, _ nonce: [UInt8]) async throws {
-    guard let (header, held) = try releasable(request), verify(possession, request, nonce, header, held) else {
+    guard let (header, held) = releasable(request), verify(possession, request, nonce, header, held) else {
       try await reply(Refusal(request: request.request, reason: .unavailable))
       let header = try? vault.database.secret(askTag: request.tag).flatMap { try vault.header(of: $0) }
       vault.record(.refused, peer: peer, secret: header, detail: "asked for a share without a right to it")
@@ -37,8 +37,18 @@ extension Answerer {
     vault.record(.shareReleased, peer: peer, secret: header)
   }
 
-  /// The secret and own share that a request names exactly, or nil.
-  private func releasable(_ request: ReleaseRequest) throws -> (SecretHeader, HeldShare)? {
+  /// The secret and own share that a request names exactly, or nil. A share that can't be read is one that isn't here: the
+  /// log says why, and whoever asks is told what everybody is told.
+  private func releasable(_ request: ReleaseRequest) -> (SecretHeader, HeldShare)? {
+    do {
+      return try stored(request)
+    } catch {
+      vault.environment.log.error("a share that was asked for can't be read: \(error)")
+      return nil
+    }
+  }
+
+  private func stored(_ request: ReleaseRequest) throws -> (SecretHeader, HeldShare)? {
     guard let record = try vault.database.secret(askTag: request.tag), record.headerDigest == request.headerDigest,
       request.epoch == 0, let stored = try vault.database.share(ofSecret: record.id)
     else { return nil }

@@ -87,6 +87,7 @@ struct Conversation: Sendable {
     let received = try await within(environment.deadlines.reply * patience) { () async throws(SessionError) in
       try await session.receive { MessageType.byteLimit($0) }
     }
+    guard !received.isGoodbye else { throw LinkFailure.hungUp }
     if received.type == MessageType.unsupported.rawValue {
       throw LinkFailure(
         .refused, "refused: its program is too old for this",

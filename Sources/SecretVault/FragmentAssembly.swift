@@ -175,7 +175,11 @@ struct FragmentAssembly {
       VaultError(
         .refused, "this secret is protected by a password as well, which this version of the program can't ask for",
         hint: "recover it with the program that shared it")
-    default: VaultError(.damaged, "the decrypted file does not verify; nothing was written")
+    default:
+      // The key fits the commitments and every piece its signed root, so nobody but the dealer can be at fault.
+      VaultError(
+        .damaged, "the dealer of this secret made it so that it can't be decrypted; nothing was written",
+        hint: "every share and piece is exactly as the dealer signed it; ask for the file again")
     }
   }
 

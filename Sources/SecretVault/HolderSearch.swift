@@ -12,7 +12,12 @@ actor HolderSearch {
     case failed(peer: String, LinkFailure)
   }
 
+  /// How often a peer is asked again after its connection was cut.
+  static let repeatLimit = 3
+
+  private let recipients: [Recipient]
   private var pending: ArraySlice<Recipient>
+  private var repeats: [String: Int] = [:]
   private var running: [Int: Task<Void, Never>] = [:]
   private var nextTask = 0
   private var answers: [Answer] = []
@@ -24,22 +29,50 @@ actor HolderSearch {
     _ recipients: [Recipient], began: @escaping @Sendable (Recipient) -> Void,
     ask: @escaping @Sendable (Recipient) async -> Answer
   ) {
+    self.recipients = recipients
     pending = recipients[...]
     self.began = began
     self.ask = ask
   }
 
-  /// The next answer, or nil when everybody has answered or failed.
+  /// Names of those who were asked, in the order in which they were.
+  private(set) var asked: [String] = []
+
+  /// The next answer, or nil when everybody has answered or failed, or when the task that waits is cancelled.
   func next() async -> Answer? {
-    while true {
+    while !Task.isCancelled {
       while running.count < Self.concurrency, let recipient = pending.popFirst() { start(recipient) }
       if !answers.isEmpty { return answers.removeFirst() }
       if running.isEmpty { return nil }
-      await withCheckedContinuation { waiter = $0 }
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { wait($0) }
+      } onCancel: {
+        Task { await wake() }
+      }
     }
+    return nil
   }
 
-  /// Peers that were not asked, or had not answered when it ended.
+  private func wait(_ continuation: CheckedContinuation<Void, Never>) {
+    // Cancelled just now: the wake-up may have come before there was anybody to wake.
+    if Task.isCancelled { continuation.resume() } else { waiter = continuation }
+  }
+
+  private func wake() {
+    waiter?.resume()
+    waiter = nil
+  }
+
+  /// Asks a peer once more whose connection was cut. False when it has been asked again often enough.
+  func again(_ peer: String) -> Bool {
+    guard let recipient = recipients.first(where: { $0.name == peer }), repeats[peer, default: 0] < Self.repeatLimit
+    else { return false }
+    repeats[peer, default: 0] += 1
+    pending.append(recipient)
+    return true
+  }
+
+  /// Answers that came when nobody wanted them any more; whoever was still being asked is let go.
   func stop() -> [Answer] {
     for task in running.values { task.cancel() }
     pending = []
@@ -54,6 +87,7 @@ actor HolderSearch {
   private func start(_ recipient: Recipient) {
     let number = nextTask
     nextTask += 1
+    asked.append(recipient.name)
     began(recipient)
     running[number] = Task {
       let answer = await ask(recipient)
@@ -69,7 +103,6 @@ actor HolderSearch {
     } else {
       answers.append(answer)
     }
-    waiter?.resume()
-    waiter = nil
+    wake()
   }
 }

@@ -39,6 +39,9 @@ public struct LinkFailure: Error, Hashable, Sendable {
     LinkFailure(.refused, "refused: \(reason.explanation)", refusal: reason)
   }
 
+  /// The session ended, in good order or not, before everything was said.
+  static let hungUp = LinkFailure(.cutOff, "ended the connection in the middle")
+
   static func refusal(of peer: String, unknownKey: Void) -> LinkFailure {
     LinkFailure(
       .unknownHere, "has not imported your key",
@@ -51,7 +54,7 @@ public struct LinkFailure: Error, Hashable, Sendable {
     case .refusedUnknownKey: self = .refusal(of: peer, unknownKey: ())
     case .transport(.unreachable(let why)): self.init(.unreachable, "unreachable: \(why)")
     case .transport(.timedOut), .timedOut: self.init(.unreachable, "did not answer in time")
-    case .transport, .cutOff: self.init(.cutOff, "ended the connection in the middle")
+    case .transport, .cutOff: self = .hungUp
     case .handshakeFailed, .wrongCard, .cardProofFailed, .unknownPeer:
       self.init(
         .misbehaved, "somebody else answers at its address, or its keys have changed",

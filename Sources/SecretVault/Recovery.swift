@@ -58,6 +58,7 @@ actor Recovery {
     var output = RecoveredOutput(destination)
     try await assembly.run(from: sources, into: &opener, output: &output)
     let written = try output.commit()
+    for peer in await search.asked { tally.notNeeded(peer) }
     return RecoveryReport(
       secret: summary, path: written.path, suggestedName: written.name, byteCount: written.byteCount,
       holders: tally.outcomes)
@@ -129,7 +130,6 @@ actor Recovery {
   /// The next share with a number that is not here yet; nil when everybody has been asked.
   private func nextShare() async throws(VaultError) -> ReleasedShare? {
     while let answer = await search.next() {
-      if Task.isCancelled { throw VaultError(.interrupted, "recovery was interrupted; nothing was written") }
       switch answer {
       case .failed(let peer, let failure):
         tally.failed(peer, failure)
@@ -145,6 +145,7 @@ actor Recovery {
         return share
       }
     }
+    if Task.isCancelled { throw VaultError(.interrupted, "recovery was interrupted; nothing was written") }
     return nil
   }
 
@@ -159,6 +160,11 @@ actor Recovery {
   private func replacement(
     for failed: any PieceSource, _ failure: LinkFailure
   ) async throws(VaultError) -> any PieceSource {
+    // A cut connection is no verdict on the peer: it is asked again, and goes on at the piece that is due.
+    if failure.kind == .cutOff, let peer = failed.holder, await search.again(peer) {
+      knownIndices.remove(failed.index)
+      return try await anotherSource()
+    }
     let name = failed.holder ?? "this device"
     events(.problem(peer: name, reason: failure.reason))
     if let peer = failed.holder {

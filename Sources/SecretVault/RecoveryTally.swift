@@ -36,8 +36,9 @@ struct RecoveryTally {
     replace(HolderOutcome(peer: peer, state: .bad, reason: reason))
   }
 
-  /// A peer answered when there was enough already.
+  /// There was enough before this peer's answer, if nothing else is known of it.
   mutating func notNeeded(_ peer: String) {
+    guard !outcomes.contains(where: { $0.peer == peer }) else { return }
     replace(HolderOutcome(peer: peer, state: .notNeeded, reason: nil))
   }
 

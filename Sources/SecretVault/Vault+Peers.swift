@@ -152,7 +152,12 @@ extension Vault {
   /// The peer that the user means.
   func find(_ reference: String) throws(VaultError) -> PeerRecord {
     if let exact = try stored({ () throws(StoreError) in try database.peer(named: reference) }) { return exact }
-    let digits = reference.lowercased().filter { $0.isASCII && ($0.isNumber || ("a"..."f").contains($0)) }
+    // Only what is written like digits, to the last character, is looked for among them: a peer can choose its keys so
+    // that their digest begins with the letters of somebody's name.
+    let isNumber = reference.utf8.contains { (48...57).contains($0) }
+    let separators: Set<Character> = [" ", "-", ":"]
+    let compact = reference.lowercased().filter { !separators.contains($0) }
+    let digits = isNumber && compact.allSatisfy(\.isHexDigit) && compact.utf8.count == compact.count ? compact : ""
     let all = try stored { () throws(StoreError) in try database.peers() }
     let matches = all.filter { peer in
       guard digits.count >= 4 else { return false }

@@ -59,8 +59,10 @@ extension Vault {
     let all = try stored { () throws(StoreError) in try database.secrets() }
     let lowered = reference.lowercased()
     if let exact = all.first(where: { hexadecimal($0.id) == lowered }) { return exact }
-    var matches = all.filter { $0.description == reference }
-    if matches.isEmpty { matches = all.filter { hexadecimal($0.id).hasPrefix(lowered) && !lowered.isEmpty } }
+    // Both at once: a description is somebody else's choice, and must not hide a secret named by its id.
+    let matches = all.filter {
+      $0.description == reference || (!lowered.isEmpty && hexadecimal($0.id).hasPrefix(lowered))
+    }
     if matches.count == 1 { return matches[0] }
     guard matches.isEmpty else {
       let ids = matches.prefix(8).map { hexadecimal($0.id.prefix(6)) }.joined(separator: ", ")
