@@ -208,6 +208,11 @@ struct SealedShareTests {
     let dealt = try DealtSecret.random()
     let stranger = try Identity.generate().keys
     #expect(refusal(try dealt.sealed(2), dealt, dealer: stranger) == .foreignShare("dealer"))
+    // Nor from somebody who knows share and salt, and seals them in his own name.
+    var contents = try Contents(dealt, 2)
+    contents.dealer = stranger.digest.bytes
+    let resealed = try contents.sealed(to: dealt.holder(2))
+    #expect(refusal(resealed, dealt, dealer: stranger) == .foreignShare("dealer"))
     // The right signing key with another key beside it is another card.
     let mixed = try CardKeys(signing: dealt.dealer.keys.signing, noise: stranger.noise, box: dealt.dealer.keys.box)
     #expect(refusal(try dealt.sealed(2), dealt, dealer: mixed) == .foreignShare("dealer"))

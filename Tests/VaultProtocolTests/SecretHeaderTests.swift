@@ -123,6 +123,25 @@ struct SecretHeaderTests {
     #expect(refusal(ofHeader: parts.unsigned + signature) == .forgedHeader)
   }
 
+  @Test("with a dealer key outside the subgroup of prime order is forged, though its signature verifies")
+  func mixedOrderDealerKey() throws {
+    // a·B plus the point of order 2; a signer who knows a finds a signature for every second message.
+    let key = "6555aa1950112769f5ce6e21879ffcb8247532f5c86abed0d8a0fb6479d9fb77"
+    let signature = """
+      97846650d66c5bd241a59cf8e12001f0329d7ade90ab66646ee566f71d35fda3\
+      4c36f619b3831977c1ab13f31a1284a70b398755ef7e49690c1b30549452ea0b
+      """
+    var parts = try HeaderParts(WalkedExample().header)
+    parts.dealerKey = try #require(bytes(hexadecimal: key))
+    parts.nonce = [UInt8](repeating: 1, count: 16)
+    let signatureBytes = try #require(bytes(hexadecimal: signature))
+    var hash = try DomainHash("vault/header/v1")
+    hash.append(parts.unsigned)
+    let digest = hash.digest()
+    #expect(throws: Never.self) { try Ed25519.verify(signatureBytes, of: digest, by: parts.dealerKey) }
+    #expect(refusal(ofHeader: parts.unsigned + signatureBytes) == .forgedHeader)
+  }
+
   @Test("differs in digest, not in id, from a second one for the same nonce")
   func secondHeader() throws {
     let dealt = try DealtSecret.random()
