@@ -59,7 +59,7 @@ extension Answerer {
     }
     if let refusal = quotaRefusal(adding: header.dispersal.fragmentByteCount) {
       // What lies here of the same deposit already is counted, but must not stand in its own way.
-      guard refusal == .quotaBytes || refusal == .quotaCount, try isUnderWay(header, offer.index) else { return .refuse(refusal, header) }
+      guard refusal != .internalFailure, try isUnderWay(header, offer.index) else { return .refuse(refusal, header) }
     }
     let held: HeldShare
     do {
