@@ -33,10 +33,12 @@ final class ForgedSecret: Sendable {
     var fragments = try Self.disperse(ciphertext, plan)
     corrupt(&fragments)
     let salts = try holders.map { _ in try Randomness.bytes(HolderRow.saltByteCount) }
-    let rows = try holders.indices.map { position in
-      try HolderRow.digest(
-        secret: id, index: UInt8(position + 1), card: holders[position].vault.identity.keys.digest,
-        salt: salts[position].span.bytes)
+    var rows: [Digest] = []
+    for (position, holder) in holders.enumerated() {
+      let salt = salts[position]
+      rows.append(
+        try HolderRow.digest(
+          secret: id, index: UInt8(position + 1), card: holder.vault.identity.keys.digest, salt: salt.span.bytes))
     }
     let roots = try fragments.enumerated().map { try Self.root($1, UInt8($0 + 1), id, plan) }
     content = SecretHeader.Content(
@@ -51,7 +53,7 @@ final class ForgedSecret: Sendable {
     self.fragments = fragments
   }
 
-  private static func ciphertext(of byteCount: Int, key: borrowing SecretBytes) throws -> [UInt8] {
+  private static func ciphertext(of byteCount: Int, key: consuming SecretBytes) throws -> [UInt8] {
     let plain = try Randomness.bytes(byteCount)
     let name = Array("forged.bin".utf8)
     let payload = try PayloadHeader(kind: .file, fileName: name.span.bytes)
@@ -122,7 +124,8 @@ final class ForgedSecret: Sendable {
     dealer: Member? = nil
   ) throws -> [UInt8] {
     let number = UInt8(share ?? index)
-    let salt = try SecretBytes(copying: (salt ?? salts[index - 1]).span.bytes)
+    let chosen = salt ?? salts[index - 1]
+    let salt = try SecretBytes(copying: chosen.span.bytes)
     let recipient = (recipient ?? holders[index - 1]).vault.identity.keys
     return try ForgedShare.seal(
       dealing.share(number), index: UInt8(index), salt: salt, header: (header ?? self.header).digest,

@@ -138,3 +138,6 @@ struct FileList {
   let names: [String]
   init(_ folder: String) throws { names = try FileNames.list(folder) }
 }
+
+/// Removes a file; false if there was none.
+func remove(_ path: String) -> Bool { unlink(path) == 0 }

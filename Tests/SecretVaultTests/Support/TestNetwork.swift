@@ -14,6 +14,8 @@ enum Fault: Sendable {
   case diesAfterReceiving(Int)
   /// The byte at this place of what the answerer sends arrives changed.
   case flipsReceived(at: Int)
+  /// Connections come about only some time after the flag is raised.
+  case waits(for: Flag)
   /// Every write takes this long.
   case slow(Duration)
 }
@@ -69,6 +71,7 @@ final class TestNetwork: Sendable {
     }
     guard let host else { throw .unreachable("no such host") }
     if case .refuses = host.fault { throw .unreachable("connection refused") }
+    if case .waits(let flag) = host.fault { await flag.wait() }
     let line = Line(host.fault)
     let ends = InMemoryTransport.pair(
       firstFilter: { [self] bytes in
@@ -87,6 +90,19 @@ final class TestNetwork: Sendable {
       state.withLock { $0.open -= 1 }
     }
     return ends.first
+  }
+}
+
+/// Something that has happened, or not yet.
+final class Flag: Sendable {
+  private let isRaised = Mutex(false)
+
+  func raise() { isRaised.withLock { $0 = true } }
+
+  /// Waits for it, and then a little longer.
+  func wait() async {
+    while !isRaised.withLock({ $0 }), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(5)) }
+    try? await Task.sleep(for: .milliseconds(50))
   }
 }
 

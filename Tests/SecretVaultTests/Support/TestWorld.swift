@@ -4,9 +4,9 @@ import PeerAuth
 import Sodium
 import Synchronization
 import Testing
-import VaultStore
 
 @testable import SecretVault
+@testable import VaultStore
 
 /// One person with a device.
 final class Member: Sendable {
@@ -181,5 +181,14 @@ extension VaultEnvironment.Deadlines {
     deadlines.reply = .seconds(2)
     deadlines.idle = .seconds(4)
     return deadlines
+  }
+}
+
+extension TestWorld {
+  /// Overwrites a member's shares where they lie sealed in the database.
+  func damageShares(of member: Member) throws {
+    try member.vault.database.write { db in
+      try db.execute(sql: "UPDATE shares SET sealed = zeroblob(length(sealed))")
+    }
   }
 }

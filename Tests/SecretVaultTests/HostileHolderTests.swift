@@ -1,0 +1,127 @@
+import PeerAuth
+import Sodium
+import Testing
+
+@testable import SecretVault
+
+extension VaultTests {
+  /// Ada recovers; ben and dan hold shares too, and cleo, asked like them, does not play by the rules.
+  @Suite struct HostileHolders {
+    /// What is said of whoever did this, and how it counts.
+    static func verdict(on misdeed: Misdeed) -> (state: HolderOutcome.State, reason: String) {
+      switch misdeed {
+      case .honest: (.answered, "")
+      case .sendsInvalidShare: (.bad, "sent a share that does not verify")
+      case .sendsAnotherHoldersShare, .sendsRequestersIndex: (.bad, "sent a share that does not verify")
+      case .sendsGarbageInsteadOfShare: (.bad, "sent a message that makes no sense")
+      case .refusesShare: (.refused, "refused: it holds no share of this secret for you, or doesn't accept your proof")
+      case .hangsUpInsteadOfShare, .cutsInsteadOfShare: (.unreachable, "ended the connection in the middle")
+      case .saysNothingInsteadOfShare: (.notNeeded, "")
+      case .flipsByteInPiece, .sendsAnotherPiece, .sendsWrongPath, .sendsForeignFragment:
+        (.bad, "sent a damaged piece (number 0) of the file")
+      case .sendsShortPiece: (.bad, "sent a piece (number 0) that was not asked for")
+      case .refusesPieces: (.bad, "refused: its fragment of the file is damaged or missing")
+      case .endsPiecesEarly: (.bad, "refused: its fragment of the file is damaged or missing")
+      case .hangsUpInPieces: (.unreachable, "ended the connection in the middle")
+      case .saysNothingInPieces: (.unreachable, "did not answer in time")
+      case .sendsGarbageInPieces: (.bad, "sent a message that makes no sense")
+      }
+    }
+
+    @Test(arguments: Misdeed.allCases)
+    func `a holder that misbehaves is named, and recovery goes on with the others`(misdeed: Misdeed) async throws {
+      let world = try TestWorld(4, deadlines: .short)
+      let secret = randomBytes(400_000)
+      try await world.share(secret, threshold: 3)
+      // The one that misbehaves answers first.
+      let holder = HostileHolder.install(misdeed, as: world[2], with: world[1], in: world)
+      for member in [1, 3] { world.set(.waits(for: holder.hasAnswered), for: world[member]) }
+      let began = ContinuousClock.now
+      let problems = Collected<String>()
+      let recovered = try await world.recover(by: 0) { event in
+        if case .problem(let peer, let reason) = event { problems.add("\(peer) \(reason)") }
+      }
+      #expect(recovered.bytes == secret)
+      #expect(ContinuousClock.now - began < .seconds(12))
+      let (state, reason) = Self.verdict(on: misdeed)
+      let outcome = try #require(recovered.report.holders.first { $0.peer == "cleo" })
+      #expect(outcome.state == state && (outcome.reason ?? "") == reason)
+      #expect(problems.all == (reason.isEmpty ? [] : ["cleo \(reason)"]))
+    }
+
+    @Test(arguments: [Misdeed.sendsInvalidShare, .flipsByteInPiece, .refusesPieces, .hangsUpInPieces])
+    func `without enough honest holders nothing is written, and the error names the culprit`(
+      misdeed: Misdeed
+    ) async throws {
+      let world = try TestWorld(3, deadlines: .short)
+      try await world.share(randomBytes(400_000), threshold: 3)
+      HostileHolder.install(misdeed, as: world[2], with: world[1], in: world)
+      let failure = try #require(await refusal { try await world.recover(by: 0) })
+      #expect(failure.code == .belowThreshold)
+      #expect(failure.reason.contains("2 of 3 shares; this device has one"))
+      #expect(failure.reason.contains("ben answered"))
+      #expect(failure.reason.contains("cleo"))
+      #expect(world.desk(of: 0).isEmpty)
+    }
+
+    @Test func `a byte changed on the way breaks that session only`() async throws {
+      let world = try TestWorld(3)
+      let secret = randomBytes(300_000)
+      try await world.share(secret, threshold: 2)
+      world.set(.flipsReceived(at: 20_000), for: world[1])
+      world.set(.slow(.milliseconds(30)), for: world[2])
+      let recovered = try await world.recover(by: 0)
+      #expect(recovered.bytes == secret)
+      let outcome = try #require(recovered.report.holders.first { $0.peer == "ben" })
+      #expect(outcome.state != .answered)
+    }
+
+    @Test func `damage of the own fragment is made good by another holder's`() async throws {
+      let world = try TestWorld(3)
+      let secret = randomBytes(300_000)
+      let report = try await world.share(secret, threshold: 2)
+      try damage(world[0].folders.fragmentsPath + "/\(report.id).1", at: 100_000)
+      let problems = Collected<String>()
+      let recovered = try await world.recover(by: 0) { event in
+        if case .problem(let peer, let reason) = event { problems.add("\(peer) \(reason)") }
+      }
+      #expect(recovered.bytes == secret)
+      #expect(problems.all.contains { $0.hasPrefix("this device has a damaged fragment") })
+    }
+
+    @Test func `a missing own fragment is made good by another holder's`() async throws {
+      let world = try TestWorld(3)
+      let secret = randomBytes(300_000)
+      let report = try await world.share(secret, threshold: 2)
+      try #require(remove(world[0].folders.fragmentsPath + "/\(report.id).1"))
+      #expect(try await world.recover(by: 0).bytes == secret)
+    }
+
+    @Test func `a holder whose fragment is damaged says so and is replaced`() async throws {
+      let world = try TestWorld(3)
+      let secret = randomBytes(300_000)
+      let report = try await world.share(secret, threshold: 2)
+      try damage(world[1].folders.fragmentsPath + "/\(report.id).2", at: 10)
+      world.set(.slow(.milliseconds(30)), for: world[2])
+      let recovered = try await world.recover(by: 0)
+      #expect(recovered.bytes == secret)
+      let outcome = try #require(recovered.report.holders.first { $0.peer == "ben" })
+      #expect(outcome.state == .bad && outcome.reason?.contains("damaged or missing") == true)
+    }
+
+    @Test func `interrupting a recovery ends it at once and leaves nothing`() async throws {
+      let world = try TestWorld(3)
+      try await world.share(randomBytes(1000), threshold: 2)
+      world.set(.hangs, for: world[1])
+      world.set(.hangs, for: world[2])
+      let task = Task { try await world.recover(by: 0) }
+      try await Task.sleep(for: .milliseconds(200))
+      let began = ContinuousClock.now
+      task.cancel()
+      let failure = try #require(await refusal { try await task.value })
+      #expect(failure.code == .interrupted)
+      #expect(ContinuousClock.now - began < .seconds(5))
+      #expect(world.desk(of: 0).isEmpty)
+    }
+  }
+}

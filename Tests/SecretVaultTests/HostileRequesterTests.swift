@@ -1,0 +1,191 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import Testing
+import VaultProtocol
+
+@testable import SecretVault
+
+extension VaultTests {
+  /// Ada dealt to ben and cleo, not to dan. Whoever asks wants ben's share.
+  @Suite struct HostileRequesters {
+    let world: TestWorld
+    let header: SecretHeader
+
+    init() async throws {
+      world = try TestWorld(4)
+      _ = try world[1].vault.set("notify-command", to: "tell")
+      let report = try await world.share(randomBytes(300_000), threshold: 2, to: [1, 2])
+      header = try world[0].header(report.id)
+    }
+
+    private func events(_ event: String) throws -> [LogEntry] {
+      try world[1].vault.log(limit: 100).filter { $0.event == event }
+    }
+
+    /// Every refusal is the same one, is logged and told, and releases nothing.
+    private func expectRefused(_ answer: RefusalReason?, peer: String) throws {
+      #expect(answer == .unavailable)
+      #expect(try events("share-released").isEmpty)
+      #expect(try events("refused").first?.peer == peer)
+      #expect(world.notifications.told(to: world[1]).last?.event.event == "refused")
+    }
+
+    @Test func `a holder's proof releases the share, once, and it is logged and told`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(header)
+      #expect(try await cleo.submit(cleo.proof(header, nonce: nonce)) == nil)
+      #expect(try await eventually { try events("share-released").count == 1 })
+      #expect(world.notifications.told(to: world[1]).last?.event.event == "share-released")
+      #expect(world.notifications.told(to: world[1]).last?.event.peer == "cleo")
+    }
+
+    @Test func `a peer without a share can't pass off another holder's`() async throws {
+      let dan = try await HostileRequester(world[3], dials: world[1], in: world)
+      // With cleo's share and salt, stolen, but dan's own keys.
+      let nonce = try await dan.ask(header)
+      try expectRefused(await dan.submit(dan.proof(header, nonce: nonce, share: world[2])), peer: "dan")
+      let again = try await dan.ask(header, request: 2)
+      let claimed = try dan.proof(header, nonce: again, request: 2, share: world[2], prover: world[2])
+      try expectRefused(await dan.submit(claimed), peer: "dan")
+    }
+
+    @Test func `a share of another secret proves nothing`() async throws {
+      let other = try await world.share([1, 2, 3], threshold: 2, to: [2])
+      let otherHeader = try world[2].header(other.id)
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(header)
+      try expectRefused(await cleo.submit(cleo.proof(otherHeader, nonce: nonce)), peer: "cleo")
+      // And of a secret that ben has no share of, he says the very same.
+      let second = try await cleo.ask(otherHeader, request: 2)
+      try expectRefused(await cleo.submit(cleo.proof(otherHeader, nonce: second, request: 2)), peer: "cleo")
+    }
+
+    @Test func `a proof recorded in another session is worth nothing`() async throws {
+      let first = try await HostileRequester(world[2], dials: world[1], in: world)
+      let recorded = try first.proof(header, nonce: try await first.ask(header))
+      await first.session.close()
+      let second = try await HostileRequester(world[2], dials: world[1], in: world)
+      _ = try await second.ask(header)
+      try expectRefused(await second.submit(recorded), peer: "cleo")
+    }
+
+    @Test func `a proof for this nonce in another session's name is worth nothing`() async throws {
+      let first = try await HostileRequester(world[2], dials: world[1], in: world)
+      let second = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await second.ask(header)
+      let possession = try second.proof(header, nonce: nonce, binding: first.session.handshakeHash)
+      try expectRefused(await second.submit(possession), peer: "cleo")
+    }
+
+    @Test func `the holder's own share, reflected, proves nothing`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(header)
+      let reflected = try cleo.proof(header, nonce: nonce, share: world[1], prover: world[1], verifier: world[1])
+      try expectRefused(await cleo.submit(reflected), peer: "cleo")
+    }
+
+    @Test func `a proof made for another verifier, purpose, or epoch is refused`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      var nonce = try await cleo.ask(header, request: 1)
+      try expectRefused(
+        await cleo.submit(cleo.proof(header, nonce: nonce, request: 1, verifier: world[0])), peer: "cleo")
+      nonce = try await cleo.ask(header, request: 2)
+      try expectRefused(
+        await cleo.submit(cleo.proof(header, nonce: nonce, request: 2, purpose: .drill)), peer: "cleo")
+      nonce = try await cleo.ask(header, request: 3, epoch: 1)
+      try expectRefused(
+        await cleo.submit(cleo.proof(header, nonce: nonce, request: 3, epoch: 1)), peer: "cleo")
+      nonce = try await cleo.ask(header, request: 4)
+      try expectRefused(
+        await cleo.submit(cleo.proof(header, nonce: nonce, request: 4, epoch: 1)), peer: "cleo")
+    }
+
+    @Test func `another header digest is refused like everything else`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(header, digest: Digest(randomBytes(32)))
+      try expectRefused(await cleo.submit(cleo.proof(header, nonce: nonce)), peer: "cleo")
+    }
+
+    @Test func `a nonce counts once`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let possession = try cleo.proof(header, nonce: try await cleo.ask(header))
+      #expect(try await cleo.submit(possession) == nil)
+      try await cleo.session.send(possession)
+      #expect(await cleo.isHungUp())
+      #expect(try events("share-released").count == 1)
+    }
+
+    @Test func `a refused proof can't be tried again on the same nonce`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(header)
+      try expectRefused(await cleo.submit(cleo.proof(header, nonce: nonce, verifier: world[0])), peer: "cleo")
+      try await cleo.session.send(try cleo.proof(header, nonce: nonce))
+      #expect(await cleo.isHungUp())
+      #expect(try events("share-released").isEmpty)
+    }
+
+    @Test func `pieces are not sent before a release`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      try await cleo.session.send(PieceRequest(request: 1, first: 0, count: 1))
+      #expect(await cleo.isHungUp())
+      let refused = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await refused.ask(header)
+      try expectRefused(await refused.submit(refused.proof(header, nonce: nonce, verifier: world[0])), peer: "cleo")
+      try await refused.session.send(PieceRequest(request: 1, first: 0, count: 1))
+      #expect(await refused.isHungUp())
+    }
+
+    @Test(arguments: [(UInt64(0), UInt32(4)), (3, 1), (UInt64.max, 1), (UInt64.max - 1, 4096), (1, 3)])
+    func `pieces beyond the end of the fragment end the session`(first: UInt64, count: UInt32) async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(header)
+      #expect(header.dispersal.stripeCount == 3)
+      #expect(try await cleo.submit(cleo.proof(header, nonce: nonce)) == nil)
+      try await cleo.session.send(PieceRequest(request: 1, first: first, count: count))
+      #expect(await cleo.isHungUp())
+    }
+
+    @Test func `removing a peer ends its sessions at the next message`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(header)
+      let possession = try cleo.proof(header, nonce: nonce)
+      _ = try world[1].vault.removePeer("cleo")
+      try await cleo.session.send(possession)
+      #expect(await cleo.isHungUp())
+      #expect(try events("share-released").isEmpty)
+    }
+
+    @Test func `a removed peer's released pieces are not sent any more, and it is a stranger from then on`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(header)
+      #expect(try await cleo.submit(cleo.proof(header, nonce: nonce)) == nil)
+      _ = try world[1].vault.removePeer("cleo")
+      try await cleo.session.send(PieceRequest(request: 1, first: 0, count: 1))
+      #expect(await cleo.isHungUp())
+      let failure = await refusal { try await world[2].vault.pingPeer("ben") }
+      #expect(failure?.reason == "ben has not imported your key")
+    }
+
+    @Test func `nothing is accepted before the greeting`() async throws {
+      let vault = world[2].vault
+      let session = try await PeerSession.dial(
+        world.network.connect(world[1].address), identity: vault.identity, peer: world[1].vault.identity.keys,
+        ownCard: try vault.ownCard())
+      try await session.send(Ping(request: 1))
+      let answer = try? await session.nextType()
+      #expect(answer == nil || answer == ReceivedMessage.goodbyeType)
+    }
+
+    @Test func `a peer has no more than sixteen sessions at a time`() async throws {
+      var sessions: [HostileRequester] = []
+      for _ in 0..<16 { sessions.append(try await HostileRequester(world[2], dials: world[1], in: world)) }
+      await #expect(throws: (any Error).self) { try await HostileRequester(world[2], dials: world[1], in: world) }
+      // Somebody else is served all the same, and so is this one when a session has ended.
+      _ = try await HostileRequester(world[0], dials: world[1], in: world)
+      await sessions[0].session.close()
+      try await Task.sleep(for: .milliseconds(200))
+      _ = try await HostileRequester(world[2], dials: world[1], in: world)
+    }
+  }
+}
