@@ -25,6 +25,9 @@ public struct ReceivedMessage: ~Copyable, Sendable {
   /// Whether the peer said goodbye.
   public var isGoodbye: Bool { kind == .goodbye }
 
+  /// The body for somebody who keeps it.
+  public consuming func takeBody() -> SecretBytes { body }
+
   init(_ kind: Kind, type: UInt16, body: consuming SecretBytes) {
     self.kind = kind
     self.type = type

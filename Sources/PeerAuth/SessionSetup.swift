@@ -101,12 +101,9 @@ struct SessionSetup: ~Copyable {
   }
 
   private func established(_ handshake: consuming NoiseHandshake) throws(SessionError) -> SetupLink {
-    let transport: NoiseTransport
-    do throws(NoiseError) { transport = try handshake.finish() } catch { throw SessionError(error) }
-    let interval = randomness.rekeyInterval
-    return SetupLink(
-      handshakeHash: transport.handshakeHash, sending: SessionCipher(transport.sending, interval: interval),
-      receiving: SessionCipher(transport.receiving, interval: interval))
+    do throws(NoiseError) {
+      return SetupLink(try handshake.finish(), rekeyInterval: randomness.rekeyInterval)
+    } catch { throw SessionError(error) }
   }
 
   private func prove(

@@ -44,6 +44,12 @@ struct SetupLink: ~Copyable {
   var sending: SessionCipher
   var receiving: SessionCipher
 
+  init(_ transport: consuming NoiseTransport, rekeyInterval: UInt64 = SessionCipher.rekeyInterval) {
+    handshakeHash = transport.handshakeHash
+    sending = SessionCipher(transport.sending, interval: rekeyInterval)
+    receiving = SessionCipher(transport.receiving, interval: rekeyInterval)
+  }
+
   /// Opens a frame of public content.
   mutating func open(_ sealed: [UInt8]) throws(SessionError) -> [UInt8] {
     guard sealed.count >= CipherState.overhead else { throw .malformed(.truncated(field: "frame")) }

@@ -1,0 +1,240 @@
+import Sodium
+import Testing
+import WireCodec
+
+@testable import PeerAuth
+
+@Suite("A trusted peer that misbehaves", .timeLimit(.minutes(1))) struct HostilePeerTests {
+  let pair: Pair
+
+  init() throws { pair = try Pair() }
+
+  /// Lets `attack` speak to an answerer and gives the answerer's error, from opening or from its first receive.
+  private func answererError(_ attack: (inout RawPeer) async throws -> Void) async throws -> SessionError? {
+    let ends = InMemoryTransport.pair()
+    let pair = pair
+    let answering = Task {
+      await failure { () async throws(SessionError) in
+        try await PeerSession.answer(ends.second, identity: pair.bob, ownCard: pair.bobCard) { _ in pair.alice.keys }
+          .receive(upTo: 100_000)
+      }
+    }
+    var peer = try await RawPeer(ends.first, identity: pair.alice, peer: pair.bob.keys)
+    try await attack(&peer)
+    return await answering.value
+  }
+
+  @Test("by the book, it is let in") func byTheBook() async throws {
+    let error = try await answererError { peer in
+      try await peer.open(to: pair.bob.keys, card: pair.aliceCard)
+      try await peer.send([0, 0, 0, 1, 0, 5, 42])
+    }
+    #expect(error == nil)
+  }
+
+  @Test("a challenge of small order, or another name of a point, fails") func challenges() async throws {
+    var nonCanonical = [UInt8](repeating: 0xff, count: 32)
+    nonCanonical[0] = 0xf6
+    for fresh in [[UInt8](repeating: 0, count: 32), nonCanonical] {
+      let error = try await answererError { peer in
+        try await peer.send(try await peer.proof(to: pair.bob.keys, fresh: fresh))
+      }
+      #expect(error == .cardProofFailed)
+    }
+  }
+
+  @Test("a proof made for another verifier or echoed back fails") func foreignProofs() async throws {
+    let other = try Identity.generate().keys
+    let misdirected = try await answererError { peer in try await peer.send(try await peer.proof(to: other)) }
+    #expect(misdirected == .cardProofFailed)
+    let swapped = try await answererError { peer in
+      let verdict = try await peer.receive()
+      let proof = try CardProof(
+        pair.alice, role: .responder, handshakeHash: peer.handshakeHash, verifier: pair.bob.keys,
+        challenge: Array(verdict.dropFirst()))
+      try await peer.send(try AgreementKeyPair.generate().publicKey + proof.bytes)
+    }
+    #expect(swapped == .cardProofFailed)
+  }
+
+  @Test("a proof relayed from another session with the same peer fails") func relayedProof() async throws {
+    // What Alice shows in her own session with Bob, kept by somebody who has stolen her Noise key.
+    let ends = InMemoryTransport.pair()
+    let answering = Task { [pair] in
+      await failure { () async throws(SessionError) in
+        try await PeerSession.answer(ends.second, identity: pair.bob, ownCard: pair.bobCard) { _ in pair.alice.keys }
+      }
+    }
+    var honest = try await RawPeer(ends.first, identity: pair.alice, peer: pair.bob.keys)
+    let shown = try await honest.proof(to: pair.bob.keys)
+    let error = try await answererError { peer in
+      _ = try await peer.receive()
+      try await peer.send(shown)
+    }
+    #expect(error == .cardProofFailed)
+    await ends.first.close()
+    #expect(await answering.value == .cutOff)
+  }
+
+  @Test("a card of other keys, without or with a wrong signature, ends the session") func wrongCards() async throws {
+    let forged = try PeerCard(
+      keys: pair.alice.keys, label: "A", serial: 9, signature: [UInt8](repeating: 3, count: 64))
+    for card in [pair.bobCard, try Identity.generate().card(label: "A", serial: 1), pair.aliceCard.unsigned, forged] {
+      let error = try await answererError { peer in try await peer.open(to: pair.bob.keys, card: card) }
+      #expect(error == .wrongCard)
+    }
+  }
+
+  @Test("bytes that are no card end the session") func noCard() async throws {
+    let error = try await answererError { peer in
+      try await peer.send(try await peer.proof(to: pair.bob.keys))
+      _ = try await peer.receive()
+      try await peer.send([9, 9, 9])
+    }
+    #expect(error == .malformed(.unsupported(field: "card version", value: 9)))
+  }
+
+  @Test("a frame of the wrong length for its step is refused") func wrongStepLength() async throws {
+    let error = try await answererError { peer in
+      _ = try await peer.receive()
+      try await peer.send([UInt8](repeating: 0, count: 127))
+    }
+    #expect(error == .malformed(.truncated(field: "frame")))
+  }
+
+  @Test("a message whose header is cut off is refused", arguments: 1...5) func shortHeader(count: Int) async throws {
+    let error = try await answererError { peer in
+      try await peer.open(to: pair.bob.keys, card: pair.aliceCard)
+      try await peer.send([UInt8](repeating: 0, count: count))
+    }
+    #expect(error == .malformed(.truncated(field: "message header")))
+  }
+
+  @Test("a first frame that is not as long as the message says is refused", arguments: [0, 1, 3, 4, 10])
+  func wrongFirstFrame(extra: Int) async throws {
+    let error = try await answererError { peer in
+      try await peer.open(to: pair.bob.keys, card: pair.aliceCard)
+      try await peer.send([0, 0, 0, 2, 0, 5] + [UInt8](repeating: 0, count: extra))
+    }
+    #expect(error == .malformed(.invalidValue(field: "frame length")))
+  }
+
+  @Test(
+    "a later frame that is too short or too long is refused", arguments: [99_999 - 65_513 - 1, 99_999 - 65_513 + 1])
+  func wrongLaterFrame(count: Int) async throws {
+    let error = try await answererError { peer in
+      try await peer.open(to: pair.bob.keys, card: pair.aliceCard)
+      try await peer.send([0, 1, 0x86, 0x9f, 0, 5] + [UInt8](repeating: 0, count: 65_513))
+      try await peer.send([UInt8](repeating: 0, count: count))
+    }
+    let expected = 99_999 - 65_513 + 16
+    #expect(
+      error
+        == .malformed(
+          count + 16 < expected ? .truncated(field: "frame") : .limitExceeded(field: "frame", limit: expected)))
+  }
+
+  @Test("a length of four gigabytes is refused before anything is allocated") func hugeLength() async throws {
+    let error = try await answererError { peer in
+      try await peer.open(to: pair.bob.keys, card: pair.aliceCard)
+      try await peer.send([255, 255, 255, 255, 0, 5] + [UInt8](repeating: 0, count: 65_513))
+    }
+    #expect(error == .messageTooLarge(type: 5, limit: 100_000))
+  }
+
+  @Test("a verdict that isn't one is refused by the dialler") func verdicts() throws {
+    #expect(
+      try Verdict([1] + [UInt8](repeating: 9, count: 32)) == .accepted(challenge: [UInt8](repeating: 9, count: 32)))
+    #expect(try Verdict([0, 1]) == .refusedUnknownKey)
+    #expect(throws: SessionError.malformed(.unsupported(field: "refusal", value: 2))) { try Verdict([0, 2]) }
+    for bytes in [[], [0], [1], [1, 2], [2] + [UInt8](repeating: 9, count: 32), [0, 1, 2]] as [[UInt8]] {
+      #expect(throws: SessionError.malformed(.invalidValue(field: "verdict"))) { try Verdict(bytes) }
+    }
+  }
+}
+
+@Suite("The frames of a session", .timeLimit(.minutes(1))) struct FrameTests {
+  /// Sends three messages through a line that may change them, and gives what the receiver made of them.
+  private func outcomes(
+    _ change: @escaping @Sendable ([[UInt8]]) -> [[UInt8]]
+  ) async throws -> (received: [[UInt8]], error: SessionError?) {
+    let line = InMemoryTransport.pair()
+    let (alice, bob) = try await Pair().sessions(over: line)
+    // The messages are taken off the line and put on it again, changed.
+    var frames: [[UInt8]] = []
+    for number in 0..<3 as Range<UInt8> {
+      try await alice.send(1, [number])
+      frames.append(try await line.second.read(atMost: 4096))
+    }
+    for frame in change(frames) { try await line.first.write(frame) }
+    var received: [[UInt8]] = []
+    for _ in 0..<3 {
+      do throws(SessionError) { received.append(try await bob.receive().bytes) } catch { return (received, error) }
+    }
+    return (received, nil)
+  }
+
+  private static let refused = SessionError.malformed(.invalidValue(field: "frame"))
+
+  @Test("arrive as they were sent") func unchanged() async throws {
+    let (received, error) = try await outcomes { $0 }
+    #expect(received == [[0], [1], [2]])
+    #expect(error == nil)
+  }
+
+  @Test("are refused when replayed, swapped, dropped or reflected") func order() async throws {
+    let replayed = try await outcomes { [$0[0], $0[0], $0[1]] }
+    #expect(replayed.received == [[0]])
+    #expect(replayed.error == Self.refused)
+    let swapped = try await outcomes { [$0[1], $0[0], $0[2]] }
+    #expect(swapped.received == [])
+    #expect(swapped.error == Self.refused)
+    let dropped = try await outcomes { [$0[0], $0[2]] }
+    #expect(dropped.received == [[0]])
+    #expect(dropped.error == Self.refused)
+  }
+
+  @Test("are refused when they come back to their sender") func reflected() async throws {
+    let line = InMemoryTransport.pair()
+    let (alice, _) = try await Pair().sessions(over: line)
+    try await alice.send(1, [1])
+    try await line.second.write(line.second.read(atMost: 4096))
+    #expect(await failure { () async throws(SessionError) in try await alice.receive() } == Self.refused)
+  }
+
+  @Test("are refused when any byte is changed") func tampered() async throws {
+    for position in 2..<25 {
+      let (received, error) = try await outcomes { frames in
+        var frames = frames
+        frames[1][position] ^= 1
+        return frames
+      }
+      #expect(received == [[0]])
+      #expect(error == Self.refused, "byte \(position)")
+    }
+  }
+
+  @Test("shorter than a tag are refused", arguments: 0...15) func short(length: UInt8) async throws {
+    let (received, error) = try await outcomes { _ in [[0, length]] }
+    #expect(received == [])
+    #expect(error == .malformed(.truncated(field: "frame")))
+  }
+
+  @Test("of random bytes are refused") func garbage() async throws {
+    var generator = SeededGenerator(state: 11)
+    for _ in 0..<20 {
+      let count = Int.random(in: 16...2000, using: &generator)
+      let frame = [UInt8(count >> 8), UInt8(count & 255)] + generator.bytes(count)
+      let (_, error) = try await outcomes { _ in [frame] }
+      #expect(error == Self.refused)
+    }
+  }
+
+  @Test("in one piece or byte by byte are the same") func reassembly() async throws {
+    let (received, error) = try await outcomes { frames in frames.flatMap { $0.map { [$0] } } }
+    #expect(received == [[0], [1], [2]])
+    #expect(error == nil)
+    let joined = try await outcomes { [$0[0] + $0[1] + $0[2]] }
+    #expect(joined.received == [[0], [1], [2]])
+  }
+}
