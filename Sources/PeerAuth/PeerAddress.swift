@@ -32,6 +32,8 @@ public struct PeerAddress: WireValue, Hashable, Sendable, CustomStringConvertibl
     } else if let bytes = Self.number(host, AF_INET6) {
       (tag, hostBytes, self.host) = (.six, bytes, try Self.text(bytes, AF_INET6))
     } else {
+      // Before lower-casing, which turns some characters outside ASCII into letters.
+      guard host.utf8.allSatisfy({ $0 < 0x80 }) else { throw .invalidAddress }
       let name = host.lowercased()
       guard Self.isName(Array(name.utf8)) else { throw .invalidAddress }
       (tag, hostBytes, self.host) = (.name, Array(name.utf8), name)

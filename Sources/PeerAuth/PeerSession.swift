@@ -123,12 +123,12 @@ public actor PeerSession {
     let known = limit(type)
     let allowed = known ?? Self.unknownMessageLimit
     guard length <= allowed else { throw .messageTooLarge(type: type, limit: allowed) }
-    var body: SecretBytes
-    do throws(SodiumError) { body = try SecretBytes(zeros: length) } catch { throw .sodium(error) }
     var offset = first - Self.headerByteCount
     guard offset == min(length, SessionCipher.pieceLimit - Self.headerByteCount) else {
       throw .malformed(.invalidValue(field: "frame length"))
     }
+    var body: SecretBytes
+    do throws(SodiumError) { body = try SecretBytes(zeros: length) } catch { throw .sodium(error) }
     moveFrame(from: Self.headerByteCount, count: offset, to: &body)
     while offset < length {
       let count = min(length - offset, SessionCipher.pieceLimit)

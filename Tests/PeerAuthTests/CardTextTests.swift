@@ -158,7 +158,8 @@ import WireCodec
       "[::1]80",
       "[::1]:", "[a]:80", "[192.0.2.1]:80", "1.2.3", "1.2.3.256", "0x7f.1", "127.1", "0x7f", "2130706433", "a..b", ".a",
       "a.", "-a",
-      "a-", "bücher.example", "::1%eth0", "a:b:c", "\u{202e}a", "user@host", "١:80", "a:٨٠",
+      "a-", "bücher.example", "::1%eth0", "a:b:c", "\u{202e}a", "user@host", "١:80", "a:٨٠", "\u{212a}.example",
+      "[::1]\u{301}",
     ])
   func refusals(text: String) {
     #expect(throws: CardError.invalidAddress) { try PeerAddress.parse(text) }
