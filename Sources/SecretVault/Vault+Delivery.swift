@@ -7,8 +7,8 @@ import VaultProtocol
 import VaultStore
 
 extension Vault {
-  /// Milliseconds for which a delivery in progress is nobody else's business.
-  private static let lease: Int64 = 60 * 1000
+  /// Milliseconds for which a delivery in progress is nobody else's business: daemon and commands share one outbox.
+  static let lease: Int64 = 60 * 1000
 
   /// Tries each delivery once, many at a time, and notes what became of it.
   func deliver(_ entries: [OutboxRecord], events: @escaping @Sendable (ShareEvent) -> Void) async {
@@ -46,7 +46,9 @@ extension Vault {
         let id = entry.entry.secretID
       else { return nil }
       let claimed = try stored { () throws(StoreError) in
-        try database.claimDelivery(entry.id, at: now, retryAt: now + Self.lease)
+        // Whoever has taken it since it was read has moved its time.
+        try database.claimDelivery(
+          entry.id, at: max(now, entry.nextAttemptAt), retryAt: max(now, entry.nextAttemptAt) + Self.lease)
       }
       guard claimed else { return nil }
       let outcome: RouteOutcome

@@ -56,7 +56,8 @@ extension Vault {
     let now = environment.now()
     let only = try reference.map { (text) throws(VaultError) in try resolve(text) }
     try stored { () throws(StoreError) in
-      _ = try database.makeDue(secret: only?.id, at: now, includingRefused: true)
+      // Due to this command alone: the daemon keeps its hands off for the time of a lease.
+      _ = try database.makeDue(secret: only?.id, at: now + Self.lease, includingRefused: true)
     }
     let due = try stored { () throws(StoreError) in
       try database.waitingDeliveries().filter { only == nil || $0.entry.secretID == only?.id }
@@ -288,7 +289,7 @@ extension Vault {
       outbox.append(
         NewOutboxRecord(
           recipient: peer.digest, kind: DeliveryKind.deposit, secretID: id, index: index, payload: sealed,
-          hasFragment: true, nextAttemptAt: now, createdAt: now))
+          hasFragment: true, nextAttemptAt: now + Self.lease, createdAt: now))
     }
     let trailer = try shamir { () throws(ShamirError) in
       try MerkleLayout(leafCount: plan.stripeCount).totalByteCount

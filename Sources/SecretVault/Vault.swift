@@ -34,7 +34,7 @@ public final class Vault: VaultService, Sendable {
   }
 
   /// Makes a vault: folders, keys, identity. Throws ``VaultError/Code/vaultExists`` if there is one.
-  /// A passphrase is UTF-8 in NFC; nil leaves the device key as the only protection.
+  /// A passphrase counts byte for byte, as it was typed; nil leaves the device key as the only protection.
   public static func create(
     at folders: VaultFolders, label: String, addresses: [PeerAddress], passphrase: consuming SecretBytes?,
     environment: VaultEnvironment

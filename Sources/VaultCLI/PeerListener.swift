@@ -16,8 +16,9 @@ struct PeerListener: Service {
     do throws(TransportError) {
       listener = try await TCPListener.bind(host: endpoint.host, port: endpoint.port)
     } catch {
+      let place = "\(endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host):\(endpoint.port)"
       throw VaultError(
-        .inputOutput, "cannot listen on \(endpoint.host), port \(endpoint.port): \(Self.words(error))",
+        .inputOutput, "cannot listen on \(place): \(Self.words(error))",
         hint: "is another daemon running? Choose another port with --listen")
     }
     try announce(listener.address)

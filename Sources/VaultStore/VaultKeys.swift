@@ -21,7 +21,7 @@ public final class VaultKeys: Sendable {
 
   /// Makes the keys of a new vault. Throws ``StoreError/alreadyExists(_:)`` if there is one.
   ///
-  /// A passphrase is UTF-8 in NFC, normalised by the caller; nil leaves the vault protected by the device key alone.
+  /// A passphrase counts byte for byte; nil leaves the vault protected by the device key alone.
   /// `costLogarithm` is log2 of scrypt's N, from 17 to 20.
   public static func create(
     in folders: VaultFolders, passphrase: borrowing SecretBytes?, costLogarithm: Int = defaultCostLogarithm

@@ -11,7 +11,9 @@ struct InterruptionTests {
       try alice.write(sample(48 << 20), to: "film.bin")
       let id = try await alice.succeed("share", "film.bin", "--threshold", "2", timeLimit: 180).line
       let recovery = try bob.start(["recover", id])
-      try await bench.wait(every: 3, for: "the output to begin") { try !recovery.isRunning || !bob.files().isEmpty }
+      try await bench.wait(every: 3, for: "the output to begin") {
+        !recovery.isRunning || recovery.hasOpenFile(in: bob.folder)
+      }
       // It can't end by itself now.
       alice.freezeDaemon()
       try #require(recovery.isRunning, "\(recovery.written)")
@@ -34,7 +36,9 @@ struct InterruptionTests {
       try alice.write(sample(24 << 20), to: "film.bin")
       let id = try await alice.succeed("share", "film.bin", "--threshold", "2", timeLimit: 180).line
       let recovery = try bob.start(["recover", id])
-      try await bench.wait(every: 3, for: "the output to begin") { try !recovery.isRunning || !bob.files().isEmpty }
+      try await bench.wait(every: 3, for: "the output to begin") {
+        !recovery.isRunning || recovery.hasOpenFile(in: bob.folder)
+      }
       alice.freezeDaemon()
       recovery.signal(SIGKILL)
       let outcome = try await recovery.end(within: 20)

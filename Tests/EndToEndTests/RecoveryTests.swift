@@ -25,8 +25,12 @@ struct RecoveryTests {
       try alice.write(sample(100), to: "note.txt")
       let id = try await alice.succeed("share", "note.txt", "--threshold", "2").line
       try await bob.succeed("recover")
-      let log = try await alice.succeed("log", "--json").json()
-      let released = log.first(where: "event", is: "share-released")
+      // The daemon writes its log in groups, once a second.
+      var released = JSON(nil)
+      try await bench.wait(for: "the daemon to write its log") {
+        released = try await alice.succeed("log", "--json").json().first(where: "event", is: "share-released")
+        return released["peer"].string != nil
+      }
       #expect(released["peer"].string == "bob")
       #expect(released["secret"].string == id)
     }

@@ -125,6 +125,16 @@ final class Child: Sendable {
     return outcome
   }
 
+  /// Whether it has a file open in `folder`, one without a name included.
+  func hasOpenFile(in folder: String) -> Bool {
+    let descriptors = "/proc/\(process)/fd"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: descriptors)) ?? []
+    return names.contains { name in
+      let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\(name)")
+      return target.map { $0.hasPrefix(folder + "/") } ?? false
+    }
+  }
+
   /// Whether it has not ended.
   var isRunning: Bool {
     var facts = siginfo_t()

@@ -54,7 +54,7 @@ struct JSON: CustomStringConvertible {
     }
   }
 
-  private init(_ value: Any?) { self.value = value }
+  init(_ value: Any?) { self.value = value }
 
   var description: String { value.map { "\($0)" } ?? "nothing" }
 
