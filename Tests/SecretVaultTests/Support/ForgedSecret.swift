@@ -2,6 +2,7 @@ import PeerAuth
 import SealedPayload
 import ShamirKit
 import Sodium
+import Synchronization
 import VaultProtocol
 import VaultStore
 
@@ -175,4 +176,23 @@ enum ForgedShare {
     bytes += share.bytes.withUnsafeBytes { Array($0) } + salt.withUnsafeBytes { Array($0) }
     return try X25519.seal(SecretBytes(copying: bytes.span.bytes), to: recipient.box)
   }
+}
+
+extension ForgedSecret {
+  /// Delivers again after a cut, once the holder has noticed it and let go of what it was writing.
+  func deliverOnceFree(_ job: DepositJob, to holder: Member) async throws -> LinkFailure? {
+    for _ in 0..<100 {
+      let failure = try await deliver(job, to: holder)
+      guard failure?.refusal == .busy else { return failure }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    return LinkFailure(.local, "the holder stays busy")
+  }
+}
+
+/// Counts from any task.
+final class Counter: Sendable {
+  private let count = Mutex(0)
+  var value: Int { count.withLock { $0 } }
+  func increment() { count.withLock { $0 += 1 } }
 }

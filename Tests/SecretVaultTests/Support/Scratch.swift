@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import PeerAuth
 import Sodium
@@ -141,3 +142,6 @@ struct FileList {
 
 /// Removes a file; false if there was none.
 func remove(_ path: String) -> Bool { unlink(path) == 0 }
+
+/// Runs what may block on a thread of its own.
+func inBackground(_ body: @escaping @Sendable () -> Void) { DispatchQueue.global().async(execute: body) }

@@ -1,0 +1,182 @@
+import PeerAuth
+import Sodium
+import Testing
+
+@testable import SecretVault
+
+extension VaultTests {
+  @Suite struct Peers {
+    @Test func `a scanned card becomes a peer under its label`() throws {
+      let world = try TestWorld(2, everybodyMeets: false)
+      let addition = try world[0].meets(world[1])
+      #expect(addition.change == .added && addition.peer.name == "ben" && addition.peer.state == .scanned)
+      #expect(addition.peer.fingerprint == (try world[1].vault.ownIdentity().fingerprint))
+      #expect(addition.peer.addresses == [world[1].address])
+      #expect(try world[0].vault.peers().map(\.name) == ["ben"])
+    }
+
+    @Test func `two friends with the same label get different names`() throws {
+      let world = try TestWorld(4, everybodyMeets: false)
+      let cards = try (0..<3).map { _ in try Identity.generate().card(label: "Bob", serial: 1) }
+      #expect(try cards.map { try world[0].vault.addPeer($0, name: nil).peer.name } == ["Bob", "Bob-2", "Bob-3"])
+    }
+
+    @Test func `a name that is taken is refused when it was asked for`() async throws {
+      let world = try TestWorld(3, everybodyMeets: false)
+      try world[0].meets(world[1])
+      let failure = await refusal { try world[0].meets(world[2], as: "ben") }
+      #expect(failure?.code == .usage && failure?.hint != nil)
+      let renamed = await refusal {
+        try world[0].meets(world[2])
+        return try world[0].vault.renamePeer("cleo", to: "ben")
+      }
+      #expect(renamed?.code == .usage)
+    }
+
+    @Test func `the own card is refused`() async throws {
+      let world = try TestWorld(1)
+      let failure = await refusal { try world[0].meets(world[0]) }
+      #expect(failure?.code == .usage && failure?.reason == "this is your own card")
+    }
+
+    @Test func `a card that reuses a key of another peer or of this device is refused`() async throws {
+      let world = try TestWorld(2)
+      let fresh = try Identity.generate().keys
+      let bens = world[1].vault.identity.keys
+      let own = world[0].vault.identity.keys
+      for (signing, noise, box) in [
+        (bens.signing, fresh.noise, fresh.box), (fresh.signing, bens.noise, fresh.box),
+        (fresh.signing, fresh.noise, bens.box), (own.signing, fresh.noise, fresh.box),
+        (fresh.signing, own.box, fresh.box), (fresh.signing, bens.box, fresh.box),
+      ] {
+        let card = try PeerCard(keys: CardKeys(signing: signing, noise: noise, box: box), label: "eve", serial: 1)
+        let failure = await refusal { try world[0].vault.addPeer(card, name: nil) }
+        #expect(failure?.code == .refused)
+      }
+      #expect(try world[0].vault.peers().map(\.name) == ["ben"])
+    }
+
+    @Test func `a card with a wrong signature is refused`() async throws {
+      let world = try TestWorld(1)
+      let card = try Identity.generate().card(label: "eve", serial: 1)
+      let forged = try PeerCard(keys: card.keys, label: "mallory", serial: 2, signature: card.signature)
+      let failure = await refusal { try world[0].vault.addPeer(forged, name: nil) }
+      #expect(failure?.code == .damaged)
+    }
+
+    @Test func `adding the same card again changes nothing, a newer one updates, an older one does not`() throws {
+      let world = try TestWorld(1)
+      let identity = try Identity.generate()
+      func card(_ serial: UInt64, _ host: String) throws -> PeerCard {
+        try identity.card(label: "bob", addresses: [PeerAddress(host: host, port: 1)], serial: serial)
+      }
+      let vault = world[0].vault
+      #expect(try vault.addPeer(card(5, "five"), name: nil).change == .added)
+      #expect(try vault.addPeer(card(5, "five"), name: nil).change == .unchanged)
+      let newer = try vault.addPeer(card(6, "six"), name: nil)
+      #expect(newer.change == .updated && newer.peer.addresses.map(\.host) == ["six"])
+      let older = try vault.addPeer(card(5, "five"), name: nil)
+      #expect(older.peer.addresses.map(\.host) == ["six"])
+      #expect(older.change == .unchanged)
+      let renamed = try vault.addPeer(card(6, "six"), name: "robert")
+      #expect(renamed.change == .updated && renamed.peer.name == "robert")
+      #expect(try vault.peers().count == 1)
+    }
+
+    @Test func `a peer is found by name, by the start of its digest, and by its fingerprint`() async throws {
+      let world = try TestWorld(2)
+      let vault = world[0].vault
+      let ben = try vault.peer("ben")
+      #expect(try vault.peer(ben.fingerprint) == ben)
+      #expect(try vault.peer(ben.cardDigest) == ben)
+      let prefix = try #require((8...32).map { String(ben.cardDigest.prefix($0)) }.first { $0.contains { $0.isNumber } })
+      #expect(try vault.peer(prefix.uppercased()) == ben)
+      for reference in ["", "nobody", String(prefix.prefix(3)), "ben's \(prefix)", "x\(prefix)"] {
+        let failure = await refusal { try vault.peer(reference) }
+        #expect(failure?.code == .notFound, "\(reference)")
+      }
+    }
+
+    @Test func `a peer whose keys were chosen to begin with a name's letters is not found by that name`() async throws {
+      let world = try TestWorld(1)
+      let vault = world[0].vault
+      // Four hexadecimal letters come up once in 410 keys; a person who wants five tries longer.
+      var identity = try Identity.generate()
+      func letters() -> String { String(identity.keys.digest.description.prefix(4)) }
+      for _ in 0..<20_000 where letters().contains(where: \.isNumber) { identity = try Identity.generate() }
+      try #require(!letters().contains(where: \.isNumber))
+      _ = try vault.addPeer(identity.card(label: "eve", serial: 1), name: nil)
+      let failure = await refusal { try vault.peer(letters()) }
+      #expect(failure?.code == .notFound)
+    }
+
+    @Test(arguments: ["", "a\nb", "\u{1b}[31m", String(repeating: "x", count: 65)])
+    func `a name that would upset a terminal or a table is refused`(name: String) async throws {
+      let world = try TestWorld(2)
+      #expect(await refusal { try world[0].vault.renamePeer("ben", to: name) }?.code == .usage)
+    }
+  }
+
+  @Suite struct NamesAndSettings {
+    @Test func `a secret is found by id, by a unique start of it, and by description`() async throws {
+      let world = try TestWorld(2)
+      let vault = world[0].vault
+      let first = try await world.share([1], threshold: 2, description: "will")
+      let second = try await world.share([2], threshold: 2)
+      #expect(try vault.secret(first.id.uppercased()).summary.id == first.id)
+      #expect(try vault.secret("will").summary.id == first.id)
+      #expect(try vault.secret(String(second.id.prefix(16))).summary.id == second.id)
+      for reference in ["", "nothing", "wil"] {
+        #expect(await refusal { try vault.secret(reference) }?.code == .notFound, "\(reference)")
+      }
+      #expect(await refusal { try await world.recover(by: 0) }?.code == .ambiguous)
+    }
+
+    @Test func `two secrets of one description have to be told apart by id`() async throws {
+      let world = try TestWorld(2)
+      for _ in 0..<2 { try await world.share([1], threshold: 2, description: "will") }
+      let failure = try #require(await refusal { try world[0].vault.secret("will") })
+      #expect(failure.code == .ambiguous && failure.hint != nil)
+    }
+
+    @Test func `a description that looks like another secret's id doesn't hide it`() async throws {
+      let world = try TestWorld(2)
+      let mine = try await world.share([1], threshold: 2)
+      let start = String(mine.id.prefix(12))
+      let theirs = try await world.share([2], from: 1, threshold: 2, name: "decoy", description: start)
+      #expect(try world[0].vault.secrets().count == 2)
+      #expect(await refusal { try world[0].vault.secret(start) }?.code == .ambiguous)
+      #expect(try world[0].vault.secret(mine.id).summary.id == mine.id)
+      let whole = try await world.share([2], from: 1, threshold: 2, name: "decoy", description: mine.id)
+      #expect(whole.id != mine.id && theirs.id != mine.id)
+      #expect(try world[0].vault.secret(mine.id).summary.id == mine.id)
+    }
+
+    @Test func `settings have defaults, keep what is set, and go back with an empty value`() throws {
+      let world = try TestWorld(1)
+      let vault = world[0].vault
+      #expect(try vault.settings().allSatisfy { $0.value == $0.defaultValue && !$0.explanation.isEmpty })
+      for (key, value) in [
+        ("listen", "[::1]:0"), ("notify-command", "notify-send vault"), ("quota-bytes", "500M"), ("quota-shares", "0"),
+      ] {
+        #expect(try vault.set(key, to: value).value == value)
+      }
+      try world[0].restart()
+      #expect(try world[0].vault.settings().map(\.value) == ["[::1]:0", "notify-send vault", "500M", "0"])
+      #expect(world[0].vault.quota.bytes == 500 << 20 && world[0].vault.quota.shares == 0)
+      for setting in try vault.settings() { _ = try world[0].vault.set(setting.key, to: "") }
+      #expect(try world[0].vault.settings().allSatisfy { $0.value == $0.defaultValue })
+    }
+
+    @Test(arguments: [
+      ("listen", "nowhere"), ("listen", ":1"), ("listen", "a:65536"), ("listen", "a b:1"), ("quota-bytes", "much"),
+      ("quota-bytes", "-1"), ("quota-bytes", "99999999999999999T"), ("quota-shares", "1000001"), ("quota-shares", "x"),
+      ("colour", "red"),
+    ])
+    func `a setting that makes no sense is refused and changes nothing`(key: String, value: String) async throws {
+      let world = try TestWorld(1)
+      #expect(await refusal { try world[0].vault.set(key, to: value) }?.code == .usage)
+      #expect(try world[0].vault.settings().allSatisfy { $0.value == $0.defaultValue })
+    }
+  }
+}

@@ -1,0 +1,218 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import Synchronization
+import Testing
+import VaultProtocol
+import VaultStore
+
+@testable import SecretVault
+
+extension VaultTests {
+  /// Ada deals by hand to ben and cleo; dan is a peer of all.
+  @Suite struct RefusedDeposits {
+    let world: TestWorld
+    let forged: ForgedSecret
+
+    init() throws {
+      world = try TestWorld(4)
+      forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 300_000)
+    }
+
+    /// Nothing of the secret lies at ben's.
+    private func expectNothingStored() throws {
+      #expect(try world[1].vault.secrets().isEmpty)
+      #expect(try world[1].vault.database.share(ofSecret: forged.header.id.bytes) == nil)
+      #expect(try !FileList(world[1].folders.fragmentsPath).names.contains("\(forged.header.id).1"))
+    }
+
+    private func expectRefused(
+      _ failure: LinkFailure?, _ reason: RefusalReason, of peer: String = "ada"
+    ) throws {
+      #expect(failure?.kind == .refused && failure?.refusal == reason)
+      let logged = try #require(try world[1].vault.log(limit: 1).first)
+      #expect((logged.event == "refused" || logged.event == "conflicting-header") && logged.peer == peer)
+    }
+
+    @Test func `a deposit as it should be is kept, and repeating it changes nothing`() async throws {
+      #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
+      let before = try world[1].vault.secrets()
+      let sent = Counter()
+      #expect(try await forged.deliver(forged.job(1, progress: { _ in sent.increment() }), to: world[1]) == nil)
+      #expect(sent.value == 0)
+      #expect(try world[1].vault.secrets() == before)
+      #expect(try world[1].vault.log(limit: 100).count { $0.event == "share-received" } == 1)
+    }
+
+    @Test func `a share over the quota of shares is refused before its bytes are sent`() async throws {
+      _ = try world[1].vault.set("quota-shares", to: "1")
+      try await world.share([1], threshold: 2, to: [1, 2])
+      let sent = Counter()
+      let failure = try await forged.deliver(forged.job(1, progress: { _ in sent.increment() }), to: world[1])
+      try expectRefused(failure, .quotaCount)
+      #expect(sent.value == 0)
+      // The quota is each peer's own.
+      let dans = try ForgedSecret(by: world[3], to: [world[1], world[2]], threshold: 2)
+      #expect(try await dans.deliver(dans.job(1), to: world[1]) == nil)
+    }
+
+    @Test func `a fragment over the quota of bytes is refused before its bytes are sent`() async throws {
+      _ = try world[1].vault.set("quota-bytes", to: "100K")
+      let sent = Counter()
+      let failure = try await forged.deliver(forged.job(1, progress: { _ in sent.increment() }), to: world[1])
+      try expectRefused(failure, .quotaBytes)
+      #expect(sent.value == 0)
+      try expectNothingStored()
+    }
+
+    @Test func `a peer whose quota is used up gets no share of the next secret, and is named with the reason`() async throws {
+      _ = try world[1].vault.set("quota-bytes", to: "1K")
+      let leftOut = Collected<String>()
+      let report = try await world.share(randomBytes(10_000), threshold: 2) { event in
+        if case .leftOut(let peer, let reason, _) = event { leftOut.add("\(peer) \(reason)") }
+      }
+      #expect(report.leftOut == ["ben"] && report.shareCount == 3)
+      #expect(leftOut.all == ["ben refused: the file is larger than it accepts from you"])
+    }
+
+    @Test func `a deposit that was cut at the last share of the quota is taken up again`() async throws {
+      _ = try world[1].vault.set("quota-shares", to: "1")
+      world.set(.diesAfterSending(90_000), for: world[1])
+      #expect(try await forged.deliver(forged.job(1), to: world[1])?.kind == .cutOff)
+      world.set(.none, for: world[1])
+      #expect(try await forged.deliverOnceFree(forged.job(1), to: world[1]) == nil)
+    }
+
+    @Test func `a share that its user deleted is not taken again`() async throws {
+      #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
+      _ = try world[1].vault.delete(forged.header.id.description)
+      try expectRefused(await forged.deliver(forged.job(1), to: world[1]), .deleted)
+      try expectNothingStored()
+    }
+
+    @Test func `another header for a known secret is refused and kept as evidence, and the first one stays`() async throws {
+      #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
+      let other = try forged.otherHeader("something else")
+      #expect(other.id == forged.header.id && other.digest != forged.header.digest)
+      try expectRefused(await forged.deliver(forged.job(1, header: other), to: world[1]), .conflictingHeader)
+      let details = try world[1].vault.secret(forged.header.id.description)
+      #expect(details.headerDigest == forged.header.digest.description)
+      #expect(details.conflictingHeadersFrom == ["ada"])
+      let evidence = try world[1].vault.database.evidence(aboutSecret: forged.header.id.bytes)
+      #expect(evidence.map(\.header) == [other.bytes])
+    }
+
+    @Test func `an unfinished deposit under one header gives way to another, and nothing of the first is mixed in`() async throws {
+      world.set(.diesAfterSending(90_000), for: world[1])
+      #expect(try await forged.deliver(forged.job(1), to: world[1])?.kind == .cutOff)
+      world.set(.none, for: world[1])
+      let other = try forged.otherHeader("the final one")
+      #expect(try await forged.deliverOnceFree(forged.job(1, header: other), to: world[1]) == nil)
+      #expect(try world[1].vault.secret("the final one").headerDigest == other.digest.description)
+    }
+
+    @Test func `nobody but the dealer may deliver`() async throws {
+      let sealed = try forged.sealed(1)
+      try expectRefused(
+        await forged.deliver(forged.job(1, sealed: sealed), to: world[1], from: world[3]), .notTheDealer, of: "dan")
+      try expectNothingStored()
+    }
+
+    @Test func `a header with a wrong signature or cut short is refused`() async throws {
+      var bytes = forged.header.bytes
+      bytes[bytes.count - 1] ^= 1
+      for header in [bytes, Array(forged.header.bytes.dropLast(64)), [], [1]] {
+        let verdict = try await offer(header: header, sealed: try forged.sealed(1))
+        #expect(verdict == .refused(.invalidHeader))
+      }
+      try expectNothingStored()
+    }
+
+    @Test func `another share, salt, row, header, recipient or dealer in the sealed share is refused`() async throws {
+      var flipped = try forged.sealed(1)
+      flipped[60] ^= 1
+      let wrong: [(String, [UInt8])] = [
+        ("share 2 as share 1", try forged.sealed(1, share: 2)),
+        ("another salt", try forged.sealed(1, salt: randomBytes(32))),
+        ("the salt of row 2", try forged.sealed(1, salt: forged.salts[1])),
+        ("another header", try forged.sealed(1, header: forged.otherHeader("other"))),
+        ("sealed to cleo", try forged.sealed(1, recipient: world[2])),
+        ("dan as its dealer", try forged.sealed(1, dealer: world[3])),
+        ("a changed byte", flipped),
+        ("nothing", []),
+        ("a long one", [UInt8](repeating: 0, count: 500)),
+      ]
+      for (fault, sealed) in wrong {
+        let failure = try await forged.deliver(forged.job(1, sealed: sealed), to: world[1])
+        #expect(failure?.refusal == .invalidShare, "\(fault)")
+      }
+      // Cleo's share, whole and sealed to ben, but its row names cleo.
+      let cleos = try forged.sealed(2, recipient: world[1])
+      #expect(try await forged.deliver(forged.job(2, sealed: cleos), to: world[1])?.refusal == .invalidShare)
+      try expectNothingStored()
+    }
+
+    @Test func `a second share of the same secret is refused`() async throws {
+      let twice = try ForgedSecret(by: world[0], to: [world[1], world[1]], threshold: 2)
+      #expect(try await twice.deliver(twice.job(1), to: world[1]) == nil)
+      try expectRefused(await twice.deliver(twice.job(2), to: world[1]), .invalidShare)
+    }
+
+    @Test(arguments: [UInt64(0), 1, 2])
+    func `a fragment with one changed byte is refused at its end`(damaged: UInt64) async throws {
+      let forged = forged
+      let job = try forged.job(1, piece: { number in
+        var bytes = forged.piece(1, number)
+        if number == damaged { bytes[bytes.count / 2] ^= 1 }
+        return bytes
+      })
+      try expectRefused(await forged.deliver(job, to: world[1]), .invalidFragment)
+      try expectNothingStored()
+      // Nothing of it is left to spoil the right one.
+      #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
+    }
+
+    @Test func `pieces out of order, too long, too short, too few or too many are refused at the end`() async throws {
+      typealias Sent = [(Int, [UInt8])]
+      let faults: [@Sendable ([[UInt8]]) -> Sent] = [
+        { [(1, $0[1]), (0, $0[0]), (2, $0[2])] }, { [(0, $0[0]), (2, $0[2])] }, { [(0, $0[0]), (1, $0[1])] },
+        { [(0, $0[0]), (1, $0[1]), (2, $0[2] + [0])] }, { [(0, $0[0].dropLast())] }, { _ in [] }, { _ in [(0, []), (1, []), (2, [])] },
+        { [(0, $0[0]), (1, $0[1]), (2, $0[2]), (3, $0[2])] }, { [(0, $0[0]), (0, $0[0])] },
+      ]
+      for fault in faults {
+        let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 300_000)
+        let pieces = fault((0..<3).map { forged.piece(1, $0) })
+        let ada = try await HostileRequester(world[0], dials: world[1], in: world)
+        try await ada.session.send(
+          Offer(request: 9, index: 1, sealedShare: forged.sealed(1), header: forged.header.bytes))
+        #expect(try await ada.session.expect(OfferAnswer.self).verdict == .wants(from: 0))
+        for (number, bytes) in pieces { try await ada.session.send(Piece(request: 9, number: UInt64(number), bytes: bytes)) }
+        try await ada.session.send(DepositEnd(request: 9))
+        #expect(try await ada.session.expect(DepositResult.self).refusal == .invalidFragment, "\(pieces.map(\.0))")
+        await ada.session.close()
+      }
+      #expect(try world[1].vault.secrets().isEmpty)
+    }
+
+    @Test func `messages out of turn end the session`() async throws {
+      let offer = Offer(request: 9, index: 1, sealedShare: try forged.sealed(1), header: forged.header.bytes)
+      let before = try await HostileRequester(world[0], dials: world[1], in: world)
+      try await before.session.send(Piece(request: 9, number: 0, bytes: [1]))
+      #expect(await before.isHungUp())
+      let other = try await HostileRequester(world[0], dials: world[1], in: world)
+      try await other.session.send(offer)
+      _ = try await other.session.expect(OfferAnswer.self)
+      try await other.session.send(Piece(request: 8, number: 0, bytes: forged.piece(1, 0)))
+      #expect(await other.isHungUp())
+      try expectNothingStored()
+    }
+
+    private func offer(header: [UInt8], sealed: [UInt8]) async throws -> OfferAnswer.Verdict {
+      let ada = try await HostileRequester(world[0], dials: world[1], in: world)
+      try await ada.session.send(Offer(request: 9, index: 1, sealedShare: sealed, header: header))
+      let verdict = try await ada.session.expect(OfferAnswer.self).verdict
+      await ada.session.close()
+      return verdict
+    }
+  }
+}
