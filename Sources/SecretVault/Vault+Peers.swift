@@ -57,22 +57,24 @@ extension Vault {
   ) throws(VaultError) -> PeerAddition {
     let before = known
     let stale = try storedCard(known)
+    // The picture may be older than what the peer has said since.
+    let isCurrent = card.serial >= stale.serial
     let changed: PeerRecord
     do throws(StoreError) {
       changed = try database.updatePeer(known.digest) { record in
         if let name { record.name = name }
-        // The picture may be older than what the peer has said since.
-        if card.serial >= stale.serial { record.card = bytes }
+        if isCurrent { record.card = bytes }
       }
     } catch .alreadyExists {
       throw VaultError(.usage, "you have another peer named \(name ?? known.name) already")
     } catch {
       throw VaultError(error)
     }
-    if card.serial >= stale.serial, let beacon = try beacon(of: card) {
+    if isCurrent, let beacon = try beacon(of: card) {
       try stored { () throws(StoreError) in try database.setBeaconKey(ofPeer: known.digest, to: beacon) }
     }
-    let isSame = changed.name == before.name && card.label == stale.label && card.addresses == stale.addresses
+    let saysTheSame = !isCurrent || (card.label == stale.label && card.addresses == stale.addresses)
+    let isSame = changed.name == before.name && saysTheSame
     if !isSame { record(.peerChanged, peer: changed) }
     return PeerAddition(peer: try summary(changed), change: isSame ? .unchanged : .updated)
   }
