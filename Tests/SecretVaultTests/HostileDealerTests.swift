@@ -54,7 +54,8 @@ extension VaultTests {
       }
     }
 
-    @Test func `holders that were shown different headers don't answer one another, and nothing is mixed`() async throws {
+    @Test func `holders that were shown different headers don't answer one another, and nothing is mixed`() async throws
+    {
       let world = try TestWorld(3)
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2)
       let other = try forged.otherHeader("the other")

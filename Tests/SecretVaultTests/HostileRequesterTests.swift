@@ -28,7 +28,8 @@ extension VaultTests {
       #expect(answer == .unavailable)
       #expect(try await eventually { try events("refused").count { $0.peer == peer } == times })
       #expect(try events("share-released").isEmpty)
-      #expect(world.notifications.told(to: world[1]).count { $0.event.event == "refused" && $0.event.peer == peer } == times)
+      #expect(
+        world.notifications.told(to: world[1]).count { $0.event.event == "refused" && $0.event.peer == peer } == times)
     }
 
     @Test func `a holder's proof releases the share, once, and it is logged and told`() async throws {
@@ -158,7 +159,9 @@ extension VaultTests {
       #expect(try events("share-released").isEmpty)
     }
 
-    @Test func `a removed peer's released pieces are not sent any more, and it is a stranger from then on`() async throws {
+    @Test func `a removed peer's released pieces are not sent any more, and it is a stranger from then on`()
+      async throws
+    {
       let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
       let nonce = try await cleo.ask(header)
       #expect(try await cleo.submit(cleo.proof(header, nonce: nonce)) == nil)

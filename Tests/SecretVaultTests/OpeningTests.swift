@@ -71,7 +71,9 @@ extension VaultTests {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<4 {
           group.addTask { try await world.share(randomBytes(20_000), threshold: 2, name: "from-ada-\(number)") }
-          group.addTask { try await world.share(randomBytes(20_000), from: 1, threshold: 2, name: "from-ben-\(number)") }
+          group.addTask {
+            try await world.share(randomBytes(20_000), from: 1, threshold: 2, name: "from-ben-\(number)")
+          }
         }
         try await group.waitForAll()
       }

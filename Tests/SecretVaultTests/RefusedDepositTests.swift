@@ -65,7 +65,9 @@ extension VaultTests {
       try expectNothingStored()
     }
 
-    @Test func `a peer whose quota is used up gets no share of the next secret, and is named with the reason`() async throws {
+    @Test func `a peer whose quota is used up gets no share of the next secret, and is named with the reason`()
+      async throws
+    {
       _ = try world[1].vault.set("quota-bytes", to: "1K")
       let leftOut = Collected<String>()
       let report = try await world.share(randomBytes(10_000), threshold: 2) { event in
@@ -90,7 +92,9 @@ extension VaultTests {
       try expectNothingStored()
     }
 
-    @Test func `another header for a known secret is refused and kept as evidence, and the first one stays`() async throws {
+    @Test func `another header for a known secret is refused and kept as evidence, and the first one stays`()
+      async throws
+    {
       #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
       let other = try forged.otherHeader("something else")
       #expect(other.id == forged.header.id && other.digest != forged.header.digest)
@@ -102,7 +106,9 @@ extension VaultTests {
       #expect(evidence.map(\.header) == [other.bytes])
     }
 
-    @Test func `an unfinished deposit under one header gives way to another, and nothing of the first is mixed in`() async throws {
+    @Test func `an unfinished deposit under one header gives way to another, and nothing of the first is mixed in`()
+      async throws
+    {
       world.set(.diesAfterSending(90_000), for: world[1])
       #expect(try await forged.deliver(forged.job(1), to: world[1])?.kind == .cutOff)
       world.set(.none, for: world[1])
@@ -161,11 +167,13 @@ extension VaultTests {
     @Test(arguments: [UInt64(0), 1, 2])
     func `a fragment with one changed byte is refused at its end`(damaged: UInt64) async throws {
       let forged = forged
-      let job = try forged.job(1, piece: { number in
-        var bytes = forged.piece(1, number)
-        if number == damaged { bytes[bytes.count / 2] ^= 1 }
-        return bytes
-      })
+      let job = try forged.job(
+        1,
+        piece: { number in
+          var bytes = forged.piece(1, number)
+          if number == damaged { bytes[bytes.count / 2] ^= 1 }
+          return bytes
+        })
       try expectRefused(await forged.deliver(job, to: world[1]), .invalidFragment)
       try expectNothingStored()
       // Nothing of it is left to spoil the right one.
@@ -176,7 +184,8 @@ extension VaultTests {
       typealias Sent = [(Int, [UInt8])]
       let faults: [@Sendable ([[UInt8]]) -> Sent] = [
         { [(1, $0[1]), (0, $0[0]), (2, $0[2])] }, { [(0, $0[0]), (2, $0[2])] }, { [(0, $0[0]), (1, $0[1])] },
-        { [(0, $0[0]), (1, $0[1]), (2, $0[2] + [0])] }, { [(0, $0[0].dropLast())] }, { _ in [] }, { _ in [(0, []), (1, []), (2, [])] },
+        { [(0, $0[0]), (1, $0[1]), (2, $0[2] + [0])] }, { [(0, $0[0].dropLast())] }, { _ in [] },
+        { _ in [(0, []), (1, []), (2, [])] },
         { [(0, $0[0]), (1, $0[1]), (2, $0[2]), (3, $0[2])] }, { [(0, $0[0]), (0, $0[0])] },
       ]
       for fault in faults {
@@ -186,7 +195,9 @@ extension VaultTests {
         try await ada.session.send(
           Offer(request: 9, index: 1, sealedShare: forged.sealed(1), header: forged.header.bytes))
         #expect(try await ada.session.expect(OfferAnswer.self).verdict == .wants(from: 0))
-        for (number, bytes) in pieces { try await ada.session.send(Piece(request: 9, number: UInt64(number), bytes: bytes)) }
+        for (number, bytes) in pieces {
+          try await ada.session.send(Piece(request: 9, number: UInt64(number), bytes: bytes))
+        }
         try await ada.session.send(DepositEnd(request: 9))
         #expect(try await ada.session.expect(DepositResult.self).refusal == .invalidFragment, "\(pieces.map(\.0))")
         await ada.session.close()

@@ -43,11 +43,15 @@ extension VaultTests {
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1_000_000)
       world.set(.diesAfterSending(330_000), for: world[1])
       _ = try await forged.deliver(forged.job(1), to: world[1])
-      #expect(try await eventually { try world[1].vault.database.clean(at: world.clock.now + 700_000_000).expiredPartials == 1 })
+      #expect(
+        try await eventually {
+          try world[1].vault.database.clean(at: world.clock.now + 700_000_000).expiredPartials == 1
+        })
       #expect(try FileList(world[1].folders.fragmentsPath).names.isEmpty)
     }
 
-    @Test func `of two deliveries of the same share at once one is told to wait, and the share is whole`() async throws {
+    @Test func `of two deliveries of the same share at once one is told to wait, and the share is whole`() async throws
+    {
       let world = try TestWorld(3)
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1_000_000)
       world.set(.slow(.milliseconds(3)), for: world[1])
@@ -71,7 +75,9 @@ extension VaultTests {
       #expect(recovered.bytes == secret)
     }
 
-    @Test func `a share waits for a peer that is offline, survives a restart, and is delivered by the outbox`() async throws {
+    @Test func `a share waits for a peer that is offline, survives a restart, and is delivered by the outbox`()
+      async throws
+    {
       let world = try TestWorld(3)
       try await world.prove()
       world.set(.refuses, for: world[2])
@@ -99,7 +105,9 @@ extension VaultTests {
       let report = try await world.share([1, 2, 3], threshold: 2)
       world.set(.none, for: world[2])
       let events = Collected<Delivery>()
-      let retried = try await world[0].vault.retry(report.id) { if case .delivery(let delivery) = $0 { events.add(delivery) } }
+      let retried = try await world[0].vault.retry(report.id) {
+        if case .delivery(let delivery) = $0 { events.add(delivery) }
+      }
       #expect(retried.count == 1 && retried[0].placed == 3 && !retried[0].isFinished)
       #expect(Set(events.all.map { "\($0.peer) \($0.state)" }) == ["cleo delivered", "dan unreachable"])
       world.set(.none, for: world[3])
@@ -109,9 +117,10 @@ extension VaultTests {
     }
 
     @Test func `attempts wait longer and longer, an hour at most`() {
-      #expect((1...12).map { Vault.backoff(attempts: $0) / 1000 } == [
-        15, 30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600,
-      ])
+      #expect(
+        (1...12).map { Vault.backoff(attempts: $0) / 1000 } == [
+          15, 30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600,
+        ])
     }
   }
 }

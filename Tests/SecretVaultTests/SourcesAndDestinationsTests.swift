@@ -30,10 +30,12 @@ extension VaultTests {
       let source = try pipe(giving: secret)
       defer { close(source) }
       let report = try await world[0].vault.share(
-        ShareRequest(source: .descriptor(source, name: "dump.sql"), threshold: 2)) { _ in }
+        ShareRequest(source: .descriptor(source, name: "dump.sql"), threshold: 2)
+      ) { _ in }
       #expect(report.isFinished)
       let recovered = try await world[1].vault.recover(
-        nil, to: .folder(path: world[1].desk, overwrites: false)) { _ in }
+        nil, to: .folder(path: world[1].desk, overwrites: false)
+      ) { _ in }
       #expect(recovered.suggestedName == "dump.sql" && recovered.path == world[1].desk + "/dump.sql")
       #expect(contents(world[1].desk + "/dump.sql") == secret)
       #expect(try FileList(world[0].folders.stagingPath).names.isEmpty)
@@ -61,7 +63,8 @@ extension VaultTests {
       defer { close(source) }
       _ = try await world[0].vault.share(ShareRequest(source: .descriptor(source, name: name), threshold: 2)) { _ in }
       let report = try await world[1].vault.recover(
-        nil, to: .folder(path: world[1].desk, overwrites: false)) { _ in }
+        nil, to: .folder(path: world[1].desk, overwrites: false)
+      ) { _ in }
       #expect(report.path == world[1].desk + "/" + safe)
       #expect(world.desk(of: 1) == [world[1].desk + "/" + safe])
     }
@@ -71,9 +74,11 @@ extension VaultTests {
       let source = try pipe(giving: [1])
       defer { close(source) }
       _ = try await world[0].vault.share(
-        ShareRequest(source: .descriptor(source, name: "../../outside"), threshold: 2)) { _ in }
+        ShareRequest(source: .descriptor(source, name: "../../outside"), threshold: 2)
+      ) { _ in }
       let report = try await world[1].vault.recover(
-        nil, to: .folder(path: world[1].desk, overwrites: false)) { _ in }
+        nil, to: .folder(path: world[1].desk, overwrites: false)
+      ) { _ in }
       #expect(report.path == world[1].desk + "/outside")
     }
 
@@ -101,7 +106,7 @@ extension VaultTests {
       let folder = await refusal {
         try await vault.share(ShareRequest(source: .file(path: world[0].desk), threshold: 2)) { _ in }
       }
-      #expect(folder?.code == .usage && folder?.hint != nil)
+      #expect(folder?.code == .inputOutput && folder?.hint != nil)
       try await world.share([1], threshold: 2)
       let output = await refusal {
         try await vault.recover(nil, to: .file(path: "/nowhere/at/all", overwrites: false)) { _ in }
@@ -129,7 +134,9 @@ extension VaultTests {
       #expect(sealed > 500_000 && sent > 500_000)
       let recovered = Collected<RecoveryEvent>()
       _ = try await world.recover(by: 1) { recovered.add($0) }
-      let progress = recovered.all.compactMap { if case .progress(let done, let total) = $0 { (done, total) } else { nil } }
+      let progress = recovered.all.compactMap {
+        if case .progress(let done, let total) = $0 { (done, total) } else { nil }
+      }
       #expect(progress.last.map { $0.0 == $0.1 } == true)
       #expect(recovered.all.contains { if case .share(_, 2, 2) = $0 { true } else { false } })
     }

@@ -25,7 +25,8 @@ extension VaultTests {
       #expect(try world[0].vault.peer("ben").lastSeenAt != nil)
     }
 
-    @Test func `a peer never proven and not reachable is left out and named, and nothing is sealed to it`() async throws {
+    @Test func `a peer never proven and not reachable is left out and named, and nothing is sealed to it`() async throws
+    {
       let world = try TestWorld(4)
       world.set(.refuses, for: world[3])
       let leftOut = Collected<String>()
@@ -34,7 +35,8 @@ extension VaultTests {
       }
       #expect(report.leftOut == ["dan"] && report.shareCount == 3 && report.isFinished)
       #expect(leftOut.all.count == 1)
-      #expect(leftOut.all.first?.hasPrefix("dan unreachable: connection refused a new peer must be reachable once") == true)
+      #expect(
+        leftOut.all.first?.hasPrefix("dan unreachable: connection refused a new peer must be reachable once") == true)
     }
 
     @Test func `with too few peers that can take part nothing is shared`() async throws {

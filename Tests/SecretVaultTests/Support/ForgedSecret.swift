@@ -92,7 +92,8 @@ final class ForgedSecret: Sendable {
     return fragments
   }
 
-  private static func root(_ fragment: [UInt8], _ index: UInt8, _ id: SecretID, _ plan: DispersalPlan) throws -> Digest {
+  private static func root(_ fragment: [UInt8], _ index: UInt8, _ id: SecretID, _ plan: DispersalPlan) throws -> Digest
+  {
     var accumulator = MerkleAccumulator()
     for stripe in 0..<plan.stripeCount {
       let piece = Self.piece(fragment, stripe, plan)

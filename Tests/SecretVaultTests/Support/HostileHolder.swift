@@ -130,7 +130,8 @@ struct HostileHolder: Sendable {
       var piece = ProvenPiece(request: asked.request, number: number, path: path, bytes: bytes)
       switch misdeed {
       case .flipsByteInPiece:
-        piece = ProvenPiece(request: asked.request, number: number, path: path, bytes: [bytes[0] ^ 1] + bytes.dropFirst())
+        piece = ProvenPiece(
+          request: asked.request, number: number, path: path, bytes: [bytes[0] ^ 1] + bytes.dropFirst())
       case .sendsShortPiece:
         piece = ProvenPiece(request: asked.request, number: number, path: path, bytes: bytes.dropLast())
       case .sendsWrongPath:

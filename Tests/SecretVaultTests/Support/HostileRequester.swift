@@ -68,7 +68,9 @@ struct HostileRequester: Sendable {
 extension Member {
   /// This member's share of a secret, opened.
   func held(_ header: SecretHeader) throws -> HeldShare {
-    guard let stored = try vault.database.share(ofSecret: header.id.bytes) else { throw ProtocolError.foreignShare("none") }
+    guard let stored = try vault.database.share(ofSecret: header.id.bytes) else {
+      throw ProtocolError.foreignShare("none")
+    }
     return try HeldShare(index: stored.index, record: stored.bytes, of: "a secret")
   }
 

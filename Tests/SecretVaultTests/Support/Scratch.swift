@@ -34,7 +34,9 @@ final class Scratch: Sendable {
     defer { close(descriptor) }
     var done = 0
     while done < bytes.count {
-      let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress.map { $0 + done }, bytes.count - done) }
+      let count = bytes.withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress.map { $0 + done }, bytes.count - done)
+      }
       try #require(count > 0)
       done += count
     }
@@ -91,7 +93,9 @@ func contains(_ bytes: [UInt8], _ pattern: [UInt8]) -> Bool {
       guard let start = whole.baseAddress, let wanted = part.baseAddress else { return false }
       var offset = 0
       while whole.count - offset >= part.count {
-        guard let hit = memchr(start + offset, Int32(first), whole.count - part.count + 1 - offset) else { return false }
+        guard let hit = memchr(start + offset, Int32(first), whole.count - part.count + 1 - offset) else {
+          return false
+        }
         if memcmp(hit, wanted, part.count) == 0 { return true }
         offset = UnsafeRawPointer(hit) - UnsafeRawPointer(start) + 1
       }

@@ -18,7 +18,8 @@ final class Member: Sendable {
   let desk: String
   private let state: Mutex<Vault>
 
-  init(_ name: String, folders: VaultFolders, address: PeerAddress, environment: VaultEnvironment, desk: String) throws {
+  init(_ name: String, folders: VaultFolders, address: PeerAddress, environment: VaultEnvironment, desk: String) throws
+  {
     self.name = name
     self.folders = folders
     self.address = address
@@ -32,9 +33,11 @@ final class Member: Sendable {
 
   /// The same vault in a second object, as a daemon beside a command has it.
   func opened() throws -> Vault {
-    try Vault.open(at: folders, passphrase: { () throws(VaultError) in
-      throw VaultError(.wrongPassphrase, "none is needed")
-    }, environment: environment)
+    try Vault.open(
+      at: folders,
+      passphrase: { () throws(VaultError) in
+        throw VaultError(.wrongPassphrase, "none is needed")
+      }, environment: environment)
   }
 
   /// Ends the vault object and opens another.
