@@ -21,10 +21,13 @@ struct Conversation: Sendable {
         hint: "ask \(recipient.name) for it and run `vault peer address \(recipient.name) HOST:PORT`")
     }
     var last = LinkFailure(.unreachable, "unreachable")
+    // One peer with many dead addresses must not hold up a command many times over.
+    let patience = max(environment.deadlines.handshake / recipient.addresses.count, environment.deadlines.handshake / 4)
     for address in recipient.addresses {
       do {
         return try await open(
-          recipient, at: address, identity: identity, ownCard: ownCard, environment: environment)
+          recipient, at: address, within: recipient.addresses.count == 1 ? environment.deadlines.handshake : patience,
+          identity: identity, ownCard: ownCard, environment: environment)
       } catch {
         last = error
         if error.kind == .unknownHere || Task.isCancelled { break }
@@ -34,13 +37,13 @@ struct Conversation: Sendable {
   }
 
   private static func open(
-    _ recipient: Recipient, at address: PeerAddress, identity: Identity, ownCard: PeerCard,
-    environment: VaultEnvironment
+    _ recipient: Recipient, at address: PeerAddress, within deadline: Duration, identity: Identity,
+    ownCard: PeerCard, environment: VaultEnvironment
   ) async throws(LinkFailure) -> Conversation {
     let began = environment.monotonic()
     let session: PeerSession
     do throws(SessionError) {
-      session = try await withDeadline(environment.deadlines.handshake, sleeper: environment.sleep) {
+      session = try await withDeadline(deadline, sleeper: environment.sleep) {
         () async throws(SessionError) in
         let transport: any PeerTransport
         do throws(TransportError) { transport = try await environment.connect(address) } catch {

@@ -30,7 +30,7 @@ extension VaultError {
   init(_ failure: LinkFailure, peer: String) {
     let code: Code =
       switch failure.kind {
-      case .unreachable, .cutOff: .unreachable
+      case .unreachable, .cutOff, .slow: .unreachable
       case .unknownHere, .refused: .refused
       case .misbehaved: .damaged
       case .local: .other

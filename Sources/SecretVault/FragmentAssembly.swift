@@ -13,11 +13,13 @@ struct FragmentAssembly {
   static let batchByteTarget = 2 << 20
 
   let header: SecretHeader
-  /// Told of a source that failed; returns another one, or throws when there is none.
-  let replace: @Sendable (_ failed: any PieceSource, LinkFailure) async throws(VaultError) -> any PieceSource
+  /// Told of a source that failed at a piece; returns another one, or throws when there is none.
+  let replace:
+    @Sendable (_ failed: any PieceSource, LinkFailure, _ position: UInt64) async throws(VaultError) -> any PieceSource
+  /// Whether somebody else could take a slow source's place.
+  let maySwitch: @Sendable () async -> Bool
+  let environment: VaultEnvironment
   let progress: (_ done: UInt64) -> Void
-
-  private typealias Fetched = Result<[VerifiedPiece], LinkFailure>
 
   /// Reads everything from `sources`, k of them with different indices, and hands verified plaintext to `output`.
   func run(
@@ -40,9 +42,10 @@ struct FragmentAssembly {
       for slot in active.indices {
         while case .failure(let failure) = fetched[slot] {
           if Task.isCancelled { throw VaultError(.interrupted, "recovery was interrupted") }
-          active[slot] = try await replace(active[slot], failure)
+          active[slot] = try await replace(active[slot], failure, position)
           decoder = try makeDecoder(active)
-          fetched[slot] = await Self.pieces(active[slot], first: position, count: Int(count))
+          let again = fetch([active[slot]], first: position, count: count)
+          fetched[slot] = await again.value.first ?? .failure(.hungUp)
         }
       }
       let next = position + count
@@ -183,26 +186,11 @@ struct FragmentAssembly {
     }
   }
 
-  private func fetch(_ active: [any PieceSource], first: UInt64, count: UInt64) -> Task<[Fetched], Never> {
-    Task {
-      await withTaskGroup(of: (Int, Fetched).self) { group in
-        for (slot, source) in active.enumerated() {
-          group.addTask { (slot, await Self.pieces(source, first: first, count: Int(count))) }
-        }
-        var results = [Fetched](repeating: .success([]), count: active.count)
-        for await (slot, result) in group { results[slot] = result }
-        return results
-      }
-    }
-  }
-
-  private static func pieces(_ source: any PieceSource, first: UInt64, count: Int) async -> Fetched {
-    do throws(LinkFailure) {
-      let pieces = try await source.pieces(first: first, count: count)
-      guard pieces.count == count else { throw LinkFailure(.misbehaved, "sent fewer pieces than were asked for") }
-      return .success(pieces)
-    } catch {
-      return .failure(error)
-    }
+  private func fetch(_ active: [any PieceSource], first: UInt64, count: UInt64) -> Task<[BatchFetch.Result], Never> {
+    let fetch = BatchFetch(
+      sources: active, first: first, count: Int(count),
+      byteCount: Int(count) * header.dispersal.maximumPieceByteCount, environment: environment,
+      maySwitch: maySwitch)
+    return Task { await fetch.run() }
   }
 }

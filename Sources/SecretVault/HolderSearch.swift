@@ -18,6 +18,7 @@ actor HolderSearch {
   private let recipients: [Recipient]
   private var pending: ArraySlice<Recipient>
   private var repeats: [String: Int] = [:]
+  private var slow: Set<String> = []
   private var running: [Int: Task<Void, Never>] = [:]
   private var nextTask = 0
   private var answers: [Answer] = []
@@ -62,6 +63,21 @@ actor HolderSearch {
     waiter?.resume()
     waiter = nil
   }
+
+  /// Puts a slow peer behind all others. False if it was there before.
+  func later(_ peer: String) -> Bool {
+    guard let recipient = recipients.first(where: { $0.name == peer }), slow.insert(peer).inserted else { return false }
+    pending.append(recipient)
+    return true
+  }
+
+  /// Puts a peer behind all others that has been of use since its connection was last cut.
+  func afterProgress(_ peer: String) {
+    if let recipient = recipients.first(where: { $0.name == peer }) { pending.append(recipient) }
+  }
+
+  /// Whether somebody is left who has not turned out to be slow.
+  var hasOthers: Bool { !answers.isEmpty || !running.isEmpty || pending.contains { !slow.contains($0.name) } }
 
   /// Asks a peer once more whose connection was cut. False when it has been asked again often enough.
   func again(_ peer: String) -> Bool {

@@ -15,6 +15,8 @@ public struct LinkFailure: Error, Hashable, Sendable {
     case misbehaved
     /// It stopped in the middle.
     case cutOff
+    /// It answers, but so slowly that others are better asked.
+    case slow
     /// This device failed, not the peer.
     case local
   }
@@ -38,6 +40,9 @@ public struct LinkFailure: Error, Hashable, Sendable {
   static func refused(_ reason: RefusalReason) -> LinkFailure {
     LinkFailure(.refused, "refused: \(reason.explanation)", refusal: reason)
   }
+
+  /// Others would have been done long ago.
+  static let tooSlow = LinkFailure(.slow, "is very slow")
 
   /// The session ended, in good order or not, before everything was said.
   static let hungUp = LinkFailure(.cutOff, "ended the connection in the middle")

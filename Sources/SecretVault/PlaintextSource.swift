@@ -12,11 +12,14 @@ protocol PlaintextSource: AnyObject {
 /// A regular file. Its length is taken once; a file that changes meanwhile is an error of the payload's own length check.
 final class FileSource: PlaintextSource {
   let byteCount: UInt64
+  /// Which file this is, and in which state.
+  let fingerprint: FileFingerprint
   private let descriptor: Int32
   private let path: String
 
   init(path: String) throws(VaultError) {
-    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // Without O_NONBLOCK a named pipe would hang here instead of being refused below.
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else { throw FileSource.failure("read", path, errno) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else {
@@ -30,6 +33,7 @@ final class FileSource: PlaintextSource {
         .inputOutput, "\(path) is not a regular file", hint: "pack a folder first, for example with tar, or pipe it in with -")
     }
     byteCount = UInt64(max(0, status.st_size))
+    fingerprint = FileFingerprint(status)
     self.path = path
     posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL)
   }
@@ -42,6 +46,28 @@ final class FileSource: PlaintextSource {
 
   static func failure(_ verb: String, _ path: String, _ code: Int32) -> VaultError {
     VaultError(.inputOutput, "can't \(verb) \(path): \(String(cString: strerror(code)).lowercased())")
+  }
+}
+
+/// Tells whether a path still leads to the very file, unchanged, that was read.
+struct FileFingerprint: Hashable, Sendable {
+  private let numbers: [Int64]
+
+  init(_ status: stat) {
+    numbers = [
+      Int64(bitPattern: UInt64(status.st_dev)), Int64(bitPattern: UInt64(status.st_ino)), Int64(status.st_size),
+      Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec), Int64(status.st_ctim.tv_sec),
+      Int64(status.st_ctim.tv_nsec),
+    ]
+  }
+
+  /// Removes the file at `path` if it is still this one. False if it is another or a changed one: then it stays.
+  func remove(_ path: String) throws(VaultError) -> Bool {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { throw FileSource.failure("remove", path, errno) }
+    guard FileFingerprint(status) == self else { return false }
+    guard unlink(path) == 0 else { throw FileSource.failure("remove", path, errno) }
+    return true
   }
 }
 

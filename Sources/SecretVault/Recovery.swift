@@ -19,11 +19,15 @@ actor Recovery {
   /// Everything that has to be closed at the end.
   private var open: [any PieceSource] = []
   private var knownIndices: Set<UInt8>
+  /// Piece at which a peer's connection was last cut.
+  private var lastCut: [String: UInt64] = [:]
+  private let environment: VaultEnvironment
 
   init(
     header: SecretHeader, own: HeldShare, search: HolderSearch, localPieces: LocalPieces?,
-    events: @escaping @Sendable (RecoveryEvent) -> Void
+    environment: VaultEnvironment, events: @escaping @Sendable (RecoveryEvent) -> Void
   ) {
+    self.environment = environment
     self.header = header
     self.own = own
     self.search = search
@@ -51,9 +55,11 @@ actor Recovery {
     let events = events
     let assembly = FragmentAssembly(
       header: header,
-      replace: { [self] (failed, failure) async throws(VaultError) in
-        try await replacement(for: failed, failure)
+      replace: { [self] (failed, failure, position) async throws(VaultError) in
+        try await replacement(for: failed, failure, at: position)
       },
+      maySwitch: { [self] in await hasOtherSources() },
+      environment: environment,
       progress: { events(.progress(done: $0, total: total)) })
     var output = RecoveredOutput(destination)
     try await assembly.run(from: sources, into: &opener, output: &output)
@@ -158,11 +164,11 @@ actor Recovery {
   // MARK: - Fragments
 
   private func replacement(
-    for failed: any PieceSource, _ failure: LinkFailure
+    for failed: any PieceSource, _ failure: LinkFailure, at position: UInt64
   ) async throws(VaultError) -> any PieceSource {
-    // A cut connection is no verdict on the peer: it is asked again, and goes on at the piece that is due.
-    if failure.kind == .cutOff, let peer = failed.holder, await search.again(peer) {
+    if let peer = failed.holder, await staysInReserve(peer, failure, at: position) {
       knownIndices.remove(failed.index)
+      await failed.close()
       return try await anotherSource()
     }
     let name = failed.holder ?? "this device"
@@ -171,6 +177,29 @@ actor Recovery {
       if failure.refusal == .fragmentDamaged { tally.bad(peer, failure.reason) } else { tally.failed(peer, failure) }
     }
     return try await anotherSource()
+  }
+
+  /// A cut connection is no verdict on a peer, nor is a slow one: it is asked again, after all others, and goes on at the
+  /// piece that is due. Only a peer that is of no use time and again is given up.
+  private func staysInReserve(_ peer: String, _ failure: LinkFailure, at position: UInt64) async -> Bool {
+    switch failure.kind {
+    case .slow:
+      events(.problem(peer: peer, reason: failure.reason))
+      return if await search.later(peer) { true } else { await search.again(peer) }
+    case .cutOff:
+      let isOfUse = position > lastCut[peer] ?? 0
+      lastCut[peer] = position
+      guard isOfUse else { return await search.again(peer) }
+      await search.afterProgress(peer)
+      return true
+    case .unreachable, .unknownHere, .refused, .misbehaved, .local:
+      return false
+    }
+  }
+
+  private func hasOtherSources() async -> Bool {
+    if !spares.isEmpty { return true }
+    return await search.hasOthers
   }
 
   /// A source that nobody uses: a spare one, or the next peer that releases its share.

@@ -23,7 +23,7 @@ struct RecoveryTally {
   mutating func failed(_ peer: String, _ failure: LinkFailure) {
     let state: HolderOutcome.State =
       switch failure.kind {
-      case .unreachable, .cutOff: .unreachable
+      case .unreachable, .cutOff, .slow: .unreachable
       case .refused, .unknownHere: .refused
       case .misbehaved: .bad
       case .local: .unreachable

@@ -70,7 +70,10 @@ struct SessionRoute: PeerRoute {
   ) async throws(LinkFailure) -> PeerReply {
     try await conversation.send(
       Offer(request: id, index: job.index, sealedShare: job.sealedShare, header: job.header.bytes))
-    let answer = try await conversation.receive(OfferAnswer.self, patience: 2)
+    // Taking an interrupted deposit up again, the holder reads all that it has: some seconds a gigabyte.
+    let size = job.header.dispersal.fragmentByteCount
+    let patience = 2 + Int(clamping: size / (256 << 20))
+    let answer = try await conversation.receive(OfferAnswer.self, patience: patience)
     guard answer.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
     let first: UInt64
     switch answer.verdict {
@@ -80,14 +83,20 @@ struct SessionRoute: PeerRoute {
     }
     let count = job.header.dispersal.stripeCount
     guard first <= count else { throw LinkFailure(.misbehaved, "asked for pieces that don't exist") }
+    let began = environment.monotonic()
+    var sent = 0
     for number in first..<count {
+      // A holder that takes a byte now and then would keep a delivery going for days.
+      let allowed = 60_000 + Double(sent) / Double(BatchFetch.minimumRate) * 1000
+      guard environment.monotonic() - began < allowed else { throw .tooSlow }
       let bytes: [UInt8]
       do { bytes = try job.piece(number) } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
       try await conversation.send(Piece(request: id, number: number, bytes: bytes))
+      sent += bytes.count
       job.progress(bytes.count)
     }
     try await conversation.send(DepositEnd(request: id))
-    let result = try await conversation.receive(DepositResult.self, patience: 4)
+    let result = try await conversation.receive(DepositResult.self, patience: 2 + patience)
     guard result.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
     if let refusal = result.refusal { throw .refused(refusal) }
     return .deposited

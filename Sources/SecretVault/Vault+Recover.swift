@@ -19,7 +19,7 @@ extension Vault {
     events(.started(summary))
     let recovery = Recovery(
       header: header, own: own, search: try search(header, own, events),
-      localPieces: localPieces(record, header, own, events), events: events)
+      localPieces: localPieces(record, header, own, events), environment: environment, events: events)
     do throws(VaultError) {
       let report = try await recovery.run(summary, to: destination)
       await recovery.finish()
