@@ -97,11 +97,11 @@ let package = Package(
     tests(of: "SealedPayload", ["Sodium", "WireCodec"]),
     tests(of: "PeerAuth", ["Sodium", "WireCodec"], vectors: ["Vectors"]),
     tests(of: "VaultProtocol", ["PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
-    tests(of: "PeerLink", ["PeerAuth", "Sodium"]),
+    tests(of: "PeerLink", ["PeerAuth", "Sodium", "WireCodec"]),
     tests(of: "VaultStore", ["Sodium", "WireCodec", grdb]),
     tests(
       of: "SecretVault",
-      ["VaultStore", "VaultProtocol", "PeerAuth", "PeerLink", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
+      ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
     tests(of: "VaultScan", ["QRCode", "CPNG", "CJPEG"]),
     tests(of: "VaultCLI", ["SecretVault", "PeerAuth", "Sodium"]),
     .testTarget(name: "EndToEndTests", dependencies: ["VaultCLI", "VaultScan"], swiftSettings: settings),

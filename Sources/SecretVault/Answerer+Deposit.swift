@@ -27,7 +27,9 @@ extension Answerer {
 
   /// Decides about an offer, cheap checks first, and answers with the first piece that is missing.
   mutating func consider(_ offer: Offer) async throws {
-    switch try accept(offer) {
+    // Taking a large deposit up again means reading and hashing all that is there.
+    let answerer = self
+    switch try await offPool({ try answerer.accept(offer) }) {
     case .refuse(let reason, let header):
       vault.record(.refused, peer: peer, secret: header, detail: "offered a share: \(reason)")
       try await reply(OfferAnswer(request: offer.request, verdict: .refused(reason)))
@@ -40,7 +42,7 @@ extension Answerer {
     }
   }
 
-  private enum Decision {
+  private enum Decision: Sendable {
     case refuse(RefusalReason, SecretHeader?)
     case complete
     case take(DepositInProgress)
@@ -64,16 +66,31 @@ extension Answerer {
     let held: HeldShare
     do {
       held = try open(offer, header)
-    } catch {
+    } catch is ProtocolError {
       return .refuse(.invalidShare, header)
+    } catch {
+      // This device's own trouble must not look like the dealer's fault: it may try again.
+      vault.environment.log.error("an offered share could not be opened: \(error)")
+      return .refuse(.internalFailure, header)
     }
     do throws(StoreError) {
-      return .take(try begin(offer, header, held))
+      let deposit = try begin(offer, header, held)
+      // Other sessions of the same peer may have passed the same check a moment ago.
+      if isOverQuota() {
+        try discard(deposit)
+        return .refuse(.quotaBytes, header)
+      }
+      return .take(deposit)
     } catch .busy {
       return .refuse(.busy, header)
     } catch .diskFull {
       return .refuse(.diskFull, header)
     }
+  }
+
+  private func isOverQuota() -> Bool {
+    guard let quota = vault.quota, let usage = try? vault.database.usage(ofDealer: peer.digest) else { return true }
+    return usage.count > quota.shares || UInt64(max(0, usage.byteCount)) > quota.bytes
   }
 
   private func isUnderWay(_ header: SecretHeader, _ index: UInt8) throws -> Bool {
@@ -165,7 +182,8 @@ extension Answerer {
   mutating func complete(_ end: DepositEnd) async throws {
     guard let running = deposit else { throw ProtocolError.unexpectedMessage(MessageType.depositEnd.rawValue) }
     deposit = nil
-    let refusal = finish(running)
+    let answerer = self
+    let refusal = try await offPool { answerer.finish(running) }
     if let refusal {
       vault.record(
         .refused, peer: peer, secret: running.header, detail: "the deposit failed: \(refusal)")
@@ -214,7 +232,7 @@ extension Answerer {
     }
   }
 
-  private func discard(_ running: DepositInProgress) throws {
+  private func discard(_ running: DepositInProgress) throws(StoreError) {
     try vault.database.discardPartial(of: running.header.id.bytes, index: running.partial.index)
   }
 

@@ -17,14 +17,13 @@ extension Answerer {
   mutating func judge(_ possession: Possession, _ request: ReleaseRequest, _ nonce: [UInt8]) async throws {
     guard let (header, held) = releasable(request), verify(possession, request, nonce, header, held) else {
       try await reply(Refusal(request: request.request, reason: .unavailable))
-      let header = try? vault.database.secret(askTag: request.tag).flatMap { try vault.header(of: $0) }
-      vault.record(.refused, peer: peer, secret: header, detail: "asked for a share without a right to it")
+      noteRefusal(request)
       return
     }
     try dialogue.released(request: request.request)
-    if let reader = try? vault.database.openFragment(of: header.id.bytes, index: Int(held.share.index)) {
-      released[request.request] = LocalPieces(reader: reader, header: header, index: held.share.index)
-    }
+    released[request.request] = (header, held.share.index)
+    // Written down before it happens: a release that nobody knows of would be worse than one that failed.
+    vault.record(.shareReleased, peer: peer, secret: header)
     let session = session
     let number = request.request
     try await withDeadline(vault.environment.deadlines.reply, sleeper: vault.environment.sleep) {
@@ -34,7 +33,16 @@ extension Answerer {
         try Release.encode(request: number, share: held.share, salt: held.salt, into: &writer)
       }
     }
-    vault.record(.shareReleased, peer: peer, secret: header)
+  }
+
+  /// Whoever recovers asks all its peers, so a secret that is not here is everyday; a wrong proof for one that is here isn't.
+  private func noteRefusal(_ request: ReleaseRequest) {
+    guard let record = try? vault.database.secret(askTag: request.tag) else {
+      vault.record(.notHeld, peer: peer, detail: "asked for a share that is not here")
+      return
+    }
+    vault.record(
+      .refused, peer: peer, secret: try? vault.header(of: record), detail: "asked for a share without a right to it")
   }
 
   /// The secret and own share that a request names exactly, or nil. A share that can't be read is one that isn't here: the
@@ -72,9 +80,19 @@ extension Answerer {
     }
   }
 
+  /// The fragment's file, opened when its first piece is asked for. One a secret and session: descriptors are few.
+  private mutating func fragment(of header: SecretHeader, index: UInt8) -> LocalPieces? {
+    if let open = fragments[header.id] { return open }
+    guard let reader = try? vault.database.openFragment(of: header.id.bytes, index: Int(index)) else { return nil }
+    let pieces = LocalPieces(reader: reader, header: header, index: index)
+    if fragments.count >= Self.openFragmentLimit { fragments.removeAll() }
+    fragments[header.id] = pieces
+    return pieces
+  }
+
   /// Sends pieces of the fragment of a released share, each checked against the root before it leaves.
   mutating func sendPieces(_ request: PieceRequest) async throws {
-    guard let pieces = released[request.request] else {
+    guard let (header, index) = released[request.request], let pieces = fragment(of: header, index: index) else {
       return try await reply(PiecesEnd(request: request.request, refusal: .fragmentDamaged))
     }
     let available = pieces.header.dispersal.stripeCount

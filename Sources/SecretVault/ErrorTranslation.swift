@@ -1,3 +1,4 @@
+import Dispatch
 import PeerAuth
 import ShamirKit
 import Sodium
@@ -36,6 +37,22 @@ extension VaultError {
       case .local: .other
       }
     self.init(code, "\(peer) \(failure.reason)", hint: failure.hint)
+  }
+}
+
+extension VaultError {
+  /// The same error once a part of the file has gone to a pipe or terminal.
+  var afterOutput: VaultError {
+    let untrue = "nothing was written"
+    let fact = "what was written so far is incomplete"
+    return VaultError(code, reason.replacing(untrue, with: fact), hint: hint?.replacing(untrue, with: fact))
+  }
+}
+
+/// Runs blocking work on a thread of its own kind: the tasks' threads are as few as the processors.
+func offPool<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+  try await withCheckedThrowingContinuation { continuation in
+    DispatchQueue.global().async { continuation.resume(with: Result(catching: work)) }
   }
 }
 

@@ -15,6 +15,11 @@ struct RecoveredOutput: ~Copyable {
 
   init(_ destination: RecoveryDestination) { self.destination = destination }
 
+  /// Whether bytes have gone where they can't be taken back: to a pipe, for example.
+  var hasLeaked: Bool {
+    if case .descriptor = destination { byteCount > 0 } else { false }
+  }
+
   /// Takes bytes that have verified. Until the file's name is known they wait in secret memory.
   mutating func take(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {
     byteCount += UInt64(bytes.count)

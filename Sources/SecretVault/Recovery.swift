@@ -62,7 +62,11 @@ actor Recovery {
       environment: environment,
       progress: { events(.progress(done: $0, total: total)) })
     var output = RecoveredOutput(destination)
-    try await assembly.run(from: sources, into: &opener, output: &output)
+    do throws(VaultError) {
+      try await assembly.run(from: sources, into: &opener, output: &output)
+    } catch {
+      throw output.hasLeaked ? error.afterOutput : error
+    }
     let written = try output.commit()
     for peer in await search.asked { tally.notNeeded(peer) }
     return RecoveryReport(

@@ -19,7 +19,7 @@ extension Vault {
         }
       }
     } catch SessionError.unknownPeer {
-      record(.refused, detail: "an unknown key from \(remote)")
+      recordStranger(from: remote)
       await transport.close()
       return
     } catch {
@@ -36,6 +36,13 @@ extension Vault {
     var answerer = Answerer(vault: self, session: session, peer: peer)
     await answerer.run()
     sessions.end(keys.digest)
+  }
+
+  /// Anybody may dial with made-up keys: one line a minute and address, so that nobody fills the log.
+  private func recordStranger(from remote: String) {
+    let host = remote.lastIndex(of: ":").map { String(remote[..<$0]) } ?? remote
+    guard strangers.isNew(host, at: environment.monotonic()) else { return }
+    record(.refused, detail: "an unknown key from \(remote)")
   }
 
   /// The keys of the trusted peer with this Noise key. A trust list that doesn't verify trusts nobody.
@@ -57,8 +64,11 @@ struct Answerer {
   let peer: PeerRecord
   var dialogue = AnswererDialogue()
   var deposit: DepositInProgress?
-  /// Fragments whose shares were released in this session, by request number.
-  var released: [UInt64: LocalPieces] = [:]
+  /// Secrets whose shares were released in this session, with this device's index, by request number.
+  var released: [UInt64: (SecretHeader, UInt8)] = [:]
+  /// Fragments whose pieces are being sent.
+  var fragments: [SecretID: LocalPieces] = [:]
+  static let openFragmentLimit = 4
 
   init(vault: Vault, session: PeerSession, peer: PeerRecord) {
     self.vault = vault
@@ -132,7 +142,7 @@ struct Answerer {
 
   /// Why a fragment of this size would not be taken from this peer, if so.
   func quotaRefusal(adding byteCount: UInt64) -> RefusalReason? {
-    let quota = vault.quota
+    guard let quota = vault.quota else { return .internalFailure }
     guard let usage = try? vault.database.usage(ofDealer: peer.digest) else { return .internalFailure }
     if usage.count >= quota.shares { return .quotaCount }
     let (total, overflow) = byteCount.addingReportingOverflow(UInt64(max(0, usage.byteCount)))

@@ -1,4 +1,3 @@
-import Glibc
 import PeerAuth
 import ShamirKit
 import Sodium
@@ -120,6 +119,14 @@ extension Vault {
 
   /// Retries with backoff until the task is cancelled: the daemon's part.
   public func runOutbox() async {
+    let running = RunningDeliveries()
+    await withDiscardingTaskGroup { group in
+      await runOutbox(&group, running)
+      group.cancelAll()
+    }
+  }
+
+  private func runOutbox(_ group: inout DiscardingTaskGroup, _ running: RunningDeliveries) async {
     var cleanedAt: Int64 = 0
     while !Task.isCancelled {
       let now = environment.now()
@@ -129,8 +136,14 @@ extension Vault {
           cleanedAt = now
         }
         try database.flushAudit()
-        let due = try database.dueDeliveries(at: now)
-        if !due.isEmpty { await deliver(due) { _ in } }
+        for entry in try database.dueDeliveries(at: now, limit: contactConcurrency - running.count) {
+          guard running.insert(entry.id) else { continue }
+          // Each by itself: a peer that takes its time holds up nobody else.
+          group.addTask { [self] in
+            _ = await deliver(entry) { _ in }
+            running.remove(entry.id)
+          }
+        }
       } catch {
         environment.log.error("the outbox can't be read: \(error)")
       }
@@ -138,25 +151,29 @@ extension Vault {
     }
   }
 
-  /// How sharing stands now, and the removal of the source file once the secret no longer needs it.
-  func report(
-    _ id: [UInt8], leftOut: [String], removing source: ShareSource?
-  ) throws(VaultError) -> ShareReport {
+  /// How sharing stands now.
+  func report(_ id: [UInt8], leftOut: [String]) throws(VaultError) -> ShareReport {
     guard let record = try stored({ () throws(StoreError) in try database.secret(id) }) else {
       throw VaultError(.notFound, "secret \(hexadecimal(id)) is gone")
     }
-    let deliveries = try deliveries(of: record, names: peerNames())
-    func report(removed: Bool) -> ShareReport {
-      ShareReport(
-        id: hexadecimal(record.id), description: record.description, threshold: record.threshold,
-        shareCount: record.shareCount, keepsOwnShare: record.ownIndex != nil, deliveries: deliveries,
-        leftOut: leftOut, sourceRemoved: removed)
-    }
-    let standing = report(removed: false)
-    guard case .file(let path)? = source, standing.isRecoverable else { return standing }
-    guard unlink(path) == 0 else { throw FileSource.failure("remove", path, errno) }
-    return report(removed: true)
+    return ShareReport(
+      id: hexadecimal(record.id), description: record.description, threshold: record.threshold,
+      shareCount: record.shareCount, keepsOwnShare: record.ownIndex != nil,
+      deliveries: try deliveries(of: record, names: peerNames()), leftOut: leftOut, sourceRemoved: false,
+      sourceRemovalFailure: nil)
   }
+}
+
+/// Deliveries that the daemon is at.
+private final class RunningDeliveries: Sendable {
+  private let ids = Mutex<Set<Int64>>([])
+
+  var count: Int { ids.withLock { $0.count } }
+
+  /// False if it is among them already.
+  func insert(_ id: Int64) -> Bool { ids.withLock { $0.insert(id).inserted } }
+
+  func remove(_ id: Int64) { ids.withLock { _ = $0.remove(id) } }
 }
 
 /// Bytes sent over all deliveries.

@@ -214,7 +214,10 @@ extension Vault {
       let now = environment.now()
       var newer: [UInt8]?
       if let card, card.keys == keys {
-        if let known = try? storedCard(peer), (try? card.isUpdate(of: known)) == true {
+        // What the peer itself signs counts more than an unsigned picture, whatever serial that carried.
+        if let known = try? storedCard(peer),
+          known.signature == nil ? (try? card.verify()) != nil : (try? card.isUpdate(of: known)) == true
+        {
           newer = try? card.published.encoded()
         }
       }

@@ -41,11 +41,13 @@ extension Vault {
     }
   }
 
-  /// Most bytes, and most shares, kept for one peer.
-  var quota: (bytes: UInt64, shares: Int) {
-    (
-      SettingKey.byteCount(settingValue(SettingKey.quotaBytes.rawValue)) ?? 0,
-      Int(settingValue(SettingKey.quotaShares.rawValue)) ?? 0
-    )
+  /// Most bytes, and most shares, kept for one peer; nil if the settings can't be trusted, and then nothing is taken.
+  var quota: (bytes: UInt64, shares: Int)? {
+    guard let values = try? settingsFile.load() else { return nil }
+    func value(_ key: SettingKey) -> String { values[key.rawValue] ?? key.defaultValue }
+    guard let bytes = SettingKey.byteCount(value(.quotaBytes)), let shares = Int(value(.quotaShares)) else {
+      return nil
+    }
+    return (bytes, shares)
   }
 }

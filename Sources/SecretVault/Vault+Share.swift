@@ -24,10 +24,32 @@ extension Vault {
         throw VaultError(.usage, "a description can have at most \(SecretHeader.descriptionByteLimit) bytes")
       }
     }
+    // When this returns, source, key and shares are gone from memory: what is left to do can't open the file any more.
+    let dealt = try await dealToWilling(request, events)
+    events(.sealed(id: dealt.header.id.description))
+    record(
+      .shared, secret: dealt.header, detail: "\(request.threshold) of \(dealt.header.scheme.shareCount)")
+    let entries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: dealt.header.id.bytes) }
+    await deliver(entries, events: events)
+    let report = try report(dealt.header.id.bytes, leftOut: dealt.leftOut)
+    guard let removable = dealt.removable, report.isRecoverable else { return report }
+    return report.removing(removable)
+  }
+
+  private struct Dealt {
+    let header: SecretHeader
+    let leftOut: [String]
+    /// The source file, if it is to be removed, as it was when it was read.
+    let removable: RemovableSource?
+  }
+
+  private func dealToWilling(
+    _ request: ShareRequest, _ events: @escaping @Sendable (ShareEvent) -> Void
+  ) async throws(VaultError) -> Dealt {
     let chosen = try choose(request)
     try checkCounts(request, holders: chosen.count + (request.keepsOwnShare ? 1 : 0))
-    _ = try? database.clean(at: environment.now())
     let source = try openSource(request.source)
+    let removable = request.removesSource ? try RemovableSource(request.source, source) : nil
     let payload = try payloadHeader(request.source)
     let leftOut = try await contact(chosen, request, payload, source.byteCount, events)
     let recipients = chosen.filter { peer in !leftOut.contains { $0.peer.digest == peer.digest } }
@@ -40,13 +62,10 @@ extension Vault {
         SharePlan(
           threshold: request.threshold, shareCount: count, recipients: recipients.map(\.name),
           keepsOwnShare: request.keepsOwnShare)))
-    let header = try deal(request, recipients, payload, source, events)
-    events(.sealed(id: header.id.description))
-    record(.shared, secret: header, detail: "\(request.threshold) of \(count)")
-    let entries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: header.id.bytes) }
-    await deliver(entries, events: events)
-    return try report(
-      header.id.bytes, leftOut: leftOut.map(\.peer.name), removing: request.removesSource ? request.source : nil)
+    let records = try makeRecords(request, recipients, payload, source, events)
+    let header = records.header
+    try commit(records)
+    return Dealt(header: header, leftOut: leftOut.map(\.peer.name), removable: removable)
   }
 
   /// Delivers what still waits, of one secret or of all.
@@ -66,7 +85,7 @@ extension Vault {
     var ids: [[UInt8]] = []
     for entry in due { if let id = entry.entry.secretID, !ids.contains(id) { ids.append(id) } }
     if let only, ids.isEmpty { ids = [only.id] }
-    return try ids.map { (id) throws(VaultError) in try report(id, leftOut: [], removing: nil) }
+    return try ids.map { (id) throws(VaultError) in try report(id, leftOut: []) }
   }
 
   // MARK: - Before dealing
@@ -176,12 +195,22 @@ extension Vault {
 
   // MARK: - Dealing
 
-  /// Deals shares, encrypts and disperses the file, and makes all of it durable. Nothing was sent when this returns, and
-  /// everything that could open the file again is wiped.
-  private func deal(
+  /// What is kept of a dealing: nothing in it opens a share but the own one.
+  private struct DealtRecords: ~Copyable {
+    let header: SecretHeader
+    let secret: SecretRecord
+    let ownShare: SecretBytes?
+    let fragments: [FragmentRecord]
+    let outbox: [NewOutboxRecord]
+    let staging: FragmentStaging
+  }
+
+  /// Deals shares, encrypts and disperses the file, and seals every share to its holder. Key, polynomials and salts are
+  /// wiped when this returns: only then is anything committed, and so only then can a daemon beside this command send.
+  private func makeRecords(
     _ request: ShareRequest, _ recipients: [PeerRecord], _ payload: borrowing PayloadHeader,
     _ source: any PlaintextSource, _ events: @escaping @Sendable (ShareEvent) -> Void
-  ) throws(VaultError) -> SecretHeader {
+  ) throws(VaultError) -> DealtRecords {
     let count = recipients.count + (request.keepsOwnShare ? 1 : 0)
     let scheme = try shamir { () throws(ShamirError) in
       try ThresholdScheme(threshold: request.threshold, shareCount: count)
@@ -222,8 +251,20 @@ extension Vault {
     } catch {
       throw VaultError(.other, "the secret's header could not be signed: \(error)")
     }
-    try keep(header, dealing, salts, recipients, holders.map(\.keys), request, staging, plan)
-    return header
+    return try records(header, dealing, salts, recipients, holders.map(\.keys), request, staging, plan)
+  }
+
+  /// Makes everything durable: first the fragments, then all else in one transaction.
+  private func commit(_ records: borrowing DealtRecords) throws(VaultError) {
+    do throws(StoreError) {
+      try records.staging.publish(as: records.header.id.bytes)
+      try database.deal(
+        records.secret, ownShare: records.ownShare, fragments: records.fragments, outbox: records.outbox)
+    } catch {
+      records.staging.close()
+      throw VaultError(error)
+    }
+    records.staging.close()
   }
 
   private func makeSealer(
@@ -265,12 +306,12 @@ extension Vault {
     return label
   }
 
-  /// Publishes the fragments, seals every share to its holder, and commits it all in one transaction.
-  private func keep(
+  /// Seals every share to its holder.
+  private func records(
     _ header: SecretHeader, _ dealing: borrowing Dealing, _ salts: borrowing SecretBytes,
     _ recipients: [PeerRecord], _ holders: [CardKeys], _ request: ShareRequest, _ staging: FragmentStaging,
     _ plan: DispersalPlan
-  ) throws(VaultError) {
+  ) throws(VaultError) -> DealtRecords {
     let now = environment.now()
     let id = header.id.bytes
     let first = request.keepsOwnShare ? 2 : 1
@@ -310,11 +351,8 @@ extension Vault {
       threshold: header.scheme.threshold, shareCount: header.scheme.shareCount,
       ownIndex: request.keepsOwnShare ? 1 : nil, createdAt: header.createdAt, receivedAt: now)
     let own = try request.keepsOwnShare ? ownShareRecord(dealing, salts) : nil
-    try stored { () throws(StoreError) in
-      try staging.publish(as: id)
-      try database.deal(secret, ownShare: own, fragments: fragments, outbox: outbox)
-    }
-    staging.close()
+    return DealtRecords(
+      header: header, secret: secret, ownShare: own, fragments: fragments, outbox: outbox, staging: staging)
   }
 
   /// Share and salt of the own share, as the store keeps them.

@@ -18,6 +18,7 @@ public final class Vault: VaultService, Sendable {
   let environment: VaultEnvironment
   let requestNumbers = Mutex<UInt64>(0)
   let sessions = SessionCount()
+  let strangers = StrangerFilter()
   /// Commitments to other holders' shares, which cost a multiplication a coefficient: computed on demand.
   let evaluations = EvaluationCache()
   let settingsFile: SettingsFile
@@ -158,6 +159,8 @@ public final class Vault: VaultService, Sendable {
     _ event: AuditEvent, peer: PeerRecord? = nil, secret: SecretHeader? = nil, detail: String? = nil
   ) {
     let at = environment.now()
+    let parts = [event.rawValue, peer?.name, secret?.id.description, detail].compactMap { $0 }
+    environment.log.info("\(parts.joined(separator: " · "))")
     do throws(StoreError) {
       try database.audit(
         AuditRecord(
@@ -189,6 +192,7 @@ enum AuditEvent: String {
   case shareReceived = "share-received"
   case shareReleased = "share-released"
   case refused = "refused"
+  case notHeld = "not-held"
   case conflict = "conflicting-header"
   case recovered = "recovered"
   case recoveryFailed = "recovery-failed"
@@ -222,6 +226,24 @@ final class EvaluationCache: Sendable {
       $0[key] = point
     }
     return point
+  }
+}
+
+/// Remembers for a minute which addresses have dialled with unknown keys.
+final class StrangerFilter: Sendable {
+  private static let interval = 60_000.0
+  private static let limit = 1024
+  private let seen = Mutex<[String: Double]>([:])
+
+  /// Whether this address was not seen within the last minute. Many addresses at once count as one.
+  func isNew(_ address: String, at now: Double) -> Bool {
+    seen.withLock { seen in
+      if let last = seen[address], now - last < Self.interval { return false }
+      seen = seen.filter { now - $0.value < Self.interval }
+      guard seen.count < Self.limit else { return false }
+      seen[address] = now
+      return true
+    }
   }
 }
 

@@ -275,6 +275,8 @@ public struct ShareReport: Sendable {
   public let leftOut: [String]
   /// Whether the source file was removed.
   public let sourceRemoved: Bool
+  /// Why the source file is still there although it was to be removed.
+  public let sourceRemovalFailure: String?
 
   /// Shares that are where they belong, the own one included.
   public var placed: Int { deliveries.count { $0.state == .delivered } + (keepsOwnShare ? 1 : 0) }

@@ -4,19 +4,20 @@ import CSodium
 ///
 /// Same input encoding as ``DomainHash``. Used where 512 bits are needed so that the reduction has no measurable bias.
 public struct WideDomainHash: ~Copyable {
-  private var state = crypto_hash_sha512_state()
+  // On the heap, because a value that moves leaves copies behind, and this state may depend on secrets.
+  private let state: UnsafeMutablePointer<crypto_hash_sha512_state>
 
   /// Starts a hash under `label`, of the form `vault/<purpose>/v1`.
   public init(_ label: StaticString) throws(SodiumError) {
     try SodiumLibrary.ready()
-    crypto_hash_sha512_init(&state)
+    state = .allocate(capacity: 1)
+    crypto_hash_sha512_init(state)
     label.withUTF8Buffer { append(UnsafeRawBufferPointer($0)) }
   }
 
   deinit {
-    withUnsafePointer(to: state) { pointer in
-      sodium_memzero(UnsafeMutableRawPointer(mutating: pointer), MemoryLayout<crypto_hash_sha512_state>.size)
-    }
+    sodium_memzero(state, MemoryLayout<crypto_hash_sha512_state>.size)
+    state.deallocate()
   }
 
   /// Adds one part.
@@ -52,7 +53,7 @@ public struct WideDomainHash: ~Copyable {
   public consuming func secret() throws(SodiumError) -> SecretBytes {
     var result = try SecretBytes(zeros: 64)
     result.withUnsafeMutableBytes { output in
-      _ = crypto_hash_sha512_final(&state, output.octets)
+      _ = crypto_hash_sha512_final(state, output.octets)
     }
     return result
   }
@@ -60,6 +61,6 @@ public struct WideDomainHash: ~Copyable {
   private mutating func update(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count > 0 else { return }
     _ = crypto_hash_sha512_update(
-      &state, bytes.octets, UInt64(bytes.count))
+      state, bytes.octets, UInt64(bytes.count))
   }
 }
