@@ -12,6 +12,9 @@ extension VaultError {
       self.init(
         .damaged, error.description,
         hint: "nothing was changed; restore the vault's folders from a backup of this device if there is one")
+    case .damagedSettings: self.init(.damaged, error.description)
+    case .unknownRecipient:
+      self.init(.refused, error.description, hint: "was the peer removed meanwhile? see `vault peer list`")
     case .notFound: self.init(.notFound, error.description)
     case .alreadyExists: self.init(.other, error.description)
     case .invalid: self.init(.usage, error.description)

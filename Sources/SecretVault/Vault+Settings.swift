@@ -20,9 +20,7 @@ extension Vault {
     }
     if !value.isEmpty { try key.validate(value) }
     try stored { () throws(StoreError) in
-      var values = try settingsFile.load()
-      values[key.rawValue] = value.isEmpty ? nil : value
-      try settingsFile.save(values)
+      try settingsFile.update { $0[key.rawValue] = value.isEmpty ? nil : value }
     }
     return Setting(
       key: key.rawValue, value: value.isEmpty ? key.defaultValue : value, defaultValue: key.defaultValue,

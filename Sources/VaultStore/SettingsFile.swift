@@ -11,11 +11,13 @@ public struct SettingsFile: Sendable {
   private static let version = 1
 
   private let path: String
+  private let lockPath: String
   private let keys: VaultKeys
 
   /// The settings of the vault in `folders`.
   public init(_ folders: VaultFolders, keys: VaultKeys) {
     path = folders.settingsPath
+    lockPath = folders.settingsLockPath
     self.keys = keys
   }
 
@@ -25,14 +27,14 @@ public struct SettingsFile: Sendable {
     let mac: String
   }
 
-  /// All settings. Throws ``StoreError/damaged(_:)`` if the file isn't as ``save(_:)`` left it.
+  /// All settings. Throws ``StoreError/damagedSettings(path:)`` if the file isn't as ``save(_:)`` left it.
   public func load() throws(StoreError) -> [String: String] {
     guard let bytes = try read() else { return [:] }
-    guard let contents = try? JSONDecoder().decode(Contents.self, from: Data(bytes)) else { throw .damaged(path) }
+    guard let contents = try? JSONDecoder().decode(Contents.self, from: Data(bytes)) else { throw .damagedSettings(path: path) }
     guard contents.version == Self.version else { throw .tooNew(path) }
     guard let mac = Sodium.bytes(hexadecimal: contents.mac),
       macsMatch(mac, try self.mac(contents.settings))
-    else { throw .damaged(path) }
+    else { throw .damagedSettings(path: path) }
     return contents.settings
   }
 
@@ -41,11 +43,33 @@ public struct SettingsFile: Sendable {
       return try AtomicFile.read(path, limit: Self.byteLimit)
     } catch .notFound {
       return nil
+    } catch .damaged {
+      throw .damagedSettings(path: path)
     }
+  }
+
+  /// Changes settings in one step: what another process changes meanwhile is neither lost nor overwritten. What `change`
+  /// throws leaves the file as it was. Returns the settings as they are then.
+  @discardableResult
+  public func update(
+    _ change: (inout [String: String]) throws(StoreError) -> Void
+  ) throws(StoreError) -> [String: String] {
+    let lock = try OpenFile.patientlyLocked(lockPath)
+    defer { withExtendedLifetime(lock) {} }
+    var settings = try load()
+    try change(&settings)
+    try write(settings)
+    return settings
   }
 
   /// Replaces all settings, atomically.
   public func save(_ settings: [String: String]) throws(StoreError) {
+    let lock = try OpenFile.patientlyLocked(lockPath)
+    defer { withExtendedLifetime(lock) {} }
+    try write(settings)
+  }
+
+  private func write(_ settings: [String: String]) throws(StoreError) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     let contents = Contents(version: Self.version, settings: settings, mac: hexadecimal(try mac(settings)))

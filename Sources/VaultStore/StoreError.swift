@@ -4,10 +4,14 @@ public import Sodium
 public enum StoreError: Error, Hashable, Sendable {
   /// Stored bytes don't verify, don't parse or don't fit together. The text names what: "peer alice", "master.key".
   case damaged(String)
+  /// The settings file was damaged, or changed by something else than this program. It can be done without.
+  case damagedSettings(path: String)
   /// There is no such thing. The text names it.
   case notFound(String)
   /// Something with this name, key or path is there already. The text names it.
   case alreadyExists(String)
+  /// Something was to be kept for a recipient, by its card digest, that is no peer, or no longer one.
+  case unknownRecipient(Digest)
   /// A value handed in by the caller can't be stored (too long, wrong length, a NUL character). The text names it.
   case invalid(String)
   /// The vault is protected by a passphrase and none was given.
@@ -41,8 +45,11 @@ extension StoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .damaged(let what): "\(what) is damaged"
+    case .damagedSettings(let path):
+      "\(path) is damaged or was changed by another program; deleting it restores the default settings"
     case .notFound(let what): "\(what) was not found"
     case .alreadyExists(let what): "\(what) exists already"
+    case .unknownRecipient(let digest): "the recipient \(digest) is not among the peers"
     case .invalid(let what): "\(what) can't be stored"
     case .passphraseRequired: "the vault needs its passphrase"
     case .wrongPassphrase: "the passphrase is wrong"

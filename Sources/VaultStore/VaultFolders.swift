@@ -75,6 +75,8 @@ public struct VaultFolders: Hashable, Sendable {
   public var deviceKeyPath: String { state + "/device.key" }
   /// The settings.
   public var settingsPath: String { config + "/settings.json" }
+  /// The lock between those who change settings; the file itself is replaced each time.
+  var settingsLockPath: String { config + "/settings.lock" }
   /// Fragments, whole and partial.
   public var fragmentsPath: String { data + "/fragments" }
   /// Fragments that are being made.

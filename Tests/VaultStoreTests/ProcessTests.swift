@@ -133,7 +133,7 @@ import Testing
       }
     }
     #expect(try settings.load() == ["a": "b"])
-    #expect(try FileNames.list(home.folders.config) == ["settings.json"])
+    #expect(try Set(FileNames.list(home.folders.config)) == ["settings.json", "settings.lock"])
     #expect(try FileNames.list(home.folders.stagingPath) == [])
     #expect(try Set(FileNames.list(home.path)) == ["config", "data", "state"])
   }

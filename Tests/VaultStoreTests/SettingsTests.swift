@@ -27,7 +27,7 @@ import Testing
       ("ask", "all"), ("release", "realese"), ("\"x\"", "\"x\",\"new\" : \"y\""), ("\"mac\" : \"", "\"mac\" : \"0"),
     ] {
       try write(Array(good.replacing(old, with: new).utf8), to: path)
-      #expect(throws: StoreError.damaged(path)) { try settings.load() }
+      #expect(throws: StoreError.damagedSettings(path: path)) { try settings.load() }
     }
     // The layout of the file is the user's business.
     try write(Array(good.replacing("\n", with: "").utf8), to: path)
@@ -40,7 +40,7 @@ import Testing
     try SettingsFile(home.folders, keys: VaultKeys.create(in: home.folders, passphrase: nil)).save(["a": "b"])
     let settings = SettingsFile(other.folders, keys: try VaultKeys.create(in: other.folders, passphrase: nil))
     try write(contents(home.folders.settingsPath), to: other.folders.settingsPath)
-    #expect(throws: StoreError.damaged(other.folders.settingsPath)) { try settings.load() }
+    #expect(throws: StoreError.damagedSettings(path: other.folders.settingsPath)) { try settings.load() }
   }
 
   @Test(arguments: ["", "{}", "[]", "{\"version\":1,\"settings\":{\"a\":1},\"mac\":\"\"}", "\u{FEFF}{", "null"])
@@ -48,7 +48,7 @@ import Testing
     let home = try TestHome()
     let settings = SettingsFile(home.folders, keys: try VaultKeys.create(in: home.folders, passphrase: nil))
     try write(Array(text.utf8), to: home.folders.settingsPath)
-    #expect(throws: StoreError.damaged(home.folders.settingsPath)) { try settings.load() }
+    #expect(throws: StoreError.damagedSettings(path: home.folders.settingsPath)) { try settings.load() }
   }
 
   @Test func `deep nesting and large files are refused`() throws {
@@ -56,11 +56,50 @@ import Testing
     let settings = SettingsFile(home.folders, keys: try VaultKeys.create(in: home.folders, passphrase: nil))
     for count in [60_000, 70_000] {
       try write([UInt8](repeating: UInt8(ascii: "["), count: count), to: home.folders.settingsPath)
-      #expect(throws: StoreError.damaged(home.folders.settingsPath)) { try settings.load() }
+      #expect(throws: StoreError.damagedSettings(path: home.folders.settingsPath)) { try settings.load() }
     }
     #expect(throws: StoreError.invalid("the settings")) {
       try settings.save(["a": String(repeating: "x", count: 65_536)])
     }
+  }
+
+  @Test func `changes made at the same time are all kept`() async throws {
+    let home = try TestHome()
+    let keys = try VaultKeys.create(in: home.folders, passphrase: nil)
+    let folders = home.folders
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for writer in 0..<8 {
+        group.addTask {
+          let settings = SettingsFile(folders, keys: keys)
+          for round in 0..<5 { try settings.update { $0["\(writer) \(round)"] = "set" } }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try SettingsFile(folders, keys: keys).load().count == 40)
+  }
+
+  @Test func `a change that fails leaves the settings as they were`() throws {
+    let home = try TestHome()
+    let settings = SettingsFile(home.folders, keys: try VaultKeys.create(in: home.folders, passphrase: nil))
+    try settings.save(["a": "1"])
+    #expect(throws: StoreError.invalid("mine")) {
+      try settings.update { values throws(StoreError) in
+        values["a"] = "2"
+        throw .invalid("mine")
+      }
+    }
+    #expect(try settings.update { $0["b"] = "2" } == ["a": "1", "b": "2"])
+  }
+
+  @Test func `a damaged file says what helps`() throws {
+    let home = try TestHome()
+    let settings = SettingsFile(home.folders, keys: try VaultKeys.create(in: home.folders, passphrase: nil))
+    try write(Array("{".utf8), to: home.folders.settingsPath)
+    let error = #expect(throws: StoreError.self) { try settings.update { $0["a"] = "1" } }
+    #expect(error?.description.hasSuffix("deleting it restores the default settings") == true)
+    unlink(home.folders.settingsPath)
+    #expect(try settings.load() == [:])
   }
 
   @Test func `a newer version is said so`() throws {
