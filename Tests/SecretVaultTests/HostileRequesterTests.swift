@@ -57,9 +57,17 @@ extension VaultTests {
       let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
       let nonce = try await cleo.ask(header)
       try await expectRefused(cleo.submit(cleo.proof(otherHeader, nonce: nonce)), peer: "cleo")
-      // And of a secret that ben has no share of, he says the very same.
-      let second = try await cleo.ask(otherHeader, request: 2)
-      try await expectRefused(cleo.submit(cleo.proof(otherHeader, nonce: second, request: 2)), peer: "cleo", times: 2)
+    }
+
+    @Test func `a share that isn't here is refused in the very same words, and is an entry in the log but no alarm`() async throws {
+      let other = try await world.share([1, 2, 3], threshold: 2, to: [2])
+      let otherHeader = try world[2].header(other.id)
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(otherHeader)
+      #expect(try await cleo.submit(cleo.proof(otherHeader, nonce: nonce)) == .unavailable)
+      #expect(try await eventually { try events("not-held").count { $0.peer == "cleo" } == 1 })
+      #expect(try events("refused").isEmpty)
+      #expect(world.notifications.told(to: world[1]).allSatisfy { $0.event.event != "refused" })
     }
 
     @Test func `a proof recorded in another session is worth nothing`() async throws {

@@ -166,7 +166,7 @@ extension VaultTests {
       }
       try world[0].restart()
       #expect(try world[0].vault.settings().map(\.value) == ["[::1]:0", "notify-send vault", "500M", "0"])
-      #expect(world[0].vault.quota.bytes == 500 << 20 && world[0].vault.quota.shares == 0)
+      #expect(world[0].vault.quota?.bytes == 500 << 20 && world[0].vault.quota?.shares == 0)
       for setting in try vault.settings() { _ = try world[0].vault.set(setting.key, to: "") }
       #expect(try world[0].vault.settings().allSatisfy { $0.value == $0.defaultValue })
     }
