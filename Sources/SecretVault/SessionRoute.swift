@@ -84,10 +84,11 @@ struct SessionRoute: PeerRoute {
     let count = job.header.dispersal.stripeCount
     guard first <= count else { throw LinkFailure(.misbehaved, "asked for pieces that don't exist") }
     let began = environment.monotonic()
+    let allowance = environment.deadlines.slowDelivery / .milliseconds(1)
     var sent = 0
     for number in first..<count {
       // A holder that takes a byte now and then would keep a delivery going for days.
-      let allowed = 60_000 + Double(sent) / Double(BatchFetch.minimumRate) * 1000
+      let allowed = allowance + Double(sent) / Double(BatchFetch.minimumRate) * 1000
       guard environment.monotonic() - began < allowed else { throw .tooSlow }
       let bytes: [UInt8]
       do { bytes = try job.piece(number) } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }

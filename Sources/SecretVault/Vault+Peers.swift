@@ -132,7 +132,7 @@ extension Vault {
     record(.peerRemoved, peer: peer)
     return PeerRemoval(
       peer: summary,
-      destroyedDeliveries: removed.cancelled.compactMap(\.entry.secretID).map { nameOfSecret($0) },
+      destroyedDeliveries: removed.cancelled.compactMap(\.entry.secretID).map { secretReference($0) },
       stillHolds: holds)
   }
 

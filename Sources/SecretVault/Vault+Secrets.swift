@@ -105,26 +105,26 @@ extension Vault {
     return Dictionary(peers.map { ($0.digest, $0.name) }) { first, _ in first }
   }
 
-  /// Description or short id, for sentences.
-  func nameOfSecret(_ id: [UInt8]) -> String {
+  /// A secret by its id, with its description or short id for sentences.
+  func secretReference(_ id: [UInt8]) -> SecretReference {
     let record = try? database.secret(id)
-    return record?.description ?? hexadecimal(id.prefix(6))
+    return SecretReference(id: hexadecimal(id), name: record?.description ?? hexadecimal(id.prefix(6)))
   }
 
   /// Secrets of which a peer is known to have a share: those dealt here and delivered to it, and those it dealt.
-  func secretsKnownHeld(by peer: PeerRecord) throws(VaultError) -> [String] {
-    var names: [String] = []
+  func secretsKnownHeld(by peer: PeerRecord) throws(VaultError) -> [SecretReference] {
+    var held: [SecretReference] = []
     for record in try stored({ () throws(StoreError) in try database.secrets() }) {
       if record.origin == .held {
-        if record.dealer == peer.digest { names.append(nameOfSecret(record.id)) }
+        if record.dealer == peer.digest { held.append(secretReference(record.id)) }
         continue
       }
       let deliveries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }
       if deliveries.contains(where: { $0.entry.recipient == peer.digest && $0.state == .delivered }) {
-        names.append(nameOfSecret(record.id))
+        held.append(secretReference(record.id))
       }
     }
-    return names
+    return held
   }
 
   // MARK: - Rendering

@@ -109,10 +109,18 @@ public struct PeerAddition: Sendable {
 public struct PeerRemoval: Sendable {
   /// The peer that was removed.
   public let peer: PeerSummary
-  /// Shares that waited for it and were destroyed: descriptions or ids.
-  public let destroyedDeliveries: [String]
+  /// Secrets whose shares waited for it and were destroyed.
+  public let destroyedDeliveries: [SecretReference]
   /// Secrets of which it is known to still hold a share.
-  public let stillHolds: [String]
+  public let stillHolds: [SecretReference]
+}
+
+/// A secret as it is named in a sentence, and which one it is.
+public struct SecretReference: Hashable, Sendable {
+  /// 32 hexadecimal digits.
+  public let id: String
+  /// Its description, or the start of its id.
+  public let name: String
 }
 
 /// A session that worked.

@@ -18,7 +18,10 @@ struct ResultJSONTests {
     let peer = Samples.peer.json.text
     #expect(PeerAddition(peer: Samples.peer, change: .added).json.text == #"{"change":"added","peer":\#(peer)}"#)
     #expect(
-      PeerRemoval(peer: Samples.peer, destroyedDeliveries: ["a"], stillHolds: ["b", "c"]).json.text
+      PeerRemoval(
+        peer: Samples.peer, destroyedDeliveries: [SecretReference(id: "a", name: "papers")],
+        stillHolds: [SecretReference(id: "b", name: "keys"), SecretReference(id: "c", name: "c")]
+      ).json.text
         == #"{"peer":\#(peer),"destroyedDeliveries":["a"],"stillHolds":["b","c"]}"#)
   }
 

@@ -83,9 +83,9 @@ struct PeerRemoveCommand: OpenedCommand {
     let removal = try vault.removePeer(peer)
     console.note("removed \(removal.peer.name)")
     for delivery in removal.destroyedDeliveries {
-      console.warning("its share of \(delivery) was waiting and is destroyed")
+      console.warning("its share of \(delivery.name) was waiting and is destroyed")
     }
-    for secret in removal.stillHolds { console.warning("\(removal.peer.name) still holds a share of \(secret)") }
+    for secret in removal.stillHolds { console.warning("\(removal.peer.name) still holds a share of \(secret.name)") }
     if console.json { try console.result(removal.json) }
   }
 }

@@ -30,7 +30,8 @@ extension PeerAddition {
 extension PeerRemoval {
   var json: JSONValue {
     [
-      "peer": peer.json, "destroyedDeliveries": JSONValue(destroyedDeliveries), "stillHolds": JSONValue(stillHolds),
+      "peer": peer.json, "destroyedDeliveries": JSONValue(destroyedDeliveries.map(\.id)),
+      "stillHolds": JSONValue(stillHolds.map(\.id)),
     ]
   }
 }
