@@ -40,21 +40,33 @@ public final class Vault: VaultService, Sendable {
     at folders: VaultFolders, label: String, addresses: [PeerAddress], passphrase: consuming SecretBytes?,
     environment: VaultEnvironment
   ) throws(VaultError) -> Vault {
-    guard !folders.containsVault else {
-      throw VaultError(
-        .vaultExists, "there is a vault in \(folders.data) already",
-        hint: "use another folder with --home, or look at it with `vault id`")
-    }
+    guard try !stored({ () throws(StoreError) in try folders.holdsVault() }) else { throw exists(folders) }
     let (identity, card) = try makeIdentity(label: label, addresses: addresses)
-    let keys: VaultKeys
-    let given = passphrase
-    do throws(StoreError) { keys = try VaultKeys.create(in: folders, passphrase: given) } catch {
-      throw VaultError(error)
-    }
-    let database = try stored { () throws(StoreError) in try VaultDatabase(folders, keys: keys) }
+    let creation = try begin(folders, passphrase)
+    let keys = creation.keys
+    let database = try stored { () throws(StoreError) in try creation.makeDatabase() }
     try store(identity, card, in: database, at: environment.now())
+    // From here on it is a vault, and a whole one.
+    do throws(StoreError) { try creation.commit() } catch { throw VaultError(error) }
     return try Vault(
       folders: folders, keys: keys, database: database, identity: identity, environment: environment)
+  }
+
+  private static func begin(
+    _ folders: VaultFolders, _ passphrase: borrowing SecretBytes?
+  ) throws(VaultError) -> VaultCreation {
+    do throws(StoreError) { return try VaultCreation(in: folders, passphrase: passphrase) } catch .alreadyExists {
+      // Somebody else was quicker.
+      throw exists(folders)
+    } catch {
+      throw VaultError(error)
+    }
+  }
+
+  private static func exists(_ folders: VaultFolders) -> VaultError {
+    VaultError(
+      .vaultExists, "there is a vault in \(folders.data) already",
+      hint: "use another folder with --home, or look at it with `vault id`")
   }
 
   private static func makeIdentity(
@@ -92,7 +104,7 @@ public final class Vault: VaultService, Sendable {
   public static func open(
     at folders: VaultFolders, passphrase: () throws(VaultError) -> SecretBytes, environment: VaultEnvironment
   ) throws(VaultError) -> Vault {
-    guard folders.containsVault else {
+    guard try stored({ () throws(StoreError) in try folders.holdsVault() }) else {
       throw VaultError(
         .noVault, "there is no vault in \(folders.data)", hint: "make one with `vault init --label YOUR-NAME`")
     }

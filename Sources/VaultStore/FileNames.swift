@@ -72,6 +72,23 @@ enum FileNames {
     }
   }
 
+  /// Whether there is no room for a small file beside `path`. SQLite reports a full disk as such only where it writes the
+  /// database itself; elsewhere (shared memory, growing, syncing) it is an input/output error like any other, and the
+  /// system's error number is gone by then. So the disk is asked.
+  static func hasNoRoom(beside path: String) -> Bool {
+    guard let folder = try? SplitPath(path).folder, let name = try? temporary() else { return false }
+    let probe = open(folder + "/" + name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard probe >= 0 else { return isNoRoom(errno) }
+    defer {
+      close(probe)
+      unlink(folder + "/" + name)
+    }
+    // Twice the step in which SQLite's shared memory grows.
+    return isNoRoom(posix_fallocate(probe, 0, 65_536))
+  }
+
+  private static func isNoRoom(_ code: Int32) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
+
   /// Makes the names in a folder durable.
   static func synchronizeFolder(_ path: String) throws(StoreError) {
     let folder = try OpenFile.folder(path)

@@ -30,7 +30,9 @@ public struct SettingsFile: Sendable {
   /// All settings. Throws ``StoreError/damagedSettings(path:)`` if the file isn't as ``save(_:)`` left it.
   public func load() throws(StoreError) -> [String: String] {
     guard let bytes = try read() else { return [:] }
-    guard let contents = try? JSONDecoder().decode(Contents.self, from: Data(bytes)) else { throw .damagedSettings(path: path) }
+    guard let contents = try? JSONDecoder().decode(Contents.self, from: Data(bytes)) else {
+      throw .damagedSettings(path: path)
+    }
     guard contents.version == Self.version else { throw .tooNew(path) }
     guard let mac = Sodium.bytes(hexadecimal: contents.mac),
       macsMatch(mac, try self.mac(contents.settings))

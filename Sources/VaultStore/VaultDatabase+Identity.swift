@@ -83,7 +83,7 @@ extension VaultDatabase {
 
   private func sealedIdentity() throws(StoreError) -> SealedIdentity {
     let stored = try read { db in try self.storedIdentity(db) }
-    guard let stored else { throw .notFound("the identity") }
+    guard let stored else { throw .damaged("the identity is missing: the vault") }
     return stored.sealed
   }
 

@@ -20,43 +20,46 @@ public final class VaultDatabase: Sendable {
   let auditBuffer = Mutex(AuditBuffer())
 
   /// Seconds that an operation waits for another process.
-  static let busySeconds = 10.0
+  static let busySeconds = OpenFile.patience
 
-  /// Opens the database, and makes it or brings its schema up to date if need be.
+  /// What SQLite puts behind the name of the database for files of its own, and the database itself.
+  static let fileSuffixes = ["", "-wal", "-shm", "-journal"]
+
+  /// Opens the database, and brings its schema up to date if need be. It is never made anew: without it the vault is
+  /// damaged.
   ///
-  /// Throws ``StoreError/damaged(_:)`` if it belongs to other keys, ``StoreError/tooNew(_:)`` if a newer program wrote it.
-  public init(_ folders: VaultFolders, keys: VaultKeys) throws(StoreError) {
+  /// Throws ``StoreError/damaged(_:)`` if it is missing or belongs to other keys, ``StoreError/tooNew(_:)`` if a newer
+  /// program wrote it.
+  public convenience init(_ folders: VaultFolders, keys: VaultKeys) throws(StoreError) {
+    try self.init(folders, keys: keys, creating: false)
+  }
+
+  init(_ folders: VaultFolders, keys: VaultKeys, creating: Bool) throws(StoreError) {
     try folders.check()
     self.folders = folders
     self.keys = keys
     fragments = FragmentStore(folders)
     let path = folders.databasePath
-    // SQLite gives its journal files the permissions of the database, so that is made here, not by SQLite.
-    _ = try OpenFile(path, O_RDWR | O_CREAT)
-    for suffix in ["", "-wal", "-shm"] {
-      do throws(StoreError) { _ = try OpenFile.privateFile(path + suffix, O_RDWR) } catch .notFound { continue }
-    }
-    // Two processes that create the schema, or recover after a crash, at once would disturb each other.
-    let opening = try OpenFile(folders.openLockPath, O_RDWR | O_CREAT)
+    try Self.checkFiles(path, creating: creating)
+    // Left by a creation that was killed just after it had finished.
+    if !creating { unlink(folders.incompletePath) }
+    // Two processes that bring the schema up to date, or recover after a crash, at once would disturb each other.
+    let opening = try OpenFile.patientlyLocked(folders.openLockPath)
     defer { withExtendedLifetime(opening) {} }
-    var attempts = 0
-    while try !opening.lock(exclusive: true, waits: false) {
-      attempts += 1
-      guard Double(attempts) < Self.busySeconds * 50 else { throw .busy(path: path) }
-      usleep(20_000)
-    }
     do {
       pool = try Self.openPool(path)
+      if !creating, try pool.read({ db in try Schema.migrator.appliedIdentifiers(db).isEmpty }) {
+        throw StoreError.damaged(path)
+      }
       try Schema.migrator.migrate(pool)
-    } catch let error as StoreError {
-      throw error
     } catch {
       throw StoreError(database: error, path: path)
     }
     try read { db in
       if try Schema.migrator.hasBeenSuperseded(db) { throw StoreError.tooNew(path) }
     }
-    try bindToKeys()
+    if creating { try bindToKeys() }
+    try checkBinding()
   }
 
   deinit { try? flushAudit() }
@@ -90,19 +93,36 @@ public final class VaultDatabase: Sendable {
     }
   }
 
+  /// SQLite gives its journal files the permissions of the database, so that is made here, not by SQLite.
+  private static func checkFiles(_ path: String, creating: Bool) throws(StoreError) {
+    if creating {
+      _ = try OpenFile(path, O_RDWR | O_CREAT | O_EXCL)
+      return
+    }
+    do throws(StoreError) {
+      guard try OpenFile.privateFile(path, O_RDWR).byteCount() > 0 else { throw .damaged(path) }
+    } catch .notFound {
+      throw .damaged("\(path) is missing: the vault")
+    }
+    for suffix in fileSuffixes {
+      do throws(StoreError) { _ = try OpenFile.privateFile(path + suffix, O_RDWR) } catch .notFound { continue }
+    }
+  }
+
+  private static let bindingKey = "binding"
+
   /// Ties the database to the master key: one copied in from another vault is refused as a whole.
   private func bindToKeys() throws(StoreError) {
-    let key = "binding"
-    let stored = try write { db -> [UInt8] in
-      if let stored = try Meta.value(key, db) { return stored }
-      let fresh = try Randomness.bytes(16)
-      let bound = try fresh + self.binding(fresh)
-      try Meta.set(key, to: bound, db)
-      return bound
-    }
+    let fresh = try withSodium { () throws(SodiumError) in try Randomness.bytes(16) }
+    let bound = try fresh + binding(fresh)
+    try write { db in try Meta.set(Self.bindingKey, to: bound, db) }
+  }
+
+  private func checkBinding() throws(StoreError) {
+    let stored = try read { db in try Meta.value(Self.bindingKey, db) } ?? []
     let expected = try binding(Array(stored.prefix(16)))
     guard macsMatch(Array(stored.dropFirst(16)), expected) else {
-      throw .damaged("\(folders.databasePath), or it belongs to another vault: it")
+      throw .damaged("\(folders.databasePath) belongs to another vault, or it")
     }
   }
 
@@ -153,6 +173,9 @@ extension StoreError {
   private init(sqlite error: DatabaseError, path: String) {
     switch error.resultCode {
     case .SQLITE_FULL: self = .diskFull(path: path)
+    case .SQLITE_IOERR where FileNames.hasNoRoom(beside: path),
+      .SQLITE_CANTOPEN where FileNames.hasNoRoom(beside: path):
+      self = .diskFull(path: path)
     case .SQLITE_BUSY, .SQLITE_LOCKED: self = .busy(path: path)
     case .SQLITE_READONLY: self = .readOnly(path: path)
     case .SQLITE_PERM, .SQLITE_AUTH, .SQLITE_CANTOPEN: self = .permissions(path: path)

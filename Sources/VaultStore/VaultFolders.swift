@@ -40,8 +40,16 @@ public struct VaultFolders: Hashable, Sendable {
       configHome: environment["XDG_CONFIG_HOME"])
   }
 
-  /// Whether a vault was created here.
-  public var containsVault: Bool { access(masterKeyPath, F_OK) == 0 }
+  /// Whether a vault was created here, as far as this process may see. See ``holdsVault()``.
+  public var containsVault: Bool { (try? holdsVault()) ?? false }
+
+  /// Whether a vault was created here. Throws ``StoreError/permissions(path:)`` if this process may not look.
+  public func holdsVault() throws(StoreError) -> Bool {
+    var status = stat()
+    if lstat(masterKeyPath, &status) == 0 { return true }
+    if errno == ENOENT { return false }
+    throw StoreError(errno: errno, path: data)
+  }
 
   /// Makes the folders that are missing, with mode 0700, marks the state folder as not to be backed up, and checks all.
   public func create() throws(StoreError) {
@@ -55,6 +63,13 @@ public struct VaultFolders: Hashable, Sendable {
       }
     }
     try check()
+  }
+
+  /// Makes those folders of an existing vault again that can be done without, and checks all. Throws
+  /// ``StoreError/wrongDevice`` if the state folder is missing: the device key is gone with it.
+  func restore() throws(StoreError) {
+    for folder in [config, fragmentsPath, stagingPath] { try Self.makeFolder(folder) }
+    do throws(StoreError) { try check() } catch .notFound(state) { throw .wrongDevice }
   }
 
   /// Refuses folders that others may look into, or that belong to somebody else.
@@ -83,6 +98,8 @@ public struct VaultFolders: Hashable, Sendable {
   public var stagingPath: String { data + "/staging" }
   /// The lock between those who make files and those who clean up.
   var filesLockPath: String { data + "/files.lock" }
+  /// There while the vault is being created.
+  var incompletePath: String { data + "/incomplete" }
   /// The lock held while the database is opened.
   var openLockPath: String { data + "/open.lock" }
 

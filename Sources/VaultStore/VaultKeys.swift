@@ -1,5 +1,4 @@
 public import Sodium
-import WireCodec
 
 /// The open vault: the master key in secret memory, and what is derived from it.
 ///
@@ -19,37 +18,12 @@ public final class VaultKeys: Sendable {
     self.master = master
   }
 
-  /// Makes the keys of a new vault. Throws ``StoreError/alreadyExists(_:)`` if there is one.
-  ///
-  /// A passphrase counts byte for byte; nil leaves the vault protected by the device key alone.
-  /// `costLogarithm` is log2 of scrypt's N, from 17 to 20.
-  public static func create(
-    in folders: VaultFolders, passphrase: borrowing SecretBytes?, costLogarithm: Int = defaultCostLogarithm
-  ) throws(StoreError) -> VaultKeys {
-    try folders.create()
-    guard !folders.containsVault else { throw .alreadyExists("a vault in \(folders.data)") }
-    let device = try ownDeviceKey(folders)
-    let file: MasterKeyFile
-    let keys: VaultKeys
-    do throws(SodiumError) {
-      let master = try SecretBytes(random: 32)
-      file = try seal(
-        master, device: device, passphrase: passphrase, costLogarithm: costLogarithm,
-        salt: Randomness.bytes(Scrypt.saltByteCount), nonce: Randomness.bytes(SecretBox.nonceByteCount))
-      keys = try VaultKeys(master: master)
-    } catch { throw .sodium(error) }
-    let bytes: [UInt8]
-    do throws(WireError) { bytes = try file.encoded() } catch { throw .invalid("master.key") }
-    try AtomicFile.write(bytes.span.bytes, to: folders.masterKeyPath, replacing: false)
-    return keys
-  }
-
   /// Whether the vault needs a passphrase.
   public static func needsPassphrase(in folders: VaultFolders) throws(StoreError) -> Bool {
     try readFile(folders).costLogarithm != nil
   }
 
-  /// Opens the vault. A passphrase that it doesn't need is ignored.
+  /// Opens the vault. A passphrase that it doesn't need is ignored. Folders that can be done without are made again.
   ///
   /// Throws ``StoreError/passphraseRequired``, ``StoreError/wrongPassphrase``, ``StoreError/wrongDevice`` (the device key
   /// is missing or another one), ``StoreError/damaged(_:)``, or ``StoreError/notFound(_:)`` if there is no vault.
@@ -57,7 +31,7 @@ public final class VaultKeys: Sendable {
     _ folders: VaultFolders, passphrase: borrowing SecretBytes?
   ) throws(StoreError) -> VaultKeys {
     let file = try readFile(folders)
-    try folders.check()
+    try folders.restore()
     let device = try existingDeviceKey(folders)
     guard try withSodium({ () throws(SodiumError) in try deviceID(device) }) == file.deviceID else {
       throw .wrongDevice
@@ -84,17 +58,6 @@ public final class VaultKeys: Sendable {
     } catch .notFound {
       throw .notFound("a vault in \(folders.data)")
     }
-  }
-
-  /// The device key, made if this folder has none yet (an interrupted creation leaves one that is as good).
-  private static func ownDeviceKey(_ folders: VaultFolders) throws(StoreError) -> SecretBytes {
-    let fresh = try withSodium { () throws(SodiumError) in try SecretBytes(random: 32) }
-    do throws(StoreError) {
-      try AtomicFile.write(fresh.bytes, to: folders.deviceKeyPath, replacing: false)
-    } catch .alreadyExists {
-      // The one that is there is read below.
-    }
-    return try existingDeviceKey(folders)
   }
 
   private static func existingDeviceKey(_ folders: VaultFolders) throws(StoreError) -> SecretBytes {

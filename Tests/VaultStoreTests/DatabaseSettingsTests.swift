@@ -41,7 +41,7 @@ import Testing
     for suffix in ["-wal", "-shm"] { unlink(other.folders.databasePath + suffix) }
     try write(contents(home.folders.databasePath), to: other.folders.databasePath)
     let error = #expect(throws: StoreError.self) { _ = try other.reopen() }
-    guard case .damaged = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(error == .damaged("\(other.folders.databasePath) belongs to another vault, or it"))
   }
 
   @Test func `a database of a newer program is refused`() throws {
@@ -58,10 +58,36 @@ import Testing
     #expect(throws: StoreError.damaged(home.folders.databasePath)) { _ = try home.reopen() }
   }
 
+  @Test func `a database that is gone or empty is damage, and never made anew`() throws {
+    let home = try TestHome()
+    _ = try VaultKeys.create(in: home.folders, passphrase: nil)
+    let path = home.folders.databasePath
+    unlink(path)
+    #expect(throws: StoreError.damaged("\(path) is missing: the vault")) { _ = try home.reopen() }
+    #expect(!exists(path))
+    try write([], to: path)
+    #expect(throws: StoreError.damaged(path)) { _ = try home.reopen() }
+    #expect(contents(path) == [])
+    // A database of SQLite, but of nobody's vault.
+    unlink(path)
+    try DatabaseQueue(path: path).inDatabase { db in try db.execute(sql: "CREATE TABLE meta (key TEXT, value BLOB)") }
+    chmod(path, 0o600)
+    #expect(throws: StoreError.damaged(path)) { _ = try home.reopen() }
+  }
+
+  @Test func `the main file of a database in use is never empty`() throws {
+    let home = try TestHome()
+    let creation = try VaultCreation(in: home.folders, passphrase: nil)
+    let database = try creation.makeDatabase()
+    #expect(contents(home.folders.databasePath) != [])
+    #expect(try database.identity() == nil)
+  }
+
   @Test func `a link in the place of the database is not followed`() throws {
     let home = try TestHome()
     _ = try VaultKeys.create(in: home.folders, passphrase: nil)
-    try write([], to: home.path + "/elsewhere")
+    try write([1], to: home.path + "/elsewhere")
+    unlink(home.folders.databasePath)
     symlink(home.path + "/elsewhere", home.folders.databasePath)
     #expect(throws: StoreError.inputOutput(path: home.folders.databasePath, reason: "is a symbolic link")) {
       _ = try home.reopen()

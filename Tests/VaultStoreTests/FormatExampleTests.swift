@@ -37,8 +37,7 @@ import WireCodec
   @Test func `the MAC of a tombstone`() throws {
     let home = try TestHome()
     try home.folders.create()
-    try write([], to: home.folders.databasePath)
-    let database = try VaultDatabase(home.folders, keys: VaultKeys(master: secret(masterKey)))
+    let database = try VaultDatabase(home.folders, keys: VaultKeys(master: secret(masterKey)), creating: true)
     try database.write { db in try database.putTombstone(sampleID(1), at: 1_700_000_000_000, db) }
     let mac = try database.read { db in
       try StoredRow(row: Row.fetchOne(db, sql: "SELECT mac FROM tombstones") ?? Row(), what: "it")

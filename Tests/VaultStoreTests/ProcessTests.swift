@@ -137,4 +137,27 @@ import Testing
     #expect(try FileNames.list(home.folders.stagingPath) == [])
     #expect(try Set(FileNames.list(home.path)) == ["config", "data", "state"])
   }
+
+  @Test(arguments: [5000, 20_000, 40_000])
+  func `no room for what SQLite keeps beside its database is a full disk, too`(_ limit: Int) async throws {
+    let home = try TestHome()
+    let keys = try VaultKeys.create(in: home.folders, passphrase: nil)
+    let page = [UInt8](repeating: 1, count: 30_000)
+    try VaultDatabase(home.folders, keys: keys).setMeta("before", to: page)
+    await #expect(processExitsWith: .success) { [path = home.path as String, limit = limit as Int] in
+      let folders = VaultFolders(home: path)
+      let keys = try VaultKeys.unlock(folders, passphrase: nil)
+      signal(SIGXFSZ, SIG_IGN)
+      // 5000 and 20000 bytes stop the shared memory, 40000 the log.
+      var room = rlimit(rlim_cur: rlim_t(limit), rlim_max: rlim_t(limit))
+      try #require(setrlimit(__rlimit_resource_t(bitPattern: RLIMIT_FSIZE.rawValue), &room) == 0)
+      let error = try #require(throws: StoreError.self) {
+        try VaultDatabase(folders, keys: keys).setMeta("after", to: [UInt8](repeating: 2, count: 60_000))
+      }
+      try #require(error == .diskFull(path: folders.databasePath))
+    }
+    #expect(try home.reopen().meta("before") == page)
+    #expect(try home.reopen().meta("after") == nil)
+    #expect(try !FileNames.list(home.folders.data).contains { $0.hasPrefix(FileNames.temporaryPrefix) })
+  }
 }

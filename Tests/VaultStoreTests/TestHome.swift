@@ -19,7 +19,10 @@ final class TestHome {
 
   /// A new vault without a passphrase, opened.
   func makeDatabase() throws -> VaultDatabase {
-    try VaultDatabase(folders, keys: VaultKeys.create(in: folders, passphrase: nil))
+    let creation = try VaultCreation(in: folders, passphrase: nil)
+    let database = try creation.makeDatabase()
+    try creation.commit()
+    return database
   }
 
   /// The same vault, opened anew.
@@ -33,6 +36,19 @@ final class TestHome {
   /// The files that contain `pattern`.
   func files(containing pattern: [UInt8]) -> [String] {
     files().filter { path in contents(path).firstRange(of: pattern) != nil }
+  }
+}
+
+extension VaultKeys {
+  /// The keys of a new vault, whose database is there and empty.
+  static func create(
+    in folders: VaultFolders, passphrase: borrowing SecretBytes?, costLogarithm: Int = defaultCostLogarithm
+  ) throws -> VaultKeys {
+    let creation = try VaultCreation(in: folders, passphrase: passphrase, costLogarithm: costLogarithm)
+    let keys = creation.keys
+    _ = try creation.makeDatabase()
+    try creation.commit()
+    return keys
   }
 }
 

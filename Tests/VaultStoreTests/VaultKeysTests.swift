@@ -68,23 +68,32 @@ import Testing
     #expect(throws: (any Error).self) { try MasterKeyFile.decode(good + [0], limit: 8192) }
   }
 
-  @Test func `a vault is never created over another`() throws {
+  @Test(arguments: ["state/device.key", "state"])
+  func `without its device key a vault is another device's, whatever else is there`(_ lost: String) throws {
     let home = try TestHome()
     _ = try VaultKeys.create(in: home.folders, passphrase: nil)
-    let before = contents(home.folders.masterKeyPath)
-    #expect(throws: StoreError.alreadyExists("a vault in \(home.folders.data)")) {
-      _ = try VaultKeys.create(in: home.folders, passphrase: nil)
-    }
-    #expect(contents(home.folders.masterKeyPath) == before)
+    removeTree(home.path + "/" + lost)
+    unlink(home.path + "/" + lost)
+    #expect(throws: StoreError.wrongDevice) { _ = try home.reopen() }
   }
 
-  @Test func `an interrupted creation is simply repeated`() throws {
+  @Test(arguments: ["config", "data/staging", "data/fragments"])
+  func `a folder that can be done without is made again`(_ lost: String) throws {
+    let home = try TestHome()
+    try home.makeDatabase().addPeer(samplePeer("Alice"), beaconKey: nil)
+    removeTree(home.path + "/" + lost)
+    #expect(try home.reopen().peers().count == 1)
+    #expect(mode(home.path + "/" + lost) == 0o700)
+  }
+
+  @Test(.enabled(if: geteuid() == 0)) func `a folder that may not be looked into is not an empty one`() async throws {
     let home = try TestHome()
     _ = try VaultKeys.create(in: home.folders, passphrase: nil)
-    unlink(home.folders.masterKeyPath)
-    #expect(!home.folders.containsVault)
-    _ = try VaultKeys.create(in: home.folders, passphrase: nil)
-    _ = try VaultKeys.unlock(home.folders, passphrase: nil)
+    await #expect(processExitsWith: .success) { [path = home.path as String] in
+      try #require(setuid(65534) == 0)
+      let folders = VaultFolders(home: path)
+      try #require(throws: StoreError.permissions(path: folders.data)) { try folders.holdsVault() }
+    }
   }
 
   @Test func `no vault is said so`() throws {
