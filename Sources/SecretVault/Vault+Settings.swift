@@ -19,7 +19,7 @@ extension Vault {
         hint: "the settings are: \(SettingKey.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     if !value.isEmpty { try key.validate(value) }
-    try stored { () throws(StoreError) in
+    _ = try stored { () throws(StoreError) in
       try settingsFile.update { $0[key.rawValue] = value.isEmpty ? nil : value }
     }
     return Setting(

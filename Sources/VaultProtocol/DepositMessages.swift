@@ -29,7 +29,7 @@ public struct Probe: PeerMessage {
 }
 
 /// "Yes", or "no, because".
-public struct ProbeAnswer: PeerMessage {
+public struct ProbeAnswer: OutcomeMessage {
   /// Its number.
   public static let type = MessageType.probeAnswer
   /// The probe's number.
@@ -41,18 +41,6 @@ public struct ProbeAnswer: PeerMessage {
   public init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal
-  }
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 9 }
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
-    try writer.u64(request)
-    try write(refusal, into: &writer)
-  }
-  /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
-    request = try reader.u64("request")
-    refusal = try reason(from: &reader)
   }
 }
 
@@ -188,7 +176,7 @@ public struct Piece: PeerMessage {
 }
 
 /// "That was the last piece."
-public struct DepositEnd: PeerMessage {
+public struct DepositEnd: NumberMessage {
   /// Its number.
   public static let type = MessageType.depositEnd
   /// The offer's number.
@@ -196,16 +184,10 @@ public struct DepositEnd: PeerMessage {
 
   /// The end of an offer's pieces.
   public init(request: UInt64) { self.request = request }
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 }
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) { try writer.u64(request) }
-  /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) { request = try reader.u64("request") }
 }
 
 /// "It is durable here", or "no, because".
-public struct DepositResult: PeerMessage {
+public struct DepositResult: OutcomeMessage {
   /// Its number.
   public static let type = MessageType.depositResult
   /// The offer's number.
@@ -217,17 +199,5 @@ public struct DepositResult: PeerMessage {
   public init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal
-  }
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 9 }
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
-    try writer.u64(request)
-    try write(refusal, into: &writer)
-  }
-  /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
-    request = try reader.u64("request")
-    refusal = try reason(from: &reader)
   }
 }

@@ -265,7 +265,7 @@ public struct ProvenPiece: PeerMessage {
 }
 
 /// The end of a piece request, well or not.
-public struct PiecesEnd: PeerMessage {
+public struct PiecesEnd: OutcomeMessage {
   /// Its number.
   public static let type = MessageType.piecesEnd
   /// The release request's number.
@@ -277,18 +277,6 @@ public struct PiecesEnd: PeerMessage {
   public init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal
-  }
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 9 }
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
-    try writer.u64(request)
-    try write(refusal, into: &writer)
-  }
-  /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
-    request = try reader.u64("request")
-    refusal = try reason(from: &reader)
   }
 }
 

@@ -71,7 +71,7 @@ public struct Unsupported: PeerMessage {
 }
 
 /// "Are you there?"
-public struct Ping: PeerMessage {
+public struct Ping: NumberMessage {
   /// Its number.
   public static let type = MessageType.ping
   /// Comes back in the answer.
@@ -79,16 +79,10 @@ public struct Ping: PeerMessage {
 
   /// A ping.
   public init(request: UInt64) { self.request = request }
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 }
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) { try writer.u64(request) }
-  /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) { request = try reader.u64("request") }
 }
 
 /// "I am."
-public struct Pong: PeerMessage {
+public struct Pong: NumberMessage {
   /// Its number.
   public static let type = MessageType.pong
   /// The ping's number.
@@ -96,12 +90,6 @@ public struct Pong: PeerMessage {
 
   /// The answer to a ping.
   public init(request: UInt64) { self.request = request }
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 }
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) { try writer.u64(request) }
-  /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) { request = try reader.u64("request") }
 }
 
 /// Writes an optional reason as one byte, 0 for none.

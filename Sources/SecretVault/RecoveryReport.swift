@@ -1,0 +1,60 @@
+/// Where the recovered file goes.
+public enum RecoveryDestination: Sendable {
+  /// To this path.
+  case file(path: String, overwrites: Bool)
+  /// Into this folder, under the sanitised original name.
+  case folder(path: String, overwrites: Bool)
+  /// To an open descriptor such as standard output, as it is verified.
+  case descriptor(Int32)
+}
+
+/// What happens while recovering.
+public enum RecoveryEvent: Sendable {
+  /// The secret that is being recovered.
+  case started(SecretSummary)
+  /// A peer is being asked.
+  case asking(peer: String)
+  /// A peer's share verified; so many of so many.
+  case share(peer: String, have: Int, need: Int)
+  /// A peer did not help, and why.
+  case problem(peer: String, reason: String)
+  /// Bytes of ciphertext verified and decrypted.
+  case progress(done: UInt64, total: UInt64)
+}
+
+/// How a holder took part in a recovery.
+public struct HolderOutcome: Sendable {
+  /// What came of asking.
+  public enum State: String, Sendable {
+    /// Its share verified.
+    case answered
+    /// It said no.
+    case refused
+    /// It could not be reached; it may hold a share.
+    case unreachable
+    /// It sent something that does not verify.
+    case bad
+    /// It was not needed any more.
+    case notNeeded
+  }
+  /// The peer's local name.
+  public let peer: String
+  /// What came of asking.
+  public let state: State
+  /// Why, in words.
+  public let reason: String?
+}
+
+/// How recovering ended.
+public struct RecoveryReport: Sendable {
+  /// The secret.
+  public let secret: SecretSummary
+  /// The path written, or nil for a descriptor.
+  public let path: String?
+  /// The original file name, sanitised.
+  public let suggestedName: String
+  /// Bytes written.
+  public let byteCount: UInt64
+  /// One entry a peer that was asked.
+  public let holders: [HolderOutcome]
+}

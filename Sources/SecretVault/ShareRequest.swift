@@ -1,0 +1,98 @@
+/// Where the plaintext of a new secret comes from.
+public enum ShareSource: Sendable {
+  /// A file at a path.
+  case file(path: String)
+  /// An open descriptor of unknown length, such as standard input, under a name.
+  case descriptor(Int32, name: String)
+}
+
+/// A request to share.
+public struct ShareRequest: Sendable {
+  /// Where the plaintext comes from.
+  public var source: ShareSource
+  /// Shares needed to recover.
+  public var threshold: Int
+  /// Peers by name; empty means every authenticated peer.
+  public var recipients: [String]
+  /// Public description, in clear.
+  public var description: String?
+  /// Whether the names of the recipients travel with the shares, in clear.
+  public var includesLabels: Bool
+  /// Whether this device keeps a share.
+  public var keepsOwnShare: Bool
+  /// Whether the source file is removed once the secret is recoverable without it.
+  public var removesSource: Bool
+
+  /// A request with the usual choices.
+  public init(
+    source: ShareSource, threshold: Int, recipients: [String] = [], description: String? = nil,
+    includesLabels: Bool = true, keepsOwnShare: Bool = true, removesSource: Bool = false
+  ) {
+    self.source = source
+    self.threshold = threshold
+    self.recipients = recipients
+    self.description = description
+    self.includesLabels = includesLabels
+    self.keepsOwnShare = keepsOwnShare
+    self.removesSource = removesSource
+  }
+}
+
+/// Who will get what, before anything is sent.
+public struct SharePlan: Sendable {
+  /// Shares needed.
+  public let threshold: Int
+  /// Shares dealt.
+  public let shareCount: Int
+  /// Names of the peers that get a share, in order of index.
+  public let recipients: [String]
+  /// Whether this device keeps a share.
+  public let keepsOwnShare: Bool
+}
+
+/// What happens while sharing or retrying.
+public enum ShareEvent: Sendable {
+  /// Peers are being contacted.
+  case contacting([String])
+  /// A peer gets no share of this secret, and why; with a hint.
+  case leftOut(peer: String, reason: String, hint: String?)
+  /// The final plan.
+  case plan(SharePlan)
+  /// Bytes of plaintext encrypted and dispersed.
+  case sealing(done: UInt64, total: UInt64?)
+  /// Everything is durable here; the secret has its id.
+  case sealed(id: String)
+  /// Bytes of fragments sent, over all peers.
+  case sending(done: UInt64, total: UInt64)
+  /// A delivery ended, well or not.
+  case delivery(Delivery)
+}
+
+/// How sharing ended.
+public struct ShareReport: Sendable {
+  /// The secret's id.
+  public let id: String
+  /// The public description.
+  public let description: String?
+  /// Shares needed.
+  public let threshold: Int
+  /// Shares dealt.
+  public let shareCount: Int
+  /// Whether this device keeps a share.
+  public let keepsOwnShare: Bool
+  /// One entry a peer.
+  public let deliveries: [Delivery]
+  /// Peers that were left out before dealing.
+  public let leftOut: [String]
+  /// Whether the source file was removed.
+  public let sourceRemoved: Bool
+  /// Why the source file is still there although it was to be removed.
+  public let sourceRemovalFailure: String?
+
+  /// Shares that are where they belong, the own one included.
+  public var placed: Int { deliveries.count { $0.state == .delivered } + (keepsOwnShare ? 1 : 0) }
+  /// Whether everybody has their share.
+  public var isFinished: Bool { deliveries.allSatisfy { $0.state == .delivered } }
+  /// Whether enough shares are placed to recover.
+  public var isRecoverable: Bool { placed >= threshold }
+}
