@@ -6,6 +6,14 @@
 struct BatchFetch: Sendable {
   typealias Result = Swift.Result<[VerifiedPiece], LinkFailure>
 
+  /// What came of it.
+  struct Outcome: Sendable {
+    /// One result a source, in the sources' order.
+    var results: [Result]
+    /// Milliseconds that the faster half took, if half of them were done.
+    let pace: Double?
+  }
+
   /// Bytes a second below which a source counts as failed.
   static let minimumRate = 32 << 10
   /// Least time, in milliseconds, that a slow source gets when it could be replaced.
@@ -17,6 +25,8 @@ struct BatchFetch: Sendable {
   let first: UInt64
   let count: Int
   let byteCount: Int
+  /// Milliseconds that others took for the same pieces: a source that takes over has no more time than the one before.
+  let pace: Double?
   let environment: VaultEnvironment
   let maySwitch: @Sendable () async -> Bool
 
@@ -27,26 +37,28 @@ struct BatchFetch: Sendable {
     case nothing
   }
 
-  /// One result a source, in the sources' order. Returns when all are there or have run out of time.
-  func run() async -> [Result] {
+  /// Returns when all results are there or have run out of time.
+  func run() async -> Outcome {
     await withTaskGroup(of: Event.self) { group in
       for (slot, source) in sources.enumerated() {
         group.addTask { .ended(slot: slot, await pieces(from: source)) }
       }
-      group.addTask { await wait(.seconds(byteCount / Self.minimumRate) + environment.deadlines.reply, then: .timeOver) }
+      let limit: Duration = .seconds(byteCount / Self.minimumRate) + environment.deadlines.reply
+      group.addTask { await wait(limit, then: .timeOver) }
       let began = environment.monotonic()
       var results = [Result?](repeating: nil, count: sources.count)
       var done = 0
-      var hasGrace = false
+      var pace = pace
+      if let pace { group.addTask { await wait(Self.grace(pace), then: .graceOver) } }
       while done < sources.count, let event = await group.next() {
         switch event {
         case .ended(let slot, let result):
           results[slot] = result
           done += 1
-          if !hasGrace, done * 2 >= sources.count, done < sources.count {
-            hasGrace = true
-            let left = max(Self.grace, Self.patience * (environment.monotonic() - began))
-            group.addTask { await wait(.milliseconds(Int64(left)), then: .graceOver) }
+          if pace == nil, done * 2 >= sources.count {
+            let taken = environment.monotonic() - began
+            pace = taken
+            group.addTask { await wait(Self.grace(taken), then: .graceOver) }
           }
         case .graceOver:
           if await maySwitch() { done = sources.count }
@@ -57,9 +69,11 @@ struct BatchFetch: Sendable {
         }
       }
       group.cancelAll()
-      return results.map { $0 ?? .failure(.tooSlow) }
+      return Outcome(results: results.map { $0 ?? .failure(.tooSlow) }, pace: pace)
     }
   }
+
+  private static func grace(_ pace: Double) -> Duration { .milliseconds(Int64(max(grace, patience * pace))) }
 
   private func wait(_ duration: Duration, then event: Event) async -> Event {
     do { try await environment.sleep(duration) } catch { return .nothing }

@@ -40,19 +40,19 @@ struct FragmentAssembly {
       var fetched = await ahead.value
       if Task.isCancelled { throw VaultError(.interrupted, "recovery was interrupted") }
       for slot in active.indices {
-        while case .failure(let failure) = fetched[slot] {
+        while case .failure(let failure) = fetched.results[slot] {
           if Task.isCancelled { throw VaultError(.interrupted, "recovery was interrupted") }
           active[slot] = try await replace(active[slot], failure, position)
           decoder = try makeDecoder(active)
-          let again = fetch([active[slot]], first: position, count: count)
-          fetched[slot] = await again.value.first ?? .failure(.hungUp)
+          let again = fetch([active[slot]], first: position, count: count, pace: fetched.pace)
+          fetched.results[slot] = await again.value.results.first ?? .failure(.hungUp)
         }
       }
       let next = position + count
       if next < plan.stripeCount {
         ahead = fetch(active, first: next, count: min(batch, plan.stripeCount - next))
       }
-      let pieces = try fetched.map { (result) throws(VaultError) in
+      let pieces = try fetched.results.map { (result) throws(VaultError) in
         do throws(LinkFailure) { return try result.get() } catch { throw VaultError(.other, error.reason) }
       }
       for offset in 0..<Int(count) {
@@ -186,10 +186,12 @@ struct FragmentAssembly {
     }
   }
 
-  private func fetch(_ active: [any PieceSource], first: UInt64, count: UInt64) -> Task<[BatchFetch.Result], Never> {
+  private func fetch(
+    _ active: [any PieceSource], first: UInt64, count: UInt64, pace: Double? = nil
+  ) -> Task<BatchFetch.Outcome, Never> {
     let fetch = BatchFetch(
       sources: active, first: first, count: Int(count),
-      byteCount: Int(count) * header.dispersal.maximumPieceByteCount, environment: environment,
+      byteCount: Int(count) * header.dispersal.maximumPieceByteCount, pace: pace, environment: environment,
       maySwitch: maySwitch)
     return Task { await fetch.run() }
   }

@@ -17,6 +17,8 @@ actor HolderSearch {
 
   private let recipients: [Recipient]
   private var pending: ArraySlice<Recipient>
+  /// Slow ones, asked one by one and only when there is nobody else.
+  private var last: ArraySlice<Recipient> = []
   private var repeats: [String: Int] = [:]
   private var slow: Set<String> = []
   private var running: [Int: Task<Void, Never>] = [:]
@@ -44,7 +46,10 @@ actor HolderSearch {
     while !Task.isCancelled {
       while running.count < Self.concurrency, let recipient = pending.popFirst() { start(recipient) }
       if !answers.isEmpty { return answers.removeFirst() }
-      if running.isEmpty { return nil }
+      if running.isEmpty {
+        guard let recipient = last.popFirst() else { return nil }
+        start(recipient)
+      }
       await withTaskCancellationHandler {
         await withCheckedContinuation { wait($0) }
       } onCancel: {
@@ -64,27 +69,28 @@ actor HolderSearch {
     waiter = nil
   }
 
-  /// Puts a slow peer behind all others. False if it was there before.
+  /// Puts a slow peer behind all others, for good. False if it was there before.
   func later(_ peer: String) -> Bool {
-    guard let recipient = recipients.first(where: { $0.name == peer }), slow.insert(peer).inserted else { return false }
-    pending.append(recipient)
-    return true
+    guard slow.insert(peer).inserted else { return false }
+    return queue(peer)
   }
 
-  /// Puts a peer behind all others that has been of use since its connection was last cut.
-  func afterProgress(_ peer: String) {
-    if let recipient = recipients.first(where: { $0.name == peer }) { pending.append(recipient) }
-  }
+  /// Asks a peer once more that has been of use since its connection was last cut.
+  func afterProgress(_ peer: String) { _ = queue(peer) }
 
   /// Whether somebody is left who has not turned out to be slow.
-  var hasOthers: Bool { !answers.isEmpty || !running.isEmpty || pending.contains { !slow.contains($0.name) } }
+  var hasOthers: Bool { !answers.isEmpty || !running.isEmpty || !pending.isEmpty }
 
   /// Asks a peer once more whose connection was cut. False when it has been asked again often enough.
   func again(_ peer: String) -> Bool {
-    guard let recipient = recipients.first(where: { $0.name == peer }), repeats[peer, default: 0] < Self.repeatLimit
-    else { return false }
+    guard repeats[peer, default: 0] < Self.repeatLimit else { return false }
     repeats[peer, default: 0] += 1
-    pending.append(recipient)
+    return queue(peer)
+  }
+
+  private func queue(_ peer: String) -> Bool {
+    guard let recipient = recipients.first(where: { $0.name == peer }) else { return false }
+    if slow.contains(peer) { last.append(recipient) } else { pending.append(recipient) }
     return true
   }
 
@@ -92,6 +98,7 @@ actor HolderSearch {
   func stop() -> [Answer] {
     for task in running.values { task.cancel() }
     pending = []
+    last = []
     let left = answers
     answers = []
     isStopped = true

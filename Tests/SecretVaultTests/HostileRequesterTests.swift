@@ -59,7 +59,9 @@ extension VaultTests {
       try await expectRefused(cleo.submit(cleo.proof(otherHeader, nonce: nonce)), peer: "cleo")
     }
 
-    @Test func `a share that isn't here is refused in the very same words, and is an entry in the log but no alarm`() async throws {
+    @Test func `a share that isn't here is refused in the very same words, and is an entry in the log but no alarm`()
+      async throws
+    {
       let other = try await world.share([1, 2, 3], threshold: 2, to: [2])
       let otherHeader = try world[2].header(other.id)
       let cleo = try await HostileRequester(world[2], dials: world[1], in: world)

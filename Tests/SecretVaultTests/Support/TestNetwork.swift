@@ -18,6 +18,10 @@ enum Fault: Sendable {
   case waits(for: Flag)
   /// Every write takes this long.
   case slow(Duration)
+  /// What is as large as a piece of a file takes this long; small messages pass at once.
+  case drips(Duration)
+  /// The line breaks with the first bytes that the answerer sends once the flag is raised.
+  case dies(after: Flag)
 }
 
 /// Connects addresses in memory, with faults on demand.
@@ -97,11 +101,13 @@ final class TestNetwork: Sendable {
 final class Flag: Sendable {
   private let isRaised = Mutex(false)
 
+  var isUp: Bool { isRaised.withLock { $0 } }
+
   func raise() { isRaised.withLock { $0 = true } }
 
   /// Waits for it, and then a little longer.
   func wait() async {
-    while !isRaised.withLock({ $0 }), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(5)) }
+    while !isUp, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(5)) }
     try? await Task.sleep(for: .milliseconds(50))
   }
 }
@@ -135,6 +141,7 @@ private final class Line: Sendable {
       return state.back - bytes.count
     }
     if case .diesAfterReceiving(let limit) = fault, before + bytes.count > limit { return await cut() }
+    if case .dies(let flag) = fault, flag.isUp { return await cut() }
     var bytes = bytes
     if case .flipsReceived(let place) = fault, bytes.indices.contains(place - before) { bytes[place - before] ^= 1 }
     return await delayed(bytes)
@@ -148,7 +155,11 @@ private final class Line: Sendable {
   }
 
   private func delayed(_ bytes: [UInt8]) async -> [UInt8] {
-    if case .slow(let duration) = fault { try? await Task.sleep(for: duration) }
+    switch fault {
+    case .slow(let duration): try? await Task.sleep(for: duration)
+    case .drips(let duration) where bytes.count > 16_384: try? await Task.sleep(for: duration)
+    default: break
+    }
     return bytes
   }
 }

@@ -75,10 +75,9 @@ final class TestWorld: Sendable {
     self.notifications = notifications
     members = try (0..<count).map { number in
       let name = number < Self.names.count ? Self.names[number] : "peer\(number)"
-      let beginning = ContinuousClock.now
       var environment = VaultEnvironment(
         now: { clock.now },
-        monotonic: { (ContinuousClock.now - beginning) / .milliseconds(1) },
+        monotonic: { clock.monotonic },
         sleep: { try await Task.sleep(for: $0) },
         log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         connect: { (address) async throws(TransportError) in try await network.connect(address) },
@@ -137,8 +136,11 @@ final class TestClock: Sendable {
   private let offset = Mutex<Int64>(0)
   private let beginning = ContinuousClock.now
 
-  var now: Int64 {
-    1_800_000_000_000 + Int64((ContinuousClock.now - beginning) / .milliseconds(1)) + offset.withLock { $0 }
+  var now: Int64 { 1_800_000_000_000 + Int64(monotonic) }
+
+  /// Milliseconds since the clock was made, and what a test has added.
+  var monotonic: Double {
+    (ContinuousClock.now - beginning) / .milliseconds(1) + Double(offset.withLock { $0 })
   }
 
   func advance(milliseconds: Int64) { offset.withLock { $0 += milliseconds } }

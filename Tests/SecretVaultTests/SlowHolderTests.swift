@@ -1,0 +1,145 @@
+import Sodium
+import Testing
+
+@testable import SecretVault
+
+extension VaultTests {
+  /// Ada recovers with her own fragment and one other's: ben's first, because he answers first.
+  @Suite struct SlowHolders {
+    /// A recovery by ada, with what it said of others on the way.
+    private func recover(
+      _ world: TestWorld, progress: @escaping @Sendable (UInt64) -> Void = { _ in }
+    ) async throws -> (report: RecoveryReport, bytes: [UInt8], problems: [String]) {
+      let problems = Collected<String>()
+      let recovered = try await world.recover(by: 0) { event in
+        if case .problem(let peer, let reason) = event { problems.add("\(peer) \(reason)") }
+        if case .progress(let done, _) = event { progress(done) }
+      }
+      return (recovered.report, recovered.bytes, problems.all)
+    }
+
+    private func state(_ peer: String, in report: RecoveryReport) -> HolderOutcome.State? {
+      report.holders.first { $0.peer == peer }?.state
+    }
+
+    /// Everybody but the first waits until the one before has released its share: ben is the first to be asked for pieces.
+    private func answerInTurn(_ world: TestWorld) {
+      for (before, member) in zip(world.members.dropFirst(), world.members.dropFirst(2)) {
+        world.network.serve(member.address) { transport in
+          _ = try? await eventually { try before.vault.log(limit: 10).contains { $0.event == "share-released" } }
+          try? await Task.sleep(for: .milliseconds(100))
+          await member.vault.answer(transport)
+        }
+      }
+    }
+
+    @Test func `a holder that drips is replaced when somebody else is there, and is not convicted`() async throws {
+      let world = try TestWorld(3)
+      let secret = randomBytes(1_000_000)
+      try await world.share(secret, threshold: 2)
+      // Eight pieces: twenty-four seconds.
+      answerInTurn(world)
+      world.set(.drips(.seconds(3)), for: world[1])
+      let began = ContinuousClock.now
+      let recovered = try await recover(world)
+      #expect(recovered.bytes == secret)
+      #expect(ContinuousClock.now - began < .seconds(10))
+      #expect(recovered.problems == ["ben is very slow"])
+      #expect(state("ben", in: recovered.report) == .answered && state("cleo", in: recovered.report) == .answered)
+    }
+
+    @Test func `several that drip hold it up for a moment each`() async throws {
+      let world = try TestWorld(4)
+      let secret = randomBytes(1_000_000)
+      try await world.share(secret, threshold: 2)
+      answerInTurn(world)
+      for member in [1, 2] { world.set(.drips(.seconds(3)), for: world[member]) }
+      let began = ContinuousClock.now
+      let recovered = try await recover(world)
+      #expect(recovered.bytes == secret)
+      #expect(ContinuousClock.now - began < .seconds(12))
+      #expect(recovered.problems == ["ben is very slow", "cleo is very slow"])
+    }
+
+    @Test func `a slow holder is used to the end when nobody else is there`() async throws {
+      let world = try TestWorld(2)
+      let secret = randomBytes(1_000_000)
+      try await world.share(secret, threshold: 2)
+      world.set(.drips(.milliseconds(350)), for: world[1])
+      let recovered = try await recover(world)
+      #expect(recovered.bytes == secret)
+      #expect(recovered.problems.isEmpty)
+      #expect(world.network.dialled.count == 3)
+    }
+
+    @Test func `a slow holder is asked again when the one that replaced it is of no use, and is used to the end`()
+      async throws
+    {
+      let world = try TestWorld(3)
+      let secret = randomBytes(1_000_000)
+      let report = try await world.share(secret, threshold: 2)
+      try damage(world[2].folders.fragmentsPath + "/\(report.id).3", at: 10)
+      answerInTurn(world)
+      world.set(.drips(.milliseconds(350)), for: world[1])
+      let recovered = try await recover(world)
+      #expect(recovered.bytes == secret)
+      #expect(
+        recovered.problems == ["ben is very slow", "cleo refused: its fragment of the file is damaged or missing"])
+      #expect(state("ben", in: recovered.report) == .answered && state("cleo", in: recovered.report) == .bad)
+    }
+
+    @Test func `a holder whose line breaks after every batch is asked again as long as it gets on`() async throws {
+      let world = try TestWorld(2)
+      // Six batches of sixteen pieces, one a connection.
+      let secret = randomBytes(6 * 16 * 131_072 - 100_000)
+      try await world.share(secret, threshold: 2)
+      world.network.resetCounts()
+      world.set(.diesAfterReceiving(1_500_000), for: world[1])
+      let recovered = try await recover(world)
+      #expect(recovered.bytes == secret)
+      #expect(recovered.problems.isEmpty && state("ben", in: recovered.report) == .answered)
+      #expect(world.network.dialled.count == 6 && HolderSearch.repeatLimit < 5)
+    }
+
+    @Test func `a holder whose line breaks again and again at the same place is given up`() async throws {
+      let world = try TestWorld(2)
+      try await world.share(randomBytes(6 * 16 * 131_072), threshold: 2)
+      world.network.resetCounts()
+      world.set(.diesAfterReceiving(1_500_000), for: world[1])
+      let failure = await refusal {
+        try await recover(world) { done in
+          // From now on no connection lasts for a batch.
+          if done > 3_000_000 { world.set(.diesAfterReceiving(500_000), for: world[1]) }
+        }
+      }
+      #expect(failure?.code == .belowThreshold)
+      let reason = failure?.reason ?? ""
+      #expect(reason.contains("ben unreachable (ended the connection in the middle; may hold a share)"), "\(reason)")
+      #expect(world.desk(of: 0).isEmpty)
+      // One a batch while it went well, then as often as may be.
+      #expect(world.network.dialled.count <= 3 + 1 + HolderSearch.repeatLimit)
+      #expect(world.network.dialled.count > HolderSearch.repeatLimit)
+    }
+
+    @Test func `a spare holder whose session ended while it was not needed is asked again and not blamed`()
+      async throws
+    {
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.idle = .milliseconds(500)
+      let world = try TestWorld(3, deadlines: deadlines)
+      let secret = randomBytes(1_000_000)
+      try await world.share(secret, threshold: 2)
+      world.network.resetCounts()
+      answerInTurn(world)
+      world.set(.drips(.seconds(3)), for: world[1])
+      let began = ContinuousClock.now
+      let recovered = try await recover(world)
+      #expect(recovered.bytes == secret)
+      // It takes two seconds until ben counts as slow; by then cleo has long hung up.
+      #expect(recovered.problems == ["ben is very slow"])
+      #expect(ContinuousClock.now - began < .seconds(10))
+      #expect(state("cleo", in: recovered.report) == .answered)
+      #expect(world.network.dialled.count { $0 == world[2].address.description } == 2)
+    }
+  }
+}
