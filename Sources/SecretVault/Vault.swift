@@ -124,6 +124,8 @@ public final class Vault: VaultService, Sendable {
     } catch {
       throw VaultError(.damaged, "the keys stored in \(folders.data) are damaged")
     }
+    // What an interrupted command has left. If it fails, the next opening tries again.
+    _ = try? database.cleanIfDue(at: environment.now())
     return try Vault(
       folders: folders, keys: keys, database: database, identity: identity, environment: environment)
   }

@@ -51,25 +51,20 @@ enum FileNames {
   }
 
   /// Gives `source` the name `destination`, both in the open folder `folder`, unless something has that name.
+  /// `mayLink` is false where hard links shall not be tried.
   static func renameExclusively(
-    _ source: String, to destination: String, in folder: Int32, path: String
+    _ source: String, to destination: String, in folder: Int32, path: String, mayLink: Bool = true
   ) throws(StoreError) {
     // A hard link refuses an existing name in one step.
-    if linkat(folder, source, folder, destination, 0) == 0 {
-      unlinkat(folder, source, 0)
-      return
+    if mayLink {
+      if linkat(folder, source, folder, destination, 0) == 0 {
+        unlinkat(folder, source, 0)
+        return
+      }
+      guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw StoreError(errno: errno, path: path) }
     }
-    guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw StoreError(errno: errno, path: path) }
-    // No hard links on this file system: take the name with an empty file, then rename over it.
-    let placeholder = try retrying(path) {
-      openat(folder, destination, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    }
-    close(placeholder)
-    guard renameat(folder, source, folder, destination) == 0 else {
-      let code = errno
-      unlinkat(folder, destination, 0)
-      throw StoreError(errno: code, path: path)
-    }
+    // No hard links on this file system.
+    try Placeholder(destination, in: folder, path: path).becomes(source)
   }
 
   /// Whether there is no room for a small file beside `path`. SQLite reports a full disk as such only where it writes the
@@ -109,5 +104,39 @@ enum FileNames {
       if name != "." && name != ".." { names.append(name) }
     }
     return names
+  }
+}
+
+/// An empty file that holds a name until a finished file takes its place. If that doesn't come about, or a signal ends
+/// the process before (``UnlinkRegistry``), it is removed; only a process that is killed outright leaves it.
+struct Placeholder: ~Copyable {
+  private let name: String
+  private let folder: Int32
+  private let path: String
+  private let registration: Int?
+  private var isTaken = false
+
+  /// Takes `name` in the open folder `folder`. Throws ``StoreError/alreadyExists(_:)`` if something has it.
+  init(_ name: String, in folder: Int32, path: String) throws(StoreError) {
+    let file = try retrying(path) {
+      openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    }
+    close(file)
+    // Registered only now: before, the name was somebody else's.
+    registration = UnlinkRegistry.register(name, in: folder)
+    self.name = name
+    self.folder = folder
+    self.path = path
+  }
+
+  deinit {
+    if !isTaken { unlinkat(folder, name, 0) }
+    if let registration { UnlinkRegistry.release(registration) }
+  }
+
+  /// Gives the name to `source`, a file in the same folder.
+  consuming func becomes(_ source: String) throws(StoreError) {
+    guard renameat(folder, source, folder, name) == 0 else { throw StoreError(errno: errno, path: path) }
+    isTaken = true
   }
 }

@@ -2,7 +2,8 @@ import Glibc
 import Sodium
 import Synchronization
 
-/// New fragments in the making, in a folder of their own that disappears unless they are published.
+/// New fragments in the making, in a folder of their own that disappears unless they are published, also when a signal
+/// ends the process (``OutputFile/unlinkAll()``).
 ///
 /// Order of use: ``write(_:index:at:)`` in any order and from any thread, ``publish(as:)``, then the database
 /// transaction that names the fragments, then ``close()``. Until then a cleaning process leaves all of it alone.
@@ -18,6 +19,10 @@ public final class FragmentStaging: Sendable {
   private let folder: String
   private let folderLock: OpenFile
   private let files: [OpenFile]
+  /// The folder that holds ``folder``, open for the registry as long as the registration lasts.
+  private let parent: OpenFile
+  /// Place in the registry until publishing begins; nil if that was full, and then only cleaners sweep up.
+  private let registration: Int?
   private let phase = Mutex(Phase.writing)
 
   /// Number of fragments; they are numbered from 1.
@@ -25,16 +30,24 @@ public final class FragmentStaging: Sendable {
 
   init(_ store: FragmentStore, count: Int) throws(StoreError) {
     guard (1...255).contains(count) else { throw .invalid("\(count) fragments") }
-    let folder = try store.folders.stagingPath + "/" + FileNames.random()
+    let parent = try OpenFile.folder(store.folders.stagingPath)
+    let name = try FileNames.random()
+    let folder = store.folders.stagingPath + "/" + name
     // Without this a cleaner could find the folder before its lock is taken.
     let cleaning = try store.lockAgainstCleaning()
     defer { withExtendedLifetime(cleaning) {} }
-    guard mkdir(folder, 0o700) == 0 else { throw StoreError(errno: errno, path: folder) }
+    let registration = UnlinkRegistry.register(name, fileCount: count, in: parent.descriptor)
     let made: (lock: OpenFile, files: [OpenFile])
-    do throws(StoreError) { made = try Self.makeFiles(in: folder, count: count) } catch {
+    do throws(StoreError) {
+      guard mkdir(folder, 0o700) == 0 else { throw StoreError(errno: errno, path: folder) }
+      made = try Self.makeFiles(in: folder, count: count)
+    } catch {
       Self.removeFolder(folder)
+      if let registration { UnlinkRegistry.release(registration) }
       throw error
     }
+    self.parent = parent
+    self.registration = registration
     self.store = store
     self.folder = folder
     folderLock = made.lock
@@ -73,6 +86,9 @@ public final class FragmentStaging: Sendable {
       return true
     }
     guard isFirst else { throw .invalid("fragments published before") }
+    // From here on a signal leaves the folder to cleaners: it is their sign that files may be there that no row names, and
+    // files that a transaction is about to name must not vanish under it.
+    if let registration { UnlinkRegistry.release(registration) }
     var done = 0
     do throws(StoreError) {
       for index in 1...files.count {
@@ -89,12 +105,18 @@ public final class FragmentStaging: Sendable {
 
   /// Ends the work: removes what wasn't published and lets cleaners in again.
   public func close() {
-    let wasOpen = phase.withLock { phase in
-      if case .closed = phase { return false }
-      phase = .closed
-      return true
+    enum Found { case writing, published, closed }
+    let found = phase.withLock { phase in
+      defer { phase = .closed }
+      switch phase {
+      case .writing: return Found.writing
+      case .published: return .published
+      case .closed: return .closed
+      }
     }
-    if wasOpen { Self.removeFolder(folder) }
+    guard found != .closed else { return }
+    Self.removeFolder(folder)
+    if found == .writing, let registration { UnlinkRegistry.release(registration) }
   }
 
   private func file(_ index: Int, offset: Int64, count: Int) throws(StoreError) -> OpenFile {

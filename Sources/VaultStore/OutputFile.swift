@@ -2,9 +2,11 @@ import Glibc
 
 /// Recovered plaintext on its way to a file: nobody sees it, and nothing of it stays, unless it is committed.
 ///
-/// Where the file system allows it, the file has no name at all before ``commit()``, so that not even `kill -9` leaves
-/// anything. Elsewhere it has an unforeseeable name of mode 0600 beside the destination, which is removed when the
-/// value ends, and by ``unlinkAll()`` when a signal ends the process.
+/// Where the file system allows it (`O_TMPFILE`), the file has no name before ``commit()``, so that not even `kill -9` or a
+/// power cut leaves anything. To replace an existing file it needs a name for the moment between being linked and being
+/// renamed: who is killed outright in that moment leaves the whole plaintext under an unforeseeable name, mode 0600, beside
+/// the destination. On other file systems it has such a name from the first byte on. These names are removed when the value
+/// ends, and by ``unlinkAll()`` when a signal ends the process; nothing can remove them after `kill -9`.
 public struct OutputFile: ~Copyable {
   private let path: String
   private let destination: SplitPath
@@ -66,7 +68,7 @@ public struct OutputFile: ~Copyable {
     try FileNames.synchronizeFolder(destination.folder)
   }
 
-  /// Removes the temporary names of all output files of this process. For a signal handler, or the thread that waits for
+  /// Removes the temporary names of all output files of this process, and its fragments in the making. For a signal handler, or the thread that waits for
   /// signals, just before the process ends: takes no lock and no memory.
   public static func unlinkAll() { UnlinkRegistry.unlinkAll() }
 

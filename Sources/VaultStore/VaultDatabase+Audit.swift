@@ -99,12 +99,17 @@ extension VaultDatabase {
     }
   }
 
-  /// Drops all but the newest `count` lines.
-  public func pruneAuditLog(keeping count: Int) throws(StoreError) {
-    try write { db in
-      try db.execute(
-        sql: "DELETE FROM audit WHERE id <= (SELECT id FROM audit ORDER BY id DESC LIMIT 1 OFFSET ?)",
-        arguments: [max(0, count)])
+  /// Drops all but the newest `count` lines. Returns how many it dropped; writes nothing if there are none to drop.
+  @discardableResult
+  public func pruneAuditLog(keeping count: Int) throws(StoreError) -> Int {
+    let newest = try read { db in
+      try Int64.fetchOne(
+        db, sql: "SELECT id FROM audit ORDER BY id DESC LIMIT 1 OFFSET ?", arguments: [max(0, count)])
+    }
+    guard let newest else { return 0 }
+    return try write { db in
+      try db.execute(sql: "DELETE FROM audit WHERE id <= ?", arguments: [newest])
+      return db.changesCount
     }
   }
 

@@ -12,19 +12,36 @@ public struct CleaningReport: Hashable, Sendable {
   public internal(set) var expiredPartials = 0
   /// Temporary files of interrupted writes.
   public internal(set) var temporaryFiles = 0
+  /// Lines of the audit log beyond those that are kept.
+  public internal(set) var auditLines = 0
 }
 
 extension VaultDatabase {
   /// Age, in milliseconds, from which a small temporary file certainly belongs to nobody: writing one takes no time.
   static let temporaryFileAge: Int64 = 3_600_000
 
-  /// Removes what crashes left behind, and partial fragments past their expiry. For the start of a program; what belongs
-  /// to a running process is left alone, and if others are just publishing files the sweep of files waits for another
-  /// time.
+  /// Lines of the audit log that cleaning keeps.
+  static let auditLineLimit = 100_000
+  /// Milliseconds after which files are swept even if nothing looks left behind.
+  static let sweepInterval: Int64 = 3_600_000
+
+  /// ``clean(at:)`` if there is reason to: fragments in the making whose process is gone, or an hour since the last time,
+  /// by any process. Cheap when there is none, so that every opening of a vault can afford it. Nil if it wasn't due.
+  @discardableResult
+  public func cleanIfDue(at time: Int64) throws(StoreError) -> CleaningReport? {
+    var isDue = isSweepDue(at: time)
+    if !isDue { isDue = try hasAbandonedStaging() }
+    return isDue ? try clean(at: time) : nil
+  }
+
+  /// Removes what crashes left behind, partial fragments past their expiry, and the oldest lines of a long audit log. What
+  /// belongs to a running process is left alone, and if others are just publishing files the sweep of files waits for
+  /// another time.
   @discardableResult
   public func clean(at time: Int64) throws(StoreError) -> CleaningReport {
     var report = CleaningReport()
     try removeExpiredPartials(at: time, &report)
+    report.auditLines = try pruneAuditLog(keeping: Self.auditLineLimit)
     let lock = try OpenFile(folders.filesLockPath, O_RDWR | O_CREAT)
     defer { withExtendedLifetime(lock) {} }
     guard try lock.lock(exclusive: true, waits: false) else { return report }
@@ -33,7 +50,33 @@ extension VaultDatabase {
     for folder in [folders.data, folders.state, folders.config] {
       try removeTemporaryFiles(in: folder, at: time, &report)
     }
+    // The lock file's time is that of the last sweep.
+    let stamp = timespec(tv_sec: Int(time / 1000), tv_nsec: Int(time % 1000) * 1_000_000)
+    futimens(lock.descriptor, [stamp, stamp])
     return report
+  }
+
+  private func isSweepDue(at time: Int64) -> Bool {
+    var status = stat()
+    guard lstat(folders.filesLockPath, &status) == 0 else { return true }
+    let last = Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000
+    // A clock that was set back must not put it off for ever.
+    return time < last - Self.sweepInterval || time >= last + Self.sweepInterval
+  }
+
+  /// Whether there is a staging folder that no living process holds.
+  private func hasAbandonedStaging() throws(StoreError) -> Bool {
+    for name in try FileNames.list(folders.stagingPath) {
+      if try lockIfAbandoned(name).isAbandoned { return true }
+    }
+    return false
+  }
+
+  /// Whether a staging folder is nobody's, and its lock if it has one.
+  private func lockIfAbandoned(_ name: String) throws(StoreError) -> (isAbandoned: Bool, lock: OpenFile?) {
+    let path = folders.stagingPath + "/" + name + "/" + FragmentStaging.lockName
+    let lock = try Self.lockIfUnused(path)
+    return (lock != nil || access(path, F_OK) != 0, lock)
   }
 
   private func removeExpiredPartials(at time: Int64, _ report: inout CleaningReport) throws(StoreError) {
@@ -60,11 +103,9 @@ extension VaultDatabase {
 
   private func removeStagingFolders(_ report: inout CleaningReport) throws(StoreError) {
     for name in try FileNames.list(folders.stagingPath) {
-      let folder = folders.stagingPath + "/" + name
-      let lockPath = folder + "/" + FragmentStaging.lockName
-      let lock = try Self.lockIfUnused(lockPath)
-      if lock == nil, access(lockPath, F_OK) == 0 { continue }
-      FragmentStaging.removeFolder(folder)
+      let (isAbandoned, lock) = try lockIfAbandoned(name)
+      guard isAbandoned else { continue }
+      FragmentStaging.removeFolder(folders.stagingPath + "/" + name)
       report.stagingFolders += 1
       withExtendedLifetime(lock) {}
     }

@@ -5,6 +5,8 @@ import Testing
 
 @Suite struct CleaningTests {
   let future: Int64 = 100_000_000_000_000
+  /// A time that a file can have.
+  let soon: Int64 = 2_000_000_000_000
 
   @Test func `what a crash leaves behind is swept up, what counts stays`() throws {
     let home = try TestHome()
@@ -82,5 +84,51 @@ import Testing
     let made = Int64(status.st_mtim.tv_sec) * 1000
     #expect(try database.clean(at: made + 1000).temporaryFiles == 0)
     #expect(try database.clean(at: made + VaultDatabase.temporaryFileAge).temporaryFiles == 1)
+  }
+
+  @Test func `cleaning is due an hour after the last time, whoever did it`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    try database.clean(at: soon)
+    try write([1], to: database.fragments.path(sampleID(5), 1))
+    #expect(try home.reopen().cleanIfDue(at: soon + 3_599_999) == nil)
+    #expect(try home.reopen().cleanIfDue(at: soon - 3_600_000) == nil)
+    #expect(exists(home.folders.fragmentsPath + "/" + hexadecimalName(5, 1)))
+    #expect(try home.reopen().cleanIfDue(at: soon + 3_600_000)?.orphanedFiles == 1)
+    #expect(try home.reopen().cleanIfDue(at: soon + 3_600_001) == nil)
+    // A clock that is set back must not put it off for years.
+    #expect(try database.cleanIfDue(at: 1000) != nil)
+  }
+
+  @Test func `cleaning is due at once when somebody died while staging, not while one lives`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    try database.clean(at: soon)
+    let staging = try database.fragments.stage(count: 2)
+    #expect(try home.reopen().cleanIfDue(at: soon) == nil)
+    mkdir(home.folders.stagingPath + "/dead", 0o700)
+    try write([], to: home.folders.stagingPath + "/dead/lock")
+    try write([1], to: database.fragments.path(sampleID(5), 1))
+    let report = try home.reopen().cleanIfDue(at: soon)
+    #expect(report?.stagingFolders == 1)
+    #expect(report?.orphanedFiles == 1)
+    try staging.write([UInt8](repeating: 1, count: 10).span.bytes, index: 2, at: 0)
+  }
+
+  @Test func `the audit log is kept to its newest hundred thousand lines`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    try database.write { db in
+      try db.execute(
+        sql: """
+          WITH RECURSIVE line (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM line WHERE number < 100010)
+          INSERT INTO audit (at, event) SELECT number, 'test' FROM line
+          """)
+    }
+    #expect(try database.clean(at: future).auditLines == 10)
+    #expect(try database.clean(at: future) == CleaningReport())
+    let kept = try database.auditLog(limit: 200_000)
+    #expect(kept.count == 100_000)
+    #expect(kept.last?.at == 11)
   }
 }

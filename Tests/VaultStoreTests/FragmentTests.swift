@@ -29,6 +29,45 @@ import Testing
     #expect(try FileNames.list(home.folders.fragmentsPath) == [])
   }
 
+  @Test func `a signal that ends the process takes fragments in the making with it`() async throws {
+    let home = try TestHome()
+    _ = try home.makeDatabase()
+    await #expect(processExitsWith: .exitCode(130)) { [path = home.path as String] in
+      let store = FragmentStore(VaultFolders(home: path))
+      let stagings = [try store.stage(count: 255), try store.stage(count: 1)]
+      for staging in stagings {
+        for index in 1...staging.count { try staging.write([UInt8(index)].span.bytes, index: index, at: 0) }
+      }
+      try #require(files(below: store.folders.stagingPath).count == 258)
+      OutputFile.unlinkAll()
+      _exit(130)
+    }
+    #expect(try FileNames.list(home.folders.stagingPath) == [])
+  }
+
+  @Test func `a signal leaves alone what is published, for a transaction may be about to name it`() async throws {
+    let home = try TestHome()
+    _ = try home.makeDatabase()
+    await #expect(processExitsWith: .exitCode(130)) { [path = home.path as String] in
+      let folders = VaultFolders(home: path)
+      let database = try VaultDatabase(folders, keys: VaultKeys.unlock(folders, passphrase: nil))
+      // More than the registry has room for: each gives its place back.
+      for _ in 0..<2 * UnlinkRegistry.capacity { try database.fragments.stage(count: 1).close() }
+      _ = try stageFragments(database, 1, count: 2)
+      let staged = try stageFragments(database, 2, count: 2)
+      OutputFile.unlinkAll()
+      try database.deal(
+        sampleSecret(2, origin: .dealt, ownIndex: nil), ownShare: nil, fragments: staged.records, outbox: [])
+      _exit(130)
+    }
+    let database = try home.reopen()
+    #expect(try database.openFragment(of: sampleID(2), index: 2).read(at: 0, count: 1) == [2])
+    // Files without rows are swept up at the next opening.
+    #expect(try FileNames.list(home.folders.fragmentsPath).count == 4)
+    #expect(try database.cleanIfDue(at: 1_000_000)?.orphanedFiles == 2)
+    #expect(try FileNames.list(home.folders.fragmentsPath).count == 2)
+  }
+
   @Test func `publishing never replaces a fragment, and then publishes none`() throws {
     let home = try TestHome()
     let database = try home.makeDatabase()

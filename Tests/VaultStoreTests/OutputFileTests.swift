@@ -114,19 +114,21 @@ import Testing
     _ = (first.byteCount, second.byteCount)
   }
 
-  @Test func `the signal handler's sweep removes temporary names, and commit then fails cleanly`() throws {
+  @Test func `the signal handler's sweep removes temporary names, and commit then fails cleanly`() async throws {
     let home = try TestHome()
-    var output = try OutputFile(path: home.path + "/out", overwrites: false, mayBeUnnamed: false)
-    try output.write([1])
-    OutputFile.unlinkAll()
-    #expect(home.files() == [])
-    OutputFile.unlinkAll()
-    let failure = failure(committing: output)
-    #expect(failure == .notFound(home.path + "/out"))
-    #expect(home.files() == [])
-    // The registry is free again for others.
-    for _ in 0..<3 * UnlinkRegistry.capacity {
-      _ = try OutputFile(path: home.path + "/out", overwrites: false, mayBeUnnamed: false)
+    // In a process of its own: the sweep is for all that the process has.
+    await #expect(processExitsWith: .success) { [path = home.path as String] in
+      var output = try OutputFile(path: path + "/out", overwrites: false, mayBeUnnamed: false)
+      try output.write([1])
+      try #require(files(below: path).count == 1)
+      OutputFile.unlinkAll()
+      try #require(files(below: path) == [])
+      OutputFile.unlinkAll()
+      try #require(failure(committing: output) == .notFound(path + "/out"))
+      // The registry is free again for others.
+      for _ in 0..<3 * UnlinkRegistry.capacity {
+        _ = try OutputFile(path: path + "/out", overwrites: false, mayBeUnnamed: false)
+      }
     }
     #expect(home.files() == [])
   }
@@ -158,12 +160,22 @@ import Testing
     #expect(home.files() == [])
   }
 
-  private func failure(committing output: consuming OutputFile) -> StoreError? {
-    do throws(StoreError) {
-      try output.commit()
-      return nil
-    } catch { return error }
+  @Test func `replacing a file needs no name either until the commit`() throws {
+    let home = try TestHome()
+    try write([9], to: home.path + "/out")
+    var output = try OutputFile(path: home.path + "/out", overwrites: true)
+    try output.write([1])
+    #expect(home.files() == [home.path + "/out"])
+    try output.commit()
+    #expect(home.files() == [home.path + "/out"])
   }
+}
+
+private func failure(committing output: consuming OutputFile) -> StoreError? {
+  do throws(StoreError) {
+    try output.commit()
+    return nil
+  } catch { return error }
 }
 
 extension OutputFile {
@@ -206,5 +218,56 @@ extension OutputFile {
     #expect(throws: StoreError.inputOutput(path: home.path + "/link", reason: "is a symbolic link")) {
       try AtomicFile.read(home.path + "/link", limit: 10)
     }
+  }
+}
+
+/// Renaming that never replaces, as it works where there are no hard links.
+@Suite struct PlaceholderTests {
+  @Test func `a finished file takes the name, unless it is taken`() async throws {
+    let home = try TestHome()
+    let out = home.path + "/out"
+    await #expect(processExitsWith: .success) { [path = home.path as String] in
+      let folder = try OpenFile.folder(path)
+      func rename() throws(StoreError) {
+        try FileNames.renameExclusively("new", to: "out", in: folder.descriptor, path: path + "/out", mayLink: false)
+      }
+      try write([1], to: path + "/new")
+      try rename()
+      try #require(files(below: path) == [path + "/out"])
+      try write([2], to: path + "/new")
+      try #require(throws: StoreError.alreadyExists(path + "/out")) { try rename() }
+      // Afterwards the name is nobody's to remove.
+      OutputFile.unlinkAll()
+    }
+    #expect(contents(out) == [1])
+    #expect(contents(home.path + "/new") == [2])
+  }
+
+  @Test func `no empty file stays when it fails`() throws {
+    let home = try TestHome()
+    let folder = try OpenFile.folder(home.path)
+    #expect(throws: StoreError.notFound(home.path + "/out")) {
+      try FileNames.renameExclusively(
+        "missing", to: "out", in: folder.descriptor, path: home.path + "/out", mayLink: false)
+    }
+    #expect(home.files() == [])
+    do { _ = try Placeholder("out", in: folder.descriptor, path: home.path + "/out") }
+    #expect(home.files() == [])
+  }
+
+  @Test func `no empty file stays when a signal ends the process in between`() async throws {
+    let home = try TestHome()
+    await #expect(processExitsWith: .exitCode(130)) { [path = home.path as String] in
+      let folder = try OpenFile.folder(path)
+      let placeholder = try Placeholder("out", in: folder.descriptor, path: path + "/out")
+      try #require(exists(path + "/out"))
+      let end: () -> Void = {
+        OutputFile.unlinkAll()
+        _exit(130)
+      }
+      end()
+      try placeholder.becomes("never")
+    }
+    #expect(home.files() == [])
   }
 }
