@@ -54,6 +54,9 @@ extension VaultDatabase {
 
   /// Stores a secret that this device has just dealt, all or nothing: header, the own share if there is one, the complete
   /// fragments (for others and for itself), and one outbox entry a recipient. Before this returns nothing may be sent.
+  ///
+  /// Throws ``StoreError/unknownRecipient(_:)`` if a recipient is no peer, for example because it was removed a moment ago.
+  /// After any error the fragments' files are removed, too.
   public func deal(
     _ secret: SecretRecord, ownShare: borrowing SecretBytes?, fragments dealt: [FragmentRecord],
     outbox: [NewOutboxRecord]
@@ -73,16 +76,36 @@ extension VaultDatabase {
         throw .damaged("the file of fragment \(fragment.index) of secret \(hexadecimal(secret.id))")
       }
     }
-    try write { db in
-      guard try Self.secret(where: "id", secret.id.blob, db) == nil else {
-        throw StoreError.alreadyExists("secret \(hexadecimal(secret.id))")
+    do throws(StoreError) {
+      try write { db in
+        guard try Self.secret(where: "id", secret.id.blob, db) == nil else {
+          throw StoreError.alreadyExists("secret \(hexadecimal(secret.id))")
+        }
+        for entry in outbox where try !self.isPeer(entry.recipient, db) {
+          throw StoreError.unknownRecipient(entry.recipient)
+        }
+        try Self.insert(secret, db)
+        if let sealed, let index = secret.ownIndex {
+          try Self.insertShare(secret.id, epoch: 0, index: index, sealed: sealed, db)
+        }
+        for fragment in dealt { try Self.insert(fragment, db) }
+        for entry in outbox { _ = try Self.insert(entry, db) }
       }
-      try Self.insert(secret, db)
-      if let sealed, let index = secret.ownIndex {
-        try Self.insertShare(secret.id, epoch: 0, index: index, sealed: sealed, db)
-      }
-      for fragment in dealt { try Self.insert(fragment, db) }
-      for entry in outbox { _ = try Self.insert(entry, db) }
+    } catch {
+      removeUnnamedFiles(dealt)
+      throw error
+    }
+  }
+
+  /// Removes the files of fragments that have no row, rather than leave as much as a whole ciphertext to the next cleaning.
+  private func removeUnnamedFiles(_ records: [FragmentRecord]) {
+    for record in records {
+      // A row that is there, or can't be read now, keeps its file.
+      do throws(StoreError) {
+        if try fragment(of: record.secretID, index: record.index) == nil {
+          try fragments.remove(record.secretID, record.index)
+        }
+      } catch { continue }
     }
   }
 }

@@ -60,6 +60,18 @@ extension VaultDatabase {
     }
   }
 
+  /// Keeps a delivery in progress for its taker until `time` at least, without counting another attempt. False if it no
+  /// longer waits: it was settled or cancelled meanwhile, and the taker should stop.
+  @discardableResult
+  public func extendLease(_ id: Int64, until time: Int64) throws(StoreError) -> Bool {
+    try write { db in
+      try db.execute(
+        sql: "UPDATE outbox SET next_attempt_at = max(next_attempt_at, ?) WHERE id = ? AND state = 'waiting'",
+        arguments: [time, id])
+      return db.changesCount == 1
+    }
+  }
+
   /// Notes a failed attempt and when to try again.
   public func postponeDelivery(_ id: Int64, until time: Int64, route: String?, error: String) throws(StoreError) {
     try write { db in
@@ -91,6 +103,24 @@ extension VaultDatabase {
       try self.cancelDeliveries(where: "expires_at IS NOT NULL AND expires_at <= ?", [time], db)
     }
     removeFragmentFiles(of: cancelled)
+    return cancelled
+  }
+
+  /// Cancels waiting and refused deliveries whose recipient is no peer, erasing their payloads, as removing the peer would
+  /// have done. Returns them as they were; writes nothing if there are none.
+  @discardableResult
+  public func cancelOrphanedDeliveries() throws(StoreError) -> [OutboxRecord] {
+    let orphaned = "recipient NOT IN (SELECT digest FROM peers)"
+    let isNeeded = try read { db in
+      try Bool.fetchOne(
+        db, sql: "SELECT EXISTS (SELECT 1 FROM outbox WHERE state IN ('waiting', 'refused') AND \(orphaned))")
+    }
+    guard isNeeded == true else { return [] }
+    let cancelled = try write { db in
+      try self.cancelDeliveries(where: orphaned, [], reason: "the recipient is no longer a peer", db)
+    }
+    removeFragmentFiles(of: cancelled)
+    emptyLog()
     return cancelled
   }
 
@@ -133,14 +163,14 @@ extension VaultDatabase {
   /// Cancels what waits or was refused under a condition: payloads are erased, fragment rows removed. The caller removes
   /// the files after the transaction. Returns the deliveries as they were.
   func cancelDeliveries(
-    where condition: String, _ arguments: StatementArguments, _ db: Database
+    where condition: String, _ arguments: StatementArguments, reason: String = "cancelled", _ db: Database
   ) throws -> [OutboxRecord] {
     let open = "state IN ('waiting', 'refused') AND (\(condition))"
     let found = try Row.fetchAll(
       db, sql: "SELECT \(Self.outboxColumns) FROM outbox WHERE \(open) ORDER BY id", arguments: arguments
     )
     .map { try Self.decodeDelivery($0) }
-    for delivery in found { try finish(delivery, .cancelled, route: nil, error: "cancelled", db) }
+    for delivery in found { try finish(delivery, .cancelled, route: nil, error: reason, db) }
     return found
   }
 

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 public import Sodium
 
@@ -20,7 +19,8 @@ public struct PeerRecord: Hashable, Sendable {
   public let noiseKey: [UInt8]
   /// X25519 for boxes, 32 bytes.
   public let boxKey: [UInt8]
-  /// The local user's name for it, unique up to canonical equivalence.
+  /// The local user's name for it. No two peers have names that look the same: case, invisible characters, white space
+  /// and compatibility forms make no difference.
   public var name: String
   /// The newest card.
   public var card: [UInt8]
@@ -63,7 +63,8 @@ extension VaultDatabase {
   private static let peerColumns =
     "digest, signing_key, noise_key, box_key, name, card, addresses, beacon, state, added_at, last_seen_at, mac, name_key"
 
-  /// Adds a peer. Throws ``StoreError/alreadyExists(_:)`` naming what is taken: one of its keys, in any role, or the name.
+  /// Adds a peer. Throws ``StoreError/alreadyExists(_:)`` naming what is taken: one of its keys, in any role, or the name;
+  /// and ``StoreError/invalid(_:)`` for a name of which nothing would be seen.
   public func addPeer(_ peer: PeerRecord, beaconKey: borrowing SecretBytes?) throws(StoreError) {
     let beacon: [UInt8]?
     switch beaconKey {
@@ -81,7 +82,7 @@ extension VaultDatabase {
         }
       }
       try self.checkName(peer.name, isFreeFor: peer.digest, db)
-      try self.put(StoredPeer(record: peer, beacon: beacon), db)
+      try self.put(StoredPeer(record: peer, beacon: beacon, nameKey: PeerName.skeleton(peer.name)), db)
     }
   }
 
@@ -108,9 +109,9 @@ extension VaultDatabase {
     try read { db in try self.storedPeer(where: "signing_key", signingKey.blob, db)?.record }
   }
 
-  /// The peer with this local name, or nil.
+  /// The peer with this local name, or one that looks the same, or nil.
   public func peer(named name: String) throws(StoreError) -> PeerRecord? {
-    try read { db in try self.storedPeer(where: "name_key", Self.nameKey(name), db)?.record }
+    try read { db in try self.storedPeer(where: "name_key", PeerName.skeleton(name), db)?.record }
   }
 
   /// The beacon key of a peer, or nil if its card came without one.
@@ -134,7 +135,10 @@ extension VaultDatabase {
       }
       let before = stored.record
       try change(&stored.record)
-      if stored.record.name != before.name { try self.checkName(stored.record.name, isFreeFor: digest, db) }
+      if !stored.record.name.utf8.elementsEqual(before.name.utf8) {
+        try self.checkName(stored.record.name, isFreeFor: digest, db)
+        stored.nameKey = PeerName.skeleton(stored.record.name)
+      }
       try self.put(stored, db)
       return stored.record
     }
@@ -183,17 +187,24 @@ extension VaultDatabase {
   private struct StoredPeer {
     var record: PeerRecord
     var beacon: [UInt8]?
+    /// What the name is found by. Kept rather than computed anew when it is read: the rules for it come from the
+    /// Unicode tables of the day.
+    var nameKey: String
   }
 
   private static func beaconName(_ digest: Digest) -> RecordName { RecordName(table: "peers", row: digest.bytes) }
 
-  /// Names that look the same because they are canonically equivalent are the same name.
-  private static func nameKey(_ name: String) -> String { name.precomposedStringWithCanonicalMapping }
+  func isPeer(_ digest: Digest, _ db: Database) throws -> Bool {
+    try storedPeer(where: "digest", digest.blob, db) != nil
+  }
 
   private func checkName(_ name: String, isFreeFor digest: Digest, _ db: Database) throws {
+    guard !PeerName.isBlank(name) else { throw StoreError.invalid("a blank name") }
     let row = try Row.fetchOne(
-      db, sql: "SELECT 1 FROM peers WHERE name_key = ? AND digest <> ?", arguments: [Self.nameKey(name), digest.blob])
-    guard row == nil else { throw StoreError.alreadyExists("a peer named \(name)") }
+      db, sql: "SELECT name FROM peers WHERE name_key = ? AND digest <> ?",
+      arguments: [PeerName.skeleton(name), digest.blob])
+    guard let row else { return }
+    throw StoreError.alreadyExists("a peer named \(try StoredRow(row: row, what: "a peer").text("name"))")
   }
 
   private func peerRow(where column: String, _ value: any DatabaseValueConvertible, _ db: Database) throws -> Row? {
@@ -209,11 +220,7 @@ extension VaultDatabase {
   private func storedPeer(_ row: Row) throws(StoreError) -> StoredPeer {
     let stored = try Self.decodePeer(row)
     let mac = try StoredRow(row: row, what: "peer \(stored.record.name)").bytes("mac")
-    // The lookup column isn't in the MAC but follows from the name.
-    let nameKey = try StoredRow(row: row, what: "peer \(stored.record.name)").text("name_key")
-    guard macsMatch(mac, try self.mac(stored)),
-      nameKey.utf8.elementsEqual(Self.nameKey(stored.record.name).utf8)
-    else { throw .damaged("peer \(stored.record.name)") }
+    guard macsMatch(mac, try self.mac(stored)) else { throw .damaged("peer \(stored.record.name)") }
     return stored
   }
 
@@ -226,7 +233,8 @@ extension VaultDatabase {
       name: name, card: try columns.bytes("card", count: nil), addresses: try columns.texts("addresses"),
       state: try columns.value("state", as: PeerRecord.State.self), addedAt: try columns.integer("added_at"),
       lastSeenAt: try columns.optionalInteger("last_seen_at"))
-    return StoredPeer(record: record, beacon: try columns.optionalBytes("beacon"))
+    return StoredPeer(
+      record: record, beacon: try columns.optionalBytes("beacon"), nameKey: try columns.text("name_key"))
   }
 
   private func put(_ stored: StoredPeer, _ db: Database) throws {
@@ -243,7 +251,7 @@ extension VaultDatabase {
       arguments: [
         peer.digest.blob, peer.signingKey.blob, peer.noiseKey.blob, peer.boxKey.blob, name, peer.card.blob,
         addresses.blob, stored.beacon?.blob, peer.state.rawValue, peer.addedAt, peer.lastSeenAt,
-        try mac(stored).blob, Self.nameKey(name),
+        try mac(stored).blob, stored.nameKey,
       ])
   }
 
@@ -256,6 +264,7 @@ extension VaultDatabase {
       hash.append(peer.noiseKey)
       hash.append(peer.boxKey)
       hash.append(peer.name)
+      hash.append(stored.nameKey)
       hash.append(peer.card)
       hash.append(addresses)
       hash.append(stored.beacon ?? [])

@@ -110,7 +110,8 @@ import Testing
   @Test func `dealing stores everything in one step, or nothing`() throws {
     let home = try TestHome()
     let database = try home.makeDatabase()
-    let staged = try stageFragments(database, 1, count: 3)
+    for name in ["alice", "bob"] { try database.addPeer(samplePeer(name), beaconKey: nil) }
+    var staged = try stageFragments(database, 1, count: 3)
     let record = try sampleSecret(1, origin: .dealt, ownIndex: 3)
     var entries = try ["alice", "bob"].enumerated().map { offset, name in
       NewOutboxRecord(
@@ -122,6 +123,8 @@ import Testing
     #expect(throws: StoreError.invalid("the kind")) { try deal(database, record, staged.records, entries) }
     #expect(try database.secrets() == [])
     #expect(try database.fragments(of: sampleID(1)) == [])
+    #expect(try FileNames.list(home.folders.fragmentsPath) == [])
+    staged = try stageFragments(database, 1, count: 3)
     try deal(database, record, staged.records, Array(entries.prefix(2)))
     staged.staging.close()
     #expect(try database.deliveries(ofSecret: sampleID(1)).map(\.entry) == Array(entries.prefix(2)))
@@ -130,6 +133,8 @@ import Testing
     #expect(throws: StoreError.alreadyExists("secret \(hexadecimal(sampleID(1)))")) {
       try deal(database, record, staged.records, [])
     }
+    // The first one's fragments are not the second one's to remove.
+    #expect(try FileNames.list(home.folders.fragmentsPath).count == 3)
   }
 
   @Test func `deleting leaves a tombstone and nothing else`() throws {

@@ -42,6 +42,7 @@ import Testing
   @Test func `what is delivered is erased, its fragment too`() throws {
     let home = try TestHome()
     let database = try home.makeDatabase()
+    for name in ["alice", "bob"] { try database.addPeer(samplePeer(name), beaconKey: nil) }
     let staged = try stageFragments(database, 1, count: 2)
     try database.deal(
       sampleSecret(1, origin: .dealt, ownIndex: nil), ownShare: nil, fragments: staged.records,
@@ -75,6 +76,44 @@ import Testing
     #expect(try database.delivery(refused)?.entry.payload == Array("payload for alice".utf8))
     #expect(try database.delivery(cancelled)?.lastError == "by user")
     #expect(throws: StoreError.notFound("the delivery")) { try database.settleDelivered(99, route: nil) }
+  }
+
+  @Test func `a delivery in progress is kept from others without counting an attempt`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let id = try database.enqueue(entry("alice", due: 100))
+    #expect(try database.claimDelivery(id, at: 100, retryAt: 200))
+    #expect(try database.extendLease(id, until: 300))
+    #expect(try !home.reopen().claimDelivery(id, at: 299, retryAt: 900))
+    #expect(try database.dueDeliveries(at: 299).isEmpty)
+    // Never shortened.
+    #expect(try database.extendLease(id, until: 250))
+    let record = try #require(try database.delivery(id))
+    #expect(record.attempts == 1)
+    #expect(record.nextAttemptAt == 300)
+    try database.cancelDelivery(id, reason: "by user")
+    #expect(try !database.extendLease(id, until: 400))
+    #expect(try !database.extendLease(99, until: 400))
+  }
+
+  @Test func `what waits for somebody who is no peer is destroyed`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    try database.addPeer(samplePeer("alice"), beaconKey: nil)
+    let kept = try database.enqueue(entry("alice"))
+    #expect(try database.cancelOrphanedDeliveries() == [])
+    let fragment = try placeFragment(database, 1, index: 2)
+    _ = try database.deposit(sampleSecret(1), share: text("share"), index: 2, fragment: fragment)
+    let orphan = try database.enqueue(entry("bob", index: 2))
+    let refused = try database.enqueue(entry("carol"))
+    try database.settleRefused(refused, route: nil, error: "no")
+    #expect(try database.cancelOrphanedDeliveries().map(\.id) == [orphan, refused])
+    #expect(try database.delivery(orphan)?.state == .cancelled)
+    #expect(try database.delivery(orphan)?.lastError == "the recipient is no longer a peer")
+    #expect(try FileNames.list(home.folders.fragmentsPath) == [])
+    for name in ["bob", "carol"] { #expect(home.files(containing: Array("payload for \(name)".utf8)) == []) }
+    #expect(try database.waitingDeliveries().map(\.id) == [kept])
+    #expect(try database.cancelOrphanedDeliveries() == [])
   }
 
   @Test func `retry makes due now what was backed off`() throws {

@@ -38,12 +38,59 @@ import Testing
     #expect(try database.peers() == [alice])
   }
 
-  @Test func `names that are canonically equivalent are the same name`() throws {
+  @Test(arguments: [
+    ("Ren\u{E9}", "Rene\u{301}"), ("alice", "ALICE"), ("alice", "al\u{200B}ice"), ("alice", "alice\u{FEFF}"),
+    ("alice", " alice\u{A0}"), ("Alice Liddell", "alice \u{2003}\t liddell"), ("alice", "\u{FF21}lice"),
+    ("Straße", "STRASSE"), ("ΟΔΟΣ", "οδος"), ("office", "o\u{FB03}ce"), ("alice", "ali\u{200D}ce\u{3164}"),
+    ("alice", "a\u{AD}lice\u{2800}"), ("alice", "\u{202E}alice\u{202C}"), ("❤", "❤\u{FE0F}"),
+  ])
+  func `names that look the same are the same name`(_ name: String, _ other: String) throws {
     let home = try TestHome()
     let database = try home.makeDatabase()
-    try database.addPeer(samplePeer("Ren\u{E9}"), beaconKey: nil)
-    #expect(throws: StoreError.self) { try database.addPeer(samplePeer("Rene\u{301}"), beaconKey: nil) }
-    #expect(try database.peer(named: "Rene\u{301}") != nil)
+    let first = try samplePeer(name)
+    try database.addPeer(first, beaconKey: nil)
+    let second = try samplePeer("somebody else")
+    #expect(throws: StoreError.alreadyExists("a peer named \(name)")) {
+      try database.addPeer(peer(second, name: other), beaconKey: nil)
+    }
+    #expect(try database.peer(named: other) == first)
+    try database.addPeer(second, beaconKey: nil)
+    #expect(throws: StoreError.alreadyExists("a peer named \(name)")) {
+      try database.updatePeer(second.digest) { $0.name = other }
+    }
+    // Its own name may be written otherwise.
+    #expect(try database.updatePeer(first.digest) { $0.name = other }.name.utf8.elementsEqual(other.utf8))
+    #expect(try database.peer(named: name)?.digest == first.digest)
+  }
+
+  @Test(arguments: [("alice", "alicea"), ("alice", "a lice"), ("李", "季"), ("1", "2"), ("a\u{301}", "a")])
+  func `names that look different are different names`(_ name: String, _ other: String) throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    try database.addPeer(samplePeer(name), beaconKey: nil)
+    try database.addPeer(samplePeer(other), beaconKey: nil)
+    #expect(try database.peer(named: other)?.name == other)
+  }
+
+  @Test(arguments: ["", " ", "\u{200B}", "\u{3164}\u{A0}", "\u{2800}", "\u{7}\n", "\u{E0061}", "\u{115F}\u{1160}"])
+  func `a name of which nothing would be seen is refused`(_ name: String) throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    #expect(throws: StoreError.invalid("a blank name")) { try database.addPeer(samplePeer(name), beaconKey: nil) }
+    let alice = try samplePeer("alice")
+    try database.addPeer(alice, beaconKey: nil)
+    #expect(throws: StoreError.invalid("a blank name")) { try database.updatePeer(alice.digest) { $0.name = name } }
+    #expect(try database.peer(named: name) == nil)
+  }
+
+  @Test func `the skeleton of a skeleton is the same`() {
+    for value in UInt32(0)...0x1_FFFF {
+      guard let scalar = Unicode.Scalar(value) else { continue }
+      let skeleton = PeerName.skeleton("a" + String(scalar) + "b")
+      if !PeerName.skeleton(skeleton).utf8.elementsEqual(skeleton.utf8) {
+        Issue.record("U+\(String(value, radix: 16))")
+      }
+    }
   }
 
   @Test func `a name that the database would cut short is refused`() throws {
@@ -112,7 +159,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "state = 'proven'", "name = 'Mallory', name_key = 'Mallory'", "name_key = 'Mallory'", "card = x'00'",
+    "state = 'proven'", "name = 'Mallory', name_key = 'mallory'", "name_key = 'mallory'", "card = x'00'",
     "addresses = x'0000'", "noise_key = zeroblob(32)", "box_key = zeroblob(32)", "signing_key = zeroblob(32)",
     "digest = zeroblob(32)", "added_at = 0", "mac = zeroblob(32)", "beacon = x'01'", "state = 'trusted'",
   ])
@@ -125,6 +172,32 @@ import Testing
     try outsider.write { db in try db.execute(sql: "UPDATE peers SET \(change)") }
     let error = #expect(throws: StoreError.self) { try database.peers() }
     #expect(error == .damaged("peer Alice") || error == .damaged("peer Mallory"))
+  }
+
+  @Test func `nothing is dealt to somebody who was removed a moment ago`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let alice = try samplePeer("Alice")
+    let bob = try samplePeer("Bob")
+    try database.addPeer(alice, beaconKey: nil)
+    try database.addPeer(bob, beaconKey: nil)
+    let staged = try stageFragments(database, 1, count: 2)
+    _ = try home.reopen().removePeer(bob.digest)
+    let outbox = [alice, bob].enumerated().map { offset, peer in
+      NewOutboxRecord(
+        recipient: peer.digest, kind: "deposit", secretID: sampleID(1), index: offset + 1, payload: [1],
+        hasFragment: true,
+        nextAttemptAt: 0, createdAt: 0)
+    }
+    #expect(throws: StoreError.unknownRecipient(bob.digest)) {
+      try database.deal(
+        sampleSecret(1, origin: .dealt, ownIndex: nil), ownShare: nil, fragments: staged.records, outbox: outbox)
+    }
+    staged.staging.close()
+    #expect(try database.secrets() == [])
+    #expect(try database.waitingDeliveries() == [])
+    #expect(try FileNames.list(home.folders.fragmentsPath) == [])
+    #expect(StoreError.unknownRecipient(bob.digest).description.contains(bob.digest.description))
   }
 
   @Test func `removing a peer destroys what waits for it`() throws {
