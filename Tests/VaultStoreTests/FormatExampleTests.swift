@@ -50,6 +50,11 @@ import WireCodec
     try expectInDocument(lines(TextList(["a:1", "é"]).encoded()))
   }
 
+  @Test func `what names are compared by`() throws {
+    for name in ["Alice  Liddell", "Straße"] { try expectInDocument("| `\(name)` | `\(PeerName.skeleton(name))` |") }
+    try expectInDocument("| `\u{FF21}lice` with a full-width A | `\(PeerName.skeleton("\u{FF21}lice"))` |")
+  }
+
   @Test func `a settings file`() throws {
     let home = try TestHome()
     try home.folders.create()
