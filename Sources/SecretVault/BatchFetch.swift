@@ -2,7 +2,7 @@
 ///
 /// A source has time for the whole batch, not for each message: the reply deadline, and what its bytes take at the
 /// slowest line that is still of use. When at least half of the sources are done and somebody else could take over, the
-/// others get only a multiple of what the first half took.
+/// others get only a multiple of what the first half took, or the deadline for slow holders if that is longer.
 struct BatchFetch: Sendable {
   typealias Result = Swift.Result<[VerifiedPiece], LinkFailure>
 
@@ -16,8 +16,6 @@ struct BatchFetch: Sendable {
 
   /// Bytes a second below which a source counts as failed.
   static let minimumRate = 32 << 10
-  /// Least time, in milliseconds, that a slow source gets when it could be replaced.
-  static let grace = 2000.0
   /// How many times longer than the faster half a source may take when it could be replaced.
   static let patience = 3.0
 
@@ -49,7 +47,7 @@ struct BatchFetch: Sendable {
       var results = [Result?](repeating: nil, count: sources.count)
       var done = 0
       var pace = pace
-      if let pace { group.addTask { await wait(Self.grace(pace), then: .graceOver) } }
+      if let pace { group.addTask { await wait(grace(pace), then: .graceOver) } }
       while done < sources.count, let event = await group.next() {
         switch event {
         case .ended(let slot, let result):
@@ -58,7 +56,7 @@ struct BatchFetch: Sendable {
           if pace == nil, done * 2 >= sources.count {
             let taken = environment.monotonic() - began
             pace = taken
-            group.addTask { await wait(Self.grace(taken), then: .graceOver) }
+            group.addTask { await wait(grace(taken), then: .graceOver) }
           }
         case .graceOver:
           if await maySwitch() { done = sources.count }
@@ -73,7 +71,9 @@ struct BatchFetch: Sendable {
     }
   }
 
-  private static func grace(_ pace: Double) -> Duration { .milliseconds(Int64(max(grace, patience * pace))) }
+  private func grace(_ pace: Double) -> Duration {
+    max(environment.deadlines.slowHolder, .milliseconds(Int64(Self.patience * pace)))
+  }
 
   private func wait(_ duration: Duration, then event: Event) async -> Event {
     do { try await environment.sleep(duration) } catch { return .nothing }

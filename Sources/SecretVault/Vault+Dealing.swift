@@ -67,11 +67,17 @@ extension Vault {
   }
 
   /// Makes everything durable: first the fragments, then all else in one transaction.
-  func commit(_ records: borrowing DealtRecords) throws(VaultError) {
+  func commit(_ records: borrowing DealtRecords, _ recipients: [PeerRecord]) throws(VaultError) {
     do throws(StoreError) {
       try records.staging.publish(as: records.header.id.bytes)
       try database.deal(
         records.secret, ownShare: records.ownShare, fragments: records.fragments, outbox: records.outbox)
+    } catch .unknownRecipient(let digest) {
+      records.staging.close()
+      let name = recipients.first { $0.digest == digest }?.name ?? "a peer"
+      throw VaultError(
+        .refused, "\(name) was removed meanwhile; nothing was shared",
+        hint: "share it again with the peers that are left")
     } catch {
       records.staging.close()
       throw VaultError(error)

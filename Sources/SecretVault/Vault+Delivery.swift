@@ -8,6 +8,8 @@ import VaultStore
 extension Vault {
   /// Milliseconds for which a delivery in progress is nobody else's business: daemon and commands share one outbox.
   static let lease: Int64 = 60 * 1000
+  /// Milliseconds after which it is made to last longer.
+  static let leaseRenewal: Int64 = 20 * 1000
 
   /// Tries each delivery once, many at a time, and notes what became of it.
   func deliver(_ entries: [OutboxRecord], events: @escaping @Sendable (ShareEvent) -> Void) async {
@@ -72,15 +74,30 @@ extension Vault {
     else { throw VaultError(.damaged, "the secret of a waiting share is missing") }
     let header = try header(of: record)
     let reader = try stored { () throws(StoreError) in try database.openFragment(of: id, index: index) }
+    let lease = Lease(of: entry.id, from: environment.now())
     return DepositJob(
       header: header, index: number, sealedShare: entry.entry.payload,
-      piece: { (stripe) throws(VaultError) in
+      piece: { [self] (stripe) throws(VaultError) in
+        try keep(lease)
         let plan = header.dispersal
         return try stored { () throws(StoreError) in
           try reader.read(at: Int64(clamping: plan.pieceOffset(stripe)), count: plan.pieceByteCount(stripe))
         }
       },
       progress: progress)
+  }
+
+  /// Makes a delivery's lease last while it gets on. Throws if there is nothing to deliver any more.
+  private func keep(_ lease: Lease) throws(VaultError) {
+    let now = environment.now()
+    guard lease.isDue(at: now) else { return }
+    let isWaiting: Bool
+    do throws(StoreError) { isWaiting = try database.extendLease(lease.delivery, until: now + Self.lease) } catch {
+      // Worth no interruption: at worst somebody else tries the same, and is told that the holder is busy.
+      environment.log.error("the lease of a delivery could not be extended: \(error)")
+      return
+    }
+    guard isWaiting else { throw VaultError(.refused, "it was cancelled meanwhile") }
   }
 
   private func settle(
@@ -106,8 +123,10 @@ extension Vault {
         }
       }
       record(.deliveryFailed, peer: peer, secret: header, detail: failure.reason)
+      let isGone = (try? database.delivery(entry.id))?.state == .cancelled
       return Delivery(
-        peer: peer.name, index: index, state: isFinal || failure.kind == .unknownHere ? .refused : .unreachable,
+        peer: peer.name, index: index,
+        state: isGone ? .cancelled : isFinal || failure.kind == .unknownHere ? .refused : .unreachable,
         reason: failure.reason)
     }
   }
@@ -136,6 +155,7 @@ extension Vault {
           cleanedAt = now
         }
         try database.flushAudit()
+        try database.cancelOrphanedDeliveries()
         for entry in try database.dueDeliveries(at: now, limit: contactConcurrency - running.count) {
           guard running.insert(entry.id) else { continue }
           // Each by itself: a peer that takes its time holds up nobody else.
@@ -174,6 +194,26 @@ private final class RunningDeliveries: Sendable {
   func insert(_ id: Int64) -> Bool { ids.withLock { $0.insert(id).inserted } }
 
   func remove(_ id: Int64) { ids.withLock { _ = $0.remove(id) } }
+}
+
+/// When the lease of a delivery in progress was last extended.
+private final class Lease: Sendable {
+  let delivery: Int64
+  private let extendedAt: Mutex<Int64>
+
+  init(of delivery: Int64, from time: Int64) {
+    self.delivery = delivery
+    extendedAt = Mutex(time)
+  }
+
+  /// Whether it is time to extend it; counts as done. A clock that was set back counts as time, too.
+  func isDue(at now: Int64) -> Bool {
+    extendedAt.withLock { last in
+      guard !(0..<Vault.leaseRenewal).contains(now - last) else { return false }
+      last = now
+      return true
+    }
+  }
 }
 
 /// Bytes sent over all deliveries.

@@ -64,7 +64,7 @@ extension Vault {
           keepsOwnShare: request.keepsOwnShare)))
     let records = try makeRecords(request, recipients, payload, source, events)
     let header = records.header
-    try commit(records)
+    try commit(records, recipients)
     return Dealt(header: header, leftOut: leftOut.map(\.peer.name), removable: removable)
   }
 

@@ -159,6 +159,55 @@ extension VaultTests {
       #expect(await cleo.isHungUp())
     }
 
+    @Test func `sixteen releases of a share in one session open its fragment once`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      for request in UInt64(1)...16 {
+        let nonce = try await cleo.ask(header, request: request)
+        #expect(try await cleo.submit(cleo.proof(header, nonce: nonce, request: request)) == nil)
+      }
+      #expect(openFiles(below: world[1].folders.fragmentsPath).isEmpty)
+      for request in UInt64(1)...16 {
+        try await cleo.fetch(0, request: request)
+        #expect(openFiles(below: world[1].folders.fragmentsPath).count == 1)
+      }
+      await cleo.session.close()
+      #expect(try await eventually { openFiles(below: world[1].folders.fragmentsPath).isEmpty })
+    }
+
+    @Test func `releases of many secrets in one session keep few files open, and every piece can still be had`()
+      async throws
+    {
+      var headers = [header]
+      for number in 0..<6 {
+        let report = try await world.share([1, 2, 3], threshold: 2, name: "letter \(number)", to: [1, 2])
+        headers.append(try world[0].header(report.id))
+      }
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      for (request, header) in zip(UInt64(1)..., headers) {
+        let nonce = try await cleo.ask(header, request: request)
+        #expect(try await cleo.submit(cleo.proof(header, nonce: nonce, request: request)) == nil)
+      }
+      for _ in 0..<2 {
+        for request in UInt64(1)...7 {
+          try await cleo.fetch(0, request: request)
+          #expect(openFiles(below: world[1].folders.fragmentsPath).count <= Answerer.openFragmentLimit)
+        }
+      }
+      await cleo.session.close()
+    }
+
+    @Test func `a release is in the log even if whoever asked for it is gone before it is sent`() async throws {
+      let isSubmitted = Flag()
+      world.set(.dies(after: isSubmitted), for: world[1])
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(header)
+      isSubmitted.raise()
+      let possession = try cleo.proof(header, nonce: nonce)
+      await #expect(throws: (any Error).self) { try await cleo.submit(possession) }
+      #expect(try events("share-released").map(\.peer) == ["cleo"])
+      #expect(world.notifications.told(to: world[1]).last?.event.event == "share-released")
+    }
+
     @Test func `removing a peer ends its sessions at the next message`() async throws {
       let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
       let nonce = try await cleo.ask(header)

@@ -83,6 +83,27 @@ extension VaultTests {
       #expect(try vault.peers().count == 1)
     }
 
+    @Test func `an unsigned card with the highest serial doesn't stand in the way of what the peer signs itself`()
+      async throws
+    {
+      let world = try TestWorld(2, everybodyMeets: false)
+      try world[1].meets(world[0])
+      let real = try world[1].vault.ownIdentity().card
+      let decoy = try PeerAddress(host: "decoy", port: 1)
+      let picture = try PeerCard(
+        keys: real.keys, label: "ben", addresses: [decoy, world[1].address], serial: .max)
+      #expect(try world[0].vault.addPeer(picture, name: nil).peer.addresses.first == decoy)
+      _ = try await world[0].vault.pingPeer("ben")
+      #expect(try world[0].vault.peer("ben").addresses == [world[1].address])
+      // From then on only what is newer counts.
+      let other = try PeerAddress(host: "elsewhere", port: 99)
+      _ = try world[1].vault.setOwnAddresses([world[1].address, other])
+      _ = try await world[0].vault.pingPeer("ben")
+      #expect(try world[0].vault.peer("ben").addresses == [world[1].address, other])
+      world[0].vault.met(real.keys, real)
+      #expect(try world[0].vault.peer("ben").addresses == [world[1].address, other])
+    }
+
     @Test func `a peer is found by name, by the start of its digest, and by its fingerprint`() async throws {
       let world = try TestWorld(2)
       let vault = world[0].vault

@@ -65,6 +65,29 @@ extension VaultTests {
       try expectNothingStored()
     }
 
+    @Test func `offers that come at the same time don't get past the quota together`() async throws {
+      _ = try world[1].vault.set("quota-shares", to: "2")
+      let world = world
+      let all = try (0..<12).map { _ in
+        try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 300_000)
+      }
+      let taken = try await withThrowingTaskGroup(of: (HostileRequester, Bool).self) { group in
+        for forged in all {
+          group.addTask {
+            let ada = try await HostileRequester(world[0], dials: world[1], in: world)
+            try await ada.session.send(
+              Offer(request: 9, index: 1, sealedShare: forged.sealed(1), header: forged.header.bytes))
+            return (ada, try await ada.session.expect(OfferAnswer.self).verdict == .wants(from: 0))
+          }
+        }
+        // Nobody hangs up before everybody has been answered.
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(taken.count { $0.1 } <= 2)
+      #expect(try world[1].vault.database.usage(ofDealer: world[0].vault.identity.keys.digest).count <= 2)
+      for (session, _) in taken { await session.session.close() }
+    }
+
     @Test func `a peer whose quota is used up gets no share of the next secret, and is named with the reason`()
       async throws
     {
@@ -83,6 +106,26 @@ extension VaultTests {
       #expect(try await forged.deliver(forged.job(1), to: world[1])?.kind == .cutOff)
       world.set(.none, for: world[1])
       #expect(try await forged.deliverOnceFree(forged.job(1), to: world[1]) == nil)
+    }
+
+    @Test func `with damaged settings nothing is taken, whatever they said before`() async throws {
+      let before = try await world.share([4, 5], threshold: 2, name: "before", to: [1, 2], keepsOwnShare: false)
+      _ = try world[1].vault.set("quota-bytes", to: "1T")
+      try world[1].rewriteSettings { $0.replacing("1T", with: "9T") }
+      #expect(await refusal { try world[1].vault.settings() }?.code == .damaged)
+      #expect(world[1].vault.quota == nil)
+      let sent = Counter()
+      let failure = try await forged.deliver(forged.job(1, progress: { _ in sent.increment() }), to: world[1])
+      try expectRefused(failure, .internalFailure)
+      #expect(sent.value == 0)
+      #expect(try world[1].vault.secrets().map(\.id) == [before.id])
+      // Whoever shares hears of it before dealing, and does without that holder.
+      let report = try await world.share([1, 2, 3], threshold: 2)
+      #expect(report.leftOut == ["ben"])
+      // What was taken before is given as ever.
+      #expect(try await world.recover(by: 2, before.id).bytes == [4, 5])
+      try #require(remove(world[1].folders.settingsPath))
+      #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
     }
 
     @Test func `a share that its user deleted is not taken again`() async throws {

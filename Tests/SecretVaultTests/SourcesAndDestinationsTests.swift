@@ -53,6 +53,56 @@ extension VaultTests {
       #expect(contents(path) == secret)
     }
 
+    @Test func `a descriptor that got a part and no more is called incomplete`() async throws {
+      let world = try TestWorld(2)
+      let secret = randomBytes(6_000_000)
+      try await world.share(secret, threshold: 2)
+      // The line lasts for the first batch, and nobody answers after it.
+      world.set(.diesAfterReceiving(1_500_000), for: world[1])
+      let path = world.scratch.path + "/stream"
+      let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
+      let failure = await refusal {
+        try await world[0].vault.recover(nil, to: .descriptor(descriptor)) { event in
+          if case .progress = event { world.set(.refuses, for: world[1]) }
+        }
+      }
+      close(descriptor)
+      let written = try #require(contents(path))
+      #expect(!written.isEmpty && written.count < secret.count && written == Array(secret.prefix(written.count)))
+      #expect(failure?.code == .belowThreshold)
+      #expect(failure?.hint?.hasPrefix("what was written so far is incomplete") == true)
+      #expect(failure?.description.contains("nothing was written") == false)
+      #expect(try world[0].vault.log(limit: 1).first?.event == "recovery-failed")
+    }
+
+    @Test func `a descriptor that got all of a dealer's inconsistent file is called incomplete, too`() async throws {
+      let world = try TestWorld(3)
+      let forged = try ForgedSecret(
+        by: world[0], to: [world[1], world[2], world[0]], threshold: 2, byteCount: 1_000_000
+      ) { fragments in fragments[1][400_000] ^= 1 }
+      try await forged.deliverAll()
+      let path = world.scratch.path + "/stream"
+      let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
+      let failure = await refusal {
+        try await world[1].vault.recover(nil, to: .descriptor(descriptor)) { _ in }
+      }
+      close(descriptor)
+      #expect(failure?.code == .damaged && contents(path)?.isEmpty == false)
+      #expect(failure?.description.contains("what was written so far is incomplete") == true)
+      #expect(failure?.description.contains("nothing was written") == false)
+    }
+
+    @Test func `a descriptor that got nothing is called so`() async throws {
+      let world = try TestWorld(2)
+      try await world.share([1, 2, 3], threshold: 2)
+      world.set(.refuses, for: world[1])
+      let path = world.scratch.path + "/stream"
+      let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
+      let failure = await refusal { try await world[0].vault.recover(nil, to: .descriptor(descriptor)) { _ in } }
+      close(descriptor)
+      #expect(contents(path) == [] && failure?.hint?.hasPrefix("nothing was written") == true)
+    }
+
     @Test(arguments: [
       (".bashrc", "bashrc"), ("a\u{202e}b\u{7}c.txt", "abc.txt"), ("...", "recovered"), ("a\\b\\evil.exe", "evil.exe"),
       ("  spaced  ", "spaced"),

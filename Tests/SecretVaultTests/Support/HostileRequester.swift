@@ -59,6 +59,13 @@ struct HostileRequester: Sendable {
     return try Refusal.decode(received.body.bytes, limit: Refusal.type.byteLimit).reason
   }
 
+  /// Gets one piece under a request for which the share was released.
+  func fetch(_ number: UInt64, request: UInt64) async throws {
+    try await session.send(PieceRequest(request: request, first: number, count: 1))
+    _ = try await session.expect(ProvenPiece.self)
+    #expect(try await session.expect(PiecesEnd.self).refusal == nil)
+  }
+
   /// Whether the holder ends the session rather than answer.
   func isHungUp() async -> Bool {
     do { return try await session.nextType() == ReceivedMessage.goodbyeType } catch { return true }

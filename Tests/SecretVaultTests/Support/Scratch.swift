@@ -66,6 +66,18 @@ func files(below path: String, folders: Bool = false) -> [String] {
   return found
 }
 
+/// Files below a folder that this process has open, once for each descriptor.
+func openFiles(below path: String) -> [String] {
+  let descriptors = (try? FileNames.list("/proc/self/fd")) ?? []
+  return descriptors.compactMap { descriptor in
+    var target = [UInt8](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/fd/\(descriptor)", &target, target.count)
+    guard count > 0 else { return nil }
+    let file = String(decoding: target[..<count], as: UTF8.self)
+    return file.hasPrefix(path + "/") ? file : nil
+  }
+}
+
 /// What a file holds, or nil if there is none.
 func contents(_ path: String) -> [UInt8]? {
   let descriptor = open(path, O_RDONLY)

@@ -182,8 +182,8 @@ extension VaultEnvironment.Deadlines {
   /// For peers that say nothing.
   static var short: Self {
     var deadlines = Self()
-    deadlines.handshake = .seconds(3)
-    deadlines.reply = .seconds(2)
+    deadlines.handshake = .seconds(2)
+    deadlines.reply = .milliseconds(1500)
     deadlines.idle = .seconds(4)
     return deadlines
   }
@@ -195,5 +195,27 @@ extension TestWorld {
     try member.vault.database.write { db in
       try db.execute(sql: "UPDATE shares SET sealed = zeroblob(length(sealed))")
     }
+  }
+}
+
+extension Member {
+  /// Takes a peer out of the trust list and leaves everything else as it is.
+  func forget(_ peer: Member) throws {
+    let digest = peer.vault.identity.keys.digest.bytes
+    try vault.database.write { db in
+      try db.execute(sql: "DELETE FROM peers WHERE digest = ?", arguments: [digest.blob])
+    }
+  }
+}
+
+extension Member {
+  /// Changes the settings file as an editor would.
+  func rewriteSettings(_ change: (String) -> String) throws {
+    let text = String(decoding: try #require(contents(folders.settingsPath)), as: UTF8.self)
+    let file = open(folders.settingsPath, O_WRONLY | O_TRUNC)
+    try #require(file >= 0)
+    defer { close(file) }
+    let bytes = Array(change(text).utf8)
+    try #require(bytes != Array(text.utf8) && write(file, bytes, bytes.count) == bytes.count)
   }
 }

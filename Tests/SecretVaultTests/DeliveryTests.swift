@@ -1,0 +1,165 @@
+import Sodium
+import Testing
+
+@testable import SecretVault
+
+extension VaultTests {
+  /// Ada delivers, by command or as a daemon.
+  @Suite struct Delivering {
+    @Test func `a peer that takes its time holds up no other delivery of the daemon`() async throws {
+      let world = try TestWorld(3)
+      try await world.prove()
+      for member in [1, 2] { world.set(.refuses, for: world[member]) }
+      let report = try await world.share([1, 2, 3], threshold: 2)
+      world.network.resetCounts()
+      world.set(.hangs, for: world[1])
+      world.clock.advance(milliseconds: 3_600_000)
+      let vault = world[0].vault
+      let outbox = Task { await vault.runOutbox() }
+      // Both were tried; cleo comes back while ben says nothing for twenty seconds.
+      #expect(try await eventually { try vault.secret(report.id).deliveries.allSatisfy { $0.state == .unreachable } })
+      #expect(try await eventually { Set(world.network.dialled) == Set([1, 2].map { world[$0].address.description }) })
+      world.set(.none, for: world[2])
+      world.clock.advance(milliseconds: 3_600_000)
+      #expect(try await eventually { try vault.secret(report.id).summary.delivered == 1 })
+      #expect(world.network.dialled.count { $0 == world[1].address.description } == 1)
+      outbox.cancel()
+      await outbox.value
+    }
+
+    @Test func `a holder that takes pieces too slowly for too long is given up, and tried again later`() async throws {
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.slowDelivery = .seconds(10)
+      let world = try TestWorld(3, deadlines: deadlines)
+      // Eight pieces of 64 KiB, for each of which two seconds are allowed.
+      let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1_000_000)
+      let sent = Counter()
+      let crawling = try forged.job(
+        1,
+        progress: { _ in
+          sent.increment()
+          world.clock.advance(milliseconds: 6000)
+        })
+      #expect(try await forged.deliver(crawling, to: world[1])?.kind == .slow)
+      // 6 s after one, 12 after two, 18 after three: more than 10 + 6.
+      #expect(sent.value == 3)
+      // Just fast enough, to the end.
+      let steady = try forged.job(2, progress: { _ in world.clock.advance(milliseconds: 3000) })
+      #expect(try await forged.deliver(steady, to: world[2]) == nil)
+    }
+
+    @Test func `a crawling holder's share waits for another attempt`() async throws {
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.slowDelivery = .seconds(5)
+      let world = try TestWorld(2, deadlines: deadlines)
+      let report = try await world.share(randomBytes(1_000_000), threshold: 2) { event in
+        if case .sending = event { world.clock.advance(milliseconds: 10_000) }
+      }
+      let delivery = try #require(report.deliveries.first)
+      #expect(delivery.state == .unreachable && delivery.reason == "is very slow")
+      #expect(try await world[0].vault.retry(nil) { _ in }.first?.isFinished == true)
+    }
+
+    @Test func `a delivery that takes long is not taken up a second time by the daemon beside it`() async throws {
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.slowDelivery = .seconds(3600)
+      let world = try TestWorld(2, deadlines: deadlines)
+      // Eight pieces: six minutes by the vault's clock, three seconds by the test's.
+      world.set(.drips(.milliseconds(350)), for: world[1])
+      let daemon = try world[0].opened()
+      let outbox = Task { await daemon.runOutbox() }
+      let report = try await world.share(randomBytes(1_000_000), threshold: 2) { event in
+        if case .sending = event { world.clock.advance(milliseconds: 45_000) }
+      }
+      outbox.cancel()
+      await outbox.value
+      #expect(report.isFinished)
+      // The question before, and the delivery.
+      #expect(world.network.dialled.count == 2)
+      #expect(try world[0].vault.log(limit: 100).allSatisfy { $0.event != "delivery-failed" })
+    }
+
+    @Test func `a delivery ends when its peer is removed meanwhile`() async throws {
+      let world = try TestWorld(3)
+      let vault = world[0].vault
+      let removed = Flag()
+      let problems = Collected<String>()
+      let told = Collected<Delivery>()
+      let report = try await world.share(randomBytes(1_000_000), threshold: 2, to: [1]) { event in
+        if case .delivery(let delivery) = event { told.add(delivery) }
+        guard case .sending = event else { return }
+        if !removed.isUp {
+          removed.raise()
+          if (try? vault.removePeer("ben")) == nil { problems.add("ben can't be removed") }
+        }
+        world.clock.advance(milliseconds: 30_000)
+      }
+      #expect(problems.all.isEmpty)
+      #expect(report.deliveries.map(\.state) == [.cancelled])
+      #expect(told.all.map(\.state) == [.cancelled] && told.all.first?.reason == "it was cancelled meanwhile")
+      #expect(try world[1].vault.secrets().isEmpty)
+    }
+
+    @Test func `what waits for somebody who is no peer any more is destroyed by the daemon, and nobody is dialled`()
+      async throws
+    {
+      let world = try TestWorld(3)
+      try await world.prove()
+      world.set(.refuses, for: world[2])
+      let report = try await world.share([1, 2, 3], threshold: 2)
+      // As a program without this care would have left it.
+      try world[0].forget(world[2])
+      world.set(.none, for: world[2])
+      world.network.resetCounts()
+      let vault = world[0].vault
+      let outbox = Task { await vault.runOutbox() }
+      #expect(try await eventually { try vault.secret(report.id).deliveries.last?.state == .cancelled })
+      outbox.cancel()
+      await outbox.value
+      let left = try vault.database.deliveries(ofSecret: vault.resolve(report.id).id)
+      #expect(left.count == 2 && left.allSatisfy { $0.entry.payload.isEmpty })
+      #expect(try !FileList(world[0].folders.fragmentsPath).names.contains("\(report.id).3"))
+      #expect(world.network.dialled.isEmpty)
+    }
+  }
+
+  @Suite struct RemovedDuringSharing {
+    @Test(arguments: [true, false])
+    func `a peer that is removed while a file is being shared gets nothing, and neither does anybody else`(
+      isProven: Bool
+    ) async throws {
+      let world = try TestWorld(3)
+      if isProven { try await world.prove() }
+      let vault = world[0].vault
+      let problems = Collected<String>()
+      let failure = await refusal {
+        try await world.share([1, 2, 3], threshold: 2) { event in
+          guard case .plan = event else { return }
+          if (try? vault.removePeer("cleo")) == nil { problems.add("cleo can't be removed") }
+        }
+      }
+      #expect(problems.all.isEmpty)
+      #expect(failure?.code == .refused && failure?.reason == "cleo was removed meanwhile; nothing was shared")
+      #expect(try vault.secrets().isEmpty && vault.database.waitingDeliveries().isEmpty)
+      for folder in [world[0].folders.fragmentsPath, world[0].folders.stagingPath] {
+        #expect(try FileList(folder).names.isEmpty)
+      }
+      for member in [1, 2] { #expect(try world[member].vault.secrets().isEmpty) }
+      // Those who are left get theirs.
+      #expect(try await world.share([1, 2, 3], threshold: 2).deliveries.map(\.peer) == ["ben"])
+    }
+
+    @Test func `a peer that is removed when all is dealt and nothing sent gets nothing`() async throws {
+      let world = try TestWorld(3)
+      let vault = world[0].vault
+      let problems = Collected<String>()
+      let report = try await world.share([1, 2, 3], threshold: 2) { event in
+        guard case .sealed = event else { return }
+        if (try? vault.removePeer("cleo")) == nil { problems.add("cleo can't be removed") }
+      }
+      #expect(problems.all.isEmpty)
+      #expect(Set(report.deliveries.map(\.state)) == [.delivered, .cancelled])
+      #expect(try world[2].vault.secrets().isEmpty && world[1].vault.secrets().count == 1)
+    }
+  }
+}
