@@ -66,7 +66,9 @@ func stored<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(V
 
 /// Runs `body` and reports the errors of the sharing kit as a vault's.
 func shamir<Result: ~Copyable>(_ body: () throws(ShamirError) -> Result) throws(VaultError) -> Result {
-  do throws(ShamirError) { return try body() } catch { throw VaultError(.other, "the shares can't be computed: \(error)") }
+  do throws(ShamirError) { return try body() } catch {
+    throw VaultError(.other, "the shares can't be computed: \(error)")
+  }
 }
 
 /// Random bytes in secret memory.

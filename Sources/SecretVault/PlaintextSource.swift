@@ -30,7 +30,8 @@ final class FileSource: PlaintextSource {
     guard status.st_mode & S_IFMT == S_IFREG else {
       Glibc.close(descriptor)
       throw VaultError(
-        .inputOutput, "\(path) is not a regular file", hint: "pack a folder first, for example with tar, or pipe it in with -")
+        .inputOutput, "\(path) is not a regular file",
+        hint: "pack a folder first, for example with tar, or pipe it in with -")
     }
     byteCount = UInt64(max(0, status.st_size))
     fingerprint = FileFingerprint(status)

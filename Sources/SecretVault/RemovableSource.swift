@@ -22,7 +22,8 @@ struct RemovableSource: Sendable {
   /// Removes the file. Returns why it is still there, or nil.
   func remove() -> String? {
     do throws(VaultError) {
-      return try fingerprint.remove(path) ? nil : "\(path) was changed or replaced after it was shared; it was left in place"
+      return try fingerprint.remove(path)
+        ? nil : "\(path) was changed or replaced after it was shared; it was left in place"
     } catch {
       return error.reason
     }

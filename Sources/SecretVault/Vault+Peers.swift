@@ -34,14 +34,17 @@ extension Vault {
         number += 1
       }
     }
+    for other in try stored({ () throws(StoreError) in try database.peers() }) {
+      guard try !storedCard(other).keys.sharesKey(with: card.keys) else {
+        throw VaultError(.refused, "this card reuses a key of your peer \(other.name), which no honest card does")
+      }
+    }
     let record = PeerRecord(
       digest: digest, signingKey: card.keys.signing, noiseKey: card.keys.noise, boxKey: card.keys.box, name: chosen,
       card: bytes, state: .scanned, addedAt: environment.now())
     let beacon = try beacon(of: card)
     do throws(StoreError) {
       try database.addPeer(record, beaconKey: beacon)
-    } catch .alreadyExists(let what) where what.contains("key") {
-      throw VaultError(.refused, "\(what) is in use already: this card reuses another peer's key, which no honest card does")
     } catch .alreadyExists {
       throw VaultError(
         .usage, "you have a peer named \(chosen) already", hint: "choose another name with --name")
