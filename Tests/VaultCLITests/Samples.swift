@@ -32,6 +32,6 @@ enum Samples {
       keepsOwnShare: keepsOwnShare,
       deliveries: states.enumerated().map {
         Delivery(peer: "peer\($0.offset)", index: $0.offset + 2, state: $0.element, reason: nil)
-      }, leftOut: ["Dave"], sourceRemoved: false)
+      }, leftOut: ["Dave"], sourceRemoved: false, sourceRemovalFailure: nil)
   }
 }

@@ -1,5 +1,7 @@
 import Logging
+import PeerAuth
 import Testing
+import VaultProtocol
 
 @testable import SecretVault
 @testable import VaultCLI
@@ -46,11 +48,11 @@ struct TablesTests {
     let plan = SharePlan(threshold: 2, shareCount: 3, recipients: ["Bob", "Carol"], keepsOwnShare: true)
     #expect(ShareReporter.text(plan) == "3 shares, any 2 recover it: you, Bob, Carol")
     let all = SharePlan(threshold: 2, shareCount: 2, recipients: ["Bob", "Carol"], keepsOwnShare: false)
-    #expect(ShareReporter.text(all) == "2 shares, all recover it: Bob, Carol")
+    #expect(ShareReporter.text(all) == "2 shares, all of them are needed: Bob, Carol")
     #expect(ShareReporter.text(Samples.deliveries[0]) == "Bob has share 2")
     #expect(
       ShareReporter.text(Samples.deliveries[1])
-        == "Carol could not be reached; share 3 waits: did not answer in time")
+        == "Carol did not answer in time; share 3 waits")
     let id = Samples.id
     #expect(
       ShareReporter.conclusion(Samples.report([.delivered, .delivered], threshold: 2))
@@ -61,6 +63,79 @@ struct TablesTests {
     #expect(
       ShareReporter.conclusion(Samples.report([.waiting, .waiting], threshold: 2)).contains(
         "1 of 3 delivered, fewer than the 2 that recover it"))
+  }
+
+  @Test func whenAllSharesAreNeededEverySentenceSaysSo() {
+    let plan = SharePlan(threshold: 3, shareCount: 3, recipients: ["Bob", "Carol"], keepsOwnShare: true)
+    #expect(ShareReporter.text(plan) == "3 shares, all of them are needed: you, Bob, Carol")
+    #expect(
+      ShareReporter.conclusion(Samples.report([.delivered, .delivered], threshold: 3))
+        == "shared as \(Samples.id): 3 of 3 delivered; all of them are needed")
+  }
+
+  @Test func aRetryNamesTheSecretInEveryLine() {
+    let name = ShareReporter.name("house keys", id: Samples.id)
+    #expect(name == "'house keys' (4be1c0ffee00)")
+    #expect(ShareReporter.name(nil, id: Samples.id) == "4be1c0ffee00")
+    #expect(
+      ShareReporter.text(Samples.deliveries[0], of: name) == "Bob has share 2 of 'house keys' (4be1c0ffee00)")
+    #expect(
+      ShareReporter.conclusion(Samples.report([.delivered, .delivered], threshold: 2), of: name)
+        == "'house keys' (4be1c0ffee00): 3 of 3 delivered; any 2 recover it")
+    #expect(
+      ShareReporter.conclusion(Samples.report([.waiting, .waiting], threshold: 2), of: name)
+        == "'house keys' (4be1c0ffee00): 1 of 3 delivered, fewer than the 2 that recover it; "
+        + "the daemon or 'vault retry' delivers the rest")
+  }
+
+  @Test(
+    arguments: [
+      (.unreachable, "unreachable: connection refused", "Bob could not be reached (connection refused); share 2 waits"),
+      (.unreachable, "unreachable", "Bob could not be reached; share 2 waits"),
+      (.unreachable, nil, "Bob could not be reached; share 2 waits"),
+      (.unreachable, "ended the connection in the middle", "Bob ended the connection in the middle; share 2 waits"),
+      (.refused, "refused: its disk is full", "Bob refused share 2: its disk is full"),
+      (.refused, "has not imported your key", "Bob has not imported your key; share 2 waits"),
+      (.refused, nil, "Bob refused share 2"), (.waiting, nil, "share 2 waits for Bob"),
+      (.cancelled, "the peer was removed", "share 2 for Bob was cancelled (the peer was removed)"),
+    ] as [(Delivery.State, String?, String)])
+  func oneSharesFateIsOneSentence(state: Delivery.State, reason: String?, sentence: String) {
+    #expect(ShareReporter.text(Delivery(peer: "Bob", index: 2, state: state, reason: reason)) == sentence)
+  }
+
+  @Test func whoSimplyHoldsNothingIsNoProblem() {
+    #expect(PeerSentence.hasNothing(LinkFailure.refused(.unavailable).reason))
+    for reason in RefusalReason.allCases where reason != .unavailable {
+      #expect(!PeerSentence.hasNothing(LinkFailure.refused(reason).reason))
+    }
+    #expect(!PeerSentence.hasNothing("did not answer in time"))
+  }
+
+  @Test func aPeerThatIsNotThereIsNamedWithItsAddresses() throws {
+    let peer = PeerSummary(
+      name: "Bob", label: "Bob", state: .proven, fingerprint: "", cardDigest: "",
+      addresses: [try PeerAddress(parsing: "192.0.2.7:1"), try PeerAddress(parsing: "bob.example:2")], cardText: "",
+      addedAt: 0, lastSeenAt: nil)
+    let error = PeerPingCommand.explained(VaultError(.unreachable, "Bob unreachable: connection refused"), peer)
+    #expect(error.code == .unreachable)
+    #expect(error.reason == "Bob at 192.0.2.7:1, bob.example:2 could not be reached (connection refused)")
+    #expect(error.hint?.contains("is its daemon running") == true)
+    let refusal = VaultError(.refused, "Bob has not imported your key", hint: "show it")
+    #expect(PeerPingCommand.explained(refusal, peer) == refusal)
+  }
+
+  @Test func theGivenAddressesComeFirstAndThoseOfTheCardStay() throws {
+    let given = [try PeerAddress(parsing: "192.0.2.7:1")]
+    let card = try PeerAddress(parsing: "bob.example:2")
+    func peer(_ addresses: [PeerAddress]) -> PeerSummary {
+      PeerSummary(
+        name: "Bob", label: "Bob", state: .proven, fingerprint: "", cardDigest: "", addresses: addresses, cardText: "",
+        addedAt: 0, lastSeenAt: nil)
+    }
+    #expect(PeerAddressCommand.line(peer(given), given: given) == "Bob will be tried at 192.0.2.7:1")
+    #expect(
+      PeerAddressCommand.line(peer(given + [card]), given: given)
+        == "Bob will be tried at 192.0.2.7:1, then at what its card says: bob.example:2")
   }
 
   @Test func aLogLineIsOneLine() {

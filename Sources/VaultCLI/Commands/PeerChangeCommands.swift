@@ -30,8 +30,9 @@ struct PeerAddressCommand: OpenedCommand {
     commandName: "address",
     abstract: "Say where a peer can be reached.",
     discussion: """
-      The addresses replace those known so far. A newer card from the peer itself
-      replaces them again.
+      These addresses are tried first, in this order, instead of those given here
+      before. The addresses on the peer's own card stay as a fallback; newer cards of
+      it change only them. Each address needs its port; a daemon's is usually 4721.
 
       Example: vault peer address Bob 192.0.2.7:4721 '[2001:db8::7]:4721'
       """)
@@ -39,16 +40,25 @@ struct PeerAddressCommand: OpenedCommand {
   @Argument(help: "The peer.")
   var peer: String
 
-  @Argument(help: ArgumentHelp("One or more addresses.", valueName: "host:port"))
+  @Argument(help: ArgumentHelp("One or more addresses, each with its port.", valueName: "host:port"))
   var addresses: [String]
 
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let changed = try vault.setPeerAddresses(peer, to: try PeerText.addresses(addresses))
-    console.note("\(changed.name) is at \(changed.addresses.map { PeerText.text($0) }.joined(separator: ", "))")
+    let given = try PeerText.addresses(addresses)
+    let changed = try vault.setPeerAddresses(peer, to: given)
+    console.note(Self.line(changed, given: given))
     if console.json { try console.result(changed.json) }
+  }
+
+  /// Where the peer will be looked for.
+  static func line(_ peer: PeerSummary, given: [PeerAddress]) -> String {
+    func list(_ addresses: [PeerAddress]) -> String { addresses.map { PeerText.text($0) }.joined(separator: ", ") }
+    let others = peer.addresses.filter { !given.contains($0) }
+    let fallback = others.isEmpty ? "" : ", then at what its card says: \(list(others))"
+    return "\(peer.name) will be tried at \(list(peer.addresses.filter { given.contains($0) }))\(fallback)"
   }
 }
 
@@ -108,8 +118,21 @@ struct PeerPingCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let report = try await vault.pingPeer(peer)
+    let known = try vault.peer(peer)
+    let report: PingReport
+    do throws(VaultError) { report = try await vault.pingPeer(peer) } catch { throw Self.explained(error, known) }
     try console.result([Self.line(report)], json: report.json)
+  }
+
+  /// A peer that was not there: where it was looked for, and what may be wrong.
+  static func explained(_ error: VaultError, _ peer: PeerSummary) -> VaultError {
+    guard error.code == .unreachable, !peer.addresses.isEmpty else { return error }
+    let places = peer.addresses.map { PeerText.text($0) }.joined(separator: ", ")
+    let why = PeerSentence.rest(of: error.reason, behind: peer.name + " ") ?? error.reason
+    return VaultError(
+      .unreachable, PeerSentence.problem("\(peer.name) at \(places)", why),
+      hint: error.hint
+        ?? "is its daemon running, and the address right? Another one: vault peer address '\(peer.name)' HOST:PORT")
   }
 
   /// The result for people.

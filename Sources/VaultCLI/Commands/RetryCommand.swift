@@ -23,13 +23,37 @@ struct RetryCommand: OpenedCommand {
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
+  /// Secrets that are tried at the same time: a peer that is gone takes a while to turn out to be.
+  private static let concurrency = 4
+
   func run(_ vault: Vault, _ console: Console) async throws {
-    let reporter = ShareReporter(console)
-    let reports = try await vault.retry(secret) { reporter.show($0) }
-    if reports.isEmpty { console.note("nothing waits to be delivered") }
-    for report in reports { reporter.conclude(report) }
+    let secrets =
+      if let secret { [try vault.secret(secret).summary] } else {
+        try vault.secrets().filter { ($0.waiting ?? 0) > 0 }
+      }
+    if secrets.isEmpty { console.note("nothing waits to be delivered") }
+    let reports = try await retry(secrets, vault, console)
     try console.result(reports.map(\.id), json: .array(reports.map(\.json)))
     let code = ExitCodes.code(of: reports)
     if code != ExitCodes.done { throw ExitCode(code) }
+  }
+
+  /// Tries several secrets, and says of each what came of it. Their order stays.
+  private func retry(_ secrets: [SecretSummary], _ vault: Vault, _ console: Console) async throws -> [ShareReport] {
+    try await withThrowingTaskGroup(of: (Int, [ShareReport]).self) { group in
+      var reports = [[ShareReport]](repeating: [], count: secrets.count)
+      func take(_ result: (Int, [ShareReport])?) { if let result { reports[result.0] = result.1 } }
+      for (position, secret) in secrets.enumerated() {
+        if position >= Self.concurrency { take(try await group.next()) }
+        let reporter = ShareReporter(console, secret: ShareReporter.name(secret.description, id: secret.id))
+        group.addTask {
+          let reports = try await vault.retry(secret.id) { reporter.show($0) }
+          for report in reports { reporter.conclude(report) }
+          return (position, reports)
+        }
+      }
+      while let result = try await group.next() { take(result) }
+      return reports.flatMap { $0 }
+    }
   }
 }

@@ -19,7 +19,13 @@ struct RecoveryReporter: Sendable {
         "recovering \(secret.description ?? secret.id): \(secret.threshold) of \(secret.shareCount) shares are needed")
     case .asking(let peer): console.note("asking \(peer)")
     case .share(let peer, let have, let need): console.note("\(peer): share verified, \(have) of \(need)")
-    case .problem(let peer, let reason): console.warning("\(peer): \(reason)")
+    case .problem(let peer, let reason):
+      // Every peer is asked, and most hold nothing of it.
+      if PeerSentence.hasNothing(reason) {
+        console.note("\(peer) has no share of it for you")
+      } else {
+        console.warning(PeerSentence.problem(peer, reason))
+      }
     case .progress(let done, let total): progress.update(done: done, total: total)
     }
   }

@@ -1,0 +1,37 @@
+import SecretVault
+import VaultProtocol
+
+/// What a peer did, as a sentence. The vault's reasons are written to be read behind the peer's name, as in
+/// `Bob did not answer in time`; two kinds begin with a word of their own.
+enum PeerSentence {
+  /// What a peer did that it should not have done.
+  static func problem(_ peer: String, _ reason: String) -> String {
+    if let why = rest(of: reason, behind: "unreachable: ") { return "\(peer) could not be reached (\(why))" }
+    return reason == "unreachable" ? "\(peer) could not be reached" : "\(peer) \(reason)"
+  }
+
+  /// One peer's share and where it is.
+  static func delivery(_ peer: String, share: String, in state: Delivery.State, reason: String?) -> String {
+    switch state {
+    case .delivered: return "\(peer) has \(share)"
+    case .cancelled: return "\(share) for \(peer) was cancelled" + (reason.map { " (\($0))" } ?? "")
+    case .waiting: return "\(share) waits for \(peer)" + (reason.map { " (\($0))" } ?? "")
+    case .refused:
+      guard let reason else { return "\(peer) refused \(share)" }
+      if let why = rest(of: reason, behind: "refused: ") { return "\(peer) refused \(share): \(why)" }
+      return "\(problem(peer, reason)); \(share) waits"
+    case .unreachable:
+      return "\(problem(peer, reason ?? "unreachable")); \(share) waits"
+    }
+  }
+
+  /// Whether a peer said what everybody says who has nothing to give: no reason to be alarmed.
+  static func hasNothing(_ reason: String) -> Bool {
+    reason == "refused: " + RefusalReason.unavailable.explanation
+  }
+
+  /// The system's words, if `reason` says that nobody was there.
+  static func rest(of reason: String, behind prefix: String) -> String? {
+    reason.hasPrefix(prefix) ? String(reason.dropFirst(prefix.count)) : nil
+  }
+}
