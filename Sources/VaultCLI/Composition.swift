@@ -30,19 +30,23 @@ struct Composition {
 
   /// The folders by `--home`, else `VAULT_HOME`, else the XDG variables.
   private static func folders(_ global: GlobalOptions) throws(VaultError) -> VaultFolders {
-    if let home = global.home ?? variable("VAULT_HOME") { return VaultFolders(home: home) }
-    guard let userHome = variable("HOME") else {
+    if let home = global.home { return VaultFolders(home: home) }
+    if let home = try variable("VAULT_HOME") { return VaultFolders(home: home) }
+    guard let userHome = try variable("HOME") else {
       throw VaultError(.noVault, "neither --home, nor VAULT_HOME, nor HOME says where the vault is")
     }
     return VaultFolders(
-      userHome: userHome, dataHome: variable("XDG_DATA_HOME"), stateHome: variable("XDG_STATE_HOME"),
-      configHome: variable("XDG_CONFIG_HOME"))
+      userHome: userHome, dataHome: try variable("XDG_DATA_HOME"), stateHome: try variable("XDG_STATE_HOME"),
+      configHome: try variable("XDG_CONFIG_HOME"))
   }
 
   /// A variable of the process's environment; empty counts as not set.
-  static func variable(_ name: String) -> String? {
+  static func variable(_ name: String) throws(VaultError) -> String? {
     guard let value = getenv(name), value.pointee != 0 else { return nil }
-    return String(cString: value)
+    guard let text = String(validatingCString: value) else {
+      throw VaultError(.usage, "the variable \(name) is not UTF-8", hint: Invocation.encodingHint)
+    }
+    return text
   }
 
   /// Opens the vault; asks for a passphrase only if it has one.

@@ -1,22 +1,95 @@
+import ArgumentParser
 import SecretVault
 
 /// What is known of a command line before, or although, it could not be parsed.
 enum Invocation {
+  /// What to do about a name that is not UTF-8.
+  static let encodingHint =
+    "rename the file or folder with letters in UTF-8; the contents of a file can be piped in with -"
+
+  /// The arguments behind the program's name. One that is not UTF-8 is refused: it could not be handed on as it is.
+  static func arguments() throws(VaultError) -> [String] {
+    let count = Int(CommandLine.argc)
+    return try arguments(UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: count).dropFirst().map { $0 })
+  }
+
+  /// The texts of C strings.
+  static func arguments(_ strings: [UnsafeMutablePointer<CChar>?]) throws(VaultError) -> [String] {
+    var arguments: [String] = []
+    for case let string? in strings {
+      guard let text = String(validatingCString: string) else {
+        throw VaultError(
+          .usage, "names must be UTF-8, and argument \(arguments.count + 1) is not: \(String(cString: string))",
+          hint: encodingHint)
+      }
+      arguments.append(text)
+    }
+    return arguments
+  }
+
   /// How to speak to the user, judged by the bare arguments.
   static func console(of arguments: [String]) -> Console {
     let options = arguments.prefix { $0 != "--" }
     return Console(json: options.contains("--json"), quiet: options.contains("--quiet"))
   }
 
-  /// The argument parser's complaint in this program's form: lower case, no full stop, and where to read more.
-  static func usageError(message: String, full: String) -> VaultError {
-    var reason = message
-    while reason.hasSuffix(".") || reason.hasSuffix("\n") { reason.removeLast() }
+  /// The argument parser's complaint in this program's form: one line, lower case, no full stop, and where to read more.
+  static func usageError(message: String, full: String, arguments: [String]) -> VaultError {
+    var reason = message.split(whereSeparator: \.isNewline).joined(separator: " ")
+    while reason.hasSuffix(".") { reason.removeLast() }
     if let first = reason.first, let second = reason.dropFirst().first, second.isLowercase || second == " " {
       reason = first.lowercased() + reason.dropFirst()
+    }
+    // One of them, or several: "2 unexpected arguments".
+    if reason.contains("unexpected argument"), let unknown = unknownCommand(in: Array(arguments.dropFirst())) {
+      reason = "there is no command '\(unknown)'"
     }
     let more = full.split(separator: "\n").last { $0.contains("--help'") || $0.contains("-h'") }
     let command = more?.split(separator: "'").dropFirst().first
     return VaultError(.usage, reason, hint: "see '\(command ?? "vault --help")'")
   }
+
+  /// The words that stand where a command should, if there is no such command.
+  private static func unknownCommand(in arguments: [String]) -> String? {
+    var command: any ParsableCommand.Type = Root.self
+    var words: [String] = []
+    var isValue = false
+    for argument in arguments {
+      if isValue || argument.hasPrefix("-") {
+        // The only option with a value that may stand before a command.
+        isValue = !isValue && argument == "--home"
+        continue
+      }
+      words.append(argument)
+      let commands = command.configuration.subcommands
+      guard !commands.isEmpty else { return nil }
+      guard let next = commands.first(where: { $0.configuration.commandName == argument }) else {
+        return words.joined(separator: " ")
+      }
+      command = next
+    }
+    return nil
+  }
+}
+
+/// A group of commands was named, and none of them.
+struct MissingSubcommand: Error {
+  /// The group.
+  let group: any ParsableCommand.Type
+
+  /// What is missing.
+  var error: VaultError {
+    let name = "vault \(group.configuration.commandName ?? "")"
+    let commands = group.configuration.subcommands.compactMap { $0.configuration.commandName }
+    return VaultError(
+      .usage, "'\(name)' needs one of its commands: \(commands.joined(separator: ", "))", hint: "see '\(name) --help'")
+  }
+}
+
+/// What was asked for could be one of several things, which are listed one a line.
+struct AmbiguousChoice: Error {
+  /// What to say before the list, and what to do.
+  let error: VaultError
+  /// The list. Names of peers may stand in it: they are escaped when it is shown.
+  let lines: [String]
 }

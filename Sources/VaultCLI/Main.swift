@@ -7,16 +7,26 @@ import SecretVault
 @main
 enum Main {
   static func main() {
+    let signals = Interruption.hold()
     ProcessHardening.apply()
-    let arguments = Array(CommandLine.arguments.dropFirst())
-    let command: any ParsableCommand
-    do {
-      command = try Root.parseAsRoot(arguments)
-    } catch {
-      exit(report(error, Invocation.console(of: arguments)))
+    let console = Invocation.console(of: CommandLine.arguments)
+    let parsed = Result { try parse() }
+    let isDaemon = if case .success(let command) = parsed { command is DaemonCommand } else { false }
+    Interruption.start(signals, alwaysTerminates: isDaemon, console: console)
+    let code: Int32
+    switch parsed {
+    case .success(let command): code = finish(command, console)
+    case .failure(let error): code = report(error, console)
     }
-    Interruption.start()
-    exit(finish(command, Invocation.console(of: arguments)))
+    Interruption.yieldIfEnding()
+    exit(code)
+  }
+
+  /// The command, if it makes sense and the caller has left open what it needs.
+  private static func parse() throws -> any ParsableCommand {
+    let command = try Root.parseAsRoot(Invocation.arguments())
+    if let command = command as? any UnlockingCommand { try InheritedDescriptors.check(command) }
+    return command
   }
 
   /// Runs a command to its end. The first thread only waits: a dispatch main loop would end it, and with it `/proc/self`.
@@ -56,11 +66,19 @@ enum Main {
 
   /// Says what went wrong, and with which code to end.
   fileprivate static func report(_ error: any Error, _ console: Console) -> Int32 {
+    Interruption.yieldIfEnding()
     switch error {
     case let code as ExitCode: return code.rawValue
     case let error as VaultError:
       console.error(error)
       return ExitCodes.code(of: error.code)
+    case let choice as AmbiguousChoice:
+      console.error(choice.error, list: choice.lines)
+      return ExitCodes.code(of: choice.error.code)
+    case let missing as MissingSubcommand:
+      console.error(missing.error)
+      if !console.json, !console.quiet { Console.complain("\n" + Root.helpMessage(for: missing.group)) }
+      return ExitCodes.usage
     case is CancellationError:
       console.error(VaultError(.interrupted, "interrupted"))
       return ExitCodes.interrupted
@@ -71,8 +89,9 @@ enum Main {
       try? Console.write(Root.fullMessage(for: error) + "\n", to: STDOUT_FILENO)
       return ExitCodes.done
     }
-    let usage = Invocation.usageError(message: Root.message(for: error), full: Root.fullMessage(for: error))
-    console.error(usage)
+    console.error(
+      Invocation.usageError(
+        message: Root.message(for: error), full: Root.fullMessage(for: error), arguments: CommandLine.arguments))
     return Root.exitCode(for: error).rawValue
   }
 }

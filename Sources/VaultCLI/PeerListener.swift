@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import PeerAuth
 import PeerLink
@@ -12,14 +13,16 @@ struct PeerListener: Service {
   let console: Console
 
   func run() async throws {
+    let descriptors = DescriptorLimit.raise()
+    let limits = DescriptorLimit.connections(within: descriptors)
+    if limits.total < 256 {
+      log.warning("only \(limits.total) connections at a time fit into the limit of \(descriptors) open files")
+    }
     let listener: TCPListener
     do throws(TransportError) {
-      listener = try await TCPListener.bind(host: endpoint.host, port: endpoint.port)
+      listener = try await TCPListener.bind(host: endpoint.host, port: endpoint.port, limits: limits)
     } catch {
-      let place = "\(endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host):\(endpoint.port)"
-      throw VaultError(
-        .inputOutput, "cannot listen on \(place): \(Self.words(error))",
-        hint: "is another daemon running? Choose another port with --listen")
+      throw Self.failure(error, at: endpoint)
     }
     try announce(listener.address)
     await withGracefulShutdownHandler {
@@ -29,12 +32,36 @@ struct PeerListener: Service {
     }
   }
 
-  private static func words(_ error: TransportError) -> String {
-    switch error {
-    case .unreachable(let reason), .io(let reason): reason
-    case .timedOut: "it took too long"
-    case .closed: "interrupted"
+  /// Why nothing can be listened to there, and what to do about it.
+  static func failure(_ error: TransportError, at endpoint: (host: String, port: Int)) -> VaultError {
+    let place = "\(endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host):\(endpoint.port)"
+    let start = "cannot listen on \(place): "
+    guard hasAddress(endpoint.host) else {
+      return VaultError(
+        .inputOutput, start + "the name \(endpoint.host) has no address",
+        hint: "listen on an address of this device, such as 0.0.0.0:4721 for all of them")
     }
+    let reason =
+      switch error {
+      case .unreachable(let reason), .io(let reason): reason
+      case .timedOut: "it took too long"
+      case .closed: "interrupted"
+      }
+    return VaultError(.inputOutput, start + reason, hint: hint(reason))
+  }
+
+  private static func hint(_ reason: String) -> String {
+    let isReason: (Int32) -> Bool = { reason.lowercased() == SystemError.text($0).lowercased() }
+    if isReason(EADDRINUSE) { return "is another daemon running? Choose another port with --listen" }
+    if isReason(EADDRNOTAVAIL) { return "this device has no such address; 0.0.0.0 stands for all that it has" }
+    if isReason(EACCES) { return "choose a port from 1024 on" }
+    return "choose another address with --listen"
+  }
+
+  private static func hasAddress(_ host: String) -> Bool {
+    var found: UnsafeMutablePointer<addrinfo>?
+    defer { if let found { freeaddrinfo(found) } }
+    return getaddrinfo(host, nil, nil, &found) == 0
   }
 
   private func announce(_ address: PeerAddress) throws(VaultError) {

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Glibc
+import SecretVault
 import Testing
 
 @testable import VaultCLI
@@ -34,6 +36,8 @@ struct ArgumentContractTests {
     "share - --threshold 2 --remove-source", "info", "delete", "log --limit 0", "settings get", "settings set listen",
     "recover a b", "recover --json -o -", "list --passphrase-fd 3 --passphrase-file f", "list --passphrase-fd -1",
     "list --home", "list --frob",
+    "share - --threshold 2 --passphrase-fd 0", "peer add - --passphrase-fd 0", "scan - --passphrase-fd 0",
+    "id --png=", "id --svg=",
   ])
   func isAUsageError(line: String) {
     let error = #expect(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
@@ -59,10 +63,49 @@ struct ArgumentContractTests {
 
   @Test func aThresholdOfOneIsExplained() throws {
     let error = try #require(throws: (any Error).self) { try Root.parseAsRoot(words("share f --threshold 1")) }
-    let complaint = Invocation.usageError(message: Root.message(for: error), full: Root.fullMessage(for: error))
+    let complaint = Invocation.usageError(
+      message: Root.message(for: error), full: Root.fullMessage(for: error), arguments: [])
     #expect(complaint.reason.contains("everybody who holds a share read the secret alone"))
     #expect(complaint.reason.first?.isLowercase == true)
     #expect(complaint.hint == "see 'vault share --help'")
+  }
+
+  @Test(
+    arguments: [
+      ("nope", "there is no command 'nope'", "vault --help"),
+      ("--home h nope", "there is no command 'nope'", "vault --help"),
+      ("peer nope", "there is no command 'peer nope'", "vault peer --help"),
+      ("settings --json nope more", "there is no command 'settings nope'", "vault settings --help"),
+      ("list surplus", "unexpected argument 'surplus'", "vault list --help"),
+      ("list --zzzzzzzz", "unknown option '--zzzzzzzz'", "vault list --help"),
+    ])
+  func whatIsNoCommandIsCalledThat(line: String, reason: String, help: String) throws {
+    let error = try #require(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
+    let complaint = Invocation.usageError(
+      message: Root.message(for: error), full: Root.fullMessage(for: error), arguments: words("vault " + line))
+    #expect(complaint.reason == reason)
+    #expect(complaint.hint == "see '\(help)'")
+  }
+
+  @Test(arguments: [("peer", "address, remove"), ("settings", "get, set, list")])
+  func aGroupWithoutACommandListsItsCommands(line: String, commands: String) throws {
+    let missing = try #require(throws: MissingSubcommand.self) {
+      var command = try Root.parseAsRoot(words(line))
+      try command.run()
+    }
+    #expect(missing.error.code == .usage)
+    #expect(missing.error.reason.contains(commands))
+  }
+
+  @Test func anArgumentThatIsNotUTF8IsRefused() throws {
+    func arguments(_ bytes: [[UInt8]]) throws(VaultError) -> [String] {
+      let strings = bytes.map { bytes in strdup(bytes.map { CChar(bitPattern: $0) } + [0]) }
+      defer { for string in strings { free(string) } }
+      return try Invocation.arguments(strings)
+    }
+    #expect(try arguments([Array("info".utf8), Array("häß".utf8)]) == ["info", "häß"])
+    let error = try #require(throws: VaultError.self) { try arguments([Array("share".utf8), [0x62, 0xFF, 0x2E]]) }
+    #expect(error.code == .usage && error.reason.contains("names must be UTF-8"))
   }
 
   @Test(arguments: ["--version", "--help", "share --help", "help share", "--generate-completion-script bash"])

@@ -36,7 +36,7 @@ struct PrintableTests {
   }
 
   @Test func keepsThisProgramsOwnLineBreaks() {
-    #expect(Printable.escapeLines("a\u{1B}\nb") == "a\\u{1b}\nb")
+    #expect(Printable.escape("a\u{1B}\nb") == "a\\u{1b}\\nb")
   }
 
   @Test(arguments: [("abc", 3), ("李", 2), ("e\u{301}", 1), ("🔒", 2), ("👩‍👩‍👧", 2), ("", 0)])

@@ -113,6 +113,17 @@ struct ResultJSONTests {
         == #"{"error":{"code":"belowThreshold","exit":4,"reason":"2 of 3 shares","hint":"ask carol"}}"#)
   }
 
+  @Test func aPeersTextMakesNoLinesOfItsOwnInAnError() {
+    let error = VaultError(.usage, "Bob\nvault: all is well", hint: "ask \u{2028}Bob\nhint: no")
+    let list = ["4be1  keys\n4be2  forged", "4be3"]
+    #expect(
+      Console.lines(of: error, list: list, json: false) == [
+        "vault: Bob\\nvault: all is well", "  4be1  keys\\n4be2  forged", "  4be3", "hint: ask \\u{2028}Bob\\nhint: no",
+      ])
+    let json = Console.lines(of: error, list: list, json: true)
+    #expect(json.count == 1 && json[0].contains(#"well\n4be1  keys\\n4be2  forged\n4be3"#), "\(json)")
+  }
+
   @Test func textsAreEscapedWithoutLoss() {
     #expect(JSONValue.string("\u{202E}\u{1F512}\u{E0041}\"\\").text == #""\u202e🔒\udb40\udc41\"\\""#)
     #expect(JSONValue.array([.null, .bool(true), .integer(-5), .decimal(.infinity)]).text == "[null,true,-5,null]")

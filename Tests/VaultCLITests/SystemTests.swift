@@ -1,4 +1,5 @@
 import Glibc
+import PeerAuth
 import SecretVault
 import Testing
 
@@ -33,6 +34,32 @@ struct SystemTests {
     #expect(outcome.complaints == Array("err\n".utf8))
   }
 
+  @Test(arguments: ["exec sleep 600 >&- 2>&-", "sleep 600 >&- 2>&- & exec sleep 600 >&- 2>&-"])
+  func aChildThatClosesItsOutputAndGoesOnIsStoppedInTime(script: String) {
+    let began = ChildProcess.milliseconds()
+    let child = ChildProcess(path: "/bin/sh", arguments: ["sh", "-c", script], timeLimit: 300)
+    let error = #expect(throws: VaultError.self) { try child.run() }
+    #expect(error?.reason == "sh did not finish in 0.3 seconds")
+    #expect(ChildProcess.milliseconds() - began < 60_000)
+  }
+
+  @Test func aChildMayCloseItsOutputAndEndALittleLater() throws {
+    let script = "echo out; exec >&- 2>&-; sleep 0.2; exit 5"
+    let outcome = try ChildProcess(path: "/bin/sh", arguments: ["sh", "-c", script]).run()
+    #expect(outcome.status == 5)
+    #expect(outcome.output == Array("out\n".utf8))
+  }
+
+  @Test func aChildKeepsWhatItsCallerIgnoresAndGetsTheRestBack() throws {
+    let before = signal(SIGUSR2, SIG_IGN)
+    defer { signal(SIGUSR2, before) }
+    let outcome = try ChildProcess(path: "/bin/sh", arguments: ["sh", "-c", "grep SigIgn /proc/self/status"]).run()
+    let text = String(decoding: outcome.output, as: UTF8.self)
+    let mask = try #require(UInt64(text.filter { $0.isHexDigit }.suffix(16), radix: 16))
+    #expect(mask & (1 << UInt64(SIGUSR2 - 1)) != 0)
+    #expect(mask & (1 << UInt64(SIGPIPE - 1)) == 0)
+  }
+
   @Test func aPublicFileReplacesAnotherAndOthersMayReadIt() throws {
     let folder = Shell.folder()
     try PublicFile.write([1, 2], to: folder + "/f")
@@ -45,6 +72,75 @@ struct SystemTests {
     #expect(throws: VaultError.self) { try PublicFile.read(path: folder + "/f", limit: 0) }
     unlink(folder + "/f")
     rmdir(folder)
+  }
+
+  @Test func aPublicFileGoesIntoAPipeWithoutReplacingIt() throws {
+    let folder = Shell.folder()
+    let path = folder + "/pipe"
+    #expect(mkfifo(path, 0o600) == 0)
+    // Open for both, so that neither end waits for the other.
+    let pipe = open(path, O_RDWR)
+    defer { close(pipe) }
+    symlink(path, folder + "/link")
+    for (byte, name) in [(UInt8(7), path), (8, folder + "/link")] {
+      try PublicFile.write([byte, byte], to: name)
+      var received = [UInt8](repeating: 0, count: 10)
+      #expect(read(pipe, &received, 10) == 2 && received.starts(with: [byte, byte]))
+    }
+    #expect(Self.kind(path) == S_IFIFO && Self.kind(folder + "/link") == S_IFLNK)
+    for name in ["pipe", "link"] { unlink("\(folder)/\(name)") }
+    #expect(rmdir(folder) == 0)
+  }
+
+  @Test func aPublicFileGoesIntoADevice() throws {
+    try PublicFile.write([1], to: "/dev/null")
+    #expect(Self.kind("/dev/null") == S_IFCHR)
+    #expect(throws: VaultError.self) { try PublicFile.write([1], to: "/dev/full") }
+  }
+
+  @Test func aPublicFileReplacesNoLinkAndNoFolder() throws {
+    let folder = Shell.folder()
+    Shell.file(folder + "/other", "mine")
+    symlink("other", folder + "/link")
+    symlink("missing", folder + "/dangling")
+    mkdir(folder + "/inner", 0o700)
+    for name in ["link", "dangling", "inner"] {
+      #expect(throws: VaultError.self) { try PublicFile.write([1], to: "\(folder)/\(name)") }
+    }
+    #expect(Shell.contents(folder + "/other") == "mine")
+    #expect(Self.kind(folder + "/link") == S_IFLNK && Self.kind(folder + "/dangling") == S_IFLNK)
+    #expect(Self.kind(folder + "/missing") == nil)
+    for name in ["other", "link", "dangling"] { unlink("\(folder)/\(name)") }
+    rmdir(folder + "/inner")
+    // Nothing else is left in it.
+    #expect(rmdir(folder) == 0)
+  }
+
+  private static func kind(_ path: String) -> mode_t? {
+    var facts = stat()
+    return lstat(path, &facts) == 0 ? facts.st_mode & S_IFMT : nil
+  }
+
+  @Test(
+    arguments: [
+      (20_000, 1024, 256), (2176, 1024, 256), (1024, 448, 256), (512, 192, 192), (300, 86, 86), (128, 1, 1), (0, 1, 1),
+      (Int.max, 1024, 256),
+    ])
+  func theDaemonsConnectionsFitIntoItsDescriptors(descriptors: Int, total: Int, perAddress: Int) {
+    let limits = DescriptorLimit.connections(within: descriptors)
+    #expect(limits.total == total && limits.perAddress == perAddress)
+  }
+
+  @Test(
+    arguments: [
+      (EADDRINUSE, "another daemon"), (EADDRNOTAVAIL, "no such address"), (EACCES, "1024"), (ENETDOWN, "--listen"),
+    ])
+  func whatCannotBeListenedOnIsExplained(number: Int32, hint: String) {
+    let words = SystemError.text(number)
+    let reason = words.prefix(1).lowercased() + words.dropFirst()
+    let error = PeerListener.failure(.unreachable(reason), at: ("127.0.0.1", 4721))
+    #expect(error.reason == "cannot listen on 127.0.0.1:4721: \(reason)")
+    #expect(error.hint?.contains(hint) == true, "\(error)")
   }
 
   @Test(arguments: ["path", "abstract"])

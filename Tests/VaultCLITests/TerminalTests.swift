@@ -95,6 +95,37 @@ struct TerminalTests {
     #expect(terminal.echoes)
   }
 
+  @Test func aPassphraseFromADescriptorIsNotShownEither() throws {
+    let terminal = try Pseudoterminal()
+    let slave = terminal.slave
+    let answer = Answer {
+      do {
+        let line = try Passphrase.descriptor(slave).existing(Console(json: false, quiet: true))
+        return line.matches(try SecretBytes(copying: Array("open sesame".utf8).span.bytes))
+      } catch {
+        return false
+      }
+    }
+    for _ in 0..<1000 where terminal.echoes { usleep(10_000) }
+    #expect(!terminal.echoes)
+    terminal.type("open sesame\n")
+    #expect(answer.value == true)
+    #expect(terminal.echoes)
+    terminal.type("end\n")
+    #expect(!terminal.screen(until: "end").contains("sesame"))
+  }
+
+  @Test func whatWasTypedBeforeIsTakenFromADescriptorToo() throws {
+    let terminal = try Pseudoterminal()
+    let slave = terminal.slave
+    terminal.type("early\n")
+    _ = terminal.screen(until: "early")
+    let answer = Answer {
+      (try? Passphrase.descriptor(slave).existing(Console(json: false, quiet: true)).count) == 5
+    }
+    #expect(answer.value == true)
+  }
+
   @Test(arguments: [("one", "one", true), ("one", "two", false)])
   func aNewPassphraseIsAskedTwice(first: String, second: String, agrees: Bool) throws {
     let terminal = try Pseudoterminal()

@@ -5,7 +5,7 @@ import SecretVault
 import ServiceLifecycle
 
 /// `vault daemon`
-struct DaemonCommand: AsyncParsableCommand {
+struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "daemon",
     abstract: "Answer peers, and deliver what waits.",
@@ -26,6 +26,9 @@ struct DaemonCommand: AsyncParsableCommand {
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
+  /// Seconds for sessions to end after a signal.
+  private static let patience = 10
+
   func validate() throws {
     if let listen, SettingKey.endpoint(listen) == nil {
       throw ValidationError("--listen needs HOST:PORT, such as 0.0.0.0:4721 or [::]:4721.")
@@ -39,23 +42,28 @@ struct DaemonCommand: AsyncParsableCommand {
     let listener = PeerListener(
       vault: vault, endpoint: try endpoint(vault), log: composition.environment.log, console: global.console)
     let log = composition.environment.log
+    let console = global.console
+    // The group's own log would print the insides of this program.
     var configuration = ServiceGroupConfiguration(
-      services: [OutboxRunner(vault: vault), listener], gracefulShutdownSignals: [], logger: log)
-    configuration.maximumGracefulShutdownDuration = .seconds(10)
+      services: [OutboxRunner(vault: vault), listener], gracefulShutdownSignals: [],
+      logger: Logger(label: "services") { _ in SwiftLogNoOpLogHandler() })
+    configuration.maximumGracefulShutdownDuration = .seconds(Self.patience)
     let group = ServiceGroup(configuration: configuration)
     // The signal thread of the program hands its signals on. A daemon outlives the terminal it was started from.
     Interruption.redirect { signal in
       guard signal != SIGHUP else { return }
-      log.info("stopping")
-      ServiceManager.notify("STOPPING=1")
+      // A log that nobody reads any more holds up neither this nor the next signal.
       Task { await group.triggerGracefulShutdown() }
+      Interruption.stop(after: UInt32(Self.patience) + 3, console: console)
+      ServiceManager.notify("STOPPING=1")
+      Task { log.info("stopping") }
     }
     do {
       try await group.run()
     } catch let error as VaultError {
       throw error
     } catch {
-      throw VaultError(.other, "the daemon failed: \(error)")
+      throw VaultError(.other, "a part of the daemon ended by itself", hint: "its log may say why; start it again")
     }
   }
 

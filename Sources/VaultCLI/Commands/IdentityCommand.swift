@@ -38,6 +38,9 @@ struct IdentityCommand: OpenedCommand {
   func validate() throws {
     let forms = [text, png != nil, svg != nil].count { $0 }
     if forms > 1 { throw ValidationError("--text, --png and --svg exclude one another.") }
+    if png?.isEmpty == true || svg?.isEmpty == true {
+      throw ValidationError("--png and --svg need the name of a file.")
+    }
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
@@ -69,14 +72,25 @@ struct IdentityCommand: OpenedCommand {
     let symbol = try symbol(identity)
     guard png != nil else { return Array(symbol.svg().utf8) }
     do throws(QRCodeError) { return try symbol.png() } catch {
-      throw VaultError(.other, "cannot draw the QR code: \(error)")
+      throw VaultError(.other, "cannot draw the QR code: \(Self.words(error))")
+    }
+  }
+
+  private static func words(_ error: QRCodeError) -> String {
+    switch error {
+    case .empty: "it is empty"
+    case .tooLong: "it is too long"
+    case .encoder(let number): SystemError.text(number)
+    case .imageSize: "the picture would have an impossible size"
+    case .image(let reason): reason
     }
   }
 
   private func symbol(_ identity: OwnIdentity) throws(VaultError) -> QRSymbol {
     do throws(QRCodeError) { return try QRSymbol(text: identity.qrText) } catch {
       throw VaultError(
-        .other, "your card does not fit into a QR code: \(error)", hint: "publish fewer or shorter addresses")
+        .other, "your card does not fit into a QR code: \(Self.words(error))",
+        hint: "publish fewer or shorter addresses")
     }
   }
 }

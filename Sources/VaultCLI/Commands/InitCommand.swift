@@ -4,7 +4,7 @@ import SecretVault
 import Sodium
 
 /// `vault init`
-struct InitCommand: AsyncParsableCommand {
+struct InitCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",
     abstract: "Make a vault and its keys on this device.",

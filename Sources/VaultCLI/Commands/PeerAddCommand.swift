@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import SecretVault
 
 /// `vault peer add`
@@ -24,6 +25,12 @@ struct PeerAddCommand: OpenedCommand {
 
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
+
+  var neededStreams: Set<Int32> { card == "-" ? [STDIN_FILENO] : [] }
+
+  func validate() throws {
+    if card == "-" { try unlock.leavesStandardInput(for: "the card") }
+  }
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let addition = try vault.addPeer(try CardSource.card(card), name: name)

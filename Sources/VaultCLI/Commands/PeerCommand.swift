@@ -19,4 +19,6 @@ struct PeerCommand: AsyncParsableCommand {
     ])
 
   @OptionGroup var global: GlobalOptions
+
+  func run() throws { throw MissingSubcommand(group: Self.self) }
 }

@@ -37,6 +37,8 @@ struct RecoverCommand: OpenedCommand {
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
+  var neededStreams: Set<Int32> { output == "-" ? [STDOUT_FILENO] : [] }
+
   func validate() throws {
     if output == "-", global.json { throw ValidationError("--json and -o - both want standard output.") }
     if let output, output.isEmpty { throw ValidationError("-o needs the name of a file.") }
@@ -66,20 +68,25 @@ struct RecoverCommand: OpenedCommand {
     if stat(output, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR {
       return .folder(path: output, overwrites: force)
     }
+    guard !output.hasSuffix("/") else {
+      throw VaultError(.inputOutput, "the folder \(output) does not exist", hint: "make it first, or name a file")
+    }
     return .file(path: output, overwrites: force)
   }
 
   /// The only secret there is, or the one that the user picks.
-  private func choose(from secrets: [SecretSummary]) throws(VaultError) -> String {
+  private func choose(from secrets: [SecretSummary]) throws -> String {
     guard let first = secrets.first else {
       throw VaultError(.notFound, "this device holds no share of any secret")
     }
     if secrets.count == 1 { return first.id }
     let lines = secrets.map { Self.line($0, now: Clocks.now()) }
     guard Question.isPossible else {
-      throw VaultError(
-        .usage, "there are \(secrets.count) secrets here; say which one to recover:\n" + lines.joined(separator: "\n"),
-        hint: "name it by id or description: vault recover \(first.id.prefix(8))")
+      throw AmbiguousChoice(
+        error: VaultError(
+          .usage, "there are \(secrets.count) secrets here; say which one to recover:",
+          hint: "name it by id or description: vault recover \(first.id.prefix(8))"),
+        lines: lines)
     }
     return secrets[try Question.choose("Which secret?", among: lines)].id
   }

@@ -1,9 +1,10 @@
 import ArgumentParser
+import Glibc
 import PeerAuth
 import SecretVault
 
 /// `vault scan`
-struct ScanCommand: AsyncParsableCommand {
+struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "scan",
     abstract: "Show what the QR codes in a picture hold.",
@@ -20,6 +21,12 @@ struct ScanCommand: AsyncParsableCommand {
 
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
+
+  var neededStreams: Set<Int32> { image == "-" ? [STDIN_FILENO] : [] }
+
+  func validate() throws {
+    if image == "-" { try unlock.leavesStandardInput(for: "the picture") }
+  }
 
   func run() async throws {
     let console = global.console

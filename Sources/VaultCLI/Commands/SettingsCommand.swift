@@ -12,6 +12,8 @@ struct SettingsCommand: AsyncParsableCommand {
     subcommands: [SettingsGetCommand.self, SettingsSetCommand.self, SettingsListCommand.self])
 
   @OptionGroup var global: GlobalOptions
+
+  func run() throws { throw MissingSubcommand(group: Self.self) }
 }
 
 /// `vault settings get`

@@ -47,6 +47,8 @@ struct ShareCommand: OpenedCommand {
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
+  var neededStreams: Set<Int32> { file == "-" ? [STDIN_FILENO] : [] }
+
   func validate() throws {
     if threshold == 1 {
       throw ValidationError(
@@ -59,6 +61,7 @@ struct ShareCommand: OpenedCommand {
       throw ValidationError("A threshold of \(threshold) needs as many holders; with these peers there are \(holders).")
     }
     if file == "-", removeSource { throw ValidationError("--remove-source needs a file, not standard input.") }
+    if file == "-" { try unlock.leavesStandardInput(for: "the secret") }
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {

@@ -49,14 +49,19 @@ struct Console: Sendable {
   /// A line that the user should not miss, whatever `--quiet` says.
   func warning(_ line: String) { Self.complain("warning: " + Printable.escape(line)) }
 
-  /// What went wrong, then what to do.
-  func error(_ error: VaultError) {
+  /// What went wrong, then what to do: a line each. A list belongs to the reason, one line an entry.
+  func error(_ error: VaultError, list: [String] = []) {
+    for line in Self.lines(of: error, list: list, json: json) { Self.complain(line) }
+  }
+
+  /// The lines of an error. Whatever a peer's text in it holds, it makes none of its own.
+  static func lines(of error: VaultError, list: [String], json: Bool) -> [String] {
     if json {
-      Self.complain(error.json.text)
-    } else {
-      Self.complain("vault: " + Printable.escapeLines(error.reason))
-      if let hint = error.hint { Self.complain("hint: " + Printable.escapeLines(hint)) }
+      let reason = ([error.reason] + list.map { Printable.escape($0) }).joined(separator: "\n")
+      return [VaultError(error.code, reason, hint: error.hint).json.text]
     }
+    let hint = error.hint.map { ["hint: " + Printable.escape($0)] } ?? []
+    return ["vault: " + Printable.escape(error.reason)] + list.map { "  " + Printable.escape($0) } + hint
   }
 
   /// Writes a line to standard error; nothing can be done if that fails.

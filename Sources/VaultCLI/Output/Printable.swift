@@ -18,11 +18,6 @@ enum Printable {
     return result
   }
 
-  /// Several lines, each of them escaped: for messages whose line breaks are this program's own.
-  static func escapeLines(_ text: String) -> String {
-    text.split(separator: "\n", omittingEmptySubsequences: false).map { escape(String($0)) }.joined(separator: "\n")
-  }
-
   /// Whether a scalar can be shown as it is: it draws something and changes nothing around it.
   static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {

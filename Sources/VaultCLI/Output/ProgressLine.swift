@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 
 /// One line on the terminal that is drawn over and over: how far, how fast, how long still.
@@ -9,8 +10,15 @@ final class ProgressLine: Sendable {
     var drawnAt = 0.0
   }
 
-  /// Whether a line is on the screen now, whoever drew it.
-  private static let isShown = Mutex(false)
+  /// Whether a line is on the screen now, whoever drew it. Written by who holds ``drawing``, read by anybody: a thread
+  /// that holds it may be stuck in a write.
+  private static let isShown = Atomic<Bool>(false)
+  /// One drawer at a time.
+  private static let drawing = Mutex(())
+  /// Takes a line off the screen.
+  static let erasure = "\r\u{1B}[K"
+  /// Whether a line may be on the screen, without waiting for whoever is drawing.
+  static var isOnScreen: Bool { isShown.load(ordering: .relaxed) }
 
   private let label: String
   private let isWanted: Bool
@@ -35,9 +43,9 @@ final class ProgressLine: Sendable {
     }
     guard let elapsed else { return }
     let line = Self.text(label, done: done, total: total, seconds: elapsed)
-    Self.isShown.withLock { shown in
-      shown = true
-      try? Console.write("\r\u{1B}[K" + line, to: 2)
+    Self.drawing.withLock { _ in
+      Self.isShown.store(true, ordering: .relaxed)
+      try? Console.write(Self.erasure + line, to: STDERR_FILENO)
     }
   }
 
@@ -56,10 +64,9 @@ final class ProgressLine: Sendable {
 
   /// Takes the line off the screen, so that other text starts at its beginning.
   static func clear() {
-    isShown.withLock { shown in
-      guard shown else { return }
-      shown = false
-      try? Console.write("\r\u{1B}[K", to: 2)
+    drawing.withLock { _ in
+      guard isShown.exchange(false, ordering: .relaxed) else { return }
+      try? Console.write(erasure, to: STDERR_FILENO)
     }
   }
 }

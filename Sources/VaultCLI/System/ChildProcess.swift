@@ -37,26 +37,44 @@ struct ChildProcess {
       throw error
     }
     pipes.closeChildEnds()
-    let exchange = exchange(&pipes, input: input)
+    let end = Self.milliseconds() + timeLimit
+    let exchange = exchange(&pipes, input: input, until: end)
     pipes.closeAll()
-    if exchange.failure != nil { kill(-process, SIGKILL) }
-    var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0 && errno == EINTR {}
-    if let failure = exchange.failure { throw VaultError(.other, "\(arguments.first ?? path) \(failure)") }
-    return Outcome(status: Self.exitCode(status), output: exchange.output, complaints: exchange.complaints)
+    // It may have closed its output and go on.
+    if exchange.failure == nil, let status = Self.reap(process, until: end) {
+      return Outcome(status: Self.exitCode(status), output: exchange.output, complaints: exchange.complaints)
+    }
+    kill(-process, SIGKILL)
+    // Nothing outlives that signal; only a process in the middle of a dead disk's work keeps it waiting.
+    _ = Self.reap(process, until: Self.milliseconds() + 2000)
+    throw VaultError(.other, "\(arguments.first ?? path) \(exchange.failure ?? tooLate)")
+  }
+
+  private var tooLate: String { "did not finish in \(Measures.decimal(Double(timeLimit) / 1000, digits: 1)) seconds" }
+
+  /// Waits for the end of a child, but not for ever. Nil if it has not ended.
+  private static func reap(_ process: pid_t, until end: Int64) -> Int32? {
+    var pause: UInt32 = 500
+    while true {
+      var status: Int32 = 0
+      let ended = waitpid(process, &status, WNOHANG)
+      if ended == process { return status }
+      guard ended == 0 || errno == EINTR, milliseconds() < end else { return nil }
+      usleep(pause)
+      pause = min(pause * 2, 20_000)
+    }
   }
 
   /// Writes the input and reads both outputs, whichever is possible, until the outputs end.
   private func exchange(
-    _ pipes: inout Pipes, input: [UInt8]
+    _ pipes: inout Pipes, input: [UInt8], until end: Int64
   ) -> (output: [UInt8], complaints: [UInt8], failure: String?) {
     var sent = 0
     var collected: [[UInt8]] = [[], []]
-    let end = Self.milliseconds() + timeLimit
     if input.isEmpty { pipes.input.closeWrite() }
     while pipes.output.read >= 0 || pipes.errors.read >= 0 {
       let left = end - Self.milliseconds()
-      guard left > 0 else { return ([], [], "did not finish in \(timeLimit / 1000) seconds") }
+      guard left > 0 else { return ([], [], tooLate) }
       var waiting = [
         pollfd(fd: pipes.output.read, events: Int16(POLLIN), revents: 0),
         pollfd(fd: pipes.errors.read, events: Int16(POLLIN), revents: 0),

@@ -1,4 +1,5 @@
 import Glibc
+import SecretVault
 import Synchronization
 import VaultStore
 
@@ -6,25 +7,34 @@ import VaultStore
 ///
 /// A signal handler may call almost nothing; a thread that waits for signals may do everything. They are blocked in
 /// the first thread before there is a second one, so all threads inherit that, and children get an empty mask back.
+/// What comes before the thread is there waits for it.
 enum Interruption {
-  private static let signals: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+  private static let candidates: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
   private static let redirection = Mutex<(@Sendable (Int32) -> Void)?>(nil)
+  private static let isEnding = Atomic<Bool>(false)
 
-  /// The signals as the C library wants them.
-  private static var set: sigset_t {
-    var set = sigset_t()
-    sigemptyset(&set)
-    for signal in signals { sigaddset(&set, signal) }
-    return set
+  /// Blocks the signals that end this program, first of all, and returns them. Those that the caller ignores are none
+  /// of them: SIGHUP under nohup, SIGINT and SIGQUIT in the background of a script.
+  static func hold() -> [Int32] {
+    let signals = candidates.filter { !isIgnored($0) }
+    block(signals)
+    return signals
   }
 
-  /// Blocks the signals and starts the thread that waits for them.
-  static func start() {
-    var blocked = set
-    pthread_sigmask(SIG_BLOCK, &blocked, nil)
-    guard BackgroundThread.start({ wait() }) else {
+  /// Starts the thread that waits for the signals which ``hold()`` has blocked. With `alwaysTerminates`, SIGTERM is
+  /// among them whatever the caller ignores.
+  static func start(_ held: [Int32], alwaysTerminates: Bool, console: Console) {
+    var signals = held
+    if alwaysTerminates, !signals.contains(SIGTERM) {
+      block([SIGTERM])
+      signal(SIGTERM, SIG_DFL)
+      signals.append(SIGTERM)
+    }
+    let awaited = signals
+    guard BackgroundThread.start({ wait(for: awaited, console) }) else {
       // Without the thread the signals must at least end the program as usual.
-      pthread_sigmask(SIG_UNBLOCK, &blocked, nil)
+      var set = set(of: signals)
+      pthread_sigmask(SIG_UNBLOCK, &set, nil)
       return
     }
   }
@@ -34,20 +44,69 @@ enum Interruption {
     redirection.withLock { $0 = handler }
   }
 
-  private static func wait() {
-    var awaited = set
-    while true {
-      var number: Int32 = 0
-      guard sigwait(&awaited, &number) == 0 else { continue }
-      if let handler = redirection.withLock({ $0 }) { handler(number) } else { stop() }
+  /// Ends the program as a signal does, unless it has ended by itself before: for an orderly end that may get stuck, as
+  /// a thread does that writes its log into a full pipe.
+  static func stop(after seconds: UInt32, console: Console) {
+    BackgroundThread.start {
+      sleep(seconds)
+      stop(console)
     }
   }
 
-  /// Leaves nothing half done behind, and ends.
-  private static func stop() -> Never {
+  /// Waits for the end if a signal is just bringing it about: its exit code counts, and what fails now failed by it.
+  static func yieldIfEnding() {
+    while isEnding.load(ordering: .acquiring) { usleep(10_000) }
+  }
+
+  /// Whether the caller has set a signal to be ignored.
+  static func isIgnored(_ signal: Int32) -> Bool {
+    var action = sigaction()
+    guard sigaction(signal, nil, &action) == 0 else { return false }
+    return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
+
+  private static func block(_ signals: [Int32]) {
+    var blocked = set(of: signals)
+    pthread_sigmask(SIG_BLOCK, &blocked, nil)
+  }
+
+  /// The signals as the C library wants them.
+  private static func set(of signals: [Int32]) -> sigset_t {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for signal in signals { sigaddset(&set, signal) }
+    return set
+  }
+
+  private static func wait(for signals: [Int32], _ console: Console) {
+    var awaited = set(of: signals)
+    while true {
+      var number: Int32 = 0
+      guard sigwait(&awaited, &number) == 0 else { continue }
+      if let handler = redirection.withLock({ $0 }) { handler(number) } else { stop(console) }
+    }
+  }
+
+  /// Leaves nothing half done behind, and ends. Takes no lock that another thread may hold while it writes, and waits
+  /// for nobody: a full pipe or a stopped terminal costs the last words, not the end.
+  private static func stop(_ console: Console) -> Never {
+    isEnding.store(true, ordering: .releasing)
     OutputFile.unlinkAll()
+    // Setting a terminal's modes from the background would stop the program.
+    block([SIGTTOU])
     let wasAsking = TerminalModes.restoreAll()
-    Console.complain((wasAsking ? "\n" : "") + "vault: interrupted")
+    // Another thread may fill the last room between the look at it and the write.
+    BackgroundThread.start {
+      usleep(500_000)
+      _exit(ExitCodes.interrupted)
+    }
+    var words = ProgressLine.isOnScreen ? ProgressLine.erasure : wasAsking ? "\n" : ""
+    let error = VaultError(.interrupted, "interrupted")
+    words += (console.json ? error.json.text : "vault: " + error.reason) + "\n"
+    var room = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+    if poll(&room, 1, 200) > 0, room.revents & Int16(POLLOUT) != 0 { _ = write(STDERR_FILENO, words, words.utf8.count) }
+    // Others went on meanwhile.
+    OutputFile.unlinkAll()
     _exit(ExitCodes.interrupted)
   }
 }

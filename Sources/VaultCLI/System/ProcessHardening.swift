@@ -2,22 +2,18 @@ import Glibc
 
 /// What a process that will hold keys does before anything else.
 enum ProcessHardening {
-  /// No core dumps, no debugger of the same user, no death by a closed pipe, no files that others can read.
+  /// No core dumps, no debugger of the same user, no death by a closed pipe or a limit on file sizes, no files that
+  /// others can read.
   static func apply() {
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     forbidDumping()
     signal(SIGPIPE, SIG_IGN)
+    // A write beyond the limit then fails like one to a full disk, and what was begun is taken back.
+    signal(SIGXFSZ, SIG_IGN)
     umask(0o077)
-    openStandardDescriptors()
-  }
-
-  /// Gives 0, 1 and 2 to `/dev/null` where the caller closed them, so that no file or socket takes their place.
-  private static func openStandardDescriptors() {
-    for descriptor: Int32 in 0...2 where fcntl(descriptor, F_GETFD) < 0 {
-      // The lowest free number is this one, as all below it are open.
-      _ = open("/dev/null", descriptor == 0 ? O_RDONLY : O_WRONLY)
-    }
+    InheritedDescriptors.note()
+    InheritedDescriptors.fillStandardOnes()
   }
 
   /// `prctl(setDumpable, 0)`. Swift does not import functions with variable arguments, so it is looked up by name.

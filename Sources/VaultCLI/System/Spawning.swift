@@ -2,13 +2,13 @@ import Glibc
 import SecretVault
 
 extension ChildProcess {
-  /// Starts a program in a process group of its own with three descriptors, default signals and the environment;
+  /// Starts a program in a process group of its own with three descriptors, its caller's signals and the environment;
   /// every other descriptor is closed in it, so that no socket, key file or lock of ours leaks.
   static func spawn(_ path: String, _ arguments: [String], standard: [Int32]) throws(VaultError) -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    // The pipes are none of 0, 1 and 2: those are open from the start, see ProcessHardening.
+    // The pipes are none of 0, 1 and 2: those are open from the start, see InheritedDescriptors.
     for (position, descriptor) in standard.enumerated() {
       posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(position))
     }
@@ -24,7 +24,8 @@ extension ChildProcess {
     posix_spawnattr_setsigmask(&attributes, &none)
     var usual = sigset_t()
     sigemptyset(&usual)
-    for signal in [SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT] { sigaddset(&usual, signal) }
+    // What this program ignores for itself. What its caller ignores, such as SIGHUP under nohup, stays ignored.
+    for signal in [SIGPIPE, SIGXFSZ] { sigaddset(&usual, signal) }
     posix_spawnattr_setsigdefault(&attributes, &usual)
     posix_spawnattr_setpgroup(&attributes, 0)
     let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP

@@ -22,9 +22,7 @@ enum Passphrase: Hashable, Sendable {
           .wrongPassphrase, "this vault needs its passphrase, and there is no terminal to ask on", hint: Self.hint)
       }
       return try terminal.secretLine("Passphrase: ")
-    case .descriptor(let descriptor):
-      return try Self.read(
-        from: descriptor, what: "the passphrase from descriptor \(descriptor)", untilNewline: isatty(descriptor) == 1)
+    case .descriptor(let descriptor): return try Self.read(from: descriptor, console)
     case .file(let path):
       return try Self.read(fileAt: path, console)
     }
@@ -60,6 +58,23 @@ enum Passphrase: Hashable, Sendable {
       throw VaultError(.usage, "the two passphrases differ", hint: "try again; nothing was written")
     }
     return first
+  }
+
+  /// A descriptor may be a terminal: then nobody may read along, and one line is all there is.
+  private static func read(from descriptor: Int32, _ console: Console) throws(VaultError) -> SecretBytes {
+    let what = "the passphrase from descriptor \(descriptor)"
+    guard isatty(descriptor) == 1 else { return try read(from: descriptor, what: what, untilNewline: false) }
+    // What has been typed already was shown, but it may be all that comes.
+    guard TerminalModes.hideInput(of: descriptor, discardsWaiting: false) else {
+      throw VaultError(.wrongPassphrase, "the terminal cannot hide what is typed", hint: "use a pipe or a file")
+    }
+    let asks = Console.errorIsTerminal && !console.quiet
+    defer {
+      TerminalModes.restore(descriptor)
+      if asks { try? Console.write("\n", to: STDERR_FILENO) }
+    }
+    if asks { try Console.write("Passphrase: ", to: STDERR_FILENO) }
+    return try read(from: descriptor, what: what, untilNewline: true)
   }
 
   private static func read(fileAt path: String, _ console: Console) throws(VaultError) -> SecretBytes {

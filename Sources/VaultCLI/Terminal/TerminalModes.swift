@@ -7,7 +7,9 @@ enum TerminalModes {
 
   /// Turns echo off, and Ctrl-Z too: after a stop, the shell would bring the echo back in the middle of a passphrase.
   /// False if the descriptor is no terminal.
-  static func hideInput(of descriptor: Int32) -> Bool {
+  ///
+  /// With `discardsWaiting`, what was typed before the question is thrown away.
+  static func hideInput(of descriptor: Int32, discardsWaiting: Bool = true) -> Bool {
     var modes = termios()
     guard tcgetattr(descriptor, &modes) == 0 else { return false }
     let before = modes
@@ -15,7 +17,7 @@ enum TerminalModes {
     modes.c_lflag &= ~tcflag_t(ECHO | ECHOE | ECHOK | ECHONL)
     modes.c_lflag |= tcflag_t(ICANON | ISIG)
     withUnsafeMutableBytes(of: &modes.c_cc) { $0[Int(VSUSP)] = 0 }
-    guard tcsetattr(descriptor, TCSAFLUSH, &modes) == 0 else {
+    guard tcsetattr(descriptor, discardsWaiting ? TCSAFLUSH : TCSADRAIN, &modes) == 0 else {
       saved.withLock { $0[descriptor] = nil }
       return false
     }
@@ -28,11 +30,19 @@ enum TerminalModes {
     tcsetattr(descriptor, TCSAFLUSH, &modes)
   }
 
-  /// Puts all back: called when a signal ends the program. Says whether a question was open.
+  /// Puts all back: called when a signal ends the program. Says whether a question was open. Unlike ``restore(_:)``, it
+  /// does not wait until the terminal has shown everything: a stopped one never does.
   @discardableResult
   static func restoreAll() -> Bool {
-    let descriptors = saved.withLock { Array($0.keys) }
-    for descriptor in descriptors { restore(descriptor) }
-    return !descriptors.isEmpty
+    let all = saved.withLock { saved in
+      defer { saved = [:] }
+      return saved
+    }
+    for (descriptor, before) in all {
+      var modes = before
+      tcsetattr(descriptor, TCSANOW, &modes)
+      tcflush(descriptor, TCIFLUSH)
+    }
+    return !all.isEmpty
   }
 }
