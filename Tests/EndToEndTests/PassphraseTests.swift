@@ -64,7 +64,7 @@ struct PassphraseTests {
         #expect(made.status == 64, "\(made)")
       }
       let closed = try await fresh.run("init", "--label", "bob", "--passphrase-fd", "42")
-      #expect(closed.status == 1, "\(closed)")
+      #expect(closed.status == 64, "\(closed)")
     }
   }
 
