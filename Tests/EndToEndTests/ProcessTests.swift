@@ -55,14 +55,7 @@ struct ProcessTests {
   func fullStandardError() async throws {
     try await Bench.run { bench in
       let (alice, _) = try await bench.pair()
-      // The pipe is filled; the shell's own descriptor keeps it open, and nobody reads it.
-      let script = """
-        mkfifo pipe; exec 7<>pipe
-        dd if=/dev/zero of=pipe oflag=nonblock bs=65536 count=2 2>/dev/null
-        dd if=/dev/zero of=pipe oflag=nonblock bs=1 count=65536 2>/dev/null
-        echo ready; exec "$VAULT" share - --threshold 2 2>pipe
-        """
-      let sharing = try waiting(alice, script)
+      let sharing = try waiting(alice, Self.fullPipe + "exec \"$VAULT\" share - --threshold 2 2>pipe")
       try await bench.wait(for: "a full pipe") { sharing.written.contains("ready") }
       try await Task.sleep(for: .milliseconds(700))
       try #require(sharing.isRunning)
@@ -72,6 +65,29 @@ struct ProcessTests {
       #expect(outcome.status == 130, "\(outcome)")
     }
   }
+
+  @Test("a signal ends with 130 even what only prints help, before any command runs")
+  func help() async throws {
+    try await Bench.run { bench in
+      let help = try waiting(try Peer("nobody", bench), Self.fullPipe + "exec \"$VAULT\" --help >pipe")
+      try await bench.wait(for: "a full pipe") { help.written.contains("ready") }
+      try await Task.sleep(for: .milliseconds(700))
+      try #require(help.isRunning)
+      help.signal(SIGTERM)
+      let outcome = try await help.end(within: 20)
+      help.closeInput()
+      #expect(outcome.status == 130, "\(outcome)")
+    }
+  }
+
+  /// A script that makes a pipe without room. Its own descriptor keeps the pipe open, and nobody reads it.
+  private static let fullPipe = """
+    mkfifo pipe; exec 7<>pipe
+    dd if=/dev/zero of=pipe oflag=nonblock bs=65536 count=2 2>/dev/null
+    dd if=/dev/zero of=pipe oflag=nonblock bs=1 count=65536 2>/dev/null
+    echo ready
+
+    """
 
   @Test(
     "a closed stream is not taken for an empty one",
