@@ -56,6 +56,14 @@ extension VaultTests {
       #expect(report.sourceRemovalFailure?.contains("changed or replaced") == true)
     }
 
+    @Test func `a file that was replaced before anything else happened is not the one that was read`() throws {
+      let opened = try FileSource(path: path)
+      let other = try world.scratch.write([1, 2, 3], as: "papers/other")
+      try #require(rename(other, path) == 0)
+      let removable = try #require(try RemovableSource(.file(path: path), opened))
+      #expect(removable.remove()?.contains("changed or replaced") == true && contents(path) == [1, 2, 3])
+    }
+
     @Test func `a link in its place stays, and so does the file that it leads to`() async throws {
       let path = path
       let scratch = world.scratch

@@ -131,7 +131,7 @@ private final class Line: Sendable {
       state.forth += bytes.count
       return state.forth
     }
-    if case .diesAfterSending(let limit) = fault, total > limit { return await cut() }
+    if case .diesAfterSending(let limit) = fault, total > limit { return await cut(bytes) }
     return await delayed(bytes)
   }
 
@@ -140,18 +140,19 @@ private final class Line: Sendable {
       state.back += bytes.count
       return state.back - bytes.count
     }
-    if case .diesAfterReceiving(let limit) = fault, before + bytes.count > limit { return await cut() }
-    if case .dies(let flag) = fault, flag.isUp { return await cut() }
+    if case .diesAfterReceiving(let limit) = fault, before + bytes.count > limit { return await cut(bytes) }
+    if case .dies(let flag) = fault, flag.isUp { return await cut(bytes) }
     var bytes = bytes
     if case .flipsReceived(let place) = fault, bytes.indices.contains(place - before) { bytes[place - before] ^= 1 }
     return await delayed(bytes)
   }
 
-  private func cut() async -> [UInt8] {
+  /// Whoever wrote this hears that the line is broken.
+  private func cut(_ bytes: [UInt8]) async -> [UInt8] {
     // What went before has a moment to arrive: a real line delivers it too.
     try? await Task.sleep(for: .milliseconds(100))
     state.withLock { $0.transport }?.cut()
-    return []
+    return bytes
   }
 
   private func delayed(_ bytes: [UInt8]) async -> [UInt8] {
