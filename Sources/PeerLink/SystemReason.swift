@@ -13,7 +13,7 @@ enum SystemReason {
       if let first = error.connectionErrors.first { return text(first.error) }
       return "the name \(error.host) has no address"
     case ChannelError.connectTimeout: return "no answer"
-    case is SocketAddressError: return "no such address"
+    case is SocketAddressError, is SocketAddressError.UnknownHost: return "no such address"
     default: return "\(error)"
     }
   }

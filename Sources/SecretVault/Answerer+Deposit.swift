@@ -70,7 +70,7 @@ extension Answerer {
       return .refuse(.invalidShare, header)
     } catch {
       // This device's own trouble must not look like the dealer's fault: it may try again.
-      vault.environment.log.error("an offered share could not be opened: \(error)")
+      vault.environment.log.error("an offered share could not be opened: this device \(Vault.words(error))")
       return .refuse(.internalFailure, header)
     }
     do throws(StoreError) {
@@ -172,7 +172,7 @@ extension Answerer {
     } catch is ProtocolError {
       running.failure = .invalidFragment
     } catch {
-      vault.environment.log.error("a piece could not be stored: \(error)")
+      vault.environment.log.error("a piece could not be stored: this device \(Vault.words(error))")
       running.failure = .internalFailure
     }
     deposit = running
@@ -227,7 +227,7 @@ extension Answerer {
       try? discard(running)
       return .diskFull
     } catch {
-      vault.environment.log.error("a deposit could not be kept: \(error)")
+      vault.environment.log.error("a deposit could not be kept: this device \(Vault.words(error))")
       return .internalFailure
     }
   }

@@ -51,7 +51,7 @@ extension Answerer {
     do {
       return try stored(request)
     } catch {
-      vault.environment.log.error("a share that was asked for can't be read: \(error)")
+      vault.environment.log.error("a share that was asked for can't be read: this device \(Vault.words(error))")
       return nil
     }
   }

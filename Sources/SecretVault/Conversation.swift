@@ -18,7 +18,7 @@ struct Conversation: Sendable {
     guard !recipient.addresses.isEmpty else {
       throw LinkFailure(
         .unreachable, "has no known address",
-        hint: "ask \(recipient.name) for it and run `vault peer address \(recipient.name) HOST:PORT`")
+        hint: "ask \(recipient.name) for it and run `vault peer address \(shellQuoted(recipient.name)) HOST:PORT`")
     }
     var last = LinkFailure(.unreachable, "unreachable")
     // One peer with many dead addresses must not hold up a command many times over.

@@ -63,7 +63,7 @@ public struct LinkFailure: Error, Hashable, Sendable {
     case .handshakeFailed, .wrongCard, .cardProofFailed, .unknownPeer:
       self.init(
         .misbehaved, "somebody else answers at its address, or its keys have changed",
-        hint: "compare `vault peer show \(peer)` with the fingerprint that \(peer) sees in `vault id`")
+        hint: "compare `vault peer show \(shellQuoted(peer))` with the fingerprint that \(peer) sees in `vault id`")
     case .malformed, .messageTooLarge: self.init(.misbehaved, "sent a message that makes no sense")
     default: self.init(.local, "the session failed on this device: \(error)")
     }
@@ -82,4 +82,17 @@ public struct LinkFailure: Error, Hashable, Sendable {
     default: self.init(.misbehaved, "sent something that does not verify")
     }
   }
+}
+
+/// A name as it has to be typed in a command that a hint suggests.
+func shellQuoted(_ name: String) -> String {
+  let isPlain = name.utf8.allSatisfy { byte in
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"), 0x80...:
+      true
+    default: false
+    }
+  }
+  return isPlain && !name.hasPrefix("-") ? name : "'\(name.replacing("'", with: "'\\''"))'"
 }

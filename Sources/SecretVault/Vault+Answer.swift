@@ -23,7 +23,7 @@ extension Vault {
       await transport.close()
       return
     } catch {
-      environment.log.info("a connection from \(remote) came to nothing: \(error)")
+      noteFailedConnection(from: remote, error)
       await transport.close()
       return
     }
@@ -40,9 +40,30 @@ extension Vault {
 
   /// Anybody may dial with made-up keys: one line a minute and address, so that nobody fills the log.
   private func recordStranger(from remote: String) {
-    let host = remote.lastIndex(of: ":").map { String(remote[..<$0]) } ?? remote
-    guard strangers.isNew(host, at: environment.monotonic()) else { return }
+    guard strangers.isNew(Self.host(remote), at: environment.monotonic()) else { return }
     record(.refused, detail: "an unknown key from \(remote)")
+  }
+
+  /// Connections that come to nothing get a line a minute and address as well.
+  private func noteFailedConnection(from remote: String, _ error: any Error) {
+    guard strangers.isNew("connection " + Self.host(remote), at: environment.monotonic()) else { return }
+    environment.log.info("a connection from \(remote) came to nothing: it \(Self.words(error))")
+  }
+
+  private static func host(_ remote: String) -> String {
+    remote.lastIndex(of: ":").map { String(remote[..<$0]) } ?? remote
+  }
+
+  /// An error in the words that follow a peer's name in the log.
+  static func words(_ error: any Error) -> String {
+    switch error {
+    case let error as LinkFailure: error.reason
+    case let error as SessionError: LinkFailure(error, peer: "the peer").reason
+    case let error as ProtocolError: LinkFailure(error).reason
+    case let error as VaultError: "met a failure here: \(error.reason)"
+    case let error as StoreError: "met a failure here: \(error)"
+    default: "met a failure here"
+    }
   }
 
   /// The keys of the trusted peer with this Noise key. A trust list that doesn't verify trusts nobody.
@@ -90,11 +111,11 @@ struct Answerer {
         try await carryOut(dialogue.receive(request))
       }
     } catch let error as ProtocolError {
-      log.warning("\(name) broke the protocol: \(error)")
+      log.warning("\(name) \(Vault.words(error)); its session ends")
     } catch SessionError.timedOut {
       log.debug("\(name) was silent for too long")
     } catch {
-      log.info("the session with \(name) ended: \(error)")
+      log.info("\(name) \(Vault.words(error)); its session ends")
     }
     await abandonDeposit()
     try? await withDeadline(.seconds(2), sleeper: vault.environment.sleep) { [session] () async throws(SessionError) in

@@ -185,6 +185,22 @@ struct DamageTests {
     }
   }
 
+  @Test("a daemon with damaged settings ends with 8 instead of listening where nobody said")
+  func daemonWithDamagedSettings() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      try await alice.succeed("settings", "set", "listen", "127.0.0.1:0")
+      let path = alice.home + "/config/settings.json"
+      let changed = try String(decoding: alice.read(path), as: UTF8.self).replacingOccurrences(
+        of: "127.0.0.1", with: "127.0.0.2")
+      try Data(changed.utf8).write(to: URL(fileURLWithPath: path))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+      let outcome = try await alice.run("daemon", timeLimit: 20)
+      #expect(outcome.status == 8, "\(outcome)")
+      #expect(outcome.output.isEmpty)
+    }
+  }
+
   @Test("a changed setting that its owner did not make is not believed")
   func forgedSetting() async throws {
     try await Bench.run { bench in

@@ -39,6 +39,14 @@ extension VaultTests {
       #expect(failure?.code == .usage && failure?.reason == "this is your own card")
     }
 
+    @Test(arguments: [
+      ("bob", "bob"), ("Bøb", "Bøb"), ("Bob Ross", "'Bob Ross'"), ("it's", "'it'\\''s'"), ("-x", "'-x'"),
+      ("$(ls)", "'$(ls)'"),
+    ])
+    func `a name in a suggested command is quoted for the shell where it has to be`(name: String, quoted: String) {
+      #expect(shellQuoted(name) == quoted)
+    }
+
     @Test func `a card that reuses a key of another peer or of this device is refused`() async throws {
       let world = try TestWorld(2)
       let fresh = try Identity.generate().keys

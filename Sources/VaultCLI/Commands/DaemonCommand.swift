@@ -39,6 +39,8 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     let composition = try Composition(global, logLevel: verbose ? .debug : global.quiet ? .warning : .info)
     let vault = try composition.open(unlock)
     defer { composition.finish(vault) }
+    // Damaged settings must not turn into an open port and default quotas.
+    _ = try vault.settings()
     let listener = PeerListener(
       vault: vault, endpoint: try endpoint(vault), log: composition.environment.log, console: global.console)
     let log = composition.environment.log
