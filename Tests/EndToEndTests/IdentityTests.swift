@@ -148,4 +148,15 @@ struct IdentityTests {
       #expect(with.status == 0, "\(with)")
     }
   }
+
+  @Test("scanning one's own code says so instead of suggesting to import it")
+  func ownCode() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      try await alice.succeed("id", "--png", "alice.png")
+      let outcome = try await alice.succeed("scan", "alice.png")
+      #expect(outcome.complaint.contains("own card"), "\(outcome)")
+      #expect(!outcome.complaint.contains("peer add"), "\(outcome)")
+    }
+  }
 }

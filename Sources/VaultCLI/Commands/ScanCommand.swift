@@ -31,10 +31,10 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
   func run() async throws {
     let console = global.console
     let texts = try CardSource.texts(image)
-    let known = knownPeers()
+    let known = knownHere()
     var found: [JSONValue] = []
     for text in texts {
-      let finding = Finding(text, among: known)
+      let finding = Finding(text, among: known.peers, own: known.own)
       finding.describe(console)
       if console.json {
         found.append(finding.json)
@@ -45,8 +45,9 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
     if console.json { try console.result(.array(found)) }
   }
 
-  /// The peers, if there is a vault that opens without a question: looking at a picture should not ask for a passphrase.
-  private func knownPeers() -> [PeerSummary] {
+  /// The peers and the own fingerprint, if there is a vault that opens without a question: looking at a picture should not
+  /// ask for a passphrase.
+  private func knownHere() -> (peers: [PeerSummary], own: String?) {
     guard let composition = try? Composition(global), composition.folders.containsVault,
       let vault = try? Vault.open(
         at: composition.folders,
@@ -54,9 +55,9 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
           guard unlock.passphrase != .terminal else { throw VaultError(.wrongPassphrase, "not asked") }
           return try unlock.passphrase.existing(global.console)
         }, environment: composition.environment)
-    else { return [] }
+    else { return ([], nil) }
     defer { composition.finish(vault) }
-    return (try? vault.peers()) ?? []
+    return ((try? vault.peers()) ?? [], try? vault.ownIdentity().fingerprint)
   }
 
   /// One code and what it means.
@@ -65,12 +66,14 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
     let card: PeerCard?
     let fingerprint: String?
     let peer: PeerSummary?
+    private let isOwn: Bool
 
-    init(_ text: String, among peers: [PeerSummary]) {
+    init(_ text: String, among peers: [PeerSummary], own: String? = nil) {
       self.text = text
       card = CardSource.isCardText(text) ? try? PeerText.card(text) : nil
       let fingerprint = card.map { PeerText.fingerprint($0) }
       self.fingerprint = fingerprint
+      isOwn = fingerprint != nil && fingerprint == own
       peer = peers.first { $0.fingerprint == fingerprint }
     }
 
@@ -81,6 +84,8 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
       console.note("the card of \(card.label), fingerprint \(fingerprint)")
       if let peer {
         console.note("it is your peer \(peer.name)")
+      } else if isOwn {
+        console.note("it is this device's own card: peers import it on theirs")
       } else {
         console.note("not a peer here; import it with 'vault peer add' and this text or picture")
       }
