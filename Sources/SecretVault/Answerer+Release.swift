@@ -22,7 +22,8 @@ extension Answerer {
     }
     try dialogue.released(request: request.request)
     released[request.request] = (header, held.share.index)
-    // Written down before it happens: a release that nobody knows of would be worse than one that failed.
+    // Noted before it happens, because sending may fail half-way: a release that nobody knows of would be worse than a
+    // line too many. The log is committed in groups, so only a crash within the next second can lose the line.
     vault.record(.shareReleased, peer: peer, secret: header)
     let session = session
     let number = request.request
