@@ -7,7 +7,6 @@ import WireCodec
 
 /// A deposit whose pieces are arriving.
 struct DepositInProgress {
-  let offer: UInt64
   let header: SecretHeader
   /// Share and salt, in secret memory until they are sealed into the store.
   let held: HeldShare
@@ -136,7 +135,7 @@ extension Answerer {
       partial = try vault.database.openPartial(record, pieceByteCount: plan.pieceByteCount(0))
     }
     var deposit = DepositInProgress(
-      offer: offer.request, header: header, held: held, partial: partial,
+      header: header, held: held, partial: partial,
       receiver: DepositReceiver(header: header, index: offer.index), leaves: LeafList())
     // Pieces of an earlier attempt count after they have been hashed again.
     for number in 0..<partial.piecesPresent {
