@@ -1,0 +1,26 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own, so that nobody who builds or uses `vault` builds this. `make bench` runs it.
+let package = Package(
+  name: "Benchmarks",
+  dependencies: [
+    .package(name: "vault", path: ".."),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "pipeline-bench",
+      dependencies: [
+        .product(name: "SecretVault", package: "vault"), .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Sources/PipelineBench"),
+    .executableTarget(
+      name: "micro-bench",
+      dependencies: [
+        .product(name: "ShamirKit", package: "vault"), .product(name: "SealedPayload", package: "vault"),
+        .product(name: "PeerAuth", package: "vault"),
+      ],
+      path: "Sources/MicroBench"),
+  ]
+)

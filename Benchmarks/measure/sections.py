@@ -1,0 +1,206 @@
+"""The parts of a comparison, and how much of each a run does."""
+
+import filecmp
+import json
+import os
+import sys
+
+from . import process
+from .contenders import Age, Cat, Gfshare, Pipeline, Ssss, Vault
+from .loopback import Group
+
+ALL = ["files", "many", "start", "micro", "daemon"]
+THRESHOLD, COUNT = 3, 5
+MANY_THRESHOLD, MANY_COUNT = 128, 255
+
+
+class Plan:
+    """What is done, by the options of the command line."""
+
+    def __init__(self, given):
+        self.vault = os.path.abspath(given.vault)
+        self.benchmarks = os.path.abspath(given.benchmarks)
+        self.only = given.only.split(",") if given.only else ALL
+        if given.smoke:
+            sizes, self.runs, self.starts, self.many_peers, self.seconds = "1000,2000000", 1, 3, 0, 0.01
+        elif given.quick:
+            sizes, self.runs, self.starts, self.many_peers, self.seconds = "1000,10000000", 3, 20, 0, 0.2
+        else:
+            sizes, self.runs, self.starts, self.many_peers, self.seconds = "1000,10000000,1073741824", 5, 40, 254, 1
+        self.sizes = [int(size) for size in (given.sizes or sizes).split(",")]
+        self.runs = given.runs or self.runs
+
+    def runs_of(self, size):
+        """A small file is soon done, and what it takes varies more."""
+        return self.runs * 4 if size < 1 << 20 else self.runs
+
+    def room(self):
+        """Bytes of disk: all copies, shares and fragments of the largest file at once."""
+        return max(self.sizes) * 22 + (1 << 28)
+
+    def programs(self):
+        tools = ["age", "age-keygen", "gfsplit", "gfcombine", "ssss-split", "ssss-combine", "cat", self.vault]
+        return tools + [self.tool(name) for name in ("pipeline-bench", "micro-bench")]
+
+    def tool(self, name):
+        return os.path.join(self.benchmarks, name)
+
+
+def run(plan, folder):
+    results = {}
+    parts = {"files": files, "many": many, "start": start, "micro": micro, "daemon": daemon}
+    for name in plan.only:
+        found = parts[name](plan, os.path.join(folder, name))
+        if found is not None:
+            results[name] = found
+    return results
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def random_file(path, size):
+    """Random bytes, in pieces: the file is larger than this script may be, which would show in what it measures."""
+    with open("/dev/urandom", "rb") as source, open(path, "wb") as target:
+        while size > 0:
+            size -= target.write(source.read(min(size, 1 << 20)))
+    return path
+
+
+# MARK: Files
+
+
+def files(plan, folder):
+    os.makedirs(folder)
+    group = Group(plan.vault, os.path.join(folder, "homes"), COUNT)
+    try:
+        tables = [one_size(plan, folder, group, size) for size in plan.sizes]
+        for table in tables:
+            lossy(plan, folder, group, table)
+        return tables
+    finally:
+        group.stop()
+
+
+def one_size(plan, folder, group, size):
+    say(f"{size} bytes, {THRESHOLD} of {COUNT}")
+    file = random_file(os.path.join(folder, "file"), size)
+    contenders = [
+        Age(os.path.join(folder, "age")), Cat(os.path.join(folder, "cat")),
+        Gfshare(os.path.join(folder, "gfshare"), THRESHOLD, COUNT),
+        Pipeline(os.path.join(folder, "pipeline"), plan.tool("pipeline-bench"), THRESHOLD, COUNT),
+        Vault(os.path.join(folder, "vault"), group, THRESHOLD),
+    ]
+    table = rounds(contenders, file, plan.runs_of(size))
+    table["size"] = size
+    os.remove(file)
+    return table
+
+
+def rounds(contenders, file, count):
+    """All contenders in turn, again and again, so that what slows the machine down for a while slows down all."""
+    for contender in contenders:
+        with open(file, "rb") as source:
+            while source.read(1 << 20):
+                pass
+    out = [process.Row(contender.name) for contender in contenders]
+    back = [process.Row(contender.name) for contender in contenders]
+    for number in range(count):
+        for contender, row in zip(contenders, out):
+            row.add(contender.out(file))
+        for contender, row in zip(contenders, back):
+            row.add(contender.back())
+            if number == 0 and not same(file, contender.result()):
+                raise RuntimeError(f"{contender.name} brought something else back")
+    for contender in contenders:
+        contender.finish()
+    return {"out": out, "back": back}
+
+
+def same(file, result):
+    """Whether they are alike. Those that carry lines of text may add an end of line or words before."""
+    if filecmp.cmp(file, result, shallow=False):
+        return True
+    if os.path.getsize(file) > 200:
+        return False
+    with open(file, "rb") as left, open(result, "rb") as right:
+        return left.read().strip() in right.read()
+
+
+def lossy(plan, folder, group, table):
+    """Recovery by the holders of parity alone, two of three data fragments being lost: the most there is to compute."""
+    file = random_file(os.path.join(folder, "file"), table["size"])
+    vault = Vault(os.path.join(folder, "vault"), group, THRESHOLD)
+    age = Age(os.path.join(folder, "age"))
+    vault.out(file)
+    age.out(file)
+    lost = group.names[1:THRESHOLD]
+    group.pause(lost)
+    row, reference = process.Row("vault, loopback, two lost"), process.Row("age")
+    for _ in range(plan.runs_of(table["size"])):
+        reference.add(age.back())
+        row.add(vault.back())
+    if not same(file, vault.result()):
+        raise RuntimeError("vault brought something else back")
+    vault.finish()
+    age.finish()
+    for name in lost:
+        group.start(name, again=True)
+    os.remove(file)
+    table["lossy"] = (row, reference)
+
+
+# MARK: Many holders
+
+
+def many(plan, folder):
+    """A small secret among many. Those who split bytes by themselves are the measure: age has no shares."""
+    os.makedirs(folder)
+    say(f"32 characters, {MANY_THRESHOLD} of {MANY_COUNT}")
+    file = os.path.join(folder, "file")
+    with open(file, "w") as target:
+        target.write(os.urandom(16).hex() + "\n")
+    contenders = [
+        Ssss(os.path.join(folder, "ssss"), MANY_THRESHOLD, MANY_COUNT),
+        Gfshare(os.path.join(folder, "gfshare"), MANY_THRESHOLD, MANY_COUNT),
+        Pipeline(os.path.join(folder, "pipeline"), plan.tool("pipeline-bench"), MANY_THRESHOLD, MANY_COUNT),
+    ]
+    table = rounds(contenders, file, max(1, plan.runs // 2))
+    if plan.many_peers:
+        say(f"{plan.many_peers} daemons")
+        group = Group(plan.vault, os.path.join(folder, "homes"), plan.many_peers + 1)
+        try:
+            more = rounds([Vault(os.path.join(folder, "vault"), group, MANY_THRESHOLD)], file, plan.runs)
+        finally:
+            group.stop()
+        table["out"] += more["out"]
+        table["back"] += more["back"]
+    return table
+
+
+# MARK: Start
+
+
+def start(plan, folder):
+    """How long it takes until the program has said something, and until a note is back."""
+    os.makedirs(folder)
+    say("start of the programs")
+    rows = {name: process.Row(name) for name in ("age --version", "vault --version")}
+    for _ in range(plan.starts):
+        rows["age --version"].add(process.run(["age", "--version"]))
+        rows["vault --version"].add(process.run([plan.vault, "--version"]))
+    return list(rows.values())
+
+
+# MARK: Parts
+
+
+def micro(plan, folder):
+    say("parts")
+    output = process.run([plan.tool("micro-bench"), str(plan.seconds)]).output
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def daemon(plan, folder):
+    return None
