@@ -12,7 +12,7 @@ func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 func tests(of name: String, _ dependencies: [Target.Dependency] = [], vectors: [String] = []) -> Target {
-  // Vectors are read from where they lie, not bundled.
+  // Vectors, and sources in C that tests compile, are read from where they lie, not bundled.
   .testTarget(
     name: name + "Tests", dependencies: [.byName(name: name)] + dependencies, exclude: vectors,
     swiftSettings: settings)
@@ -102,7 +102,7 @@ let package = Package(
     tests(
       of: "SecretVault",
       ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
-    tests(of: "VaultScan", ["QRCode", "CPNG", "CJPEG"]),
+    tests(of: "VaultScan", ["QRCode", "CPNG", "CJPEG", "CShims"], vectors: ["Preload"]),
     tests(of: "VaultCLI", ["SecretVault", "PeerAuth", "Sodium"]),
     .testTarget(name: "EndToEndTests", dependencies: ["VaultCLI", "VaultScan"], swiftSettings: settings),
   ]

@@ -36,9 +36,8 @@ enum CardSource {
     }
   }
 
-  /// The one card that an argument stands for.
-  static func card(_ argument: String) throws(VaultError) -> PeerCard {
-    let texts = try texts(argument)
+  /// The one card among some texts.
+  static func card(among texts: [String]) throws(VaultError) -> PeerCard {
     let cards = texts.filter { isCardText($0) }
     switch cards.count {
     case 1: return try PeerText.card(cards[0])

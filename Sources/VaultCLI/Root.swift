@@ -2,9 +2,6 @@ import ArgumentParser
 
 /// The command `vault` itself.
 struct Root: AsyncParsableCommand {
-  /// The version of the program.
-  static let versionText = "0.1.0"
-
   static let configuration = CommandConfiguration(
     commandName: "vault",
     abstract: "Keep secrets with your people instead of in one place.",
@@ -27,7 +24,7 @@ struct Root: AsyncParsableCommand {
       unreachable, 7 wrong passphrase, 8 damaged data, 9 output exists, 64 wrong
       usage, 130 interrupted.
       """,
-    version: "vault " + versionText,
+    version: "vault " + Version.text,
     groupedSubcommands: [
       CommandGroup(
         name: "This device",

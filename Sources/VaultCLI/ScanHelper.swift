@@ -13,14 +13,60 @@ enum ScanHelper {
     case 1:
       throw VaultError(
         .notFound, "no QR code found in \(name)", hint: "take a sharper, larger or straighter picture of it")
-    default:
-      var complaint = String(decoding: outcome.complaints.prefix(500), as: UTF8.self)
-      while complaint.hasSuffix("\n") { complaint.removeLast() }
-      for prefix in ["vault-scan: ", "standard input: "] where complaint.hasPrefix(prefix) {
-        complaint.removeFirst(prefix.count)
-      }
-      throw VaultError(.damaged, "cannot read the picture \(name): \(complaint)")
+    case stoppedByFilter: throw stopped(by: "the picture \(name)")
+    default: throw VaultError(.damaged, "cannot read the picture \(name): \(complaint(outcome, "standard input"))")
     }
+  }
+
+  /// What the codes hold that the camera `device` sees first.
+  static func contents(seenBy device: String, seconds: Int) throws(VaultError) -> [[UInt8]] {
+    // Tied to this process by its standard input: a camera must not stay on when this one is interrupted.
+    let helper = ChildProcess(
+      path: try path(), arguments: ["vault-scan", "--camera", "--tied", "--timeout", String(seconds), "--", device],
+      outputLimit: 16 << 20, timeLimit: Int64(seconds) * 1000 + 30_000, holdsInput: true)
+    let outcome = try helper.run()
+    switch outcome.status {
+    case 0: return try parse(outcome.output)
+    case 1:
+      throw VaultError(
+        .notFound, "no QR code seen through \(device) within \(seconds) seconds",
+        hint: "more light, a steady hand, and the whole code in view help; a picture of it does as well")
+    case stoppedByFilter: throw stopped(by: "what the camera \(device) showed")
+    default:
+      throw VaultError(
+        .inputOutput, "cannot look through \(device): \(complaint(outcome, device))", hint: advice(on: outcome))
+    }
+  }
+
+  /// Ended by SIGSYS, as a shell would report it: the system call filter of `vault-scan` had to step in.
+  private static let stoppedByFilter = 128 + SIGSYS
+
+  private static func stopped(by cause: String) -> VaultError {
+    VaultError(
+      .damaged, "\(cause) made vault-scan try something that it may not do, so it was stopped",
+      hint: "somebody may have made it to attack you; ask for the card in another way")
+  }
+
+  /// What it said about `name`, without its own name and that one; or how it ended, if it said nothing.
+  private static func complaint(_ outcome: ChildProcess.Outcome, _ name: String) -> String {
+    var complaint = String(decoding: outcome.complaints.prefix(500), as: UTF8.self)
+    while complaint.hasSuffix("\n") { complaint.removeLast() }
+    for prefix in ["vault-scan: ", name + ": "] where complaint.hasPrefix(prefix) {
+      complaint.removeFirst(prefix.count)
+    }
+    if !complaint.isEmpty { return complaint }
+    return outcome.status > 128
+      ? "vault-scan was ended by signal \(outcome.status - 128)" : "vault-scan ended with code \(outcome.status)"
+  }
+
+  /// What to do about a camera that can't be used.
+  private static func advice(on outcome: ChildProcess.Outcome) -> String? {
+    let complaint = String(decoding: outcome.complaints.prefix(500), as: UTF8.self)
+    if complaint.contains("no permission") {
+      return "cameras usually belong to the group video: join it, then log in anew"
+    }
+    if complaint.contains("another program") { return "close the program that uses it" }
+    return "name another one, such as /dev/video2, or take a picture and name that"
   }
 
   /// Lines of the form `qr COUNT BASE64`.

@@ -10,6 +10,7 @@ enum ScanError: Error, Equatable, CustomStringConvertible {
   case png(reason: String)
   case jpeg(reason: String)
   case scanner
+  case camera(CameraFault)
 
   var description: String {
     switch self {
@@ -19,6 +20,7 @@ enum ScanError: Error, Equatable, CustomStringConvertible {
     case .sizeRefused(let width, let height): "\(width) x \(height) pixels are more than this program reads"
     case .png(let reason): "damaged or unsupported PNG: \(reason)"
     case .jpeg(let reason): "damaged or unsupported JPEG: \(reason)"
+    case .camera(let fault): fault.description
     case .scanner: "the scanner could not start"
     }
   }

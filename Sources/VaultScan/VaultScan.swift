@@ -8,10 +8,12 @@ struct VaultScan {
   static func main() {
     switch Arguments.parse(Array(CommandLine.arguments.dropFirst())) {
     case .help: finish(.found, output: Arguments.helpText)
-    case .version: finish(.found, output: "vault-scan \(Arguments.versionText)\n")
+    case .version: finish(.found, output: "vault-scan \(Version.text)\n")
     case .wrong(let reason):
-      finish(.usage, complaint: "\(reason)\nusage: vault-scan [--] IMAGE\nTry 'vault-scan --help'.")
+      finish(.usage, complaint: "\(reason)\n\(Arguments.usageText)\nTry 'vault-scan --help'.")
+    case .confinement: showConfinement()
     case .scan(let path): scan(path)
+    case .camera(let device, let seconds, let tied): look(through: device, seconds: seconds, tied: tied)
     }
   }
 
@@ -19,11 +21,39 @@ struct VaultScan {
     let name = path == "-" ? "standard input" : printable(path)
     do throws(ScanError) {
       try Confinement.begin()
-      let contents = try SymbolReader().firstFind(in: GrayImage(file: InputFile.read(path)))
+      let input = try InputFile(path)
+      _ = try Confinement.close(input: input.descriptor)
+      let contents = try SymbolReader().firstFind(in: GrayImage(file: input.read()))
       guard !contents.isEmpty else { finish(.nothingFound, complaint: "no QR code found in \(name)") }
       finish(.found, output: contents.map(line).joined())
     } catch {
       finish(.unreadable, complaint: "\(name): \(printable(error.description))")
+    }
+  }
+
+  private static func look(through device: String, seconds: Int, tied: Bool) -> Never {
+    let name = printable(device)
+    do throws(ScanError) {
+      try Confinement.begin(seconds: rlim_t(seconds) + Confinement.secondsLimit)
+      let camera = try Camera(device)
+      _ = try Confinement.close(input: camera.isRead ? camera.descriptor : nil, camera: camera.descriptor)
+      var search = try FrameSearch()
+      let contents = try search.firstFind(by: camera, seconds: seconds, tied: tied)
+      guard !contents.isEmpty else {
+        finish(.nothingFound, complaint: "no QR code seen through \(name) within \(seconds) seconds")
+      }
+      finish(.found, output: contents.map(line).joined())
+    } catch {
+      finish(.noCamera, complaint: "\(name): \(printable(error.description))")
+    }
+  }
+
+  private static func showConfinement() -> Never {
+    do throws(ScanError) {
+      try Confinement.begin()
+      finish(.found, output: try Confinement.close().description)
+    } catch {
+      finish(.unreadable, complaint: printable(error.description))
     }
   }
 
@@ -69,10 +99,12 @@ struct VaultScan {
 enum ExitStatus: Int32 {
   /// At least one symbol was found and printed.
   case found = 0
-  /// The picture was read and shows no symbol.
+  /// The picture was read and shows no symbol, or no frame of a camera showed one in time.
   case nothingFound = 1
   /// The picture could not be read, is of another kind, too large, or took too long.
   case unreadable = 2
+  /// The camera is missing, busy, or delivers nothing that can be read.
+  case noCamera = 3
   /// The arguments are wrong (EX_USAGE).
   case usage = 64
 }

@@ -1,8 +1,9 @@
-// What Swift can't do by itself: call C functions with a variable number of arguments.
+// What Swift can't do by itself: call C functions with a variable number of arguments, and read macros that are more than a
+// number.
 #ifndef VAULT_CSHIMS_H
 #define VAULT_CSHIMS_H
 
-// Tells the kernel that this process and its children never gain privileges by exec. Returns 0, or -1 and sets errno.
-int vault_forbid_new_privileges(void);
+#include "Camera.h"
+#include "Privileges.h"
 
 #endif

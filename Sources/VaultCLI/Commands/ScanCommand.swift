@@ -7,17 +7,21 @@ import SecretVault
 struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "scan",
-    abstract: "Show what the QR codes in a picture hold.",
+    abstract: "Show what the QR codes in a picture, or in front of a camera, hold.",
     discussion: """
       IMAGE is a PNG or JPEG file, or - for standard input. The text in each code
       goes to standard output; if it is a peer's card, its label and fingerprint are
-      shown too. Nothing is imported.
+      shown too. Nothing is imported. With --camera, hold the code in front of a
+      camera until it is seen; IMAGE then names the device, if not /dev/video0.
 
-      Example: vault scan photo.jpg
+      Examples: vault scan photo.jpg
+                vault scan --camera
       """)
 
   @Argument(help: ArgumentHelp("The picture, or -.", valueName: "image"), completion: .file())
-  var image: String
+  var image: String?
+
+  @OptionGroup var look: CameraOptions
 
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
@@ -25,12 +29,13 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
   var neededStreams: Set<Int32> { image == "-" ? [STDIN_FILENO] : [] }
 
   func validate() throws {
+    guard image != nil || look.camera else { throw ValidationError("name a picture, or --camera") }
     if image == "-" { try unlock.leavesStandardInput(for: "the picture") }
   }
 
   func run() async throws {
     let console = global.console
-    let texts = try CardSource.texts(image)
+    let texts = look.camera ? try look.texts(device: image, console) : try CardSource.texts(image ?? "-")
     let known = knownHere()
     var found: [JSONValue] = []
     for text in texts {

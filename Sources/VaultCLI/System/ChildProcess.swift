@@ -21,6 +21,8 @@ struct ChildProcess {
   var outputLimit = 1 << 20
   /// Milliseconds it may take.
   var timeLimit: Int64 = 30_000
+  /// Whether its standard input stays open until it has ended, or this process has.
+  var holdsInput = false
 
   /// Runs it to its end. It inherits nothing but the three standard descriptors and the environment.
   func run(input: [UInt8] = []) throws(VaultError) -> Outcome {
@@ -71,19 +73,19 @@ struct ChildProcess {
   ) -> (output: [UInt8], complaints: [UInt8], failure: String?) {
     var sent = 0
     var collected: [[UInt8]] = [[], []]
-    if input.isEmpty { pipes.input.closeWrite() }
+    if input.isEmpty && !holdsInput { pipes.input.closeWrite() }
     while pipes.output.read >= 0 || pipes.errors.read >= 0 {
       let left = end - Self.milliseconds()
       guard left > 0 else { return ([], [], tooLate) }
       var waiting = [
         pollfd(fd: pipes.output.read, events: Int16(POLLIN), revents: 0),
         pollfd(fd: pipes.errors.read, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: pipes.input.write, events: Int16(POLLOUT), revents: 0),
+        pollfd(fd: sent < input.count ? pipes.input.write : -1, events: Int16(POLLOUT), revents: 0),
       ]
       guard poll(&waiting, 3, Int32(clamping: left)) > 0 else { continue }
       if waiting[2].revents != 0 {
         sent = Self.send(input, from: sent, to: pipes.input.write)
-        if sent >= input.count { pipes.input.closeWrite() }
+        if sent >= input.count && !holdsInput { pipes.input.closeWrite() }
       }
       for stream in 0...1 where waiting[stream].revents != 0 {
         let more = Self.receive(waiting[stream].fd)

@@ -12,11 +12,16 @@ struct Scan {
     self = try Self.withFile(picture) { path in try Scan(arguments: [path]) }
   }
 
-  /// Runs the program with `arguments`, and with a file as its standard input if one is named.
-  init(arguments: [String], input: String? = nil) throws {
+  /// Runs the program with `arguments`, with a file as its standard input if one is named, and `additions` in its
+  /// environment. It must end by itself unless it `mayDie`; its status is then 128 and the signal.
+  init(
+    arguments: [String], input: String? = nil, additions: [String: String] = [:], mayDie: Bool = false,
+    program: String = "vault-scan"
+  ) throws {
     let process = Process()
-    process.executableURL = try Self.program()
+    process.executableURL = try Self.program(program)
     process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(additions) { _, new in new }
     let (output, complaint) = (Pipe(), Pipe())
     process.standardOutput = output
     process.standardError = complaint
@@ -28,8 +33,9 @@ struct Scan {
     self.output = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     self.complaint = String(decoding: complaint.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
-    #expect(process.terminationReason == .exit, "vault-scan was ended by signal \(process.terminationStatus)")
-    status = process.terminationStatus
+    let died = process.terminationReason != .exit
+    #expect(!died || mayDie, "\(program) was ended by signal \(process.terminationStatus)")
+    status = process.terminationStatus + (died ? 128 : 0)
   }
 
   /// What the lines of the output hold, after checking that they keep to the protocol.
@@ -51,10 +57,10 @@ struct Scan {
     return try body(file.path)
   }
 
-  /// The program lies beside the running test bundle, in the build folder.
-  static func program() throws -> URL {
+  /// The programs lie beside the running test bundle, in the build folder.
+  static func program(_ name: String = "vault-scan") throws -> URL {
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let program = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("vault-scan")
+    let program = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(name)
     try #require(FileManager.default.isExecutableFile(atPath: program.path), "no \(program.path)")
     return program
   }
