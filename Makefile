@@ -16,7 +16,7 @@ RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build release test lint format install uninstall clean setup
+.PHONY: help demo build release test model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -38,6 +38,10 @@ release: setup ## build the two programs as they are installed
 
 test: setup ## run all tests
 	@$(SWIFT) test
+
+model: ## check the model of the protocol against the promises of docs/SECURITY.md
+	@scripts/setup maude
+	@Model/run
 
 lint: setup ## check the layout and style of the sources
 	@$(SWIFT) format lint --strict --parallel --recursive Sources Tests Package.swift
