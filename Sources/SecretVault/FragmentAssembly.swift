@@ -1,14 +1,17 @@
-import Dispatch
 import SealedPayload
 import ShamirKit
 import Sodium
+import Synchronization
 import VaultProtocol
 
 /// Rebuilds the ciphertext from any k fragments, batch by batch, and checks all of it against the dealer's roots.
 ///
 /// Pieces arrive verified against their own fragment's root. What is decoded is hashed as well, and at the end the roots of
 /// the data fragments must come out: they commit to the whole ciphertext, so pieces that are each in order but decode to
-/// something else convict the dealer. Memory: two batches of a few MiB, whatever the file's size.
+/// something else convict the dealer.
+///
+/// Three batches are under way at once: one is fetched, the one before it decoded and hashed, and the one before that
+/// decrypted and written. Memory: some batches of a few MiB, whatever the file's size.
 struct FragmentAssembly {
   static let batchByteTarget = 2 << 20
 
@@ -30,9 +33,10 @@ struct FragmentAssembly {
     var decoder = try makeDecoder(active)
     var accumulators = [MerkleAccumulator](repeating: MerkleAccumulator(), count: plan.dataCount)
     let batch = UInt64(max(1, Self.batchByteTarget / plan.maximumStripeByteCount))
-    var buffer = [UInt8](repeating: 0, count: plan.maximumStripeByteCount)
+    let size = Int(min(batch, plan.stripeCount)) * plan.maximumStripeByteCount
+    var current = [UInt8](repeating: 0, count: size)
+    var decoded = Decoded(bytes: [UInt8](repeating: 0, count: plan.stripeCount > batch ? size : 0))
     var position: UInt64 = 0
-    var done: UInt64 = 0
     var ahead = fetch(active, first: 0, count: min(batch, plan.stripeCount))
     defer { ahead.cancel() }
     while position < plan.stripeCount {
@@ -55,18 +59,36 @@ struct FragmentAssembly {
       let pieces = try fetched.results.map { (result) throws(VaultError) in
         do throws(LinkFailure) { return try result.get() } catch { throw VaultError(.other, error.reason) }
       }
-      for offset in 0..<Int(count) {
-        let stripe = position + UInt64(offset)
-        try decode(stripe, offset, pieces, active, decoder, &accumulators, &buffer)
-        let length = plan.stripeDataByteCount(stripe)
-        try append(buffer, length, at: done, to: &opener, output: &output)
-        done += UInt64(length)
-      }
-      progress(done)
+      let stripes = Stripes(first: position, count: Int(count), pieces: pieces, sources: active.map(\.index))
+      let leaves = try decode(stripes, decoder, into: &current, decrypting: decoded, &opener, &output)
+      if decoded.count > 0 { progress(decoded.end) }
+      try keep(leaves, of: stripes, in: &accumulators)
+      let end = decoded.end
+      swap(&current, &decoded.bytes)
+      decoded.start = end
+      decoded.count = (0..<count).reduce(0) { $0 + plan.stripeDataByteCount(position + $1) }
       position = next
     }
+    try append(decoded, to: &opener, output: &output)
+    progress(decoded.end)
     try verifyRoots(accumulators)
     try finish(&opener, output: &output)
+  }
+
+  /// Ciphertext that waits to be decrypted.
+  private struct Decoded {
+    var bytes: [UInt8]
+    var start: UInt64 = 0
+    var count = 0
+    var end: UInt64 { start + UInt64(count) }
+  }
+
+  /// What came of a batch: for each source its pieces, in the order of the stripes.
+  private struct Stripes {
+    let first: UInt64
+    let count: Int
+    let pieces: [[VerifiedPiece]]
+    let sources: [UInt8]
   }
 
   private func makeDecoder(_ sources: [any PieceSource]) throws(VaultError) -> StripeDecoder {
@@ -77,55 +99,96 @@ struct FragmentAssembly {
     }
   }
 
+  /// Decodes and hashes a batch, one stripe each on whichever thread is free, while the batch before it is decrypted and
+  /// written. Returns the leaf hashes of the data fragments, stripe by stripe.
   private func decode(
-    _ stripe: UInt64, _ offset: Int, _ pieces: [[VerifiedPiece]], _ active: [any PieceSource],
-    _ decoder: StripeDecoder, _ accumulators: inout [MerkleAccumulator], _ buffer: inout [UInt8]
-  ) throws(VaultError) {
+    _ stripes: Stripes, _ decoder: StripeDecoder, into ciphertext: inout [UInt8], decrypting before: Decoded,
+    _ opener: inout PayloadOpener, _ output: inout RecoveredOutput
+  ) throws(VaultError) -> [Digest] {
     let plan = header.dispersal
-    let length = plan.pieceByteCount(stripe)
-    // One contiguous copy: the decoder wants all pieces at once, and arrays lend their memory one by one only.
-    let joined = pieces.flatMap { $0[offset].bytes }
-    do {
-      try buffer.withUnsafeMutableBytes { target in
-        try joined.withUnsafeBytes { source in
-          try decoder.decode(
-            stripe: stripe,
-            pieces: pieces.indices.map {
-              UnsafeRawBufferPointer(rebasing: source[($0 * length)..<(($0 + 1) * length)])
-            },
-            into: UnsafeMutableRawBufferPointer(rebasing: target[..<(length * plan.dataCount)]))
+    let leaves = Mutex([Digest?](repeating: nil, count: stripes.count * plan.dataCount))
+    var failure: VaultError?
+    // One piece of work alone touches opener and output, and every other one the ciphertext of its stripe.
+    nonisolated(unsafe) let this = self
+    ciphertext.withUnsafeMutableBytes { target in
+      nonisolated(unsafe) let target = target
+      withUnsafeMutablePointer(to: &opener) { opener in
+        nonisolated(unsafe) let opener = opener
+        withUnsafeMutablePointer(to: &output) { output in
+          nonisolated(unsafe) let output = output
+          let decrypting = before.count > 0 ? 1 : 0
+          do throws(VaultError) {
+            try ParallelWork.run(stripes.count + decrypting) { (number) throws(VaultError) in
+              guard number >= decrypting else {
+                return try this.append(before, to: &opener.pointee, output: &output.pointee)
+              }
+              let offset = number - decrypting
+              let start = offset * plan.maximumStripeByteCount
+              let length = plan.dataCount * plan.pieceByteCount(stripes.first + UInt64(offset))
+              let own = try this.decode(
+                stripes, offset, decoder,
+                into: UnsafeMutableRawBufferPointer(rebasing: target[start..<(start + length)]))
+              leaves.withLock { $0.replaceSubrange(offset * plan.dataCount..<(offset + 1) * plan.dataCount, with: own) }
+            }
+          } catch {
+            failure = error
+          }
         }
       }
-      for fragment in 1...plan.dataCount {
-        let leaf: Digest
-        if let slot = active.firstIndex(where: { Int($0.index) == fragment }) {
-          leaf = pieces[slot][offset].leaf
-        } else {
-          let start = (fragment - 1) * length
-          leaf = try MerkleLeaf.digest(
-            secret: header.id, fragment: UInt8(fragment), piece: stripe,
-            bytes: buffer.span.bytes.extracting(start..<(start + length)))
-        }
-        try accumulators[fragment - 1].append(leaf: leaf)
+    }
+    if let failure { throw failure }
+    return leaves.withLock { $0.compactMap(\.self) }
+  }
+
+  /// Decodes one stripe and returns the leaf hashes of its data pieces.
+  private func decode(
+    _ stripes: Stripes, _ offset: Int, _ decoder: StripeDecoder, into data: UnsafeMutableRawBufferPointer
+  ) throws(VaultError) -> [Digest?] {
+    let stripe = stripes.first + UInt64(offset)
+    let length = header.dispersal.pieceByteCount(stripe)
+    var failure: ShamirError?
+    var collected: [UnsafeRawBufferPointer] = []
+    withPointers(to: stripes.pieces, at: offset, &collected) { pieces in
+      do throws(ShamirError) { try decoder.decode(stripe: stripe, pieces: pieces, into: data) } catch {
+        failure = error
+      }
+    }
+    do {
+      if let failure { throw failure }
+      return try (1...header.dispersal.dataCount).map { fragment in
+        if let slot = stripes.sources.firstIndex(of: UInt8(fragment)) { return stripes.pieces[slot][offset].leaf }
+        let start = (fragment - 1) * length
+        return try MerkleLeaf.digest(
+          secret: header.id, fragment: UInt8(fragment), piece: stripe,
+          bytes: UnsafeRawBufferPointer(rebasing: data[start..<(start + length)]))
       }
     } catch {
       throw VaultError(.damaged, "the fragments can't be decoded: \(error)")
     }
   }
 
-  /// Decrypts the next `length` bytes of ciphertext. The first chunk goes in by itself, because it tells the file's name.
+  private func keep(
+    _ leaves: [Digest], of stripes: Stripes, in accumulators: inout [MerkleAccumulator]
+  ) throws(VaultError) {
+    let plan = header.dispersal
+    guard leaves.count == stripes.count * plan.dataCount else { throw VaultError(.other, "a batch is incomplete") }
+    for (position, leaf) in leaves.enumerated() {
+      try shamir { () throws(ShamirError) in try accumulators[position % plan.dataCount].append(leaf: leaf) }
+    }
+  }
+
+  /// Decrypts what has been decoded. The first chunk goes in by itself, because it tells the file's name.
   private func append(
-    _ buffer: [UInt8], _ length: Int, at position: UInt64, to opener: inout PayloadOpener,
-    output: inout RecoveredOutput
+    _ decoded: Decoded, to opener: inout PayloadOpener, output: inout RecoveredOutput
   ) throws(VaultError) {
     var failure: VaultError?
     var start = 0
-    while start < length {
-      let before = position + UInt64(start)
+    while start < decoded.count {
+      let before = decoded.start + UInt64(start)
       let first = UInt64(opener.firstChunkByteCount)
-      let end = before < first ? min(length, start + Int(first - before)) : length
+      let end = before < first ? min(decoded.count, start + Int(first - before)) : decoded.count
       do {
-        let taken = try buffer.withUnsafeBytes { bytes in
+        let taken = try decoded.bytes.withUnsafeBytes { bytes in
           try opener.append(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) { plain in
             do throws(VaultError) { try output.take(plain) } catch {
               failure = error
@@ -194,5 +257,18 @@ struct FragmentAssembly {
       byteCount: Int(count) * header.dispersal.maximumPieceByteCount, pace: pace, environment: environment,
       maySwitch: maySwitch)
     return Task { await fetch.run() }
+  }
+}
+
+/// Lends the bytes of the pieces at `offset`, one source's each, behind those `collected` before. Arrays lend their memory
+/// one by one only, hence the recursion, at most 255 deep.
+private func withPointers(
+  to pieces: [[VerifiedPiece]], at offset: Int, _ collected: inout [UnsafeRawBufferPointer],
+  _ body: ([UnsafeRawBufferPointer]) -> Void
+) {
+  guard collected.count < pieces.count else { return body(collected) }
+  pieces[collected.count][offset].bytes.withUnsafeBytes { bytes in
+    collected.append(bytes)
+    withPointers(to: pieces, at: offset, &collected, body)
   }
 }

@@ -1,44 +1,48 @@
-import Dispatch
 import SealedPayload
 import ShamirKit
 import Sodium
-import Synchronization
 import VaultProtocol
 import VaultStore
 
 /// Encrypts a file and spreads the ciphertext over n staged fragment files, in constant memory and on all cores.
 ///
-/// A batch of stripes at a time: encrypted, erasure-coded, and then, fragment by fragment in parallel, hashed and written.
-/// Each fragment file ends with its Merkle tree, so that a holder can later prove single pieces.
+/// A batch of stripes at a time. While the stripes of one batch are erasure-coded, hashed and written, each by whichever
+/// thread is free and while it is still in that core's cache, the next batch is read and encrypted. Each fragment file
+/// ends with its Merkle tree, so that a holder can later prove single pieces.
 struct FragmentDispersal {
-  static let batchByteTarget = 4 << 20
+  static let batchByteTarget = 8 << 20
 
   let plan: DispersalPlan
   let secret: SecretID
   let staging: FragmentStaging
   let progress: (_ ciphertextBytes: UInt64) -> Void
 
+  /// Stripes that are worked on together.
+  private struct Batch {
+    let first: UInt64
+    let count: Int
+  }
+
   /// Runs the whole of `source` through `sealer` and returns the fragments' roots in order of index.
   func run(_ source: any PlaintextSource, through sealer: inout PayloadSealer) throws(VaultError) -> [Digest] {
-    let batch = UInt64(max(1, Self.batchByteTarget / plan.maximumStripeByteCount))
-    var ciphertext = [UInt8](repeating: 0, count: Int(batch) * plan.maximumStripeByteCount)
-    var pieces = [UInt8](
-      repeating: 0, count: Int(batch) * plan.fragmentCount * plan.maximumPieceByteCount)
-    var accumulators = [MerkleAccumulator](repeating: MerkleAccumulator(), count: plan.fragmentCount)
     let encoder = try shamir { () throws(ShamirError) in try StripeEncoder(plan) }
     let layout = try shamir { () throws(ShamirError) in try MerkleLayout(leafCount: plan.stripeCount) }
-    var position: UInt64 = 0
+    var accumulators = [MerkleAccumulator](repeating: MerkleAccumulator(), count: plan.fragmentCount)
+    let pool = BufferPool(byteCount: plan.fragmentCount * plan.maximumPieceByteCount)
+    var batch = batch(at: 0)
+    var current = [UInt8](repeating: 0, count: batch.count * plan.maximumStripeByteCount)
+    var ahead = [UInt8](repeating: 0, count: plan.stripeCount > UInt64(batch.count) ? current.count : 0)
+    try fill(&current, batch, source, &sealer)
     var done: UInt64 = 0
-    while position < plan.stripeCount {
+    while batch.count > 0 {
       if Task.isCancelled { throw VaultError(.interrupted, "sharing was interrupted; nothing was shared") }
-      let count = min(batch, plan.stripeCount - position)
-      let wanted = (position..<(position + count)).reduce(0) { $0 + plan.stripeDataByteCount($1) }
-      try fill(&ciphertext, wanted, source, &sealer)
-      try encode(ciphertext, first: position, count: Int(count), encoder, into: &pieces)
-      try store(pieces, first: position, count: Int(count), layout, &accumulators)
-      done += UInt64(wanted)
-      position += count
+      let next = self.batch(at: batch.first + UInt64(batch.count))
+      let leaves = try disperse(current, batch, encoder, pool, filling: &ahead, next, source, &sealer)
+      try keep(leaves, of: batch, layout, &accumulators)
+      for offset in 0..<batch.count { done += UInt64(plan.stripeDataByteCount(batch.first + UInt64(offset))) }
       progress(done)
+      swap(&current, &ahead)
+      batch = next
     }
     // The source must end exactly here; the sealer checks it when it is asked for more.
     var extra = [UInt8](repeating: 0, count: 1)
@@ -51,9 +55,18 @@ struct FragmentDispersal {
     }
   }
 
+  /// The stripes from `first` on, as many as fit; none at the end.
+  private func batch(at first: UInt64) -> Batch {
+    let limit = UInt64(max(1, Self.batchByteTarget / plan.maximumStripeByteCount))
+    return Batch(first: first, count: Int(min(limit, plan.stripeCount - first)))
+  }
+
+  /// Encrypts the stripes of `batch` into `ciphertext`.
   private func fill(
-    _ ciphertext: inout [UInt8], _ wanted: Int, _ source: any PlaintextSource, _ sealer: inout PayloadSealer
+    _ ciphertext: inout [UInt8], _ batch: Batch, _ source: any PlaintextSource, _ sealer: inout PayloadSealer
   ) throws(VaultError) {
+    var wanted = 0
+    for offset in 0..<batch.count { wanted += plan.stripeDataByteCount(batch.first + UInt64(offset)) }
     guard try seal(&ciphertext, wanted, source, &sealer) == wanted else {
       throw VaultError(.other, "the encrypted file is shorter than planned; nothing was shared")
     }
@@ -84,74 +97,99 @@ struct FragmentDispersal {
     }
   }
 
-  private func encode(
-    _ ciphertext: [UInt8], first: UInt64, count: Int, _ encoder: StripeEncoder, into pieces: inout [UInt8]
-  ) throws(VaultError) {
-    let outcome = Mutex<ShamirError?>(nil)
-    let plan = plan
-    let slot = plan.fragmentCount * plan.maximumPieceByteCount
+  /// Makes and stores the pieces of `batch`, and fills `ahead` with the next one meanwhile. Returns the pieces' leaf hashes,
+  /// one fragment's after the other's.
+  private func disperse(
+    _ ciphertext: [UInt8], _ batch: Batch, _ encoder: StripeEncoder, _ pool: BufferPool, filling ahead: inout [UInt8],
+    _ next: Batch, _ source: any PlaintextSource, _ sealer: inout PayloadSealer
+  ) throws(VaultError) -> [UInt8] {
+    var leaves = [UInt8](repeating: 0, count: batch.count * plan.fragmentCount * Digest.byteCount)
+    var failure: VaultError?
+    // One piece of work alone touches source, sealer and the next batch, and every other one the leaves of its stripe.
+    nonisolated(unsafe) let this = self
+    nonisolated(unsafe) let source = source
     ciphertext.withUnsafeBytes { data in
-      pieces.withUnsafeMutableBytes { target in
-        nonisolated(unsafe) let target = target
-        nonisolated(unsafe) let data = data
-        DispatchQueue.concurrentPerform(iterations: count) { offset in
-          let stripe = first + UInt64(offset)
-          // Only the last stripe of all is shorter, so every earlier one in the batch is full.
-          let start = offset * plan.maximumStripeByteCount
-          let stripeData = UnsafeRawBufferPointer(
-            rebasing: data[start..<(start + plan.stripeDataByteCount(stripe))])
-          let length = plan.fragmentCount * plan.pieceByteCount(stripe)
-          let output = UnsafeMutableRawBufferPointer(rebasing: target[(offset * slot)..<(offset * slot + length)])
-          do throws(ShamirError) {
-            try encoder.encode(stripe: stripe, data: stripeData, into: output)
-          } catch {
-            outcome.withLock { $0 = error }
+      nonisolated(unsafe) let data = data
+      leaves.withUnsafeMutableBytes { leaves in
+        nonisolated(unsafe) let leaves = leaves
+        withUnsafeMutablePointer(to: &ahead) { ahead in
+          nonisolated(unsafe) let ahead = ahead
+          withUnsafeMutablePointer(to: &sealer) { sealer in
+            nonisolated(unsafe) let sealer = sealer
+            let filling = next.count > 0 ? 1 : 0
+            do throws(VaultError) {
+              try ParallelWork.run(batch.count + filling) { (number) throws(VaultError) in
+                guard number >= filling else {
+                  return try this.fill(&ahead.pointee, next, source, &sealer.pointee)
+                }
+                try this.disperse(data, number - filling, batch, encoder, pool, into: leaves)
+              }
+            } catch {
+              failure = error
+            }
           }
         }
       }
     }
-    if let error = outcome.withLock({ $0 }) { throw VaultError(.other, "encoding failed: \(error)") }
+    if let failure { throw failure }
+    return leaves
   }
 
-  private func store(
-    _ pieces: [UInt8], first: UInt64, count: Int, _ layout: MerkleLayout, _ accumulators: inout [MerkleAccumulator]
+  /// Encodes, hashes and writes one stripe.
+  private func disperse(
+    _ ciphertext: UnsafeRawBufferPointer, _ offset: Int, _ batch: Batch, _ encoder: StripeEncoder, _ pool: BufferPool,
+    into leaves: UnsafeMutableRawBufferPointer
   ) throws(VaultError) {
-    let outcome = Mutex<VaultError?>(nil)
-    let plan = plan
-    let slot = plan.fragmentCount * plan.maximumPieceByteCount
-    let secret = secret
-    let staging = staging
-    pieces.withUnsafeBytes { source in
-      accumulators.withUnsafeMutableBufferPointer { accumulators in
-        nonisolated(unsafe) let source = source
-        nonisolated(unsafe) let accumulators = accumulators
-        DispatchQueue.concurrentPerform(iterations: plan.fragmentCount) { position in
-          let index = position + 1
-          var leaves: [UInt8] = []
-          leaves.reserveCapacity(count * Digest.byteCount)
-          do {
-            for offset in 0..<count {
-              let stripe = first + UInt64(offset)
-              let length = plan.pieceByteCount(stripe)
-              let start = offset * slot + position * length
-              let piece = RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: source[start..<(start + length)]))
-              let leaf = try MerkleLeaf.digest(
-                secret: secret, fragment: UInt8(index), piece: stripe, bytes: piece)
-              try accumulators[position].append(leaf: leaf)
-              leaves += leaf.bytes
-              try staging.write(piece, index: index, at: Int64(plan.pieceOffset(stripe)))
-            }
-            let tree = Int64(plan.fragmentByteCount) + Int64(layout.offset(level: 0, index: first))
-            try staging.write(leaves.span.bytes, index: index, at: tree)
-          } catch let error as StoreError {
-            outcome.withLock { $0 = VaultError(error) }
-          } catch {
-            outcome.withLock { $0 = VaultError(.other, "hashing a fragment failed: \(error)") }
-          }
+    let stripe = batch.first + UInt64(offset)
+    let length = plan.pieceByteCount(stripe)
+    // Only the last stripe of all is shorter, so every earlier one in the batch is full.
+    let start = offset * plan.maximumStripeByteCount
+    let data = UnsafeRawBufferPointer(rebasing: ciphertext[start..<(start + plan.stripeDataByteCount(stripe))])
+    try pool.withBuffer { (buffer) throws(VaultError) in
+      let pieces = UnsafeMutableRawBufferPointer(rebasing: buffer[..<(plan.fragmentCount * length)])
+      do throws(ShamirError) { try encoder.encode(stripe: stripe, data: data, into: pieces) } catch {
+        throw VaultError(.other, "encoding failed: \(error)")
+      }
+      for position in 0..<plan.fragmentCount {
+        let piece = UnsafeRawBufferPointer(rebasing: pieces[(position * length)..<((position + 1) * length)])
+        let leaf: Digest
+        do throws(ShamirError) {
+          leaf = try MerkleLeaf.digest(secret: secret, fragment: UInt8(position + 1), piece: stripe, bytes: piece)
+        } catch {
+          throw VaultError(.other, "hashing a fragment failed: \(error)")
+        }
+        let place = (position * batch.count + offset) * Digest.byteCount
+        leaf.bytes.withUnsafeBytes {
+          UnsafeMutableRawBufferPointer(rebasing: leaves[place..<(place + Digest.byteCount)]).copyMemory(from: $0)
+        }
+        try stored { () throws(StoreError) in
+          try staging.write(
+            RawSpan(_unsafeBytes: piece), index: position + 1, at: Int64(plan.pieceOffset(stripe)))
         }
       }
     }
-    if let error = outcome.withLock({ $0 }) { throw error }
+  }
+
+  /// Takes a batch's leaves into the fragments' roots and writes them into the fragments' trees.
+  private func keep(
+    _ leaves: [UInt8], of batch: Batch, _ layout: MerkleLayout, _ accumulators: inout [MerkleAccumulator]
+  ) throws(VaultError) {
+    let size = batch.count * Digest.byteCount
+    for position in 0..<plan.fragmentCount {
+      let own = leaves[(position * size)..<((position + 1) * size)]
+      do {
+        for offset in 0..<batch.count {
+          let start = own.startIndex + offset * Digest.byteCount
+          try accumulators[position].append(leaf: Digest(Array(own[start..<(start + Digest.byteCount)])))
+        }
+      } catch {
+        throw VaultError(.other, "hashing a fragment failed: \(error)")
+      }
+      let tree = Int64(plan.fragmentByteCount) + Int64(layout.offset(level: 0, index: batch.first))
+      try stored { () throws(StoreError) in
+        try staging.write(Array(own).span.bytes, index: position + 1, at: tree)
+      }
+    }
   }
 
   /// Computes the upper levels of every fragment's tree behind its leaves.

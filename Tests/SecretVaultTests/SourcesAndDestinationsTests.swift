@@ -57,8 +57,8 @@ extension VaultTests {
       let world = try TestWorld(2)
       let secret = randomBytes(6_000_000)
       try await world.share(secret, threshold: 2)
-      // The line lasts for the first batch, and nobody answers after it.
-      world.set(.diesAfterReceiving(1_500_000), for: world[1])
+      // The line lasts for two of three batches, so that the first is written, and nobody answers after it.
+      world.set(.diesAfterReceiving(2_600_000), for: world[1])
       let path = world.scratch.path + "/stream"
       let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
       let failure = await refusal {
