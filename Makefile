@@ -16,15 +16,27 @@ RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build release test model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release test model lint format install uninstall clean setup
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 	@echo
 	@echo "  PREFIX=$(PREFIX) and DESTDIR=$(DESTDIR) say where 'make install' puts things."
 
 demo: release ## set everything up, build a release, and watch four peers share and recover a file
 	@scripts/demo "$(release_bin)"
+
+# In the same folder as the program itself, so that nothing is built twice, and for that with the same versions.
+BENCHMARKS = cp Package.resolved Benchmarks/ && $(SWIFT) build --package-path Benchmarks --scratch-path .build
+
+bench: release ## compare speed and memory with other programs, for half an hour on a quiet machine
+	@$(BENCHMARKS) $(RELEASE) pipeline-bench
+	@$(BENCHMARKS) $(RELEASE) micro-bench
+	@Benchmarks/compare
+
+bench-smoke: build ## see that the comparison works; its figures mean nothing
+	@$(BENCHMARKS)
+	@Benchmarks/compare --smoke --vault .build/debug/vault --benchmarks .build/debug
 
 setup: ## install what the build needs, if it is missing
 	@scripts/setup
@@ -44,10 +56,10 @@ model: ## check the model of the protocol against the promises of docs/SECURITY.
 	@Model/run
 
 lint: setup ## check the layout and style of the sources
-	@$(SWIFT) format lint --strict --parallel --recursive Sources Tests Package.swift
+	@$(SWIFT) format lint --strict --parallel --recursive Sources Tests Package.swift Benchmarks
 
 format: setup ## put the sources into the layout that lint asks for
-	@$(SWIFT) format --in-place --parallel --recursive Sources Tests Package.swift
+	@$(SWIFT) format --in-place --parallel --recursive Sources Tests Package.swift Benchmarks
 
 install: release ## install the programs, the service and shell completions below PREFIX
 	@scripts/install "$(release_bin)" "$(DESTDIR)" "$(PREFIX)"

@@ -13,8 +13,8 @@ class Contender:
     """Protects a file (``out``) and brings it back (``back``). ``name`` names it in the table."""
 
     name = ""
-    # More than these bytes take too long, or can't be done.
-    limit = None
+    # Programs of others that it needs.
+    programs = ()
 
     def __init__(self, folder):
         self.folder = folder
@@ -60,11 +60,11 @@ class Cat(Contender):
 
 class Age(Contender):
     name = "age"
+    programs = ("age", "age-keygen")
 
     def __init__(self, folder):
         super().__init__(folder)
-        key = process.run(["age-keygen", "-o", self.path("key")])
-        del key
+        process.run(["age-keygen", "-o", self.path("key")])
         with open(self.path("key")) as file:
             self.recipient = re.search(r"public key: (age1\w+)", file.read()).group(1)
 
@@ -79,6 +79,7 @@ class Age(Contender):
 
 class Gfshare(Contender):
     name = "gfshare"
+    programs = ("gfsplit", "gfcombine")
 
     def __init__(self, folder, threshold, count):
         super().__init__(folder)
@@ -87,7 +88,8 @@ class Gfshare(Contender):
 
     def out(self, file):
         self.clear(*map(os.path.basename, self.shares()))
-        return process.run(["gfsplit", "-n", str(self.threshold), "-m", str(self.count), file, self.path("share")])
+        # The threshold is checked against the number that was given before it.
+        return process.run(["gfsplit", "-m", str(self.count), "-n", str(self.threshold), file, self.path("share")])
 
     def back(self):
         self.clear("back")
@@ -98,10 +100,10 @@ class Gfshare(Contender):
 
 
 class Ssss(Contender):
-    """Takes up to 128 characters; the secret goes in and comes out as a line of text, the result on standard error."""
+    """For a line of up to 128 characters; the secret goes in and comes out as a line of text, the result on standard error."""
 
     name = "ssss"
-    limit = 128
+    programs = ("ssss-split", "ssss-combine")
 
     def __init__(self, folder, threshold, count):
         super().__init__(folder)
@@ -132,7 +134,6 @@ class Pipeline(Contender):
         self.program = program
         self.threshold = threshold
         self.count = count
-        self.durable = []
 
     def out(self, file):
         self.clear("fragments")
@@ -156,7 +157,7 @@ class Vault(Contender):
 
     name = "vault, loopback"
 
-    def __init__(self, folder, group, threshold, lost=()):
+    def __init__(self, folder, group, threshold):
         super().__init__(folder)
         self.group = group
         self.threshold = threshold

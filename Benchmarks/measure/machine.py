@@ -21,14 +21,18 @@ def available_memory():
     return 0
 
 
+def load():
+    """How many others wanted to compute within the last minutes."""
+    return os.getloadavg()[1]
+
+
 def describe(folder):
     cores = len(os.sched_getaffinity(0))
-    load = os.getloadavg()[2]
     kind = "a file system in memory" if folder.startswith("/dev/shm") else "a disk, page cache warm"
     return {
         "date": datetime.date.today().isoformat(),
         "text": f"{cores} core{'s' if cores > 1 else ''} ({model()}), {system()}, {kind}",
-        "load": load,
+        "cores": cores,
     }
 
 

@@ -3,7 +3,7 @@
 import math
 from xml.sax.saxutils import escape
 
-from .sections import COUNT, MANY_COUNT, MANY_THRESHOLD, THRESHOLD
+from .sections import COUNT, THRESHOLD
 from .targets import targets
 
 
@@ -16,6 +16,11 @@ def markdown(results):
         "same round. Peak memory is the largest of all runs; a dash means less than can be told apart from the script that",
         "measures. CPU is user and system time of the process.", "",
     ]
+    if machine["load"] > machine["cores"]:
+        lines += [
+            f"**The machine was busy with other work meanwhile (load {machine['load']:.0f} before the run)**: times are too long,"
+            " and ratios are rough.", "",
+        ]
     if "files" in results:
         lines += ["![ratios of wall time to age's](comparison.svg)", ""]
     wanted = targets(results)
@@ -24,7 +29,8 @@ def markdown(results):
     for sizes in results.get("files", []):
         lines += file_tables(sizes)
     if "many" in results:
-        lines += [f"## A small secret, {MANY_THRESHOLD} of {MANY_COUNT}", "", *both_ways(results["many"], "ssss"), ""]
+        threshold, count = results["many"]["scheme"]
+        lines += [f"## A small secret, {threshold} of {count}", "", *both_ways(results["many"]), ""]
     if "start" in results:
         rows = results["start"]
         cells = [[row.name, seconds(row.wall), ratio(row.ratio(rows[0])), seconds(row.cpu)] for row in rows]
@@ -38,17 +44,18 @@ def file_tables(sizes):
     row, reference = sizes["lossy"]
     back = [*sizes["back"], row]
     title = f"## {size(sizes['size'])}, {THRESHOLD} of {COUNT}"
-    references = {row.name: reference}
-    return [title, "", *both_ways({"out": sizes["out"], "back": back}, "age", references), ""]
+    rows = {"out": sizes["out"], "back": back}
+    return [title, "", *both_ways(rows, {row.name: reference}), ""]
 
 
-def both_ways(rows, reference, references=None):
-    """One table for both directions. ``references`` names those that were measured beside another run of the reference."""
-    head = ["", "wall", f"ratio to {reference}", "CPU", "peak memory", "daemons: CPU", "largest"]
+def both_ways(rows, references=None):
+    """One table for both directions. The first contender is the reference; ``references`` names those that were measured
+    beside other runs of it."""
+    head = ["", "wall", f"ratio to {rows['out'][0].name}", "CPU", "peak memory", "daemons: CPU", "largest"]
     served = any(row.daemon_peak for row in rows["out"] + rows["back"])
     cells = []
     for way, word in (("out", "protect"), ("back", "bring back")):
-        base = next(row for row in rows[way] if row.name == reference)
+        base = rows[way][0]
         for row in rows[way]:
             beside = (references or {}).get(row.name, base)
             cells.append(
@@ -84,7 +91,7 @@ def seconds(value):
 
 
 def ratio(value):
-    return "–" if value is None else f"{value:.2f}" if value < 100 else f"{value:.0f}"
+    return "–" if value is None else f"{value:.2f}" if 0.1 <= value < 100 else f"{value:.2g}" if value < 1 else f"{value:.0f}"
 
 
 def memory(value):
@@ -104,7 +111,7 @@ def picture(results):
     for sizes in results.get("files", []):
         row, reference = sizes["lossy"]
         for way, word in (("out", "protect"), ("back", "bring back")):
-            base = next(row for row in sizes[way] if row.name == "age")
+            base = sizes[way][0]
             bars = [(one.name, one.ratio(base), one.wall) for one in sizes[way]]
             if way == "back":
                 bars.append((row.name, row.ratio(reference), row.wall))
@@ -121,7 +128,7 @@ def picture(results):
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
         ' font-family="sans-serif" font-size="13">',
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        text(LEFT, 22, "wall time, as a multiple of age's (shorter is faster)", weight="bold"),
+        text(LEFT, 22, "wall time as a multiple of age's; left of 1× is faster", weight="bold"),
     ]
     for power in range(low, high + 1):
         x = place(10**power)

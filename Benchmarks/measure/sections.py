@@ -3,6 +3,7 @@
 import filecmp
 import json
 import os
+import shutil
 import sys
 
 from . import process
@@ -11,7 +12,6 @@ from .loopback import Group
 
 ALL = ["files", "many", "start", "micro", "daemon"]
 THRESHOLD, COUNT = 3, 5
-MANY_THRESHOLD, MANY_COUNT = 128, 255
 
 
 class Plan:
@@ -22,13 +22,16 @@ class Plan:
         self.benchmarks = os.path.abspath(given.benchmarks)
         self.only = given.only.split(",") if given.only else ALL
         if given.smoke:
-            sizes, self.runs, self.starts, self.many_peers, self.seconds = "1000,2000000", 1, 3, 0, 0.01
+            sizes, self.runs, self.starts, self.many_peers, self.seconds = "1000,2000000", 1, 3, False, 0.01
         elif given.quick:
-            sizes, self.runs, self.starts, self.many_peers, self.seconds = "1000,10000000", 3, 20, 0, 0.2
+            sizes, self.runs, self.starts, self.many_peers, self.seconds = "1000,10000000", 3, 20, False, 0.2
         else:
-            sizes, self.runs, self.starts, self.many_peers, self.seconds = "1000,10000000,1073741824", 5, 40, 254, 1
+            sizes, self.runs, self.starts, self.many_peers, self.seconds = "1000,10000000,1073741824", 5, 40, True, 1
         self.sizes = [int(size) for size in (given.sizes or sizes).split(",")]
         self.runs = given.runs or self.runs
+        # A secret among many takes some of the contenders long.
+        self.many = (16, 31) if given.smoke else (128, 255)
+        self.may_leave_out = given.smoke
 
     def runs_of(self, size):
         """A small file is soon done, and what it takes varies more."""
@@ -38,9 +41,15 @@ class Plan:
         """Bytes of disk: all copies, shares and fragments of the largest file at once."""
         return max(self.sizes) * 22 + (1 << 28)
 
-    def programs(self):
-        tools = ["age", "age-keygen", "gfsplit", "gfcombine", "ssss-split", "ssss-combine", "cat", self.vault]
-        return tools + [self.tool(name) for name in ("pipeline-bench", "micro-bench")]
+    def missing(self):
+        """Programs that can't be done without."""
+        programs = [self.vault, self.tool("pipeline-bench"), self.tool("micro-bench")]
+        if not self.may_leave_out:
+            programs += [program for contender in (Age, Gfshare, Ssss) for program in contender.programs]
+        return [program for program in programs if shutil.which(program) is None]
+
+    def present(self, contender):
+        return all(shutil.which(program) for program in contender.programs)
 
     def tool(self, name):
         return os.path.join(self.benchmarks, name)
@@ -86,9 +95,11 @@ def files(plan, folder):
 def one_size(plan, folder, group, size):
     say(f"{size} bytes, {THRESHOLD} of {COUNT}")
     file = random_file(os.path.join(folder, "file"), size)
-    contenders = [
-        Age(os.path.join(folder, "age")), Cat(os.path.join(folder, "cat")),
-        Gfshare(os.path.join(folder, "gfshare"), THRESHOLD, COUNT),
+    contenders = [Age(os.path.join(folder, "age"))] if plan.present(Age) else []
+    contenders.append(Cat(os.path.join(folder, "cat")))
+    if plan.present(Gfshare):
+        contenders.append(Gfshare(os.path.join(folder, "gfshare"), THRESHOLD, COUNT))
+    contenders += [
         Pipeline(os.path.join(folder, "pipeline"), plan.tool("pipeline-bench"), THRESHOLD, COUNT),
         Vault(os.path.join(folder, "vault"), group, THRESHOLD),
     ]
@@ -132,19 +143,19 @@ def lossy(plan, folder, group, table):
     """Recovery by the holders of parity alone, two of three data fragments being lost: the most there is to compute."""
     file = random_file(os.path.join(folder, "file"), table["size"])
     vault = Vault(os.path.join(folder, "vault"), group, THRESHOLD)
-    age = Age(os.path.join(folder, "age"))
+    other = (Age if plan.present(Age) else Cat)(os.path.join(folder, "other"))
     vault.out(file)
-    age.out(file)
+    other.out(file)
     lost = group.names[1:THRESHOLD]
     group.pause(lost)
-    row, reference = process.Row("vault, loopback, two lost"), process.Row("age")
+    row, reference = process.Row("vault, loopback, two lost"), process.Row(other.name)
     for _ in range(plan.runs_of(table["size"])):
-        reference.add(age.back())
+        reference.add(other.back())
         row.add(vault.back())
     if not same(file, vault.result()):
         raise RuntimeError("vault brought something else back")
     vault.finish()
-    age.finish()
+    other.finish()
     for name in lost:
         group.start(name, again=True)
     os.remove(file)
@@ -157,25 +168,28 @@ def lossy(plan, folder, group, table):
 def many(plan, folder):
     """A small secret among many. Those who split bytes by themselves are the measure: age has no shares."""
     os.makedirs(folder)
-    say(f"32 characters, {MANY_THRESHOLD} of {MANY_COUNT}")
+    threshold, count = plan.many
+    say(f"32 characters, {threshold} of {count}")
     file = os.path.join(folder, "file")
     with open(file, "w") as target:
         target.write(os.urandom(16).hex() + "\n")
-    contenders = [
-        Ssss(os.path.join(folder, "ssss"), MANY_THRESHOLD, MANY_COUNT),
-        Gfshare(os.path.join(folder, "gfshare"), MANY_THRESHOLD, MANY_COUNT),
-        Pipeline(os.path.join(folder, "pipeline"), plan.tool("pipeline-bench"), MANY_THRESHOLD, MANY_COUNT),
-    ]
+    contenders = []
+    if plan.present(Ssss):
+        contenders.append(Ssss(os.path.join(folder, "ssss"), threshold, count))
+    if plan.present(Gfshare):
+        contenders.append(Gfshare(os.path.join(folder, "gfshare"), threshold, count))
+    contenders.append(Pipeline(os.path.join(folder, "pipeline"), plan.tool("pipeline-bench"), threshold, count))
     table = rounds(contenders, file, max(1, plan.runs // 2))
     if plan.many_peers:
-        say(f"{plan.many_peers} daemons")
-        group = Group(plan.vault, os.path.join(folder, "homes"), plan.many_peers + 1)
+        say(f"{count - 1} daemons")
+        group = Group(plan.vault, os.path.join(folder, "homes"), count)
         try:
-            more = rounds([Vault(os.path.join(folder, "vault"), group, MANY_THRESHOLD)], file, plan.runs)
+            more = rounds([Vault(os.path.join(folder, "vault"), group, threshold)], file, plan.runs)
         finally:
             group.stop()
         table["out"] += more["out"]
         table["back"] += more["back"]
+    table["scheme"] = plan.many
     return table
 
 
@@ -186,11 +200,12 @@ def start(plan, folder):
     """How long it takes until the program has said something, and until a note is back."""
     os.makedirs(folder)
     say("start of the programs")
-    rows = {name: process.Row(name) for name in ("age --version", "vault --version")}
+    programs = ["age", plan.vault] if plan.present(Age) else [plan.vault]
+    rows = [process.Row(f"{os.path.basename(program)} --version") for program in programs]
     for _ in range(plan.starts):
-        rows["age --version"].add(process.run(["age", "--version"]))
-        rows["vault --version"].add(process.run([plan.vault, "--version"]))
-    return list(rows.values())
+        for program, row in zip(programs, rows):
+            row.add(process.run([program, "--version"]))
+    return rows
 
 
 # MARK: Parts
