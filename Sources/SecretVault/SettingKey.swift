@@ -63,15 +63,18 @@ public enum SettingKey: String, CaseIterable, Sendable {
 
   /// Bytes of a text such as `500M`; powers of 1024.
   static func byteCount(_ text: String) -> UInt64? {
-    let units: [Character: UInt64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
-    var digits = Substring(text)
-    var unit: UInt64 = 1
-    if let last = text.uppercased().last, let factor = units[last] {
-      unit = factor
-      digits = digits.dropLast()
-    }
+    // By its bytes: as characters, the sign for kelvin is a K, and a ligature of s and t ends in a T.
+    let unit: UInt64? =
+      switch text.utf8.last {
+      case UInt8(ascii: "K"), UInt8(ascii: "k"): 1 << 10
+      case UInt8(ascii: "M"), UInt8(ascii: "m"): 1 << 20
+      case UInt8(ascii: "G"), UInt8(ascii: "g"): 1 << 30
+      case UInt8(ascii: "T"), UInt8(ascii: "t"): 1 << 40
+      default: nil
+      }
+    let digits = unit == nil ? text[...] : text.dropLast()
     guard let number = UInt64(digits) else { return nil }
-    let (product, overflow) = number.multipliedReportingOverflow(by: unit)
+    let (product, overflow) = number.multipliedReportingOverflow(by: unit ?? 1)
     return overflow ? nil : product
   }
 }
