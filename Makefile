@@ -2,6 +2,7 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+FUZZ_SECONDS ?= 600
 
 bindir = $(PREFIX)/bin
 libexecdir = $(PREFIX)/libexec
@@ -12,11 +13,12 @@ fishdir = $(PREFIX)/share/fish/vendor_completions.d
 
 # Swift may lie outside PATH; the scripts know the usual places.
 SWIFT = . scripts/common.sh && find_swift && swift
+swift_files = Sources Tests Fuzz/Sources/VaultFuzz Package.swift Fuzz/Package.swift Benchmarks
 RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release test model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release test fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -55,11 +57,17 @@ model: ## check the model of the protocol against the promises of docs/SECURITY.
 	@scripts/setup maude
 	@Model/run
 
+fuzz: setup ## fuzz every parser, FUZZ_SECONDS each (by default ten minutes), and keep what is learnt
+	@KEEP=1 scripts/fuzz $(FUZZ_SECONDS)
+
+fuzz-short: setup ## fuzz every parser for a second, as every change is
+	@scripts/fuzz 1
+
 lint: setup ## check the layout and style of the sources
-	@$(SWIFT) format lint --strict --parallel --recursive Sources Tests Package.swift Benchmarks
+	@$(SWIFT) format lint --strict --parallel --recursive $(swift_files)
 
 format: setup ## put the sources into the layout that lint asks for
-	@$(SWIFT) format --in-place --parallel --recursive Sources Tests Package.swift Benchmarks
+	@$(SWIFT) format --in-place --parallel --recursive $(swift_files)
 
 install: release ## install the programs, the service and shell completions below PREFIX
 	@scripts/install "$(release_bin)" "$(DESTDIR)" "$(PREFIX)"
@@ -69,4 +77,4 @@ uninstall: ## remove what install put below PREFIX
 	  "$(DESTDIR)$(bashdir)/vault" "$(DESTDIR)$(zshdir)/_vault" "$(DESTDIR)$(fishdir)/vault.fish"
 
 clean: ## remove what was built
-	rm -rf .build
+	rm -rf .build Fuzz/.build Fuzz/Findings

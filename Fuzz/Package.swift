@@ -1,0 +1,59 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The fuzzer is a package of its own, so that nobody who builds `vault` pays for it. Its targets are the parent's
+// sources, reached by links, built anew with coverage and the address sanitizer. scripts/fuzz builds and runs it: the
+// linker needs libFuzzer's archive, whose place only the compiler knows.
+let settings: [SwiftSetting] = [
+  .enableExperimentalFeature("Lifetimes"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .unsafeFlags(["-O", "-sanitize=address", "-sanitize=fuzzer", "-parse-as-library"]),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+
+let package = Package(
+  name: "vault-fuzz",
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+  ],
+  targets: [
+    .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
+    .systemLibrary(name: "CISAL", pkgConfig: "libisal"),
+    .systemLibrary(name: "CPNG", pkgConfig: "libpng"),
+    .systemLibrary(name: "CJPEG"),
+    .systemLibrary(name: "CZBar"),
+
+    library("Sodium", ["CSodium"]),
+    library("WireCodec", []),
+    library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
+    library("SealedPayload", ["Sodium", "WireCodec"]),
+    library("PeerAuth", ["Sodium", "WireCodec"]),
+    library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
+    library("VaultStore", ["Sodium", "WireCodec", grdb]),
+    library(
+      "SecretVault",
+      ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
+
+    // Of the two programs only the files that parse, and what those need.
+    library("VaultCLI", ["SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "Sodium"]),
+    library("VaultScan", ["CZBar", "CPNG", "CJPEG"]),
+
+    .target(name: "CFuzzer"),
+    .executableTarget(
+      name: "VaultFuzz",
+      dependencies: [
+        "VaultCLI", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit",
+        "Sodium", "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
+      ],
+      swiftSettings: settings,
+      linkerSettings: [.unsafeFlags(["-sanitize=address"]), .linkedLibrary("stdc++")]),
+  ]
+)

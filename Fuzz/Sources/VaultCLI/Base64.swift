@@ -1,0 +1,1 @@
+../../../Sources/VaultCLI/Base64.swift

@@ -1,0 +1,1 @@
+../../../../Sources/VaultCLI/Output/Printable.swift

@@ -1,0 +1,1 @@
+../../../../Sources/VaultCLI/System/ChildProcess.swift

@@ -1,0 +1,116 @@
+import Sodium
+@testable import VaultStore
+import WireCodec
+
+enum StoreSamples {
+  static func all() throws -> [Sample] {
+    let file = MasterKeyFile(
+      costLogarithm: 17, deviceID: try Digest(many(1, 32)), salt: many(2, 32), nonce: many(3, 24), sealed: many(4, 48))
+    var open = file
+    open.costLogarithm = nil
+    open.salt = many(0, 32)
+    let bytes = encoding(of: file)
+    let body = bytes.without(last: 32)
+    let list = encoding(of: TextList(["192.0.2.7:4721", ""]))
+    let row = [0] as [UInt8]
+    /// Choices for one column after the other of a table: `place` gets another value, the others what is usual.
+    func rows(_ table: UInt8, _ place: Int, _ value: [UInt8]) -> [UInt8] {
+      [0, table] + many(11, place) + value + many(11, 20)
+    }
+    let peer = many(1, 32) + many(2, 32) + many(3, 32)
+    return Sample.of(
+      "text-list",
+      [
+        "valid-two": list, "valid-none": [0, 0], "empty": [], "huge-count": [0xff, 0xff],
+        "huge-text": [0, 1, 0xff, 0xff],
+        "truncated": list.without(last: 1), "trailing-byte": list + row, "not-utf8": [0, 1, 0, 1, 0xff],
+        "nul": [0, 1, 0, 1, 0],
+      ])
+      + Sample.of(
+        "master-key",
+        [
+          "valid-with-passphrase": bytes, "valid-without-passphrase": encoding(of: open), "empty": [],
+          "truncated": bytes.without(last: 1),
+          "trailing-byte": bytes + [0], "wrong-checksum": bytes.with(bytes.count - 1, [bytes[bytes.count - 1] ^ 1]),
+          "wrong-magic": bytes.with(0, [0]),
+          "too-long": bytes + many(0, 8200),
+        ])
+      + Sample.of(
+        "master-key-checksum",
+        [
+          "valid-with-passphrase": body, "unknown-version": body.with(8, [2]), "cost-of-16": body.with(9, [16]),
+          "cost-of-21": body.with(9, [21]),
+          "huge-cost": body.with(9, [255]), "salt-without-cost": body.with(9, [0]),
+          "huge-extensions": body.without(last: 2) + [0xff, 0xff],
+          "must-understand-extension": body.without(last: 2) + [0, 4, 0, 2, 0, 0],
+          "valid-odd-extension": body.without(last: 2) + [0, 4, 0, 1, 0, 0],
+          "empty": [],
+        ])
+      + Sample.of(
+        "sealed-record",
+        [
+          "empty": [], "too-short": [1] + many(0, 39), "unknown-version": [2] + many(0, 60),
+          "wrong-tag": [1] + many(0, 60),
+        ])
+      + Sample.of(
+        "sealed-record-inside",
+        ["empty": [], "share": many(1, 24) + [0, 2, 0x61, 0x62, 0, 1, 9, 0] + many(0, 8) + many(6, 64)])
+      + Sample.of(
+        "settings-file",
+        texts: [
+          "empty": "", "not-json": "{", "array": "[]", "null": "null", "no-mac": #"{"version":1,"settings":{}}"#,
+          "wrong-mac": #"{"mac":"00","settings":{"listen":"0.0.0.0:1"},"version":1}"#,
+          "mac-not-hexadecimal": #"{"mac":"zz","settings":{},"version":1}"#,
+          "later-version": #"{"mac":"00","settings":{},"version":2}"#,
+          "huge-version": #"{"mac":"","settings":{},"version":1e999}"#,
+          "number-for-text": #"{"mac":"00","settings":{"listen":7},"version":1}"#,
+          "deep": String(repeating: "[", count: 2000),
+          "lone-surrogate": #"{"mac":"","settings":{"\ud800":""},"version":1}"#, "byte-order-mark": "\u{feff}{}",
+        ])
+      + Sample.of(
+        "settings-mac",
+        texts: [
+          "valid-one": #"{"listen":"127.0.0.1:4721"}"#, "valid-none": "{}",
+          "valid-escapes": #"{"notify-command":"a\n\u0000\"\\é😀"}"#,
+          "valid-composed-and-decomposed": "{\"\u{e9}\":\"1\",\"e\u{301}\":\"2\"}",
+          "valid-key-twice": #"{"a":"1","a":"2"}"#, "number": #"{"a":1}"#, "null": #"{"a":null}"#,
+          "array": "[]", "empty": "", "valid-trailing-comma": #"{"a":"1",}"#, "text-behind": #"{} {}"#,
+          "closed-early": #"{}}"#,
+        ])
+      + Sample.of(
+        "partial-fragment",
+        [
+          "valid-two-pieces": [0, 9, 0, 0, 15, 0, 0, 0, 0, 0, 10] + many(7, 10) + [0, 0, 5] + many(8, 5) + [
+            5, 0, 3, 1, 2, 3,
+          ],
+          "valid-taken-up-whole": [0, 9, 0, 0, 10, 0, 10] + many(7, 10) + [1, 4, 0],
+          "piece-of-wrong-length": [0, 9, 0, 0, 10, 0, 0, 0, 0, 0, 3, 1, 1, 1],
+          "file-longer-than-fragment": [0, 9, 0, 0, 5, 0, 20] + many(7, 20) + [0, 0, 0, 1, 1],
+          "negative-length": [0, 9, 1, 64] + many(0xff, 8), "no-length": [0, 9, 0, 0, 0],
+          "largest-length": [0xff, 0xfe, 1, 63] + many(0xff, 8) + [0, 2, 1, 1, 0, 0, 0, 1, 1],
+          "trailer-of-incomplete": [0, 9, 0, 0, 10, 0, 0, 0, 3, 0],
+          "truncated-to-negative": [0, 9, 0, 0, 10, 0, 0, 0, 2, 64] + many(0xff, 8),
+          "finished-too-early": [0, 9, 0, 0, 10, 0, 0, 0, 5],
+        ])
+      + (0..<10).flatMap { table in
+        [
+          Sample(target: "rows", name: "usual-\(table)", bytes: rows(table, 0, [])),
+          Sample(target: "rows", name: "null-first-\(table)", bytes: rows(table, 0, [0])),
+          Sample(target: "rows", name: "huge-number-\(table)", bytes: rows(table, 2, [1, 63] + many(0xff, 8))),
+          Sample(target: "rows", name: "text-for-blob-\(table)", bytes: rows(table, 1, [4, 0, 3, 0x61, 0, 0xff])),
+          Sample(target: "rows", name: "long-blob-\(table)", bytes: rows(table, 1, [5, 1, 0] + many(3, 256))),
+        ]
+      }
+      + Sample.of(
+        "peer-row",
+        [
+          "valid-bob": peer + Array("bob".utf8).counted + [0, 0, 1] + Array("host:1".utf8).counted + [1],
+          "blank-name": peer + [0, 1, 0x20, 0, 0, 0],
+          "name-with-nul": peer + [0, 3, 0x61, 0, 0x62, 0, 0, 0], "empty": [],
+          "huge-name": peer + many(0x61, 1100).counted,
+          "address-with-nul": peer + [0, 1, 0x61, 0, 0, 1, 0, 1, 0],
+          "valid-sharp-s": peer + Array("Straße".utf8).counted,
+          "invisible-name": peer + Array("\u{200b}\u{2800}".utf8).counted,
+        ])
+  }
+}

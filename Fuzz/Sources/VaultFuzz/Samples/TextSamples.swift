@@ -1,0 +1,73 @@
+@testable import PeerAuth
+
+enum TextSamples {
+  static func all() throws -> [Sample] {
+    let card = try HeaderTargets.example.people[0].card(label: "Ann", serial: 7).text()
+    func setting(_ number: UInt8, _ value: String) -> [UInt8] { [0, number] + Array(value.utf8) }
+    return Sample.of(
+      "setting",
+      [
+        "valid-listen": setting(0, "127.0.0.1:4721"), "valid-listen-ipv6": setting(0, "[::1]:0"),
+        "listen-without-port": setting(0, "host"),
+        "listen-huge-port": setting(0, "host:99999999999999999999"), "listen-control": setting(0, "ho\u{1b}st:1"),
+        "listen-empty-host": setting(0, "[]:1"),
+        "valid-command": setting(1, "true"), "long-command": setting(1, String(repeating: "x", count: 4097)),
+        "valid-bytes": setting(2, "64g"),
+        "bytes-overflow": setting(2, "99999999999T"), "bytes-negative": setting(2, "-1"),
+        "bytes-unit-alone": setting(2, "K"), "bytes-sharp-s": setting(2, "1ß"),
+        "bytes-ligature": setting(2, "1\u{fb05}"), "bytes-kelvin": setting(2, "1\u{212A}"),
+        "valid-shares": setting(3, "10000"), "shares-over-limit": setting(3, "1000001"),
+        "shares-not-a-number": setting(3, "many"), "bytes-of-nothing": setting(2, ""),
+        "shares-arabic": setting(3, "١٢"),
+      ])
+      + Sample.of(
+        "peer-address",
+        texts: [
+          "valid-name": "host:4721", "valid-ipv6": "[2001:db8::7]:4721", "no-port": "host", "bare-ipv6": "::1",
+          "port-zero": "host:0", "empty": "", "space": "ho st:1",
+          "sign": "host:+1", "two-ports": "host:1:2", "name-in-brackets": "[host]:1",
+        ])
+      + Sample.of(
+        "card-file",
+        texts: [
+          "valid-card": card + "\n", "valid-byte-order-mark": "\u{feff}" + card, "valid-upper-case": card.uppercased(),
+          "picture": "\u{89}PNG\r\n\u{1a}\n", "other-text": "hello",
+          "damaged-card": card.dropLast() + "q", "two-cards": card + "\n" + card, "empty": "", "turkish": "VAULTPEER1İ",
+        ])
+      + Sample.of(
+        "scan-answer",
+        texts: [
+          "valid-one": "qr 3 YWJj\n", "valid-two": "qr 3 YWJj\nqr 1 YQ==\n", "wrong-count": "qr 4 YWJj\n",
+          "huge-count": "qr 99999999999999999999 YWJj\n", "not-base64": "qr 3 YW!j\n",
+          "other-word": "ean 3 YWJj\n", "too-few-words": "qr 3\n", "valid-without-newline": "qr 0 ",
+          "negative-count": "qr -3 YWJj\n", "empty": "",
+        ])
+      + Sample.of(
+        "base64",
+        texts: [
+          "valid-three": "YWJj", "valid-one": "YQ==", "valid-empty": "", "rest-not-zero": "YR==",
+          "padding-inside": "YQ==YQ==", "too-much-padding": "Y===", "short": "YWJ", "url-alphabet": "-_-_",
+        ])
+      + Sample.of(
+        "printable",
+        texts: [
+          "escape-sequence": "\u{1}\u{0}\u{1b}[2J", "right-to-left": "\u{1}\u{0}a\u{202e}b",
+          "newline": "\u{1}\u{0}a\r\n\tb\"\\", "emoji": "\u{1}\u{0}👩‍👩‍👧", "cut": "\0\u{2}abc", "empty": "",
+          "private-use": "\u{1}\u{0}\u{e000}\u{10ffff}", "combining": "\u{1}\u{0}e\u{301}\u{fe0f}",
+        ])
+      + Sample.of(
+        "peer-name",
+        texts: [
+          "plain": "Bob", "sharp-s": "Straße", "final-sigma": "ΟΔΟΣ", "dotted-i": "İI", "ligature": "ﬃ",
+          "invisible": "a\u{200b}\u{ad}b", "braille-blank": "\u{2800}", "blanks": " a  b ",
+          "combining": "e\u{301}\u{345}", "hangul": "\u{1100}\u{1161}\u{11a8}", "empty": "", "full-width": "ＡＢ",
+          "arabic-ligature": "\u{fdfa}",
+        ])
+      + Sample.of(
+        "measures",
+        [
+          "zero": many(0, 17), "all-ones": many(0xff, 17), "least": [0x80] + many(0, 16),
+          "infinite": [0x7f, 0xf0] + many(0, 15), "round-up": [0x40, 0x8f, 0x3c] + many(0, 14),
+        ])
+  }
+}

@@ -1,0 +1,153 @@
+import ShamirKit
+import Sodium
+import VaultProtocol
+import WireCodec
+
+/// Messages between peers, and the machines that take them in order.
+enum MessageTargets {
+  static let all = [
+    FuzzTarget("message", upTo: 70_000) { bytes in
+      var tape = Tape(bytes)
+      let number = tape.u16()
+      return try read(number, tape.remainder())
+    },
+    FuzzTarget("request", upTo: 70_000) { bytes in
+      var tape = Tape(bytes)
+      let number = tape.u16()
+      let body = tape.remainder()
+      let request = try PeerRequest(number: number, body: body.span.bytes)
+      require(request.number == number, "a request knows its number")
+      let again: [UInt8]?
+      do throws(WireError) { again = try request.encodedAgain() } catch { violated("a request encodes: \(error)") }
+      require(again ?? body == body, "a request encodes to the bytes it was read from")
+      return again != nil
+    },
+    FuzzTarget("dialogue", upTo: 4000, judges: false) { converse($0) },
+  ]
+
+  /// A message of every type: each must encode to what it was read from.
+  private static func read(_ number: UInt16, _ body: [UInt8]) throws -> Bool {
+    guard let type = MessageType(rawValue: number) else { return false }
+    func read<Message: PeerMessage>(_ message: Message.Type) throws {
+      require(message.type == type, "a type belongs to its number")
+      let value = try Message.decode(body, limit: type.byteLimit)
+      require(encoding(of: value) == expected(body, message), "\(type) encodes to the bytes it was read from")
+    }
+    switch type {
+    case .hello: try read(Hello.self)
+    case .unsupported: try read(Unsupported.self)
+    case .ping: try read(Ping.self)
+    case .pong: try read(Pong.self)
+    case .probe: try read(Probe.self)
+    case .probeAnswer: try read(ProbeAnswer.self)
+    case .offer: try read(Offer.self)
+    case .offerAnswer: try read(OfferAnswer.self)
+    case .piece: try read(Piece.self)
+    case .depositEnd: try read(DepositEnd.self)
+    case .depositResult: try read(DepositResult.self)
+    case .releaseRequest: try read(ReleaseRequest.self)
+    case .challenge: try read(Challenge.self)
+    case .possession: try read(Possession.self)
+    case .release: try readRelease(body)
+    case .refusal: try read(Refusal.self)
+    case .pieceRequest: try read(PieceRequest.self)
+    case .provenPiece: try read(ProvenPiece.self)
+    case .piecesEnd: try read(PiecesEnd.self)
+    }
+    return true
+  }
+
+  /// The bytes that a message encodes to. A reason that only later versions know is read as a failure of the peer's.
+  private static func expected<Message: PeerMessage>(_ body: [UInt8], _ message: Message.Type) -> [UInt8] {
+    let hasReason =
+      message is any OutcomeMessage.Type || message == Refusal.self || message == OfferAnswer.self
+    guard hasReason, let reason = body.last, reason != 0, RefusalReason(rawValue: reason) == nil else { return body }
+    return body.dropLast() + [RefusalReason.internalFailure.rawValue]
+  }
+
+  private static func readRelease(_ body: [UInt8]) throws {
+    let release = try Release.decode(body.span.bytes)
+    let salt = try secret(release.salt)
+    let again = try publicBytes(count: Release.byteCount) { writer throws(WireError) in
+      try Release.encode(request: release.request, share: release.share, salt: salt, into: &writer)
+    }
+    require(again == body, "a release encodes to the bytes it was read from")
+  }
+
+  /// A session's worth of requests. Checks what the answerer's machine promises about their order.
+  private static func converse(_ bytes: [UInt8]) -> Bool {
+    var tape = Tape(bytes)
+    var dialogue = AnswererDialogue()
+    var hasGreeted = false
+    var deposit: UInt64?
+    var challenge: (request: UInt64, nonce: [UInt8])?
+    var releases: Set<UInt64> = []
+    while tape.hasMore {
+      guard let request = request(&tape) else { continue }
+      let step: AnswererDialogue.Step
+      do throws(ProtocolError) { step = try dialogue.receive(request) } catch { return false }
+      switch step {
+      case .greet: require(!hasGreeted, "there is one greeting")
+      default: require(hasGreeted, "the greeting comes first")
+      }
+      switch step {
+      case .store, .completeDeposit: require(deposit != nil, "pieces belong to a deposit")
+      case .judge: break
+      default: require(deposit == nil && challenge == nil, "one thing is done after another")
+      }
+      switch step {
+      case .greet: hasGreeted = true
+      case .considerOffer(let offer):
+        if tape.flag() {
+          dialogue.began(offer)
+          deposit = offer.request
+        }
+      case .store(let piece): require(piece.request == deposit, "a piece has its deposit's number")
+      case .completeDeposit(let end):
+        require(end.request == deposit, "a deposit ends under its own number")
+        deposit = nil
+      case .challenge(let request):
+        require(!releases.contains(request.request), "a number is released once")
+        let nonce = tape.bytes(exactly: 32)
+        dialogue.challenged(request, nonce: nonce)
+        challenge = (request.request, nonce)
+      case .judge(let possession, let request, let nonce):
+        require(
+          possession.request == request.request && challenge?.request == request.request
+            && challenge?.nonce == nonce, "a proof is judged by the nonce drawn for it")
+        challenge = nil
+        guard tape.flag() else { continue }
+        do throws(ProtocolError) { try dialogue.released(request: request.request) } catch {
+          require(releases.count == AnswererDialogue.releaseLimit, "the limit of releases is what it says")
+          return false
+        }
+        releases.insert(request.request)
+      case .sendPieces(let request): require(releases.contains(request.request), "pieces follow a release")
+      case .pong, .considerProbe, .unsupported: break
+      }
+    }
+    return true
+  }
+
+  /// A request of few numbers, so that they meet.
+  private static func request(_ tape: inout Tape) -> PeerRequest? {
+    let example = HeaderTargets.example
+    let kind = tape.byte() % 11
+    let number = UInt64(tape.byte() & 3)
+    switch kind {
+    case 0: return .hello(Hello(services: [.deposit]))
+    case 1: return .ping(Ping(request: number))
+    case 2: return .probe(Probe(request: number, fragmentByteCount: tape.anyNumber()))
+    case 3: return .offer(Offer(request: number, index: tape.byte(), sealedShare: [], header: []))
+    case 4: return .piece(Piece(request: number, number: tape.anyNumber(), bytes: []))
+    case 5: return .depositEnd(DepositEnd(request: number))
+    case 6:
+      let digest = example.header.digest
+      return .releaseRequest(ReleaseRequest(request: number, tag: digest, headerDigest: digest, epoch: 0))
+    case 7: return .possession(Possession(request: number, index: 1, salt: example.salts[0], proof: ShareTargets.proof))
+    case 8: return .pieceRequest(PieceRequest(request: number, first: tape.anyNumber(), count: 1))
+    case 9: return .unknown(tape.u16())
+    default: return try? PeerRequest(number: tape.u16(), body: tape.bytes().span.bytes)
+    }
+  }
+}

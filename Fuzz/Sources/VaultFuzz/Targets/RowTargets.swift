@@ -1,0 +1,202 @@
+import Foundation
+import GRDB
+import Sodium
+@testable import VaultStore
+
+/// Rows of the database, with any value in any column, as somebody leaves them who can write the file.
+enum RowTargets {
+  static let all = [
+    FuzzTarget("rows", upTo: 3000, judges: false) { try readRow($0) },
+    FuzzTarget("peer-row", upTo: 3000) { try storePeer($0) },
+  ]
+
+  private static let id = [UInt8](repeating: 2, count: 16)
+  private static let digest = [UInt8](repeating: 4, count: 32)
+
+  /// A vault whose tables take everything: the checks of a schema protect nobody from who writes the file.
+  private static let home = prepared { () throws -> ScratchHome in
+    let home = try ScratchHome()
+    try home.database.pool.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF")
+      for table in tables {
+        let columns = table.row.map { $0.0 }.joined(separator: ", ")
+        try db.execute(sql: "DROP TABLE \(table.name); CREATE TABLE \(table.name) (\(columns))")
+      }
+    }
+    return home
+  }
+
+  private struct Table: Sendable {
+    let name: String
+    /// A row as the program writes it.
+    let row: [(String, DatabaseValue.Storage)]
+    /// Everything that reads it.
+    let read: @Sendable (VaultDatabase) throws -> Void
+  }
+
+  private static let idBlob = DatabaseValue.Storage.blob(Data(id))
+  private static let digestBlob = DatabaseValue.Storage.blob(Data(digest))
+  private static let emptyList = DatabaseValue.Storage.blob(Data([0, 0]))
+
+  private static let tables: [Table] = [
+    Table(
+      name: "identity",
+      row: [
+        ("id", .int64(1)), ("secrets", digestBlob), ("beacon", digestBlob), ("card", digestBlob), ("serial", .int64(1)),
+        ("label", .string("device")), ("addresses", emptyList), ("created_at", .int64(5)), ("mac", digestBlob),
+      ]
+    ) {
+      _ = try $0.identity()
+    },
+    Table(
+      name: "peers",
+      row: [
+        ("digest", digestBlob), ("signing_key", digestBlob), ("noise_key", digestBlob), ("box_key", digestBlob),
+        ("name", .string("bob")), ("name_key", .string("bob")), ("card", digestBlob), ("addresses", emptyList),
+        ("beacon", .null), ("state", .string("proven")), ("added_at", .int64(5)), ("last_seen_at", .null),
+        ("mac", digestBlob),
+      ]
+    ) {
+      _ = try? $0.removePeer(Digest(digest))
+      _ = try? $0.peer(named: "bob")
+      _ = try $0.peers()
+    },
+    Table(
+      name: "secrets",
+      row: [
+        ("id", idBlob), ("ask_tag", digestBlob), ("header_digest", digestBlob), ("header", digestBlob),
+        ("origin", .string("held")), ("dealer", digestBlob), ("description", .null), ("threshold", .int64(2)),
+        ("share_count", .int64(3)), ("own_index", .int64(1)), ("created_at", .int64(5)), ("received_at", .int64(6)),
+        ("state", .string("active")),
+      ]
+    ) {
+      _ = try? $0.usage(ofDealer: Digest(digest))
+      for secret in try $0.secrets() {
+        require((1...255).contains(secret.threshold) && secret.id.count == 16, "a secret's numbers are in range")
+      }
+    },
+    Table(
+      name: "shares",
+      row: [("secret_id", idBlob), ("epoch", .int64(0)), ("share_index", .int64(1)), ("sealed", digestBlob)]
+    ) {
+      _ = try $0.share(ofSecret: id)?.index
+    },
+    Table(
+      name: "fragments",
+      row: [
+        ("secret_id", idBlob), ("fragment_index", .int64(1)), ("byte_count", .int64(64)),
+        ("trailer_byte_count", .int64(32)), ("pieces", .int64(1)), ("complete", .int64(1)), ("expires_at", .null),
+        ("header_digest", digestBlob), ("source", digestBlob),
+      ]
+    ) {
+      _ = try? $0.usage(ofDealer: Digest(digest))
+      _ = try? $0.openFragment(of: id, index: 1)
+      _ = try $0.fragments(of: id)
+    },
+    Table(
+      name: "outbox",
+      row: [
+        ("id", .int64(1)), ("recipient", digestBlob), ("kind", .string("deposit")), ("secret_id", idBlob),
+        ("share_index", .int64(1)), ("payload", digestBlob), ("has_fragment", .int64(0)), ("state", .string("waiting")),
+        ("attempts", .int64(0)), ("next_attempt_at", .int64(5)), ("expires_at", .null), ("route", .null),
+        ("last_error", .null), ("created_at", .int64(5)),
+      ]
+    ) {
+      _ = try? $0.nextDeliveryTime()
+      _ = try? $0.claimDelivery(1, at: 10, retryAt: 20)
+      _ = try? $0.dueDeliveries(at: .max)
+      _ = try? $0.cancelExpiredDeliveries(at: .max)
+      _ = try? $0.settleRefused(1, route: nil, error: "no")
+      _ = try $0.deliveries(ofSecret: id)
+    },
+    Table(
+      name: "tombstones", row: [("secret_id", idBlob), ("deleted_at", .int64(5)), ("mac", digestBlob)]
+    ) {
+      _ = try $0.tombstone(id)
+    },
+    Table(
+      name: "evidence",
+      row: [
+        ("id", .int64(1)), ("secret_id", idBlob), ("header_digest", digestBlob), ("header", digestBlob),
+        ("peer", digestBlob), ("seen_at", .int64(5)),
+      ]
+    ) {
+      _ = try $0.evidence(aboutSecret: id)
+    },
+    Table(
+      name: "audit",
+      row: [
+        ("id", .int64(1)), ("at", .int64(5)), ("event", .string("released")), ("peer", digestBlob),
+        ("peer_label", .string("bob")), ("secret_id", idBlob), ("detail", .null),
+      ]
+    ) {
+      _ = try $0.auditLog(limit: 10)
+      _ = try $0.pruneAuditLog(keeping: 0)
+    },
+    Table(name: "meta", row: [("key", .string("user.key")), ("value", digestBlob)]) {
+      _ = try $0.meta("key")
+    },
+  ]
+
+  private static func readRow(_ bytes: [UInt8]) throws -> Bool {
+    var tape = Tape(bytes)
+    let table = tables[tape.number(below: tables.count)]
+    let values = table.row.map { value(&tape, usual: $0.1) }
+    let names = table.row.map { $0.0 }.joined(separator: ", ")
+    let places = table.row.map { _ in "?" }.joined(separator: ", ")
+    prepared {
+      try home.database.pool.writeWithoutTransaction { db in
+        try db.execute(sql: "DELETE FROM \(table.name)")
+        try db.execute(
+          sql: "INSERT INTO \(table.name) (\(names)) VALUES (\(places))", arguments: StatementArguments(values))
+      }
+    }
+    try table.read(home.database)
+    return true
+  }
+
+  private static func value(_ tape: inout Tape, usual: DatabaseValue.Storage) -> DatabaseValue {
+    switch tape.byte() % 12 {
+    case 0: .null
+    case 1: Int64(bitPattern: tape.anyNumber()).databaseValue
+    case 2: Int64(bitPattern: ~tape.anyNumber()).databaseValue
+    case 3: Double(bitPattern: tape.u64()).databaseValue
+    case 4: tape.text(upTo: 300).databaseValue
+    case 5: Data(tape.bytes(upTo: 300)).databaseValue
+    case 6: Data(tape.bytes(exactly: 32)).databaseValue
+    default: DatabaseValue(storage: usual)
+    }
+  }
+
+  /// A peer as the program stores it: what it takes it must give back.
+  private static func storePeer(_ bytes: [UInt8]) throws -> Bool {
+    var tape = Tape(bytes)
+    let home = StoreTargets.home
+    let keys = prepared { try Digest(tape.bytes(exactly: 32)) }
+    let peer = PeerRecord(
+      digest: keys, signingKey: keys.bytes, noiseKey: tape.bytes(exactly: 32), boxKey: tape.bytes(exactly: 32),
+      name: tape.text(upTo: 1100), card: tape.bytes(upTo: 300),
+      addresses: (0..<Int(tape.byte() & 7)).map { _ in tape.text(upTo: 300) }, state: tape.flag() ? .proven : .scanned,
+      addedAt: Int64(bitPattern: tape.anyNumber()))
+    defer { _ = try? home.database.removePeer(keys) }
+    try home.database.addPeer(peer, beaconKey: nil)
+    let stored = prepared { try home.database.peer(keys) }
+    require(
+      stored == peer && stored?.name.utf8.elementsEqual(peer.name.utf8) == true, "a peer is read as it was stored")
+    let named = prepared { try home.database.peer(named: peer.name) }
+    require(named == peer, "a peer is found by its name")
+    return true
+  }
+}
+
+extension DatabaseValue {
+  fileprivate init(storage: Storage) {
+    switch storage {
+    case .null: self = .null
+    case .int64(let number): self = number.databaseValue
+    case .double(let number): self = number.databaseValue
+    case .string(let text): self = text.databaseValue
+    case .blob(let data): self = data.databaseValue
+    }
+  }
+}

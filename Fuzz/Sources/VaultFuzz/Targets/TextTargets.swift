@@ -1,0 +1,90 @@
+import Foundation
+import PeerAuth
+@testable import SecretVault
+@testable import VaultCLI
+@testable import VaultScan
+@testable import VaultStore
+
+/// What users type, what peers call themselves, and what the scanner's process answers.
+enum TextTargets {
+  static let all = [
+    FuzzTarget("setting", upTo: 5000) { bytes in
+      var tape = Tape(bytes)
+      let key = SettingKey.allCases[tape.number(below: SettingKey.allCases.count)]
+      let value = String(decoding: tape.remainder(), as: UTF8.self)
+      try key.validate(value)
+      switch key {
+      case .listen:
+        let endpoint = SettingKey.endpoint(value)
+        require(endpoint.map { (0...65535).contains($0.port) && !$0.host.isEmpty } == true, "a place to listen at")
+      case .quotaBytes: require(SettingKey.byteCount(value) != nil, "a number of bytes")
+      case .quotaShares: require(Int(value) != nil, "a number of shares")
+      case .notifyCommand: require(value.utf8.count <= 4096, "a command keeps to its limit")
+      }
+      return true
+    },
+    FuzzTarget("peer-address", upTo: 400) { bytes in
+      let address = try PeerText.address(String(decoding: bytes, as: UTF8.self))
+      let again = try? PeerText.address(PeerText.text(address))
+      require(again == address && address.port > 0, "an address reads itself")
+      return true
+    },
+    FuzzTarget("card-file", upTo: 5000) { bytes in
+      let kind = CardSource.kind(of: bytes)
+      guard kind == .text else { return false }
+      let texts = try CardSource.texts(in: bytes, named: "file")
+      require(texts.count == 1 && CardSource.isCardText(texts[0]), "a card's file holds a card's text")
+      _ = try PeerText.card(texts[0])
+      return true
+    },
+    FuzzTarget("scan-answer", upTo: 5000) { bytes in
+      let contents = try ScanHelper.parse(bytes)
+      let again = contents.map { "qr \($0.count) \(base64($0))\n" }.joined()
+      require((try? ScanHelper.parse(Array(again.utf8))) == contents, "what the scanner says is read as it was meant")
+      return !contents.isEmpty
+    },
+    FuzzTarget("base64", upTo: 3000) { bytes in
+      require(Base64.decode(base64(bytes)[...].utf8) == bytes, "both sides of the scanner agree")
+      guard let decoded = Base64.decode(String(decoding: bytes, as: UTF8.self)[...].utf8) else { return false }
+      require(Array(base64(decoded).utf8) == bytes, "base64 has one form")
+      return true
+    },
+    FuzzTarget("printable", upTo: 3000, judges: false) { bytes in
+      var tape = Tape(bytes)
+      let limit = tape.number(below: 5000)
+      let text = String(decoding: tape.remainder(), as: UTF8.self)
+      let shown = Printable.escape(text, limit: limit)
+      require(shown.unicodeScalars.allSatisfy(Printable.isHarmless), "what is shown is harmless")
+      require(shown.unicodeScalars.count <= 12 * limit + 1, "what is shown keeps to its limit")
+      require(Printable.columns(shown) >= 0, "columns can be counted")
+      let json = JSONValue.object([JSONValue.Member(key: text, value: .string(text))]).text
+      require(json.unicodeScalars.allSatisfy(Printable.isHarmless), "a document is harmless")
+      let read = try? JSONDecoder().decode([String: String].self, from: Data(json.utf8))
+      require(
+        read?.count == 1 && read?.first?.key.utf8.elementsEqual(text.utf8) == true
+          && read?.first?.value.utf8.elementsEqual(text.utf8) == true, "a document is read as it was meant")
+      return true
+    },
+    FuzzTarget("peer-name", upTo: 1200, judges: false) { bytes in
+      let name = String(decoding: bytes, as: UTF8.self)
+      let skeleton = PeerName.skeleton(name)
+      require(PeerName.isBlank(name) == skeleton.isEmpty, "a blank name has nothing to see")
+      require(PeerName.skeleton(skeleton).utf8.elementsEqual(skeleton.utf8), "a skeleton stays as it is")
+      return true
+    },
+    FuzzTarget("measures", upTo: 60, judges: false) { bytes in
+      var tape = Tape(bytes)
+      let number = tape.u64()
+      let other = tape.u64()
+      let real = Double(bitPattern: number)
+      let texts = [
+        Measures.size(number), Measures.rate(real), Measures.clock(real), Measures.milliseconds(real),
+        Measures.ago(Int64(bitPattern: number), now: Int64(bitPattern: other)),
+        Measures.decimal(real, digits: Int(tape.byte() % 4)), JSONValue.decimal(real).text, JSONValue(number).text,
+        Timestamp.day(Int64(bitPattern: number)),
+      ]
+      require(texts.allSatisfy { !$0.isEmpty && $0.utf8.count < 60 }, "every measure has a word")
+      return true
+    },
+  ]
+}

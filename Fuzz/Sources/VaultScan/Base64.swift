@@ -1,0 +1,1 @@
+../../../Sources/VaultScan/Base64.swift
