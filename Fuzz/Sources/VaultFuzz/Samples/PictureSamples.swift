@@ -24,6 +24,19 @@ enum PictureSamples {
         "png-header-alone": Array(gray.prefix(33)),
       ])
       + Sample.of(
+        "camera-frame",
+        [
+          "valid-gray": [0, 0, 1, 0, 8, 0, 8, 1] + many(9, 64),
+          "valid-packed": [0, 6, 1, 0, 8, 0, 8, 0, 0, 20] + many(9, 160),
+          "valid-motion-jpeg": [0, 7, 1, 0, 8, 0, 8, 1] + baseline,
+          "too-short": [0, 0, 1, 0, 8, 0, 8, 1] + many(9, 63),
+          "lines-shorter-than-pixels": [0, 5, 1, 0, 8, 0, 8, 0, 0, 15] + many(9, 200),
+          "no-width": [0, 0, 1, 0, 0, 0, 8, 1] + many(9, 64),
+          "negative-width": [0, 0, 0, 64] + many(0xff, 8) + [64] + many(0xff, 8) + [1] + many(9, 64),
+          "huge-lines": [0, 0, 0, 8] + bigEndian(UInt64(8)) + [8] + bigEndian(UInt64(8)) + [0, 63] + many(0xff, 8)
+            + many(9, 64), "empty": [],
+        ])
+      + Sample.of(
         "picture-scanned",
         [
           "noise": [0, 20, 0, 1] + (0..<400).map { UInt8(truncatingIfNeeded: $0 * 73 >> 2) },

@@ -11,6 +11,21 @@ enum PictureTargets {
         "a picture keeps to limits")
       return true
     },
+    // A camera's driver says what it likes about its frames.
+    FuzzTarget("camera-frame", upTo: 20_000, allocating: 160, holding: 1200) { bytes in
+      var tape = Tape(bytes)
+      let format = PixelFormat.allCases[tape.number(below: PixelFormat.allCases.count)]
+      let isLikely = tape.flag()
+      let width = isLikely ? tape.number(below: 200) : Int(truncatingIfNeeded: tape.anyNumber())
+      let height = isLikely ? tape.number(below: 200) : Int(truncatingIfNeeded: tape.anyNumber())
+      let bytesPerLine =
+        tape.flag() ? 0 : isLikely ? tape.number(below: 900) : Int(truncatingIfNeeded: tape.anyNumber())
+      let picture = try tape.remainder().withUnsafeBytes { (frame) throws(ScanError) in
+        try format.picture(frame, width: width, height: height, bytesPerLine: bytesPerLine)
+      }
+      require(picture.pixels.count == picture.width * picture.height, "a frame has its pixels")
+      return true
+    },
     FuzzTarget("picture-scanned", upTo: 20_000, allocating: 64, judges: false) { bytes in
       var tape = Tape(bytes)
       let width = 1 + tape.number(below: 300)
