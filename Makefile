@@ -32,11 +32,12 @@ demo: release ## set everything up, build a release, and watch four peers share 
 BENCHMARKS = cp Package.resolved Benchmarks/ && $(SWIFT) build --package-path Benchmarks --scratch-path .build
 
 bench: release ## compare speed and memory with other programs, for half an hour on a quiet machine
-	@$(BENCHMARKS) $(RELEASE) pipeline-bench
-	@$(BENCHMARKS) $(RELEASE) micro-bench
+	@scripts/setup python3 age libgfshare-bin ssss
+	@$(BENCHMARKS) -c release --static-swift-stdlib
 	@Benchmarks/compare
 
 bench-smoke: build ## see that the comparison works; its figures mean nothing
+	@scripts/setup python3
 	@$(BENCHMARKS)
 	@Benchmarks/compare --smoke --vault .build/debug/vault --benchmarks .build/debug
 

@@ -37,6 +37,9 @@ def markdown(results):
         lines += ["## Start of the programs", "", *table(["program", "wall", "ratio", "CPU"], cells), ""]
     if "micro" in results:
         lines += ["## Parts", "", *table(["part", "wall", "CPU", "per second"], map(part, results["micro"])), ""]
+    if "daemon" in results:
+        cells = [[one["name"], f"{one['value']:,.1f} {one['unit']}", one["bound"] or "–"] for one in results["daemon"]]
+        lines += ["## The daemon under load, and long lists", "", *table(["", "measured", "target"], cells), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -29,6 +29,14 @@ class Plan:
             sizes, self.runs, self.starts, self.many_peers, self.seconds = "1000,10000000,1073741824", 5, 40, True, 1
         self.sizes = [int(size) for size in (given.sizes or sizes).split(",")]
         self.runs = given.runs or self.runs
+        if given.smoke or given.quick:
+            self.loads = {
+                "sessions": ["--secrets", "20", "--sessions", "40"],
+                "memory": ["--peers", "20", "--deposits", "4", "--mebibytes", "1"],
+                "list": ["--secrets", "500", "--runs", "1"],
+            }
+        else:
+            self.loads = {"sessions": [], "memory": [], "list": []}
         # A secret among many takes some of the contenders long.
         self.many = (16, 31) if given.smoke else (128, 255)
         self.may_leave_out = given.smoke
@@ -218,4 +226,13 @@ def micro(plan, folder):
 
 
 def daemon(plan, folder):
-    return None
+    """What `daemon-load` measures: sessions a CPU second, memory with many peers, long lists."""
+    if shutil.which(plan.tool("daemon-load")) is None:
+        return None
+    os.makedirs(folder)
+    figures = []
+    for measurement, numbers in plan.loads.items():
+        say(f"daemon: {measurement}")
+        arguments = [plan.tool("daemon-load"), measurement, "--vault", plan.vault, "--directory", folder, "--json"]
+        figures += json.loads(process.run(arguments + numbers).output)
+    return figures
