@@ -39,10 +39,24 @@ public enum X25519 {
       throw .invalidLength(expected: keyByteCount, actual: publicKey.count)
     }
     guard isCanonicalFieldElement(publicKey) else { throw .invalidPoint }
-    // A clamped scalar is a multiple of the cofactor, so a point of small order always gives the all-zero secret.
-    let probe = try SecretBytes(random: keyByteCount)
-    _ = try sharedSecret(probe, with: publicKey)
+    guard !smallOrderKeys.contains(publicKey) else { throw .smallOrderKey }
   }
+
+  /// All canonical u-coordinates of points whose order divides the cofactor, on the curve or its twist: 0, 1, the two of
+  /// order 8, and p − 1. Every clamped scalar leads from these to zero, which takes longer to try than to compare.
+  static let smallOrderKeys: [[UInt8]] = [
+    [UInt8](repeating: 0, count: 32),
+    [1] + [UInt8](repeating: 0, count: 31),
+    [
+      0xe0, 0xeb, 0x7a, 0x7c, 0x3b, 0x41, 0xb8, 0xae, 0x16, 0x56, 0xe3, 0xfa, 0xf1, 0x9f, 0xc4, 0x6a,
+      0xda, 0x09, 0x8d, 0xeb, 0x9c, 0x32, 0xb1, 0xfd, 0x86, 0x62, 0x05, 0x16, 0x5f, 0x49, 0xb8, 0x00,
+    ],
+    [
+      0x5f, 0x9c, 0x95, 0xbc, 0xa3, 0x50, 0x8c, 0x24, 0xb1, 0xd0, 0xb1, 0x55, 0x9c, 0x83, 0xef, 0x5b,
+      0x04, 0x44, 0x5c, 0xc4, 0x58, 0x1c, 0x8e, 0x86, 0xd8, 0x22, 0x4e, 0xdd, 0xd0, 0x9f, 0x11, 0x57,
+    ],
+    [0xec] + [UInt8](repeating: 0xff, count: 30) + [0x7f],
+  ]
 
   /// Encrypts to `publicKey` under an ephemeral key that is forgotten: afterwards the sender can't open it either.
   public static func seal(_ plaintext: borrowing SecretBytes, to publicKey: [UInt8]) throws(SodiumError) -> [UInt8] {
