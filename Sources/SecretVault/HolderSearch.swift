@@ -1,8 +1,10 @@
-import PeerAuth
-import VaultProtocol
+import VaultStore
 
-/// Asks peers for their shares, up to 32 at a time, and hands out answers as they come. Nobody is asked before somebody
-/// wants an answer, and a peer that is slow or dead holds up nobody.
+/// Asks peers for their shares, up to 32 at a time, and hands out answers as they come.
+///
+/// Nobody is asked before somebody wants an answer, and at first no more than are wanted: every share that is released
+/// without need costs two devices work, and tells its holder of a recovery that does not concern it. But a peer that is
+/// slow or dead holds up nobody: when answers are late, all others are asked.
 actor HolderSearch {
   static let concurrency = 32
 
@@ -15,25 +17,30 @@ actor HolderSearch {
   /// How often a peer is asked again after its connection was cut.
   static let repeatLimit = 3
 
-  private let recipients: [Recipient]
-  private var pending: ArraySlice<Recipient>
+  private let peers: [PeerRecord]
+  private var pending: ArraySlice<PeerRecord>
   /// Slow ones, asked one by one and only when there is nobody else.
-  private var last: ArraySlice<Recipient> = []
+  private var last: ArraySlice<PeerRecord> = []
   private var repeats: [String: Int] = [:]
   private var slow: Set<String> = []
   private var running: [Int: Task<Void, Never>] = [:]
   private var nextTask = 0
   private var answers: [Answer] = []
   private var waiter: CheckedContinuation<Void, Never>?
-  private let ask: @Sendable (Recipient) async -> Answer
-  private let began: @Sendable (Recipient) -> Void
+  private let ask: @Sendable (PeerRecord) async -> Answer
+  private let began: @Sendable (PeerRecord) -> Void
+  private let environment: VaultEnvironment
+  /// Which wait for an answer this is, and whether it has lasted so long that everybody is asked.
+  private var waitNumber = 0
+  private var isLate = false
 
   init(
-    _ recipients: [Recipient], began: @escaping @Sendable (Recipient) -> Void,
-    ask: @escaping @Sendable (Recipient) async -> Answer
+    _ peers: [PeerRecord], environment: VaultEnvironment, began: @escaping @Sendable (PeerRecord) -> Void,
+    ask: @escaping @Sendable (PeerRecord) async -> Answer
   ) {
-    self.recipients = recipients
-    pending = recipients[...]
+    self.environment = environment
+    self.peers = peers
+    pending = peers[...]
     self.began = began
     self.ask = ask
   }
@@ -42,16 +49,23 @@ actor HolderSearch {
   private(set) var asked: [String] = []
 
   /// The next answer, or nil when everybody has answered or failed, or when the task that waits is cancelled.
-  func next() async -> Answer? {
+  /// `wanted` counts the answers that are still needed, this one included.
+  func next(wanted: Int) async -> Answer? {
+    waitNumber += 1
+    isLate = false
+    var lateness: Task<Void, Never>?
+    defer { lateness?.cancel() }
     while !Task.isCancelled {
-      while running.count < Self.concurrency, let recipient = pending.popFirst() { start(recipient) }
+      let limit = isLate ? Self.concurrency : min(Self.concurrency, wanted - answers.count)
+      while running.count < limit, let peer = pending.popFirst() { start(peer) }
       if !answers.isEmpty { return answers.removeFirst() }
       if running.isEmpty {
-        guard let recipient = last.popFirst() else { return nil }
-        start(recipient)
+        guard let peer = last.popFirst() else { return nil }
+        start(peer)
       }
+      if !isLate, lateness == nil, !pending.isEmpty { lateness = notice(waitNumber) }
       await withTaskCancellationHandler {
-        await withCheckedContinuation { wait($0) }
+        await withCheckedContinuation { sleep($0) }
       } onCancel: {
         Task { await wake() }
       }
@@ -59,7 +73,17 @@ actor HolderSearch {
     return nil
   }
 
-  private func wait(_ continuation: CheckedContinuation<Void, Never>) {
+  /// Notices that a wait has become long.
+  private func notice(_ number: Int) -> Task<Void, Never> {
+    Task {
+      do { try await environment.sleep(environment.deadlines.firstAnswer) } catch { return }
+      guard number == waitNumber else { return }
+      isLate = true
+      wake()
+    }
+  }
+
+  private func sleep(_ continuation: CheckedContinuation<Void, Never>) {
     // Cancelled just now: the wake-up may have come before there was anybody to wake.
     if Task.isCancelled { continuation.resume() } else { waiter = continuation }
   }
@@ -88,9 +112,9 @@ actor HolderSearch {
     return queue(peer)
   }
 
-  private func queue(_ peer: String) -> Bool {
-    guard let recipient = recipients.first(where: { $0.name == peer }) else { return false }
-    if slow.contains(peer) { last.append(recipient) } else { pending.append(recipient) }
+  private func queue(_ name: String) -> Bool {
+    guard let peer = peers.first(where: { $0.name == name }) else { return false }
+    if slow.contains(name) { last.append(peer) } else { pending.append(peer) }
     return true
   }
 
@@ -107,13 +131,13 @@ actor HolderSearch {
 
   private var isStopped = false
 
-  private func start(_ recipient: Recipient) {
+  private func start(_ peer: PeerRecord) {
     let number = nextTask
     nextTask += 1
-    asked.append(recipient.name)
-    began(recipient)
+    asked.append(peer.name)
+    began(peer)
     running[number] = Task {
-      let answer = await ask(recipient)
+      let answer = await ask(peer)
       await self.took(answer, of: number)
     }
   }

@@ -96,7 +96,8 @@ actor Recovery {
     var givers: [UInt8: String] = [:]
     while true {
       while collector.indices.count < need {
-        guard let share = try await nextShare() else { throw belowThreshold() }
+        let missing = need - collector.indices.count
+        guard let share = try await nextShare(of: missing) else { throw belowThreshold() }
         try add(share.share, to: &collector)
         givers[share.share.index] = share.peer
         tally.answered(share.peer)
@@ -138,8 +139,8 @@ actor Recovery {
   }
 
   /// The next share with a number that is not here yet; nil when everybody has been asked.
-  private func nextShare() async throws(VaultError) -> ReleasedShare? {
-    while let answer = await search.next() {
+  private func nextShare(of wanted: Int) async throws(VaultError) -> ReleasedShare? {
+    while let answer = await search.next(wanted: wanted) {
       switch answer {
       case .failed(let peer, let failure):
         tally.failed(peer, failure)
@@ -209,7 +210,7 @@ actor Recovery {
   /// A source that nobody uses: a spare one, or the next peer that releases its share.
   private func anotherSource() async throws(VaultError) -> any PieceSource {
     if !spares.isEmpty { return spares.removeFirst() }
-    while let share = try await nextShare() {
+    while let share = try await nextShare(of: 1) {
       guard (try? share.share.verify(against: header.commitments)) != nil else {
         await convict(share.peer, share.share.index)
         continue

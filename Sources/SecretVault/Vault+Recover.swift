@@ -67,20 +67,27 @@ extension Vault {
     }
     let peers = try stored { () throws(StoreError) in try database.peers() }
     let ordered = peers.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
-    var recipients: [Recipient] = []
-    for (_, peer) in ordered { recipients.append(try recipient(peer)) }
     let evaluation: RistrettoPoint
     do { evaluation = try evaluations.evaluation(header, own.share.index) } catch {
       throw VaultError(.damaged, "the stored header does not fit this device's share")
     }
     let job = ReleaseJob(header: header, epoch: 0, own: own, evaluation: evaluation)
-    return HolderSearch(recipients, began: { events(.asking(peer: $0.name)) }) { [self] recipient in
-      switch await send(.release(job), to: recipient) {
-      case .answered(.released(let share)): .released(share)
-      case .failed(let failure): .failed(peer: recipient.name, failure)
-      case .answered, .accepted:
-        .failed(peer: recipient.name, LinkFailure(.misbehaved, "answered something else"))
-      }
+    return HolderSearch(
+      ordered.map(\.element), environment: environment, began: { events(.asking(peer: $0.name)) },
+      ask: { [self] peer in await ask(peer, job) })
+  }
+
+  private func ask(_ peer: PeerRecord, _ job: ReleaseJob) async -> HolderSearch.Answer {
+    let recipient: Recipient
+    // Only now: a card takes time to read, and most of a large group are not asked.
+    do throws(VaultError) { recipient = try self.recipient(peer) } catch {
+      return .failed(peer: peer.name, LinkFailure(.local, error.reason, hint: error.hint))
+    }
+    return switch await send(.release(job), to: recipient) {
+    case .answered(.released(let share)): .released(share)
+    case .failed(let failure): .failed(peer: peer.name, failure)
+    case .answered, .accepted:
+      .failed(peer: peer.name, LinkFailure(.misbehaved, "answered something else"))
     }
   }
 

@@ -45,6 +45,8 @@ public struct VaultEnvironment: Sendable {
     public var reply: Duration = .seconds(15)
     /// A session that says nothing, on the answering side.
     public var idle: Duration = .seconds(60)
+    /// An answer to a request for a share, before holders are asked that would not be needed.
+    public var firstAnswer: Duration = .milliseconds(250)
     /// Least time for a batch of pieces when another holder could take over.
     public var slowHolder: Duration = .seconds(2)
     /// How much longer a delivery may take than its bytes would at the slowest rate that is of use.

@@ -1,0 +1,53 @@
+import Testing
+
+@testable import SecretVault
+
+extension VaultTests {
+  /// Whom a recovery asks for shares, and whom it leaves in peace.
+  @Suite struct AskedHolders {
+    /// Names in the order in which ada asked them.
+    private func recover(_ world: TestWorld) async throws -> (report: RecoveryReport, asked: [String]) {
+      let asked = Collected<String>()
+      let report = try await world.recover(by: 0) { event in
+        if case .asking(let peer) = event { asked.add(peer) }
+      }.report
+      return (report, asked.all)
+    }
+
+    /// `firstAnswer` is how long those asked first may take.
+    private func world(_ count: Int, firstAnswer: Duration) async throws -> TestWorld {
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.firstAnswer = firstAnswer
+      let world = try TestWorld(count, deadlines: deadlines)
+      try await world.share(randomBytes(1000), threshold: 3)
+      return world
+    }
+
+    @Test func `no more holders release their shares than are needed`() async throws {
+      let world = try await world(6, firstAnswer: .seconds(60))
+      let (report, asked) = try await recover(world)
+      #expect(asked == ["ben", "cleo"])
+      #expect(report.holders.map(\.peer).sorted() == asked)
+      for member in world.members {
+        let released = try member.vault.log(limit: 20).contains { $0.event == "share-released" }
+        #expect(released == asked.contains(member.name))
+      }
+    }
+
+    @Test func `a holder that can't be reached is made up for by one other`() async throws {
+      let world = try await world(6, firstAnswer: .seconds(60))
+      world.set(.refuses, for: world[1])
+      let (_, asked) = try await recover(world)
+      #expect(asked == ["ben", "cleo", "dan"])
+    }
+
+    @Test func `when one of the first says nothing, all others are asked and nobody waits for it`() async throws {
+      let world = try await world(6, firstAnswer: .milliseconds(50))
+      world.set(.hangs, for: world[1])
+      let (report, asked) = try await recover(world)
+      #expect(Set(asked).isSuperset(of: ["ben", "cleo", "dan"]))
+      // It had twenty seconds to answer, and they were not over.
+      #expect(report.holders.first { $0.peer == "ben" }?.state == .notNeeded)
+    }
+  }
+}
