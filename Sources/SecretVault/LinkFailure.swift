@@ -94,5 +94,9 @@ func shellQuoted(_ name: String) -> String {
     default: false
     }
   }
-  return isPlain && !name.hasPrefix("-") ? name : "'\(name.replacing("'", with: "'\\''"))'"
+  let isOption = name.utf8.first == UInt8(ascii: "-")
+  if isPlain && !isOption && !name.isEmpty { return name }
+  // Scalars, not characters: a quote with a combining mark behind it is still one to the shell.
+  let parts = name.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
+  return "'" + parts.map { String($0) }.joined(separator: "'\\''") + "'"
 }

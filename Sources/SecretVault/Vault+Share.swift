@@ -127,10 +127,16 @@ extension Vault {
     }
   }
 
+  /// What a file is called, without its folders: those are nobody's business.
+  static func fileName(of path: String) -> String {
+    // Scalars, not characters: a slash with a combining mark behind it is still one to the file system.
+    path.unicodeScalars.split(separator: "/").last.map { String($0) } ?? path
+  }
+
   private func payloadHeader(_ source: ShareSource) throws(VaultError) -> PayloadHeader {
     let name: String
     switch source {
-    case .file(let path): name = path.split(separator: "/").last.map(String.init) ?? path
+    case .file(let path): name = Self.fileName(of: path)
     case .descriptor(_, let given): name = given
     }
     do { return try PayloadHeader(kind: .file, fileName: Array(name.utf8).span.bytes) } catch {

@@ -97,8 +97,9 @@ enum ScanHelper {
 
   /// Where the helper may lie, seen from the path of this program.
   static func candidates(beside program: String) -> [String] {
-    guard let slash = program.lastIndex(of: "/") else { return [] }
-    let folder = program[..<slash]
+    // Scalars, not characters: a slash with a combining mark behind it is still one to the file system.
+    guard let slash = program.unicodeScalars.lastIndex(of: "/") else { return [] }
+    let folder = String(program.unicodeScalars[..<slash])
     return ["\(folder)/vault-scan", "\(folder)/../libexec/vault-scan"]
   }
 }

@@ -9,9 +9,11 @@ struct SplitPath {
   /// Refuses a path that can't name a file.
   init(_ path: String) throws(StoreError) {
     guard !path.utf8.contains(0) else { throw .invalid("a path with a NUL character") }
-    if let slash = path.lastIndex(of: "/") {
-      folder = slash == path.startIndex ? "/" : String(path[..<slash])
-      name = String(path[path.index(after: slash)...])
+    // Scalars, not characters: a slash with a combining mark behind it is still one to the file system.
+    let scalars = path.unicodeScalars
+    if let slash = scalars.lastIndex(of: "/") {
+      folder = slash == scalars.startIndex ? "/" : String(scalars[..<slash])
+      name = String(scalars[scalars.index(after: slash)...])
     } else {
       folder = "."
       name = path

@@ -158,12 +158,15 @@ func retrying<Value: SignedInteger>(_ path: String, _ call: () -> Value) throws(
 func checkPrivate(_ status: stat, path: String) throws(StoreError) {
   guard status.st_uid == geteuid() else { throw .notOwned(path: path) }
   guard status.st_mode & 0o077 == 0 else {
-    throw .tooOpen(path: path, advice: "chmod go= \(shellQuoted(path))")
+    throw .tooOpen(path: path, advice: "chmod go= \(quotedForShell(path))")
   }
 }
 
-private func shellQuoted(_ path: String) -> String {
-  "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+/// A path as a shell takes it for one word.
+func quotedForShell(_ path: String) -> String {
+  // Scalars, not characters: a quote with a combining mark behind it is still one to the shell.
+  let parts = path.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
+  return "'" + parts.map { String($0) }.joined(separator: "'\\''") + "'"
 }
 
 extension StoreError {
