@@ -56,6 +56,21 @@ enum TextSamples {
           "private-use": "\u{1}\u{0}\u{e000}\u{10ffff}", "combining": "\u{1}\u{0}e\u{301}\u{fe0f}",
         ])
       + Sample.of(
+        "shell-word",
+        texts: [
+          "plain": "bob", "quote": "it's", "quote-with-a-mark": "a'\u{301}$(ls)", "option": "-x",
+          "option-with-a-mark": "-\u{301}x", "empty": "", "command": "$(ls)`ls`",
+          "newline": "a\nb", "backslash": "a\\'b", "quotes-alone": "''",
+        ])
+      + Sample.of(
+        "path",
+        texts: [
+          "valid-name": "name", "valid-in-folder": "folder/name", "valid-in-root": "/name",
+          "valid-slash-with-a-mark": "folder/\u{301}name", "folder-alone": "folder/", "dots": "..",
+          "nul": "a\0b", "empty": "", "root": "/", "long-name": String(repeating: "n", count: 256),
+          "valid-two-slashes": "//name",
+        ])
+      + Sample.of(
         "peer-name",
         texts: [
           "plain": "Bob", "sharp-s": "Straße", "final-sigma": "ΟΔΟΣ", "dotted-i": "İI", "ligature": "ﬃ",

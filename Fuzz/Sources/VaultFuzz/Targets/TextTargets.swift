@@ -65,6 +65,24 @@ enum TextTargets {
           && read?.first?.value.utf8.elementsEqual(text.utf8) == true, "a document is read as it was meant")
       return true
     },
+    FuzzTarget("shell-word", upTo: 600, judges: false) { bytes in
+      let text = String(decoding: bytes, as: UTF8.self)
+      require(word(shellQuoted(text)) == Array(text.utf8), "a quoted name is one word, and no option")
+      require(word(quotedForShell(text)) == Array(text.utf8), "a quoted path is one word")
+      return true
+    },
+    FuzzTarget("path", upTo: 600) { bytes in
+      let path = String(decoding: bytes, as: UTF8.self)
+      let slash = UInt8(ascii: "/")
+      let name = Vault.fileName(of: path)
+      require(!name.utf8.contains(slash) || path.utf8.allSatisfy { $0 == slash }, "a file's name has no folders")
+      let split = try SplitPath(path)
+      require(!split.name.utf8.contains(slash) && !split.name.isEmpty, "a name has no folders")
+      let joined = "\(split.folder)/\(split.name)"
+      let isWhole = [path, "./\(path)", "/\(path)"].contains { $0.utf8.elementsEqual(joined.utf8) }
+      require(isWhole, "a path's parts are the path")
+      return true
+    },
     FuzzTarget("peer-name", upTo: 1200, judges: false) { bytes in
       let name = String(decoding: bytes, as: UTF8.self)
       let skeleton = PeerName.skeleton(name)
@@ -87,4 +105,26 @@ enum TextTargets {
       return true
     },
   ]
+
+  /// The one word that a shell makes of a text of quotes, escaped quotes and plain letters; nil if it makes anything else.
+  private static func word(_ text: String) -> [UInt8]? {
+    let special = Set(" \t\n|&;<>()$`\"*?[]#~=%{}!^".utf8)
+    var word: [UInt8] = []
+    var isQuoted = false
+    var isEscaped = false
+    for byte in text.utf8 {
+      switch byte {
+      case _ where isEscaped:
+        word.append(byte)
+        isEscaped = false
+      case UInt8(ascii: "'"): isQuoted.toggle()
+      case _ where isQuoted: word.append(byte)
+      case UInt8(ascii: "\\"): isEscaped = true
+      case _ where special.contains(byte): return nil
+      default: word.append(byte)
+      }
+    }
+    let isOption = text.utf8.first == UInt8(ascii: "-")
+    return isQuoted || isEscaped || isOption || text.isEmpty ? nil : word
+  }
 }
