@@ -71,7 +71,7 @@ let package = Package(
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
     library("PeerLink", ["PeerAuth", nioCore, nioPosix]),
-    library("VaultStore", ["Sodium", "WireCodec", grdb]),
+    library("VaultStore", ["CShims", "Sodium", "WireCodec", grdb]),
 
     // Floor 4: what a vault does.
     library(

@@ -30,6 +30,7 @@ let package = Package(
     .systemLibrary(name: "CPNG", pkgConfig: "libpng"),
     .systemLibrary(name: "CJPEG"),
     .systemLibrary(name: "CZBar"),
+    .target(name: "CShims"),
 
     library("Sodium", ["CSodium"]),
     library("WireCodec", []),
@@ -37,7 +38,7 @@ let package = Package(
     library("SealedPayload", ["Sodium", "WireCodec"]),
     library("PeerAuth", ["Sodium", "WireCodec"]),
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
-    library("VaultStore", ["Sodium", "WireCodec", grdb]),
+    library("VaultStore", ["CShims", "Sodium", "WireCodec", grdb]),
     library(
       "SecretVault",
       ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),

@@ -6,6 +6,7 @@ import VaultStore
 /// Where verified plaintext goes: a file that gets its name only at the end, or a descriptor.
 struct RecoveredOutput: ~Copyable {
   private let destination: RecoveryDestination
+  private let notes: OutputNotes
   private var file: OutputFile?
   private var isOpen = false
   private var path = ""
@@ -13,7 +14,10 @@ struct RecoveredOutput: ~Copyable {
   private var waiting: SecretBytes?
   private var byteCount: UInt64 = 0
 
-  init(_ destination: RecoveryDestination) { self.destination = destination }
+  init(_ destination: RecoveryDestination, _ notes: OutputNotes) {
+    self.destination = destination
+    self.notes = notes
+  }
 
   /// Whether bytes have gone where they can't be taken back: to a pipe, for example.
   var hasLeaked: Bool {
@@ -51,7 +55,7 @@ struct RecoveredOutput: ~Copyable {
     case .descriptor: return
     }
     do throws(StoreError) {
-      file = try OutputFile(path: path, overwrites: overwrites)
+      file = try OutputFile(path: path, overwrites: overwrites, notes: notes)
     } catch {
       throw Self.error(error, path)
     }

@@ -40,7 +40,7 @@ actor Recovery {
 
   /// Recovers to `destination`. Nothing is left there unless this returns.
   func run(
-    _ summary: SecretSummary, to destination: RecoveryDestination
+    _ summary: SecretSummary, to destination: RecoveryDestination, notes: OutputNotes
   ) async throws(VaultError) -> RecoveryReport {
     let key = try await collectKey()
     var sources: [any PieceSource] = []
@@ -61,7 +61,7 @@ actor Recovery {
       maySwitch: { [self] in await hasOtherSources() },
       environment: environment,
       progress: { events(.progress(done: $0, total: total)) })
-    var output = RecoveredOutput(destination)
+    var output = RecoveredOutput(destination, notes)
     do throws(VaultError) {
       try await assembly.run(from: sources, into: &opener, output: &output)
     } catch {

@@ -14,14 +14,15 @@ extension Vault {
     let record = if let reference { try resolve(reference) } else { try onlySecret() }
     let header = try header(of: record)
     let summary = try summary(record, names: peerNames())
-    try Self.checkDestination(destination)
+    let notes = OutputNotes(folders)
+    try Self.checkDestination(destination, notes)
     let own = try ownShare(of: record, header)
     events(.started(summary))
     let recovery = Recovery(
       header: header, own: own, search: try search(header, own, events),
       localPieces: localPieces(record, header, own, events), environment: environment, events: events)
     do throws(VaultError) {
-      let report = try await recovery.run(summary, to: destination)
+      let report = try await recovery.run(summary, to: destination, notes: notes)
       await recovery.finish()
       self.record(.recovered, secret: header)
       return report
@@ -32,9 +33,11 @@ extension Vault {
     }
   }
 
-  private static func checkDestination(_ destination: RecoveryDestination) throws(VaultError) {
+  private static func checkDestination(
+    _ destination: RecoveryDestination, _ notes: OutputNotes
+  ) throws(VaultError) {
     guard case .file(let path, let overwrites) = destination else { return }
-    do throws(StoreError) { _ = try OutputFile(path: path, overwrites: overwrites) } catch {
+    do throws(StoreError) { _ = try OutputFile(path: path, overwrites: overwrites, notes: notes) } catch {
       throw RecoveredOutput.error(error, path)
     }
   }

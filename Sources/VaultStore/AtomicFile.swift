@@ -4,7 +4,8 @@ public import Sodium
 /// Small files that are either the old or the new one, whenever the machine stops.
 public enum AtomicFile {
   /// Writes `bytes` to a temporary file of mode 0600 beside `path`, makes it durable, renames it and makes the name durable.
-  /// Throws ``StoreError/alreadyExists(_:)`` if something has the name and `replacing` is false.
+  /// Throws ``StoreError/alreadyExists(_:)`` if something has the name and `replacing` is false; then after any error the
+  /// name is as free, or as taken, as it was before.
   public static func write(_ bytes: RawSpan, to path: String, replacing: Bool) throws(StoreError) {
     let folder = try SplitPath(path).folder
     let temporary = try folder + "/" + FileNames.temporary()
@@ -17,7 +18,10 @@ public enum AtomicFile {
       unlink(temporary)
       throw error.renamed(from: temporary, to: path)
     }
-    try FileNames.synchronizeFolder(folder)
+    do throws(StoreError) { try FileNames.synchronizeFolder(folder) } catch {
+      if !replacing { unlink(path) }
+      throw error
+    }
   }
 
   /// The bytes of a file that belongs to this user alone. Larger ones than `limit` are reported as damaged.

@@ -1,3 +1,4 @@
+import CShims
 import Glibc
 import Sodium
 
@@ -52,20 +53,32 @@ enum FileNames {
     }
   }
 
-  /// Gives `source` the name `destination`, both in the open folder `folder`, unless something has that name.
-  /// `mayLink` is false where hard links shall not be tried.
+  /// Ways to give a file a name that must be free, the best first.
+  enum ExclusiveWay {
+    /// In one step.
+    case rename
+    /// A hard link refuses an existing name, too; then the old name goes.
+    case link
+    /// For file systems that can do neither.
+    case placeholder
+  }
+
+  /// Gives `source` the name `destination`, both in the open folder `folder`, unless something has that name. Ways better
+  /// than `best` are not tried.
   static func renameExclusively(
-    _ source: String, to destination: String, in folder: Int32, path: String, mayLink: Bool = true
+    _ source: String, to destination: String, in folder: Int32, path: String, best: ExclusiveWay = .rename
   ) throws(StoreError) {
-    // A hard link refuses an existing name in one step.
-    if mayLink {
+    if best == .rename {
+      if vault_rename_exclusively(folder, source, destination) == 0 { return }
+      guard [EINVAL, ENOSYS].contains(errno) else { throw StoreError(errno: errno, path: path) }
+    }
+    if best != .placeholder {
       if linkat(folder, source, folder, destination, 0) == 0 {
         unlinkat(folder, source, 0)
         return
       }
       guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw StoreError(errno: errno, path: path) }
     }
-    // No hard links on this file system.
     try Placeholder(destination, in: folder, path: path).becomes(source)
   }
 

@@ -4,9 +4,9 @@ import Glibc
 ///
 /// Where the file system allows it (`O_TMPFILE`), the file has no name before ``commit()``, so that not even `kill -9` or a
 /// power cut leaves anything. To replace an existing file it needs a name for the moment between being linked and being
-/// renamed: who is killed outright in that moment leaves the whole plaintext under an unforeseeable name, mode 0600, beside
-/// the destination. On other file systems it has such a name from the first byte on. These names are removed when the value
-/// ends, and by ``unlinkAll()`` when a signal ends the process; nothing can remove them after `kill -9`.
+/// renamed: an unforeseeable one beside the destination, mode 0600. On other file systems it has such a name from the first
+/// byte on. These names are removed when the value ends, and by ``unlinkAll()`` when a signal ends the process. What
+/// `kill -9` leaves is removed by whoever opens the vault next, if ``OutputNotes`` are kept.
 public struct OutputFile: ~Copyable {
   private let path: String
   private let destination: SplitPath
@@ -15,27 +15,32 @@ public struct OutputFile: ~Copyable {
   private let file: OpenFile
   /// The temporary name and its place in the registry; nil for a file without a name.
   private var temporary: Temporary?
+  private let notes: OutputNotes?
+  /// Kept until the temporary name is gone.
+  private var note: OutputNote?
   /// Bytes written so far.
   public private(set) var byteCount: UInt64 = 0
 
   /// Starts a file that will become `path`. Throws ``StoreError/alreadyExists(_:)`` now rather than at the end if
   /// something has that name and `overwrites` is false. A symbolic link is replaced, never followed; anything but a
   /// regular file or a link is refused.
-  public init(path: String, overwrites: Bool) throws(StoreError) {
-    try self.init(path: path, overwrites: overwrites, mayBeUnnamed: true)
+  public init(path: String, overwrites: Bool, notes: OutputNotes? = nil) throws(StoreError) {
+    try self.init(path: path, overwrites: overwrites, notes: notes, mayBeUnnamed: true)
   }
 
-  init(path: String, overwrites: Bool, mayBeUnnamed: Bool) throws(StoreError) {
+  init(path: String, overwrites: Bool, notes: OutputNotes? = nil, mayBeUnnamed: Bool) throws(StoreError) {
     let destination = try SplitPath(path)
     let folder = try OpenFile.folder(destination.folder)
     try Self.check(folder, destination.name, path: path, overwrites: overwrites)
-    let opened = try Self.open(in: folder, path: path, mayBeUnnamed: mayBeUnnamed)
+    let opened = try Self.open(in: folder, path: path, notes, mayBeUnnamed: mayBeUnnamed)
     self.path = path
     self.overwrites = overwrites
     self.destination = destination
     self.folder = folder
     file = opened.file
     temporary = opened.temporary
+    note = opened.note
+    self.notes = notes
   }
 
   deinit { Self.discard(temporary, in: folder) }
@@ -47,25 +52,34 @@ public struct OutputFile: ~Copyable {
   }
 
   /// Makes the bytes durable and gives them their name. Without `overwrites`, a file that has appeared meanwhile is
-  /// kept and ``StoreError/alreadyExists(_:)`` thrown; then, as after any error, nothing is left behind.
+  /// kept and ``StoreError/alreadyExists(_:)`` thrown; then, as after any error, nothing is left behind. With it, a disk
+  /// that fails at the very end may leave the new file in the place of the old one: either is whole.
   public consuming func commit() throws(StoreError) {
     try file.synchronize()
     if temporary == nil {
       let linked = link(to: destination.name)
-      if linked == 0 { return try FileNames.synchronizeFolder(destination.folder) }
+      if linked == 0 { return try synchronizeNewName() }
       guard linked == EEXIST, overwrites else { throw StoreError(errno: linked, path: path) }
       try linkTemporarily()
     }
     guard let (name, _) = temporary else { return }
     try Self.check(folder, destination.name, path: path, overwrites: overwrites)
-    if overwrites {
-      guard renameat(folder.descriptor, name, folder.descriptor, destination.name) == 0 else {
-        throw StoreError(errno: errno, path: path)
-      }
-    } else {
+    guard overwrites else {
       try FileNames.renameExclusively(name, to: destination.name, in: folder.descriptor, path: path)
+      return try synchronizeNewName()
+    }
+    guard renameat(folder.descriptor, name, folder.descriptor, destination.name) == 0 else {
+      throw StoreError(errno: errno, path: path)
     }
     try FileNames.synchronizeFolder(destination.folder)
+  }
+
+  /// Makes a name durable that was free before, or gives it back.
+  private func synchronizeNewName() throws(StoreError) {
+    do throws(StoreError) { try FileNames.synchronizeFolder(destination.folder) } catch {
+      unlinkat(folder.descriptor, destination.name, 0)
+      throw error
+    }
   }
 
   /// Removes the temporary names of all output files of this process, and its fragments in the making. For a signal handler, or the thread that waits for
@@ -76,6 +90,7 @@ public struct OutputFile: ~Copyable {
   private mutating func linkTemporarily() throws(StoreError) {
     let registered = try Self.register(in: folder, path: path)
     temporary = registered
+    note = Self.note(registered.name, in: folder, notes)
     let linked = link(to: registered.name)
     guard linked == 0 else { throw StoreError(errno: linked, path: path) }
   }
@@ -103,14 +118,15 @@ public struct OutputFile: ~Copyable {
   private typealias Temporary = (name: String, registration: Int)
 
   private static func open(
-    in folder: OpenFile, path: String, mayBeUnnamed: Bool
-  ) throws(StoreError) -> (file: OpenFile, temporary: Temporary?) {
+    in folder: OpenFile, path: String, _ notes: OutputNotes?, mayBeUnnamed: Bool
+  ) throws(StoreError) -> (file: OpenFile, temporary: Temporary?, note: OutputNote?) {
     // Linking an unnamed file needs /proc.
     if mayBeUnnamed, access("/proc/self/fd", X_OK) == 0 {
       let unnamed = openat(folder.descriptor, ".", temporaryFileFlags | O_RDWR | O_CLOEXEC, 0o600)
-      if unnamed >= 0 { return (OpenFile(owning: unnamed, path: path), nil) }
+      if unnamed >= 0 { return (OpenFile(owning: unnamed, path: path), nil, nil) }
     }
     let temporary = try register(in: folder, path: path)
+    let note = note(temporary.name, in: folder, notes)
     let named = openat(
       folder.descriptor, temporary.name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard named >= 0 else {
@@ -118,7 +134,12 @@ public struct OutputFile: ~Copyable {
       UnlinkRegistry.release(temporary.registration)
       throw StoreError(errno: code, path: path)
     }
-    return (OpenFile(owning: named, path: path), temporary)
+    return (OpenFile(owning: named, path: path), temporary, note)
+  }
+
+  /// A vault without room for a note still gives the user the file.
+  private static func note(_ name: String, in folder: OpenFile, _ notes: OutputNotes?) -> OutputNote? {
+    try? notes?.add(name, in: folder)
   }
 
   /// Foresees a temporary name: it is in the registry before the file has it.

@@ -10,6 +10,8 @@ public struct CleaningReport: Hashable, Sendable {
   public internal(set) var orphanedFiles = 0
   /// Partial fragments past their expiry.
   public internal(set) var expiredPartials = 0
+  /// Notes of output files whose process is gone; the files went, too.
+  public internal(set) var outputNotes = 0
   /// Temporary files of interrupted writes.
   public internal(set) var temporaryFiles = 0
   /// Lines of the audit log beyond those that are kept.
@@ -25,8 +27,8 @@ extension VaultDatabase {
   /// Milliseconds after which files are swept even if nothing looks left behind.
   static let sweepInterval: Int64 = 3_600_000
 
-  /// ``clean(at:)`` if there is reason to: fragments in the making whose process is gone, or an hour since the last time,
-  /// by any process. Cheap when there is none, so that every opening of a vault can afford it. Nil if it wasn't due.
+  /// ``clean(at:)`` if there is reason to: fragments or output files in the making whose process is gone, or an hour since
+  /// the last time, by any process. Cheap when there is none, so that every opening of a vault can afford it. Nil if it wasn't due.
   @discardableResult
   public func cleanIfDue(at time: Int64) throws(StoreError) -> CleaningReport? {
     var isDue = isSweepDue(at: time)
@@ -45,6 +47,7 @@ extension VaultDatabase {
     let lock = try OpenFile(folders.filesLockPath, O_RDWR | O_CREAT)
     defer { withExtendedLifetime(lock) {} }
     guard try lock.lock(exclusive: true, waits: false) else { return report }
+    try removeNotedOutputs(&report)
     try removeStagingFolders(&report)
     try removeOrphans(&report)
     for folder in [folders.data, folders.state, folders.config] {
@@ -64,12 +67,28 @@ extension VaultDatabase {
     return time < last - Self.sweepInterval || time >= last + Self.sweepInterval
   }
 
-  /// Whether there is a staging folder that no living process holds.
+  /// Whether there is a staging folder, or a note of an output file, that no living process holds.
   private func hasAbandonedStaging() throws(StoreError) -> Bool {
-    for name in try FileNames.list(folders.stagingPath) {
-      if try lockIfAbandoned(name).isAbandoned { return true }
-    }
+    let (folders, notes) = try stagingNames()
+    for name in folders { if try lockIfAbandoned(name).isAbandoned { return true } }
+    for name in notes { if try Self.lockIfUnused(name) != nil { return true } }
     return false
+  }
+
+  /// Names of the staging folders, and paths of the notes beside them.
+  private func stagingNames() throws(StoreError) -> (folders: [String], notes: [String]) {
+    let names = try FileNames.list(folders.stagingPath)
+    let isNote = { (name: String) in name.hasSuffix(OutputNotes.suffix) }
+    return (names.filter { !isNote($0) }, names.filter(isNote).map { folders.stagingPath + "/" + $0 })
+  }
+
+  private func removeNotedOutputs(_ report: inout CleaningReport) throws(StoreError) {
+    for path in try stagingNames().notes {
+      guard let note = try Self.lockIfUnused(path) else { continue }
+      OutputNotes.removeFile(notedIn: note)
+      try FileNames.remove(path)
+      report.outputNotes += 1
+    }
   }
 
   /// Whether a staging folder is nobody's, and its lock if it has one.
@@ -102,7 +121,7 @@ extension VaultDatabase {
   }
 
   private func removeStagingFolders(_ report: inout CleaningReport) throws(StoreError) {
-    for name in try FileNames.list(folders.stagingPath) {
+    for name in try stagingNames().folders {
       let (isAbandoned, lock) = try lockIfAbandoned(name)
       guard isAbandoned else { continue }
       FragmentStaging.removeFolder(folders.stagingPath + "/" + name)

@@ -223,13 +223,29 @@ extension OutputFile {
 
 /// Renaming that never replaces, as it works where there are no hard links.
 @Suite struct PlaceholderTests {
+  @Test(arguments: [FileNames.ExclusiveWay.rename, .link])
+  func `nothing is replaced, and no second name stays`(_ way: FileNames.ExclusiveWay) throws {
+    let home = try TestHome()
+    let folder = try OpenFile.folder(home.path)
+    try write([1], to: home.path + "/new")
+    try FileNames.renameExclusively("new", to: "out", in: folder.descriptor, path: home.path + "/out", best: way)
+    #expect(home.files() == [home.path + "/out"])
+    try write([2], to: home.path + "/new")
+    #expect(throws: StoreError.alreadyExists(home.path + "/out")) {
+      try FileNames.renameExclusively("new", to: "out", in: folder.descriptor, path: home.path + "/out", best: way)
+    }
+    #expect(contents(home.path + "/out") == [1])
+    #expect(contents(home.path + "/new") == [2])
+  }
+
   @Test func `a finished file takes the name, unless it is taken`() async throws {
     let home = try TestHome()
     let out = home.path + "/out"
     await #expect(processExitsWith: .success) { [path = home.path as String] in
       let folder = try OpenFile.folder(path)
       func rename() throws(StoreError) {
-        try FileNames.renameExclusively("new", to: "out", in: folder.descriptor, path: path + "/out", mayLink: false)
+        try FileNames.renameExclusively(
+          "new", to: "out", in: folder.descriptor, path: path + "/out", best: .placeholder)
       }
       try write([1], to: path + "/new")
       try rename()
@@ -248,7 +264,7 @@ extension OutputFile {
     let folder = try OpenFile.folder(home.path)
     #expect(throws: StoreError.notFound(home.path + "/out")) {
       try FileNames.renameExclusively(
-        "missing", to: "out", in: folder.descriptor, path: home.path + "/out", mayLink: false)
+        "missing", to: "out", in: folder.descriptor, path: home.path + "/out", best: .placeholder)
     }
     #expect(home.files() == [])
     do { _ = try Placeholder("out", in: folder.descriptor, path: home.path + "/out") }
