@@ -18,7 +18,7 @@ RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release test fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release test crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -63,6 +63,10 @@ fuzz: setup ## fuzz every parser, FUZZ_SECONDS each (by default ten minutes), an
 
 fuzz-short: setup ## fuzz every parser for a second, as every change is
 	@scripts/fuzz 1
+
+crash: setup ## kill and fail vault at every step and at thousands of random instants, for an hour or two
+	@VAULT_CRASH_STEPS=all VAULT_CRASH_INSTANTS=$${VAULT_CRASH_INSTANTS:-1000} $(SWIFT) test \
+	  --filter 'CrashStepTests|CrashInstantTests|SyncOrderTests|HomeDiskTests|ManyAtOnceTests'
 
 lint: setup ## check the layout and style of the sources
 	@$(SWIFT) format lint --strict --parallel --recursive $(swift_files)

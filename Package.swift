@@ -40,6 +40,8 @@ let package = Package(
     .library(name: "SealedPayload", targets: ["SealedPayload"]),
     .library(name: "PeerAuth", targets: ["PeerAuth"]),
     .library(name: "SecretVault", targets: ["SecretVault"]),
+    // Of the tests: preloaded into `vault` to make its disk fail.
+    .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -104,6 +106,9 @@ let package = Package(
       ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
     tests(of: "VaultScan", ["QRCode", "CPNG", "CJPEG", "CShims"], vectors: ["Preload"]),
     tests(of: "VaultCLI", ["SecretVault", "PeerAuth", "Sodium"]),
-    .testTarget(name: "EndToEndTests", dependencies: ["VaultCLI", "VaultScan"], swiftSettings: settings),
+    .testTarget(
+      name: "EndToEndTests", dependencies: ["VaultCLI", "VaultScan", "FaultInjection", "VaultProtocol", grdb],
+      swiftSettings: settings),
+    .target(name: "FaultInjection", path: "Tests/FaultInjection"),
   ]
 )

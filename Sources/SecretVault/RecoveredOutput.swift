@@ -6,7 +6,7 @@ import VaultStore
 /// Where verified plaintext goes: a file that gets its name only at the end, or a descriptor.
 struct RecoveredOutput: ~Copyable {
   private let destination: RecoveryDestination
-  private let notes: OutputNotes
+  private let notes: OutputNotes?
   private var file: OutputFile?
   private var isOpen = false
   private var path = ""
@@ -14,7 +14,7 @@ struct RecoveredOutput: ~Copyable {
   private var waiting: SecretBytes?
   private var byteCount: UInt64 = 0
 
-  init(_ destination: RecoveryDestination, _ notes: OutputNotes) {
+  init(_ destination: RecoveryDestination, _ notes: OutputNotes? = nil) {
     self.destination = destination
     self.notes = notes
   }

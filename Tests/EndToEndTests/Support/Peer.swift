@@ -10,6 +10,8 @@ final class Peer: Sendable {
   let home: String
   /// Where commands run, and where the user's own files lie.
   let folder: String
+  /// The folder that has both in it.
+  let base: String
   let bench: Bench
   private let daemon = Mutex<Child?>(nil)
   private let port = Mutex(0)
@@ -18,7 +20,7 @@ final class Peer: Sendable {
   init(_ name: String, _ bench: Bench) throws {
     self.name = name
     self.bench = bench
-    let base = bench.folder + "/peer-" + name
+    base = bench.folder + "/peer-" + name
     home = base + "/home"
     folder = base + "/work"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -89,6 +91,15 @@ final class Peer: Sendable {
     let script = "ulimit -f \(blocks); exec \"$VAULT\" daemon --listen \(address)"
     try await listen(
       try bench.start("/bin/sh", ["-c", script], environment: environment, folder: folder), location)
+  }
+
+  /// Starts the daemon to meet a fault, and waits until it listens or has ended.
+  func startDaemon(meeting fault: Fault) async throws -> FaultyRun {
+    let run = try FaultyRun(self, ["daemon", "--listen", address], fault)
+    try await bench.wait(every: 10, for: "\(name)'s daemon to listen or to end") {
+      !run.child.isRunning || run.child.written.contains("listening on ")
+    }
+    return run
   }
 
   private func listen(_ child: Child, _ location: SourceLocation) async throws {
