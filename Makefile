@@ -18,7 +18,7 @@ RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release test crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release test scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -67,6 +67,12 @@ fuzz-short: setup ## fuzz every parser for a second, as every change is
 crash: setup ## kill and fail vault at every step and at thousands of random instants, for an hour or two
 	@VAULT_CRASH_STEPS=all VAULT_CRASH_INSTANTS=$${VAULT_CRASH_INSTANTS:-1000} $(SWIFT) test \
 	  --filter 'CrashStepTests|CrashInstantTests|SyncOrderTests|HomeDiskTests|ManyAtOnceTests'
+
+scan-table: setup ## measure what vault-scan and zbarimg (package zbar-tools) read of spoiled pictures
+	@scripts/setup zbar-tools
+	@$(SWIFT) build -c release --product vault-scan
+	@$(SWIFT) build -c release --product ScanTable
+	@$(release_bin)/ScanTable "$(release_bin)/vault-scan"
 
 lint: setup ## check the layout and style of the sources
 	@$(SWIFT) format lint --strict --parallel --recursive $(swift_files)

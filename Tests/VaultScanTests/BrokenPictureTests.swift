@@ -1,4 +1,5 @@
 import QRCode
+import ScanPictures
 import Testing
 
 @Suite("vault-scan refuses with exit code 2, and never crashes on,")
@@ -21,7 +22,7 @@ struct BrokenPictureTests {
 
   @Test("a JPEG cut off anywhere", arguments: [false, true])
   func truncatedJPEG(progressive: Bool) throws {
-    let jpeg = try Picture(try QRSymbol(text: "CUT"), scale: 4).jpeg(progressive: progressive)
+    let jpeg = Picture(try QRSymbol(text: "CUT"), scale: 4).jpeg(progressive: progressive)
     for length in [3, 4, 20, 100, 300, jpeg.count / 2, jpeg.count - 200] {
       try expectRefused(Array(jpeg[..<length]))
     }
@@ -42,7 +43,7 @@ struct BrokenPictureTests {
 
   @Test("a JPEG that claims to be too large", arguments: [(12_001, 1), (8_001, 8_000), (65_500, 65_500)])
   func hugeJPEG(width: UInt32, height: UInt32) throws {
-    var jpeg = try Picture(try QRSymbol(text: "HUGE"), scale: 4).jpeg()
+    var jpeg = Picture(try QRSymbol(text: "HUGE"), scale: 4).jpeg()
     let frame = try #require(jpeg.indices.dropLast().first { jpeg[$0] == 0xff && jpeg[$0 + 1] == 0xc0 })
     jpeg.replaceSubrange((frame + 5)..<(frame + 9), with: bigEndian(height)[2...] + bigEndian(width)[2...])
     let scan = try expectRefused(jpeg)
@@ -77,7 +78,7 @@ struct BrokenPictureTests {
   func mutations() throws {
     let picture = Picture(try QRSymbol(text: "MUTATED"), scale: 4)
     var random = Random(state: 11)
-    for file in [try picture.png(), try picture.jpeg(colour: true), try picture.jpeg(progressive: true)] {
+    for file in [try picture.png(), picture.jpeg(colour: true), picture.jpeg(progressive: true)] {
       for _ in 0..<12 {
         var damaged = file
         for _ in 0..<(1 + Int(random.next() % 4)) {

@@ -1,5 +1,6 @@
 import Foundation
 import QRCode
+import ScanPictures
 import Testing
 
 @testable import VaultScan
@@ -80,7 +81,7 @@ struct CameraTests {
 
   @Test("says when nothing was seen in time")
   func nothing() throws {
-    let camera = try FakeCamera(.gray, [Picture(width: 64, height: 48, gray: 128)])
+    let camera = FakeCamera(.gray, [Picture(width: 64, height: 48, gray: 128)])
     let scan = try camera.look(["--timeout", "1"])
     #expect(scan.status == 1)
     #expect(scan.output.isEmpty)
@@ -175,7 +176,7 @@ struct CameraCommandTests {
       let card = try run(["id", "--text", "--home", alice]).output.trimmingCharacters(in: .newlines)
       let symbol = try QRSymbol(text: card.uppercased())
       let blank = Picture(width: CameraTests.size.width, height: CameraTests.size.height, gray: 128)
-      let camera = try FakeCamera(.packed422, [blank, try CameraTests.view(symbol)])
+      let camera = FakeCamera(.packed422, [blank, try CameraTests.view(symbol)])
 
       let seen = try camera.look(["scan", "--camera", FakeCamera.device, "--home", bob], program: "vault")
       #expect(seen.status == 0, "\(seen)")
@@ -185,7 +186,7 @@ struct CameraCommandTests {
       #expect(added.output == "Alice\n")
       #expect(added.complaint.contains("compare this fingerprint with the one on the peer's device:"))
 
-      let other = try FakeCamera(.gray, [try CameraTests.view(QRSymbol(text: "NO CARD"))])
+      let other = FakeCamera(.gray, [try CameraTests.view(QRSymbol(text: "NO CARD"))])
       let refused = try other.look(["peer", "add", "--camera", FakeCamera.device, "--home", bob], program: "vault")
       #expect(refused.status == 64)
       #expect(refused.complaint.contains("that is no card of a peer"))
@@ -203,7 +204,7 @@ struct CameraCommandTests {
       ("not permitted", "hint: cameras usually belong to the group video"),
     ])
   func advice(fault: String, hint: String) throws {
-    let camera = try FakeCamera(.gray, [Picture(width: 64, height: 48, gray: 128)], fault: fault)
+    let camera = FakeCamera(.gray, [Picture(width: 64, height: 48, gray: 128)], fault: fault)
     let scan = try camera.look(["scan", "--camera", FakeCamera.device], program: "vault")
     #expect(scan.status == 1)
     #expect(scan.complaint.contains("vault: cannot look through \(FakeCamera.device): "))
@@ -230,7 +231,7 @@ struct PixelFormatTests {
     for position in picture.pixels.indices { picture.pixels[position] = UInt8(position * 10) }
     guard format != .motionJPEG, format != .jpeg else { return }
     for padding in [0, 5] {
-      let camera = try FakeCamera(format, [picture], padding: padding)
+      let camera = FakeCamera(format, [picture], padding: padding)
       let frame = try camera.frames[0].withUnsafeBytes {
         try format.picture($0, width: 6, height: 4, bytesPerLine: padding == 0 ? 0 : camera.stride)
       }

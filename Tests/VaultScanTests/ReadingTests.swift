@@ -1,4 +1,5 @@
 import QRCode
+import ScanPictures
 import Testing
 
 @Suite("vault-scan reads")

@@ -1,4 +1,5 @@
 import QRCode
+import ScanPictures
 import Testing
 
 @testable import VaultScan
@@ -80,11 +81,39 @@ struct FilterTests {
     #expect(slope.doubled().pixels == [0, 50, 150, 200, 0, 50, 150, 200])
   }
 
+  @Test("that takes blur back keeps flat areas flat, and brings the picture nearer to what it was")
+  func restored() throws {
+    let flat = GrayImage(width: 20, height: 20, pixels: [UInt8](repeating: 77, count: 400))
+    #expect(flat.restored(radius: 3, rounds: 8).pixels.allSatisfy { abs(Int($0) - 77) <= 1 })
+    // Stripes four pixels wide, blurred as the filter guesses: a mean over seven pixels, twice.
+    var row: [Int] = (0..<60).map { 60 + ($0 / 4 % 2) * 130 }
+    for _ in 0..<2 {
+      let before = row
+      for x in 0..<60 {
+        var sum = 0
+        for step in -3...3 { sum += before[min(max(x + step, 0), 59)] }
+        row[x] = sum / 7
+      }
+    }
+    let line = row.map { UInt8($0) }
+    let picture = GrayImage(width: 60, height: 20, pixels: Array(repeatElement(line, count: 20).joined()))
+    let restored = picture.restored(radius: 3, rounds: 8)
+    func contrast(_ image: GrayImage) -> Int {
+      let middle = image.pixels[615..<645].map { Int($0) }
+      return (middle.max() ?? 0) - (middle.min() ?? 0)
+    }
+    try #require(contrast(picture) > 0)
+    #expect(contrast(restored) > contrast(picture))
+  }
+
   @Test("takes any size, down to one pixel", arguments: [(1, 1), (1, 9), (9, 1), (2, 2), (3, 3)])
   func sizes(width: Int, height: Int) {
     var random = Random(state: 5)
     let picture = randomPicture(width: width, height: height, &random)
-    for treatment in [Treatment.plain, .reduced(2), .median(1), .doubledThreshold(1), .medianThreshold(2)] {
+    for treatment in [
+      Treatment.plain, .reduced(2), .median(1), .restored(1), .doubledRestored(1), .doubledThreshold(1),
+      .medianThreshold(2),
+    ] {
       let treated = treatment.apply(to: picture)
       #expect(treated.pixels.count == treated.width * treated.height)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import ScanPictures
 import Testing
 
 @testable import VaultScan
@@ -18,13 +19,13 @@ struct FakeCamera {
   var fault = ""
 
   /// Shows `pictures`, which are of one size, one after the other; the last one stays.
-  init(_ format: PixelFormat, _ pictures: [Picture], padding: Int = 0, fault: String = "") throws {
+  init(_ format: PixelFormat, _ pictures: [Picture], padding: Int = 0, fault: String = "") {
     self.format = format
     self.padding = padding
     self.fault = fault
     width = pictures[0].width
     height = pictures[0].height
-    frames = try pictures.map { try frame($0) }
+    frames = pictures.map { frame($0) }
   }
 
   var stride: Int {
@@ -35,7 +36,7 @@ struct FakeCamera {
   }
 
   /// A picture as the sensor's electronics would send it, with some colour where the format has it.
-  func frame(_ picture: Picture) throws -> [UInt8] {
+  func frame(_ picture: Picture) -> [UInt8] {
     let rows = (0..<height).map { picture.pixels[($0 * width)..<(($0 + 1) * width)] }
     let end = [UInt8](repeating: 0xee, count: padding)
     switch format {
@@ -44,7 +45,7 @@ struct FakeCamera {
       return rows.flatMap { $0 + end } + (0..<(stride * height / 2)).map { UInt8(truncatingIfNeeded: $0 &* 7) }
     case .packed422: return rows.flatMap { $0.flatMap { [$0, 90] } + end }
     case .packed422Swapped: return rows.flatMap { $0.flatMap { [90, $0] } + end }
-    case .motionJPEG, .jpeg: return try picture.jpeg(colour: true)
+    case .motionJPEG, .jpeg: return picture.jpeg(colour: true)
     }
   }
 

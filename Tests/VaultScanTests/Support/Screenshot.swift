@@ -1,3 +1,4 @@
+import ScanPictures
 import Testing
 
 /// Draws what a program wrote to a terminal the way a terminal does: cells of `cellWidth` by twice as many pixels, the

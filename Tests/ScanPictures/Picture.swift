@@ -1,23 +1,25 @@
 import CJPEG
 import CPNG
 import Glibc
-import QRCode
-import Testing
+package import QRCode
 
 /// A gray picture that a test paints and writes as a file.
-struct Picture {
-  let width: Int
-  let height: Int
-  var pixels: [UInt8]
+package struct Picture: Sendable {
+  package let width: Int
+  package let height: Int
+  package var pixels: [UInt8]
 
-  init(width: Int, height: Int, gray: UInt8) {
+  /// libpng could not write it.
+  package struct NotWritten: Error {}
+
+  package init(width: Int, height: Int, gray: UInt8) {
     self.width = width
     self.height = height
     pixels = [UInt8](repeating: gray, count: width * height)
   }
 
   /// A symbol in black on white with its quiet zone.
-  init(_ symbol: QRSymbol, scale: Int, quietZone: Int = 4) {
+  package init(_ symbol: QRSymbol, scale: Int, quietZone: Int = 4) {
     let side = (symbol.side + 2 * quietZone) * scale
     self.init(width: side, height: side, gray: 255)
     for y in 0..<symbol.side {
@@ -27,24 +29,24 @@ struct Picture {
     }
   }
 
-  mutating func fill(_ left: Int, _ top: Int, _ width: Int, _ height: Int, _ gray: UInt8) {
+  package mutating func fill(_ left: Int, _ top: Int, _ width: Int, _ height: Int, _ gray: UInt8) {
     for y in top..<(top + height) {
       for x in left..<(left + width) { pixels[y * self.width + x] = gray }
     }
   }
 
   /// The negative.
-  func inverted() -> Picture {
+  package func inverted() -> Picture {
     var picture = self
     picture.pixels = pixels.map { 255 - $0 }
     return picture
   }
 
   /// 8-bit gray.
-  func png() throws -> [UInt8] { try Self.png(pixels, width, height, format: PNG_FORMAT_GRAY) }
+  package func png() throws -> [UInt8] { try Self.png(pixels, width, height, format: PNG_FORMAT_GRAY) }
 
   /// Colour with transparency: black is opaque black, white is fully transparent black.
-  func transparentPNG() throws -> [UInt8] {
+  package func transparentPNG() throws -> [UInt8] {
     try Self.png(
       pixels.flatMap { [0, 0, 0, 255 - $0] }, width, height, format: PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA)
   }
@@ -57,14 +59,14 @@ struct Picture {
     image.height = UInt32(height)
     image.format = UInt32(format)
     var size = 0
-    try #require(png_image_write_to_memory(&image, nil, &size, 0, pixels, 0, nil) != 0)
+    guard png_image_write_to_memory(&image, nil, &size, 0, pixels, 0, nil) != 0 else { throw NotWritten() }
     var file = [UInt8](repeating: 0, count: size)
-    try #require(png_image_write_to_memory(&image, &file, &size, 0, pixels, 0, nil) != 0)
+    guard png_image_write_to_memory(&image, &file, &size, 0, pixels, 0, nil) != 0 else { throw NotWritten() }
     return Array(file[..<size])
   }
 
   /// Gray, or the same as a colour picture, sequential or progressive.
-  func jpeg(quality: Int32 = 80, colour: Bool = false, progressive: Bool = false) throws -> [UInt8] {
+  package func jpeg(quality: Int32 = 80, colour: Bool = false, progressive: Bool = false) -> [UInt8] {
     var errors = jpeg_error_mgr()
     var state = jpeg_compress_struct()
     var memory: UnsafeMutablePointer<UInt8>?
