@@ -95,6 +95,9 @@ let package = Package(
     .executableTarget(
       name: "VaultScan", dependencies: ["CZBar", "CPNG", "CJPEG", "CShims"], swiftSettings: optimised),
 
+    // What several test targets need: looking for secrets in a process's memory.
+    .target(name: "MemoryScan", dependencies: ["Sodium"], path: "Tests/MemoryScan", swiftSettings: settings),
+
     tests(of: "Sodium", vectors: ["Vectors"]),
     tests(of: "WireCodec"),
     tests(of: "QRCode"),
@@ -106,7 +109,10 @@ let package = Package(
     tests(of: "VaultStore", ["Sodium", "WireCodec", grdb]),
     tests(
       of: "SecretVault",
-      ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
+      [
+        "MemoryScan", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec",
+        logging,
+      ]),
     // Spoiled pictures, for the tests of vault-scan and for the table of what it reads.
     .target(
       name: "ScanPictures", dependencies: ["QRCode", "CPNG", "CJPEG"], path: "Tests/ScanPictures",
@@ -116,7 +122,11 @@ let package = Package(
     tests(of: "VaultScan", ["QRCode", "ScanPictures", "CShims"], vectors: ["Preload"]),
     tests(of: "VaultCLI", ["SecretVault", "PeerAuth", "Sodium"]),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["VaultCLI", "VaultScan", "FaultInjection", "VaultProtocol", grdb],
+      name: "EndToEndTests",
+      dependencies: [
+        "VaultCLI", "VaultScan", "FaultInjection", "MemoryScan", "SecretVault", "VaultStore", "VaultProtocol",
+        "PeerLink", "PeerAuth", "ShamirKit", "Sodium", "WireCodec", logging, grdb,
+      ],
       swiftSettings: settings),
     .target(name: "FaultInjection", path: "Tests/FaultInjection"),
   ]

@@ -12,6 +12,7 @@ public enum ChaChaPoly {
     _ plaintext: RawSpan, key: borrowing SecretBytes, nonce: [UInt8], additionalData: RawSpan
   ) throws(SodiumError) -> [UInt8] {
     try check(key, nonce)
+    defer { SodiumLibrary.wipeStack() }
     return [UInt8](unsafeUninitializedCapacity: plaintext.byteCount + overhead) { buffer, initialized in
       plaintext.withUnsafeBytes { plain in
         additionalData.withUnsafeBytes { additional in
@@ -33,6 +34,7 @@ public enum ChaChaPoly {
     into output: inout OutputRawSpan
   ) throws(SodiumError) {
     try check(key, nonce)
+    defer { SodiumLibrary.wipeStack() }
     let length = ciphertext.byteCount - overhead
     guard length >= 0 else { throw .verificationFailed }
     guard output.freeCapacity >= length else {

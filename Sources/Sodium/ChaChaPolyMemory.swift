@@ -10,6 +10,7 @@ extension ChaChaPoly {
     additionalData: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(SodiumError) {
     try checkLengths(key, nonce)
+    defer { SodiumLibrary.wipeStack() }
     guard output.count - overhead == plaintext.count else {
       throw .invalidLength(expected: plaintext.count + overhead, actual: output.count)
     }
@@ -27,6 +28,7 @@ extension ChaChaPoly {
     additionalData: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(SodiumError) {
     try checkLengths(key, nonce)
+    defer { SodiumLibrary.wipeStack() }
     guard ciphertext.count >= overhead else { throw .verificationFailed }
     guard output.count == ciphertext.count - overhead else {
       throw .invalidLength(expected: ciphertext.count - overhead, actual: output.count)

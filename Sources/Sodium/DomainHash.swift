@@ -40,6 +40,18 @@ public struct DomainHash: ~Copyable {
   deinit {
     sodium_memzero(memory, crypto_generichash_statebytes())
     free(memory)
+    Self.wash()
+  }
+
+  /// What was hashed last stays in vector registers, from where it may come to a stack at any later time, and on the stack.
+  /// Hashing zeros goes the same way and puts zeros there.
+  private static func wash() {
+    withUnsafeTemporaryAllocation(byteCount: 256, alignment: 64) { bytes in
+      sodium_memzero(bytes.baseAddress, bytes.count)
+      let octets = bytes.octets
+      _ = crypto_generichash(octets, Digest.byteCount, octets + 64, 128, nil, 0)
+    }
+    SodiumLibrary.wipeStack()
   }
 
   /// Adds one part.

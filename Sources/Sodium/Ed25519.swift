@@ -21,6 +21,7 @@ public enum Ed25519 {
   /// Signs a digest. Deterministic: no randomness is taken.
   public static func sign(_ digest: Digest, seed: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
     let expanded = try expand(seed)
+    defer { SodiumLibrary.wipeStack() }
     return [UInt8](unsafeUninitializedCapacity: signatureByteCount) { buffer, initialized in
       _ = expanded.withUnsafeBytes {
         crypto_sign_detached(buffer.octets, nil, digest.bytes, UInt64(Digest.byteCount), $0.octets)
@@ -63,6 +64,7 @@ public enum Ed25519 {
         _ = crypto_sign_seed_keypair(&publicKey, output.octets, seed.octets)
       }
     }
+    SodiumLibrary.wipeStack()
     return expanded
   }
 }

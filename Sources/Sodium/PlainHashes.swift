@@ -26,6 +26,7 @@ public enum PlainHashes {
     var state = crypto_auth_hmacsha256_state()
     defer {
       withUnsafeMutableBytes(of: &state) { sodium_memzero($0.baseAddress, $0.count) }
+      SodiumLibrary.wipeStack()
     }
     key.withUnsafeBytes { key in
       _ = crypto_auth_hmacsha256_init(&state, key.octets, key.count)

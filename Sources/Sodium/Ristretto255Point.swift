@@ -92,6 +92,7 @@ public struct RistrettoPoint: Hashable, Sendable, CustomStringConvertible {
   /// This point times the 32-byte scalar at `scalar`. Constant time.
   package func multiplied(by scalar: UnsafePointer<UInt8>) throws(SodiumError) -> RistrettoPoint {
     try SodiumLibrary.ready()
+    defer { SodiumLibrary.wipeStack() }
     return RistrettoPoint(
       computed: [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, initialized in
         Self.multiply(bytes, by: scalar, into: buffer.octets)
@@ -132,6 +133,7 @@ public struct RistrettoPoint: Hashable, Sendable, CustomStringConvertible {
       }
       initialized = byteCount
     }
+    SodiumLibrary.wipeStack()
     guard status == 0 else { throw .invalidPoint }
     return RistrettoPoint(computed: sum)
   }

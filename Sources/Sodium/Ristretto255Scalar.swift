@@ -3,7 +3,7 @@ import CSodium
 /// Integers modulo the order ℓ = 2^252 + 27742317777372353535851937790883648493 of ristretto255, as 32 little-endian
 /// bytes. Secret ones live in ``SecretBytes``. All operations take the same time whatever the values.
 ///
-/// What this file derives is wiped; what libsodium's own arithmetic leaves in registers and on the stack is not.
+/// What this file derives is wiped, and so is the stack that libsodium's own arithmetic has used.
 public enum RistrettoScalar {
   /// Bytes of a scalar.
   public static let byteCount = 32
@@ -26,6 +26,7 @@ public enum RistrettoScalar {
     guard wide.count == wideByteCount else { throw .invalidLength(expected: wideByteCount, actual: wide.count) }
     var scalar = try SecretBytes(zeros: byteCount)
     scalar.withUnsafeMutableBytes { output in wide.withUnsafeBytes { reduce($0.octets, into: output.octets) } }
+    SodiumLibrary.wipeStack()
     return scalar
   }
 
@@ -82,6 +83,7 @@ public enum RistrettoScalar {
       add(sum, product.octets, into: sum)
       sodium_memzero(product.baseAddress, product.count)
     }
+    SodiumLibrary.wipeStack()
   }
 
   /// Lends `count` zeroed words of stack memory to `body` and wipes them afterwards.
@@ -92,6 +94,7 @@ public enum RistrettoScalar {
       words.initialize(repeating: 0)
       let result = body(words)
       sodium_memzero(words.baseAddress, count * MemoryLayout<UInt64>.size)
+      SodiumLibrary.wipeStack()
       return result
     }
   }

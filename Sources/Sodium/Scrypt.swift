@@ -30,6 +30,7 @@ public enum Scrypt {
         }
       }
     }
+    SodiumLibrary.wipeStack()
     guard status == 0 else { throw .outOfSecretMemory }
     return output
   }

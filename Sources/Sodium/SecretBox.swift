@@ -15,6 +15,7 @@ public enum SecretBox {
     into output: UnsafeMutableRawBufferPointer
   ) throws(SodiumError) {
     try check(key, nonce)
+    defer { SodiumLibrary.wipeStack() }
     guard output.count == plaintext.count + overhead else {
       throw .invalidLength(expected: plaintext.count + overhead, actual: output.count)
     }
@@ -29,6 +30,7 @@ public enum SecretBox {
     _ plaintext: RawSpan, key: borrowing SecretBytes, nonce: [UInt8]
   ) throws(SodiumError) -> [UInt8] {
     try check(key, nonce)
+    defer { SodiumLibrary.wipeStack() }
     return [UInt8](unsafeUninitializedCapacity: plaintext.byteCount + overhead) { buffer, initialized in
       plaintext.withUnsafeBytes { plain in
         key.withUnsafeBytes { key in
@@ -46,6 +48,7 @@ public enum SecretBox {
     into output: UnsafeMutableRawBufferPointer
   ) throws(SodiumError) {
     try check(key, nonce)
+    defer { SodiumLibrary.wipeStack() }
     guard ciphertext.count >= overhead else { throw .verificationFailed }
     guard output.count == ciphertext.count - overhead else {
       throw .invalidLength(expected: ciphertext.count - overhead, actual: output.count)

@@ -11,6 +11,11 @@ public enum SodiumLibrary {
     guard status >= 0 else { throw .unavailable }
   }
 
+  /// Wipes the part of the stack that a call of the library has just used: its arithmetic and its hashes leave copies of what
+  /// they worked on there.
+  @inline(never)
+  package static func wipeStack() { sodium_stackzero(4096) }
+
   /// The version text of the linked library, for `--version` output.
   public static var version: String { String(cString: sodium_version_string()) }
 }

@@ -25,6 +25,7 @@ extension SecretBox {
     into output: UnsafeMutableRawBufferPointer
   ) -> Bool {
     guard key.count == keyByteCount, output.count == plaintext.count + overhead else { return false }
+    defer { SodiumLibrary.wipeStack() }
     return nonce.withUnsafeBytes { nonce in
       crypto_secretbox_easy(output.octets, plaintext.octets, UInt64(plaintext.count), nonce.octets, key.octets) == 0
     }
@@ -39,6 +40,7 @@ extension SecretBox {
     guard key.count == keyByteCount, ciphertext.count >= overhead, output.count == ciphertext.count - overhead else {
       return false
     }
+    defer { SodiumLibrary.wipeStack() }
     return nonce.withUnsafeBytes { nonce in
       crypto_secretbox_open_easy(
         output.octets, ciphertext.octets, UInt64(ciphertext.count), nonce.octets, key.octets) == 0

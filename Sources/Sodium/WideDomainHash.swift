@@ -18,6 +18,7 @@ public struct WideDomainHash: ~Copyable {
   deinit {
     sodium_memzero(state, MemoryLayout<crypto_hash_sha512_state>.size)
     state.deallocate()
+    SodiumLibrary.wipeStack()
   }
 
   /// Adds one part.

@@ -11,6 +11,7 @@ public enum X25519 {
   public static func publicKey(of secret: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
     try SodiumLibrary.ready()
     guard secret.count == keyByteCount else { throw .invalidLength(expected: keyByteCount, actual: secret.count) }
+    defer { SodiumLibrary.wipeStack() }
     return [UInt8](unsafeUninitializedCapacity: keyByteCount) { buffer, initialized in
       _ = secret.withUnsafeBytes { crypto_scalarmult_curve25519_base(buffer.octets, $0.octets) }
       initialized = keyByteCount
@@ -29,6 +30,7 @@ public enum X25519 {
     let status = shared.withUnsafeMutableBytes { output in
       secret.withUnsafeBytes { crypto_scalarmult_curve25519(output.octets, $0.octets, publicKey) }
     }
+    SodiumLibrary.wipeStack()
     guard status == 0 else { throw .smallOrderKey }
     return shared
   }
@@ -65,6 +67,7 @@ public enum X25519 {
     let status = plaintext.withUnsafeBytes {
       crypto_box_seal(&sealed, $0.octets, UInt64($0.count), publicKey)
     }
+    SodiumLibrary.wipeStack()
     guard status == 0 else { throw .smallOrderKey }
     return sealed
   }
@@ -85,6 +88,7 @@ public enum X25519 {
         }
       }
     }
+    SodiumLibrary.wipeStack()
     guard status == 0 else { throw .verificationFailed }
     return plaintext
   }

@@ -88,7 +88,7 @@ public final class VaultKeys: Sendable {
       sealed: try SecretBox.seal(master.bytes, key: key, nonce: nonce))
   }
 
-  private static func keyEncryptionKey(
+  static func keyEncryptionKey(
     device: borrowing SecretBytes, passphrase: borrowing SecretBytes?, costLogarithm: Int?, salt: [UInt8]
   ) throws(SodiumError) -> SecretBytes {
     var hash = try DomainHash("vault/storage/v1", key: device.bytes)

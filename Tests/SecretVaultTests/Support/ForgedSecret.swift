@@ -18,17 +18,18 @@ final class ForgedSecret: Sendable {
   let salts: [[UInt8]]
   let fragments: [[UInt8]]
 
-  /// `corrupt` changes the fragments before their roots are computed and signed.
+  /// `corrupt` changes the fragments before their roots are computed and signed; `field` becomes a field of the payload's
+  /// header.
   init(
     by dealer: Member, to holders: [Member], threshold: Int, byteCount: Int = 2000, nonce: [UInt8]? = nil,
-    description: String = "", corrupt: (inout [[UInt8]]) -> Void = { _ in }
+    description: String = "", field: borrowing SecretBytes? = nil, corrupt: (inout [[UInt8]]) -> Void = { _ in }
   ) throws {
     let identity = dealer.vault.identity
     let scheme = try ThresholdScheme(threshold: threshold, shareCount: holders.count)
     let nonce = try nonce ?? Randomness.bytes(SecretHeader.nonceByteCount)
     let id = try SecretHeader.id(dealerKey: identity.keys.signing, nonce: nonce)
     let dealing = try Dealing.fresh(scheme)
-    let ciphertext = try Self.ciphertext(of: byteCount, key: dealing.fileKey(for: id))
+    let ciphertext = try Self.ciphertext(of: byteCount, key: dealing.fileKey(for: id), field: field)
     let plan = try DispersalPlan(
       dataCount: threshold, fragmentCount: holders.count, byteCount: UInt64(ciphertext.count))
     var fragments = try Self.disperse(ciphertext, plan)
@@ -54,10 +55,16 @@ final class ForgedSecret: Sendable {
     self.fragments = fragments
   }
 
-  private static func ciphertext(of byteCount: Int, key: consuming SecretBytes) throws -> [UInt8] {
+  private static func ciphertext(
+    of byteCount: Int, key: consuming SecretBytes, field: borrowing SecretBytes?
+  ) throws -> [UInt8] {
     let plain = try Randomness.bytes(byteCount)
     let name = Array("forged.bin".utf8)
-    let payload = try PayloadHeader(kind: .file, fileName: name.span.bytes)
+    var payload = try PayloadHeader(kind: .file, fileName: name.span.bytes)
+    switch field {
+    case .some(let value): try payload.add(field: "note", value: value.bytes)
+    case .none: break
+    }
     var sealer = try PayloadSealer(key: key, header: payload, bodyByteCount: UInt64(byteCount))
     var bytes = [UInt8](repeating: 0, count: Int(sealer.ciphertextByteCount))
     var taken = 0

@@ -16,17 +16,22 @@ final class Member: Sendable {
   let environment: VaultEnvironment
   /// Where recovered files go.
   let desk: String
+  private let passphrase: @Sendable () throws -> SecretBytes?
   private let state: Mutex<Vault>
 
-  init(_ name: String, folders: VaultFolders, address: PeerAddress, environment: VaultEnvironment, desk: String) throws
-  {
+  init(
+    _ name: String, folders: VaultFolders, address: PeerAddress, environment: VaultEnvironment, desk: String,
+    passphrase: @escaping @Sendable () throws -> SecretBytes?
+  ) throws {
+    self.passphrase = passphrase
     self.name = name
     self.folders = folders
     self.address = address
     self.environment = environment
     self.desk = desk
     state = Mutex(
-      try Vault.create(at: folders, label: name, addresses: [address], passphrase: nil, environment: environment))
+      try Vault.create(
+        at: folders, label: name, addresses: [address], passphrase: passphrase(), environment: environment))
   }
 
   var vault: Vault { state.withLock { $0 } }
@@ -36,7 +41,9 @@ final class Member: Sendable {
     try Vault.open(
       at: folders,
       passphrase: { () throws(VaultError) in
-        throw VaultError(.wrongPassphrase, "none is needed")
+        let given = try? passphrase()
+        guard let given = consume given else { throw VaultError(.wrongPassphrase, "none is needed") }
+        return given
       }, environment: environment)
   }
 
@@ -64,8 +71,12 @@ final class TestWorld: Sendable {
   let clock: TestClock
   let notifications: Notifications
 
-  /// `count` vaults that have all imported one another, or, with `everybodyMeets` false, nobody.
-  init(_ count: Int, deadlines: VaultEnvironment.Deadlines = .patient, everybodyMeets: Bool = true) throws {
+  /// `count` vaults that have all imported one another, or, with `everybodyMeets` false, nobody; all with the same
+  /// passphrase, if there is one.
+  init(
+    _ count: Int, deadlines: VaultEnvironment.Deadlines = .patient, everybodyMeets: Bool = true,
+    passphrase: @escaping @Sendable () throws -> SecretBytes? = { nil }
+  ) throws {
     let scratch = try Scratch()
     let network = network
     let clock = TestClock()
@@ -85,7 +96,7 @@ final class TestWorld: Sendable {
       environment.deadlines = deadlines
       let member = try Member(
         name, folders: VaultFolders(home: scratch.path + "/" + name), address: PeerAddress(host: name, port: 4721),
-        environment: environment, desk: scratch.makeFolder(name + "-desk"))
+        environment: environment, desk: scratch.makeFolder(name + "-desk"), passphrase: passphrase)
       network.serve(member.address) { [member] in await member.vault.answer($0) }
       return member
     }
