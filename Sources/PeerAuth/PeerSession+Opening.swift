@@ -8,7 +8,7 @@ extension PeerSession {
   public static func dial(
     _ transport: any PeerTransport, identity: Identity, peer: CardKeys, ownCard: PeerCard
   ) async throws(SessionError) -> PeerSession {
-    try await dial(transport, identity: identity, peer: peer, ownCard: ownCard, randomness: .generate())
+    try await dial(transport, identity: identity, peer: peer, ownCard: ownCard, randomness: nil)
   }
 
   /// Answers a dialler on a fresh transport.
@@ -19,16 +19,27 @@ extension PeerSession {
     _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard,
     trust: @Sendable ([UInt8]) async -> CardKeys?
   ) async throws(SessionError) -> PeerSession {
-    try await answer(transport, identity: identity, ownCard: ownCard, randomness: .generate(), trust: trust)
+    try await answer(transport, identity: identity, card: { () throws(SessionError) in ownCard }, trust: trust)
+  }
+
+  /// Answers a dialler on a fresh transport; `card` is called only for one that has proved who it is, so that strangers
+  /// cost as little as possible.
+  public static func answer(
+    _ transport: any PeerTransport, identity: Identity, card: @escaping @Sendable () throws(SessionError) -> PeerCard,
+    trust: @Sendable ([UInt8]) async -> CardKeys?
+  ) async throws(SessionError) -> PeerSession {
+    let setup = SessionSetup(transport, identity: identity, role: .responder, randomness: nil, ownCard: card)
+    return try await answer(transport, setup, trust: trust)
   }
 
   static func dial(
     _ transport: any PeerTransport, identity: Identity, peer: CardKeys, ownCard: PeerCard,
-    randomness: SessionSetup.Randomness
+    randomness: SessionSetup.Randomness?
   ) async throws(SessionError) -> PeerSession {
     do throws(SessionError) {
-      var setup = try SessionSetup(
-        transport, identity: identity, ownCard: ownCard, role: .initiator, randomness: randomness)
+      var setup = SessionSetup(
+        transport, identity: identity, role: .initiator, randomness: randomness,
+        ownCard: { () throws(SessionError) in ownCard })
       return PeerSession(try await setup.dial(peer), transport: transport, role: .initiator)
     } catch {
       await transport.close()
@@ -40,9 +51,17 @@ extension PeerSession {
     _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard, randomness: SessionSetup.Randomness,
     trust: @Sendable ([UInt8]) async -> CardKeys?
   ) async throws(SessionError) -> PeerSession {
+    let setup = SessionSetup(
+      transport, identity: identity, role: .responder, randomness: randomness,
+      ownCard: { () throws(SessionError) in ownCard })
+    return try await answer(transport, setup, trust: trust)
+  }
+
+  private static func answer(
+    _ transport: any PeerTransport, _ setup: consuming SessionSetup, trust: @Sendable ([UInt8]) async -> CardKeys?
+  ) async throws(SessionError) -> PeerSession {
     do throws(SessionError) {
-      var setup = try SessionSetup(
-        transport, identity: identity, ownCard: ownCard, role: .responder, randomness: randomness)
+      var setup = setup
       return PeerSession(try await setup.answer(trust), transport: transport, role: .responder)
     } catch {
       await transport.close()

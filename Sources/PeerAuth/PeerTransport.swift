@@ -11,6 +11,30 @@ public protocol PeerTransport: Sendable {
   func close() async
   /// Where the peer is, for logs: an address, never a name that the peer chose.
   var remoteDescription: String { get }
+  /// Hears how far the other side has come in proving who it is: whoever has to choose keeps those who have come further.
+  func reached(_ standing: PeerStanding)
+  /// Whether a peer has proved itself lately from where this connection comes from: it is served first.
+  var isFamiliar: Bool { get }
+}
+
+extension PeerTransport {
+  /// Nothing to choose.
+  public func reached(_ standing: PeerStanding) {}
+  /// Nobody is remembered.
+  public var isFamiliar: Bool { false }
+}
+
+/// How far the other side of an accepted connection has come in proving who it is.
+public enum PeerStanding: Int, Sendable, Comparable {
+  /// Anybody: it has said nothing, or nothing that makes sense yet.
+  case stranger
+  /// It has begun a handshake, so it knows this device's card or repeats the words of somebody who does.
+  case caller
+  /// It has proved that it holds all keys of a trusted card.
+  case peer
+
+  /// Less proven before more proven.
+  public static func < (left: PeerStanding, right: PeerStanding) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// What can go wrong on the way, before anything a peer says is looked at.

@@ -24,16 +24,16 @@ struct SessionSetup: ~Copyable {
 
   let transport: any PeerTransport
   private let identity: Identity
-  private let ownCard: PeerCard
+  /// Read only when it is shown: to somebody who has proved who it is.
+  private let ownCard: @Sendable () throws(SessionError) -> PeerCard
   private let role: SessionRole
-  private let randomness: Randomness
+  private let randomness: Randomness?
   var inbound = FrameBuffer()
 
   init(
-    _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard, role: SessionRole, randomness: Randomness
-  ) throws(SessionError) {
-    guard ownCard.keys == identity.keys else { throw .wrongCard }
-    do throws(CardError) { try ownCard.verify() } catch { throw .wrongCard }
+    _ transport: any PeerTransport, identity: Identity, role: SessionRole, randomness: Randomness?,
+    ownCard: @escaping @Sendable () throws(SessionError) -> PeerCard
+  ) {
     self.transport = transport
     self.identity = identity
     self.ownCard = ownCard
@@ -41,15 +41,29 @@ struct SessionSetup: ~Copyable {
     self.randomness = randomness
   }
 
+  private func shownCard() throws(SessionError) -> PeerCard {
+    let card = try ownCard()
+    guard card.keys == identity.keys else { throw .wrongCard }
+    do throws(CardError) { try card.verify() } catch { throw .wrongCard }
+    return card
+  }
+
+  private func drawn() throws(SessionError) -> Randomness {
+    if let randomness { return randomness }
+    return try .generate()
+  }
+
   /// The dialling side.
   mutating func dial(_ peer: CardKeys) async throws(SessionError) -> FinishedSetup {
     guard !peer.sharesKey(with: identity.keys) else { throw .wrongCard }
-    var handshake = try start(remoteStatic: peer.noise)
+    let ownCard = try shownCard()
+    let randomness = try drawn()
+    var handshake = try start(remoteStatic: peer.noise, randomness)
     try await write(try step { () throws(NoiseError) in try handshake.write() })
     let second = try await read(Self.keyCount + Self.tag)
     _ = try step { () throws(NoiseError) in try handshake.read(second) }
     try await write(try step { () throws(NoiseError) in try handshake.write() })
-    var link = try established(handshake)
+    var link = try established(handshake, randomness)
 
     let verdict = try link.open(try await read(in: 2 + Self.tag...1 + Self.keyCount + Self.tag))
     let challenge = try Verdict(verdict).challenge()
@@ -58,7 +72,7 @@ struct SessionSetup: ~Copyable {
 
     let answer = try link.open(
       try await read(in: CardProof.byteCount + Self.tag...CardProof.byteCount + PeerCard.byteLimit + Self.tag))
-    try check(Array(answer.prefix(CardProof.byteCount)), of: peer, link.handshakeHash)
+    try check(Array(answer.prefix(CardProof.byteCount)), of: peer, link.handshakeHash, randomness)
     let peerCard = try card(Array(answer.dropFirst(CardProof.byteCount)), of: peer)
     try await send(ownCard.encoding, over: &link)
     return FinishedSetup(link, peerCard: peerCard, inbound: inbound)
@@ -68,14 +82,17 @@ struct SessionSetup: ~Copyable {
   mutating func answer(
     _ trust: @Sendable ([UInt8]) async -> CardKeys?
   ) async throws(SessionError) -> FinishedSetup {
-    var handshake = try start(remoteStatic: nil)
+    // Whoever says nothing costs nothing: keys are drawn and the card is read for those who come that far.
     let first = try await read(Self.keyCount + Self.tag)
+    let randomness = try drawn()
+    var handshake = try start(remoteStatic: nil, randomness)
     _ = try step { () throws(NoiseError) in try handshake.read(first) }
+    transport.reached(.caller)
     try await write(try step { () throws(NoiseError) in try handshake.write() })
     let third = try await read(Self.keyCount + 2 * Self.tag)
     _ = try step { () throws(NoiseError) in try handshake.read(third) }
     guard let dialler = handshake.remoteStatic else { throw .handshakeFailed }
-    var link = try established(handshake)
+    var link = try established(handshake, randomness)
 
     guard let peer = await trust(dialler), constantTimeEqual(peer.noise.span.bytes, dialler.span.bytes) else {
       try await send(Verdict.refusedUnknownKey.bytes, over: &link)
@@ -85,14 +102,16 @@ struct SessionSetup: ~Copyable {
     try await send(Verdict.accepted(challenge: randomness.fresh.publicKey).bytes, over: &link)
 
     let shown = try link.open(try await read(Self.keyCount + CardProof.byteCount + Self.tag))
-    try check(Array(shown.dropFirst(Self.keyCount)), of: peer, link.handshakeHash)
+    try check(Array(shown.dropFirst(Self.keyCount)), of: peer, link.handshakeHash, randomness)
+    transport.reached(.peer)
+    let ownCard = try shownCard()
     let proof = try prove(link.handshakeHash, to: peer, Array(shown.prefix(Self.keyCount)))
     try await send(proof.bytes + ownCard.encoding, over: &link)
     let peerCard = try card(try link.open(try await read(in: 1 + Self.tag...PeerCard.byteLimit + Self.tag)), of: peer)
     return FinishedSetup(link, peerCard: peerCard, inbound: inbound)
   }
 
-  private func start(remoteStatic: [UInt8]?) throws(SessionError) -> NoiseHandshake {
+  private func start(remoteStatic: [UInt8]?, _ randomness: Randomness) throws(SessionError) -> NoiseHandshake {
     try step { () throws(NoiseError) in
       try NoiseHandshake(
         .xk, role: role, prologue: Self.prologue, staticKey: identity.noiseKey, remoteStatic: remoteStatic,
@@ -100,7 +119,9 @@ struct SessionSetup: ~Copyable {
     }
   }
 
-  private func established(_ handshake: consuming NoiseHandshake) throws(SessionError) -> SetupLink {
+  private func established(
+    _ handshake: consuming NoiseHandshake, _ randomness: Randomness
+  ) throws(SessionError) -> SetupLink {
     do throws(NoiseError) {
       return SetupLink(try handshake.finish(), rekeyInterval: randomness.rekeyInterval)
     } catch { throw SessionError(error) }
@@ -119,7 +140,9 @@ struct SessionSetup: ~Copyable {
     }
   }
 
-  private func check(_ bytes: [UInt8], of peer: CardKeys, _ handshakeHash: Digest) throws(SessionError) {
+  private func check(
+    _ bytes: [UInt8], of peer: CardKeys, _ handshakeHash: Digest, _ randomness: Randomness
+  ) throws(SessionError) {
     guard let proof = CardProof(bytes) else { throw .cardProofFailed }
     try proof.verify(
       prover: peer, role: role.opposite, handshakeHash: handshakeHash, verifier: identity.keys, fresh: randomness.fresh)

@@ -1,22 +1,21 @@
 import NIOCore
 import NIOPosix
 public import PeerAuth
-import Synchronization
 
 /// Accepts TCP connections, no more than its limits allow.
 public final class TCPListener: Sendable {
-  /// How many connections may be open at once. What comes beyond is closed without a word.
+  /// How many connections may be open at once. When there are more, one that has proved nothing is closed without a word.
   public struct Limits: Sendable {
     /// Connections from one IPv4 address or one IPv6 /64 network. A whole group of 255 peers may sit behind one address.
     public var perAddress = 256
     /// Connections from everywhere.
     public var total = 1024
     /// Connections that the system keeps until they are accepted.
-    public var backlog = 256
+    public var backlog = 1024
     /// The usual limits.
     public init() {}
     /// Other limits.
-    public init(perAddress: Int, total: Int, backlog: Int = 256) {
+    public init(perAddress: Int, total: Int, backlog: Int = 1024) {
       self.perAddress = perAddress
       self.total = total
       self.backlog = backlog
@@ -29,17 +28,17 @@ public final class TCPListener: Sendable {
   public let incoming: AsyncStream<any PeerTransport>
   private let channel: any Channel
   private let arrivals: AsyncStream<any PeerTransport>.Continuation
-  private let counter: ConnectionCounter
+  private let register: ConnectionRegister
 
   private init(
     _ channel: any Channel, address: PeerAddress, incoming: AsyncStream<any PeerTransport>,
-    arrivals: AsyncStream<any PeerTransport>.Continuation, counter: ConnectionCounter
+    arrivals: AsyncStream<any PeerTransport>.Continuation, register: ConnectionRegister
   ) {
     self.channel = channel
     self.address = address
     self.incoming = incoming
     self.arrivals = arrivals
-    self.counter = counter
+    self.register = register
   }
 
   deinit {
@@ -51,8 +50,9 @@ public final class TCPListener: Sendable {
   public static func bind(
     host: String, port: Int, limits: Limits = Limits()
   ) async throws(TransportError) -> TCPListener {
+    // The register bounds the queue: it takes no more while too many wait.
     let (incoming, arrivals) = AsyncStream.makeStream(of: (any PeerTransport).self, bufferingPolicy: .unbounded)
-    let counter = ConnectionCounter(limits)
+    let register = ConnectionRegister(limits)
     let bootstrap = ServerBootstrap(group: EventLoops.shared)
       .serverChannelOption(.backlog, value: CInt(clamping: limits.backlog))
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -61,14 +61,14 @@ public final class TCPListener: Sendable {
       .childChannelOption(.maxMessagesPerRead, value: 1)
       .childChannelOption(.recvAllocator, value: TCPStream.allocator)
       .childChannelInitializer { channel in
-        let source = ConnectionCounter.source(of: channel.remoteAddress)
-        guard counter.admit(source) else { return channel.eventLoop.makeFailedFuture(ConnectionRefused()) }
-        channel.closeFuture.whenComplete { _ in counter.leave(source) }
-        let stream = TCPStream()
-        return TCPTransport.install(stream, on: channel).map {
-          // The queue is no longer than the number of connections that are allowed.
-          arrivals.yield(TCPTransport(channel, stream))
+        let source = ConnectionRegister.source(of: channel.remoteAddress)
+        guard let admission = register.admit(source, close: { channel.close(promise: nil) }) else {
+          return channel.eventLoop.makeFailedFuture(ConnectionRefused())
         }
+        channel.closeFuture.whenComplete { [weak admission] _ in admission?.leave() }
+        let stream = TCPStream(readMark: TCPStream.strangersReadMark)
+        let transport = TCPTransport(channel, stream, admission: admission)
+        return TCPTransport.install(stream, on: channel).map { _ = arrivals.yield(transport) }
       }
     do {
       let channel = try await bootstrap.bind(host: host, port: port).get()
@@ -76,7 +76,7 @@ public final class TCPListener: Sendable {
         try? await channel.close()
         throw TransportError.unreachable("no address")
       }
-      return TCPListener(channel, address: address, incoming: incoming, arrivals: arrivals, counter: counter)
+      return TCPListener(channel, address: address, incoming: incoming, arrivals: arrivals, register: register)
     } catch let error as TransportError {
       throw error
     } catch {
@@ -85,7 +85,7 @@ public final class TCPListener: Sendable {
   }
 
   /// Connections open now.
-  public var connectionCount: Int { counter.total }
+  public var connectionCount: Int { register.total }
 
   /// Stops listening and ends ``incoming``. Connections that were accepted stay open.
   public func close() async {
@@ -95,53 +95,3 @@ public final class TCPListener: Sendable {
 }
 
 private struct ConnectionRefused: Error {}
-
-/// Counts open connections, in all and by where they come from.
-final class ConnectionCounter: Sendable {
-  private struct State {
-    var total = 0
-    var bySource: [[UInt8]: Int] = [:]
-  }
-
-  private let limits: TCPListener.Limits
-  private let state = Mutex(State())
-
-  init(_ limits: TCPListener.Limits) { self.limits = limits }
-
-  /// Connections open now.
-  var total: Int { state.withLock { $0.total } }
-
-  /// Counts one more unless a limit is reached.
-  func admit(_ source: [UInt8]) -> Bool {
-    state.withLock { state in
-      let count = state.bySource[source, default: 0]
-      guard state.total < limits.total, count < limits.perAddress else { return false }
-      state.total += 1
-      state.bySource[source] = count + 1
-      return true
-    }
-  }
-
-  /// Counts one fewer.
-  func leave(_ source: [UInt8]) {
-    state.withLock { state in
-      state.total -= 1
-      let count = state.bySource[source, default: 0] - 1
-      state.bySource[source] = count > 0 ? count : nil
-    }
-  }
-
-  /// An IPv4 address, or the first half of an IPv6 address: whoever has one of those has them all.
-  static func source(of address: SocketAddress?) -> [UInt8] {
-    switch address {
-    case .v4(let address): withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
-    case .v6(let address):
-      withUnsafeBytes(of: address.address.sin6_addr) { bytes in
-        // ::ffff:a.b.c.d is an IPv4 address on a socket for both.
-        let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
-        return isMapped ? Array(bytes[12...]) : Array(bytes[..<8])
-      }
-    default: []
-    }
-  }
-}

@@ -4,15 +4,18 @@ import Synchronization
 
 /// What the event loop and the waiting tasks share about one connection: bytes that came, bytes that still have to go.
 ///
-/// Both are bounded. The loop reads from the socket only while less than ``readMark`` waits here, and a write waits while
+/// Both are bounded. The loop reads from the socket only while less than the read mark waits here, and a write waits while
 /// more than ``writeMark`` is on its way.
 final class TCPStream: Sendable {
   /// Bytes that wait before reading from the socket stops.
-  static let readMark = 1 << 18
+  static let peersReadMark = 1 << 18
+  /// The same for somebody who has not proved who it is: no handshake needs more.
+  static let strangersReadMark = 4096
   /// Bytes on their way to the socket before a write waits.
   static let writeMark = 1 << 19
 
   private struct State {
+    var readMark: Int
     var received: [ByteBuffer] = []
     var receivedByteCount = 0
     var readIsParked = false
@@ -22,7 +25,9 @@ final class TCPStream: Sendable {
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
+
+  init(readMark: Int = TCPStream.peersReadMark) { state = Mutex(State(readMark: readMark)) }
 
   /// What a look at the state says.
   enum Received: Sendable {
@@ -41,7 +46,7 @@ final class TCPStream: Sendable {
       let bytes = state.received[0].readBytes(length: min(max(limit, 1), state.received[0].readableBytes)) ?? []
       if state.received[0].readableBytes == 0 { state.received.removeFirst() }
       state.receivedByteCount -= bytes.count
-      let resumes = state.readIsParked && state.receivedByteCount < Self.readMark
+      let resumes = state.readIsParked && state.receivedByteCount < state.readMark
       if resumes { state.readIsParked = false }
       return .bytes(bytes, resumesReading: resumes)
     }
@@ -60,8 +65,17 @@ final class TCPStream: Sendable {
   /// Whether the loop should go on reading. If not, the next ``take(atMost:)`` says when.
   func wantsMore() -> Bool {
     state.withLock { state in
-      state.readIsParked = state.receivedByteCount >= Self.readMark
+      state.readIsParked = state.receivedByteCount >= state.readMark
       return !state.readIsParked
+    }
+  }
+
+  /// Lets as much wait as a peer may send ahead. True if the loop has to be told to go on reading.
+  func raiseReadMark() -> Bool {
+    state.withLock { state in
+      state.readMark = Self.peersReadMark
+      defer { state.readIsParked = false }
+      return state.readIsParked
     }
   }
 

@@ -10,10 +10,13 @@ final class TCPTransport: PeerTransport {
   let remoteDescription: String
   private let channel: any Channel
   private let stream: TCPStream
+  /// Its entry among the connections of a listener.
+  private let admission: Admission?
 
-  init(_ channel: any Channel, _ stream: TCPStream) {
+  init(_ channel: any Channel, _ stream: TCPStream, admission: Admission? = nil) {
     self.channel = channel
     self.stream = stream
+    self.admission = admission
     remoteDescription = channel.remoteAddress.flatMap { SystemReason.address($0)?.description } ?? "unknown"
   }
 
@@ -49,6 +52,13 @@ final class TCPTransport: PeerTransport {
     let promise = channel.eventLoop.makePromise(of: Void.self)
     promise.futureResult.whenComplete { [stream] _ in stream.release(bytes.count) }
     channel.writeAndFlush(channel.allocator.buffer(bytes: bytes), promise: promise)
+  }
+
+  var isFamiliar: Bool { admission?.isFamiliar ?? false }
+
+  func reached(_ standing: PeerStanding) {
+    admission?.reached(standing)
+    if standing == .peer, stream.raiseReadMark() { channel.read() }
   }
 
   func close() async {

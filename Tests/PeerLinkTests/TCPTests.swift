@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  @Test("connections beyond the limit are closed, and a place that is free again is given away") func limits()
+  @Test("a newcomer beyond the limit takes the place of the oldest stranger, never of a proven peer") func limits()
     async throws
   {
     let listener = try await TCPListener.bind(host: "127.0.0.1", port: 0, limits: .init(perAddress: 2, total: 10))
@@ -161,34 +161,32 @@ import Testing
     let second = try #require(await iterator.next())
     #expect(listener.connectionCount == 2)
     let three = try await connector.connect(listener.address)
-    #expect((try? await three.read(atMost: 1)) ?? [] == [])
-    await first.close()
-    #expect(try await one.read(atMost: 1) == [])
-    while listener.connectionCount > 1 { try await Task.sleep(for: .milliseconds(1)) }
+    let third = try #require(await iterator.next())
+    #expect((try? await one.read(atMost: 1)) ?? [] == [])
+    #expect(try await first.read(atMost: 1) == [])
+    try await three.write([3])
+    #expect(try await third.read(atMost: 1) == [3])
+    second.reached(.peer)
+    third.reached(.peer)
     let four = try await connector.connect(listener.address)
-    let fourth = try #require(await iterator.next())
-    try await four.write([4])
-    #expect(try await fourth.read(atMost: 1) == [4])
+    #expect((try? await four.read(atMost: 1)) ?? [] == [])
+    try await two.write([2])
+    #expect(try await second.read(atMost: 1) == [2])
     await second.close()
-    _ = two
+    while listener.connectionCount > 1 { try await Task.sleep(for: .milliseconds(1)) }
+    let five = try await connector.connect(listener.address)
+    let fifth = try #require(await iterator.next())
+    try await five.write([5])
+    #expect(try await fifth.read(atMost: 1) == [5])
   }
 
-  @Test("counts IPv4 by address, IPv6 by network, and all together") func counting() throws {
-    let counter = ConnectionCounter(.init(perAddress: 2, total: 3))
-    func source(_ host: String) throws -> [UInt8] {
-      ConnectionCounter.source(of: try .init(ipAddress: host, port: 1))
-    }
-    #expect(try source("2001:db8::1") == source("2001:db8::ffff:1"))
-    #expect(try source("2001:db8::1") != source("2001:db8:0:1::1"))
-    #expect(try source("::ffff:192.0.2.1") == source("192.0.2.1"))
-    #expect(try counter.admit(source("192.0.2.1")))
-    #expect(try counter.admit(source("192.0.2.1")))
-    #expect(try !counter.admit(source("192.0.2.1")))
-    #expect(try counter.admit(source("192.0.2.2")))
-    #expect(try !counter.admit(source("192.0.2.3")))
-    try counter.leave(source("192.0.2.1"))
-    #expect(try counter.admit(source("192.0.2.3")))
-    #expect(counter.total == 3)
+  @Test("only a proven peer may send ahead more than a handshake") func readAhead() throws {
+    let stream = TCPStream(readMark: TCPStream.strangersReadMark)
+    stream.append(.init(bytes: [UInt8](repeating: 0, count: 5000)))
+    #expect(!stream.wantsMore())
+    #expect(stream.raiseReadMark())
+    #expect(stream.wantsMore())
+    #expect(!stream.raiseReadMark())
   }
 
   @Test("a closed listener ends its sequence, refuses newcomers and leaves connections open") func stopping()
