@@ -1,0 +1,47 @@
+import Testing
+
+@testable import VaultCLI
+
+@Suite("The alarm clock", .timeLimit(.minutes(1)))
+struct AlarmClockTests {
+  @Test("wakes in the order of the times, and not before")
+  func order() async throws {
+    let alarm = AlarmClock()
+    let began = ContinuousClock.now
+    let order = try await withThrowingTaskGroup(of: Int.self) { group in
+      for delay in [300, 0, 150] {
+        group.addTask {
+          try await alarm.sleep(for: .milliseconds(delay))
+          return delay
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(order == [0, 150, 300])
+    #expect(ContinuousClock.now - began >= .milliseconds(300))
+    #expect(alarm.waitingCount == 0)
+  }
+
+  @Test("a cancelled wait throws at once and leaves nothing behind")
+  func cancelling() async throws {
+    let alarm = AlarmClock()
+    for _ in 0..<2000 {
+      let waiting = Task { try await alarm.sleep(for: .seconds(3600)) }
+      waiting.cancel()
+      await #expect(throws: CancellationError.self) { try await waiting.value }
+    }
+    #expect(alarm.waitingCount == 0)
+    // One that began before the cancelled ones still ends in time.
+    let early = Task { try await alarm.sleep(for: .milliseconds(50)) }
+    try await early.value
+  }
+
+  @Test("takes durations of any size", arguments: [Duration.seconds(Int64.max), .seconds(-5), .nanoseconds(1)])
+  func extremes(duration: Duration) async throws {
+    let alarm = AlarmClock()
+    let waiting = Task { try await alarm.sleep(for: duration) }
+    if duration > .seconds(1) { waiting.cancel() }
+    _ = try? await waiting.value
+    #expect(alarm.waitingCount == 0)
+  }
+}
