@@ -30,7 +30,7 @@ extension Answerer {
     let answerer = self
     switch try await offPool({ try answerer.accept(offer) }) {
     case .refuse(let reason, let header):
-      vault.record(.refused, peer: peer, secret: header, detail: "offered a share: \(reason)")
+      vault.recordUnlessTooMany(.refused, peer: peer, secret: header, detail: "offered a share: \(reason)")
       try await reply(OfferAnswer(request: offer.request, verdict: .refused(reason)))
     case .complete:
       try await reply(OfferAnswer(request: offer.request, verdict: .complete))
@@ -102,7 +102,7 @@ extension Answerer {
       EvidenceRecord(
         secretID: header.id.bytes, headerDigest: header.digest, header: header.bytes, peer: peer.digest,
         seenAt: vault.environment.now()))
-    vault.record(.conflict, peer: peer, secret: header, detail: "showed another header for a known secret")
+    vault.recordUnlessTooMany(.conflict, peer: peer, secret: header, detail: "showed another header for a known secret")
     return .refuse(.conflictingHeader, header)
   }
 
@@ -184,7 +184,7 @@ extension Answerer {
     let answerer = self
     let refusal = try await offPool { answerer.finish(running) }
     if let refusal {
-      vault.record(
+      vault.recordUnlessTooMany(
         .refused, peer: peer, secret: running.header, detail: "the deposit failed: \(refusal)")
     } else {
       vault.record(.shareReceived, peer: peer, secret: running.header)

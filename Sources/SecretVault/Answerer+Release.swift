@@ -39,10 +39,10 @@ extension Answerer {
   /// Whoever recovers asks all its peers, so a secret that is not here is everyday; a wrong proof for one that is here isn't.
   private func noteRefusal(_ request: ReleaseRequest) {
     guard let record = try? vault.database.secret(askTag: request.tag) else {
-      vault.record(.notHeld, peer: peer, detail: "asked for a share that is not here")
+      vault.recordUnlessTooMany(.notHeld, peer: peer, detail: "asked for a share that is not here")
       return
     }
-    vault.record(
+    vault.recordUnlessTooMany(
       .refused, peer: peer, secret: try? vault.header(of: record), detail: "asked for a share without a right to it")
   }
 

@@ -11,12 +11,11 @@ extension Vault {
     let remote = transport.remoteDescription
     let session: PeerSession
     do {
-      let card = try ownCard()
       session = try await withDeadline(environment.deadlines.handshake, sleeper: environment.sleep) {
         [self] () async throws(SessionError) in
-        try await PeerSession.answer(transport, identity: identity, ownCard: card) { [self] noiseKey in
-          trusted(noiseKey: noiseKey)
-        }
+        try await PeerSession.answer(
+          transport, identity: identity, card: { [self] () throws(SessionError) in try shownCard() },
+          trust: { [self] noiseKey in trusted(noiseKey: noiseKey) })
       }
     } catch SessionError.unknownPeer {
       recordStranger(from: remote)
@@ -36,6 +35,14 @@ extension Vault {
     var answerer = Answerer(vault: self, session: session, peer: peer)
     await answerer.run()
     sessions.end(keys.digest)
+  }
+
+  /// The own card, for a peer that has proved who it is.
+  private func shownCard() throws(SessionError) -> PeerCard {
+    do { return try ownCard() } catch {
+      environment.log.error("\(error.reason)")
+      throw .wrongCard
+    }
   }
 
   /// Anybody may dial with made-up keys: one line a minute and address, so that nobody fills the log.
@@ -111,11 +118,11 @@ struct Answerer {
         try await carryOut(dialogue.receive(request))
       }
     } catch let error as ProtocolError {
-      log.warning("\(name) \(Vault.words(error)); its session ends")
+      if vault.mayWrite(of: peer) { log.warning("\(name) \(Vault.words(error)); its session ends") }
     } catch SessionError.timedOut {
       log.debug("\(name) was silent for too long")
     } catch {
-      log.info("\(name) \(Vault.words(error)); its session ends")
+      if vault.mayWrite(of: peer) { log.info("\(name) \(Vault.words(error)); its session ends") }
     }
     await abandonDeposit()
     try? await withDeadline(.seconds(2), sleeper: vault.environment.sleep) { [session] () async throws(SessionError) in

@@ -147,6 +147,7 @@ extension Vault {
 
   private func runOutbox(_ group: inout DiscardingTaskGroup, _ running: RunningDeliveries) async {
     var cleanedAt: Int64 = 0
+    var prunedAt = environment.now()
     while !Task.isCancelled {
       let now = environment.now()
       do throws(StoreError) {
@@ -155,6 +156,11 @@ extension Vault {
           cleanedAt = now
         }
         try database.flushAudit()
+        if now - prunedAt > 60_000 {
+          // Peers may cause lines by the thousand.
+          try database.pruneAuditLog(keeping: VaultDatabase.auditLineLimit)
+          prunedAt = now
+        }
         try database.cancelOrphanedDeliveries()
         for entry in try database.dueDeliveries(at: now, limit: contactConcurrency - running.count) {
           guard running.insert(entry.id) else { continue }

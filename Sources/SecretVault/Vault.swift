@@ -19,6 +19,7 @@ public final class Vault: VaultService, Sendable {
   let requestNumbers = Mutex<UInt64>(0)
   let sessions = SessionCount()
   let strangers = StrangerFilter()
+  let allowance = LineAllowance()
   /// Commitments to other holders' shares, which cost a multiplication a coefficient: computed on demand.
   let evaluations = EvaluationCache()
   let settingsFile: SettingsFile
@@ -166,6 +167,21 @@ public final class Vault: VaultService, Sendable {
       break
     }
     return outcome
+  }
+
+  /// The same for what a peer can cause as often as it likes: beyond an allowance its lines are counted, not written.
+  func recordUnlessTooMany(
+    _ event: AuditEvent, peer: PeerRecord, secret: SecretHeader? = nil, detail: String
+  ) {
+    guard mayWrite(of: peer) else { return }
+    record(event, peer: peer, secret: secret, detail: detail)
+  }
+
+  /// Whether another line may be written that this peer has caused; says how many were left out, once a minute.
+  func mayWrite(of peer: PeerRecord) -> Bool {
+    let (isWritten, leftOut) = allowance.next(peer.digest, at: environment.monotonic())
+    if leftOut > 0 { record(.refused, peer: peer, detail: "\(leftOut) more lines like those before were left out") }
+    return isWritten
   }
 
   /// Writes a line into the audit log, and tells the notification command if the event is one that it is told of.

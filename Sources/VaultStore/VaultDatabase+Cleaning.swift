@@ -22,8 +22,8 @@ extension VaultDatabase {
   /// Age, in milliseconds, from which a small temporary file certainly belongs to nobody: writing one takes no time.
   static let temporaryFileAge: Int64 = 3_600_000
 
-  /// Lines of the audit log that cleaning keeps.
-  static let auditLineLimit = 100_000
+  /// Lines of the audit log that are kept.
+  public static let auditLineLimit = 100_000
   /// Milliseconds after which files are swept even if nothing looks left behind.
   static let sweepInterval: Int64 = 3_600_000
 
