@@ -125,6 +125,18 @@ final class Child: Sendable {
     return outcome
   }
 
+  /// Waits for the end of a program that is killed on purpose, and gives its status as the system has it.
+  func endByCrash(within limit: Double, _ location: SourceLocation = #_sourceLocation) async throws -> Int32 {
+    var status: Int32 = 0
+    let called = Self.now()
+    while waitpid(process, &status, WNOHANG) != process {
+      try #require(Self.now() - called < limit, "it goes on", sourceLocation: location)
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    start.ended(process)
+    return status
+  }
+
   /// Whether it has a file open in `folder`, one without a name included.
   func hasOpenFile(in folder: String) -> Bool {
     let descriptors = "/proc/\(process)/fd"

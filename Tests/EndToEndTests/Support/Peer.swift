@@ -102,6 +102,18 @@ final class Peer: Sendable {
     return run
   }
 
+  /// Starts the daemon with so few descriptors at most.
+  func startDaemon(descriptors: Int, location: SourceLocation = #_sourceLocation) async throws {
+    let script = "ulimit -n \(descriptors); exec \"$VAULT\" daemon --listen \(address)"
+    try await listen(
+      try bench.start("/bin/sh", ["-c", script], environment: environment, folder: folder), location)
+  }
+
+  /// The number of the daemon's process.
+  var daemonProcess: Int32 {
+    get throws { try #require(daemon.withLock { $0 }).process }
+  }
+
   private func listen(_ child: Child, _ location: SourceLocation) async throws {
     bench.expectToLive(name, child)
     daemon.withLock { $0 = child }

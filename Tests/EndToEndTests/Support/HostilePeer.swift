@@ -1,0 +1,121 @@
+import Foundation
+import Logging
+import PeerAuth
+import PeerLink
+import ShamirKit
+import Sodium
+import Synchronization
+import Testing
+import VaultProtocol
+import VaultStore
+import WireCodec
+
+@testable import SecretVault
+
+/// A trusted peer that has turned hostile: it uses the real keys of a home, and keeps to no rule.
+final class HostilePeer: Sendable {
+  private let vault: Vault
+  private let victim: CardKeys
+  private let address: PeerAddress
+  private let isStopping = Atomic<Bool>(false)
+  private let opened = Atomic<Int>(0)
+  private let asked = Atomic<Int>(0)
+
+  /// Uses the vault of `peer` against the daemon of `victim`.
+  init(_ peer: Peer, against victim: Peer) async throws {
+    let environment = VaultEnvironment(
+      now: { Int64(Date().timeIntervalSince1970 * 1000) }, monotonic: { Child.now() * 1000 },
+      sleep: { try await Task.sleep(for: $0) }, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+      connect: { (address) async throws(TransportError) in try await TCPConnector().connect(address) })
+    vault = try Vault.open(
+      at: VaultFolders(home: peer.home),
+      passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none is needed") },
+      environment: environment)
+    self.victim = try PeerCard.parse(text: try await victim.card()).keys
+    address = try PeerAddress(host: "127.0.0.1", port: victim.daemonPort)
+  }
+
+  /// Sessions that came about, and requests that were sent in them.
+  var counts: (sessions: Int, requests: Int) { (opened.load(ordering: .relaxed), asked.load(ordering: .relaxed)) }
+
+  /// Ends the attack.
+  func stop() { isStopping.store(true, ordering: .relaxed) }
+
+  /// Keeps `width` sessions busy: a third sends pings and never reads an answer, a third asks for a share of this secret
+  /// with a wrong proof time and again, a third dials, greets and says nothing more.
+  func attack(width: Int, secret: String) async {
+    await withDiscardingTaskGroup { group in
+      for number in 0..<width {
+        group.addTask { [self] in
+          while !isStopping.load(ordering: .relaxed) {
+            try? await once(number % 3, secret)
+            try? await Task.sleep(for: .milliseconds(20))
+          }
+        }
+      }
+    }
+  }
+
+  private func once(_ kind: Int, _ secret: String) async throws {
+    let session = try await PeerSession.dial(
+      TCPConnector().connect(address), identity: vault.identity, peer: victim, ownCard: vault.ownCard())
+    try await send(Hello(services: PeerServiceKind.allCases), session)
+    // Beyond its number of sessions it is told goodbye.
+    let greeting = try await session.receive { MessageType.byteLimit($0) }
+    guard !greeting.isGoodbye else { return await session.close() }
+    opened.add(1, ordering: .relaxed)
+    do {
+      switch kind {
+      case 0: try await sendPings(session)
+      case 1: try await askInVain(session, secret)
+      default: while !isStopping.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(20)) }
+      }
+    } catch {}
+    await session.close()
+  }
+
+  private func sendPings(_ session: PeerSession) async throws {
+    // What waits for ever in a full connection is cut off when the attack ends.
+    let ending = Task { [self] in
+      while !isStopping.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(20)) }
+      await session.close()
+    }
+    defer { ending.cancel() }
+    var number: UInt64 = 0
+    while !isStopping.load(ordering: .relaxed) {
+      number += 1
+      try await send(Ping(request: number), session)
+    }
+  }
+
+  private func askInVain(_ session: PeerSession, _ secret: String) async throws {
+    let record = try vault.resolve(secret)
+    let header = try vault.header(of: record)
+    guard let stored = try vault.database.share(ofSecret: record.id) else { return }
+    let held = try HeldShare(index: stored.index, record: stored.bytes, of: secret)
+    let exchange = PossessionExchange(
+      header: header, epoch: 0, purpose: .release, prover: vault.identity.keys.digest, verifier: victim.digest,
+      binding: session.handshakeHash, nonce: [UInt8](repeating: 1, count: 32))
+    let evaluation = try held.share.evaluation()
+    var number: UInt64 = 0
+    while !isStopping.load(ordering: .relaxed) {
+      number += 1
+      try await send(
+        ReleaseRequest(request: number, tag: AskTag.of(header.id), headerDigest: header.digest, epoch: 0), session)
+      _ = try await session.receive { MessageType.byteLimit($0) }
+      let proof = try exchange.prove(
+        request: number, share: held.share, salt: held.salt, evaluation: evaluation)
+      try await send(proof, session)
+      let answer = try await session.receive { MessageType.byteLimit($0) }
+      guard !answer.isGoodbye else { return }
+      #expect(answer.type == Refusal.type.rawValue)
+    }
+  }
+
+  private func send<Message: PeerMessage>(_ message: Message, _ session: PeerSession) async throws {
+    asked.add(1, ordering: .relaxed)
+    try await session.send(type: Message.type.rawValue, count: message.encodedByteCount) { (writer) throws(WireError) in
+      try message.encode(into: &writer)
+    }
+  }
+}
