@@ -11,6 +11,13 @@ public protocol PeerTransport: Sendable {
   func close() async
   /// Where the peer is, for logs: an address, never a name that the peer chose.
   var remoteDescription: String { get }
+  /// Where the work for this stream is done with the fewest changes of thread; nil if that makes no difference.
+  var executor: (any TaskExecutor)? { get }
+}
+
+extension PeerTransport {
+  /// No place is better than another.
+  public var executor: (any TaskExecutor)? { nil }
 }
 
 /// What can go wrong on the way, before anything a peer says is looked at.

@@ -27,18 +27,21 @@ struct SessionSetup: ~Copyable {
   private let ownCard: PeerCard
   private let role: SessionRole
   private let randomness: Randomness
+  private let cards: CardMemory
   var inbound = FrameBuffer()
 
   init(
-    _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard, role: SessionRole, randomness: Randomness
+    _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard, role: SessionRole, randomness: Randomness,
+    cards: CardMemory
   ) throws(SessionError) {
     guard ownCard.keys == identity.keys else { throw .wrongCard }
-    do throws(CardError) { try ownCard.verify() } catch { throw .wrongCard }
+    do throws(CardError) { try cards.verify(ownCard) } catch { throw .wrongCard }
     self.transport = transport
     self.identity = identity
     self.ownCard = ownCard
     self.role = role
     self.randomness = randomness
+    self.cards = cards
   }
 
   /// The dialling side.
@@ -110,7 +113,8 @@ struct SessionSetup: ~Copyable {
     _ handshakeHash: Digest, to peer: CardKeys, _ challenge: [UInt8]
   ) throws(SessionError) -> CardProof {
     do throws(SodiumError) {
-      try X25519.validate(publicKey: challenge)
+      // A key of small order is refused where it is used.
+      try X25519.requireCanonical(publicKey: challenge)
       return try CardProof(identity, role: role, handshakeHash: handshakeHash, verifier: peer, challenge: challenge)
     } catch .smallOrderKey, .invalidPoint {
       throw .cardProofFailed
@@ -127,11 +131,11 @@ struct SessionSetup: ~Copyable {
 
   private func card(_ bytes: [UInt8], of peer: CardKeys) throws(SessionError) -> PeerCard {
     let card: PeerCard
-    do throws(WireError) { card = try PeerCard.decode(bytes, limit: PeerCard.byteLimit) } catch {
+    do throws(WireError) { card = try cards.decode(bytes) } catch {
       throw .malformed(error)
     }
     guard card.keys == peer else { throw .wrongCard }
-    do throws(CardError) { try card.verify() } catch { throw .wrongCard }
+    do throws(CardError) { try cards.verify(card) } catch { throw .wrongCard }
     return card
   }
 }

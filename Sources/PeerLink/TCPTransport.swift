@@ -8,6 +8,7 @@ final class TCPTransport: PeerTransport {
   private static let lingerTime = TimeAmount.seconds(2)
 
   let remoteDescription: String
+  let executor: (any TaskExecutor)?
   private let channel: any Channel
   private let stream: TCPStream
 
@@ -15,6 +16,7 @@ final class TCPTransport: PeerTransport {
     self.channel = channel
     self.stream = stream
     remoteDescription = channel.remoteAddress.flatMap { SystemReason.address($0)?.description } ?? "unknown"
+    executor = EventLoops.executor(of: channel.eventLoop)
   }
 
   deinit { channel.close(promise: nil) }

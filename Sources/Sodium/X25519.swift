@@ -35,13 +35,19 @@ public enum X25519 {
 
   /// Throws unless `publicKey` is 32 bytes, in canonical form (below 2^255 − 19, top bit clear), and not of small order.
   public static func validate(publicKey: [UInt8]) throws(SodiumError) {
+    try requireCanonical(publicKey: publicKey)
+    // A clamped scalar is a multiple of the cofactor, so a point of small order always gives the all-zero secret.
+    let probe = try SecretBytes(random: keyByteCount)
+    _ = try sharedSecret(probe, with: publicKey)
+  }
+
+  /// Throws unless `publicKey` is 32 bytes in canonical form. Enough before ``sharedSecret(_:with:)``, which itself refuses
+  /// keys of small order.
+  public static func requireCanonical(publicKey: [UInt8]) throws(SodiumError) {
     guard publicKey.count == keyByteCount else {
       throw .invalidLength(expected: keyByteCount, actual: publicKey.count)
     }
     guard isCanonicalFieldElement(publicKey) else { throw .invalidPoint }
-    // A clamped scalar is a multiple of the cofactor, so a point of small order always gives the all-zero secret.
-    let probe = try SecretBytes(random: keyByteCount)
-    _ = try sharedSecret(probe, with: publicKey)
   }
 
   /// Encrypts to `publicKey` under an ephemeral key that is forgotten: afterwards the sender can't open it either.

@@ -19,10 +19,11 @@ struct Composition {
     let log = LineLogHandler.logger(level: logLevel)
     let notifications = NotificationRunner { log.warning("\($0)") }
     self.notifications = notifications
+    let alarm = AlarmClock()
     environment = VaultEnvironment(
       now: { Clocks.now() },
       monotonic: { Clocks.monotonic() },
-      sleep: { try await Task.sleep(for: $0) },
+      sleep: { try await alarm.sleep($0) },
       log: log,
       connect: { (address) async throws(TransportError) in try await TCPConnector().connect(address) },
       notify: { command, event in notifications.run(command, event) })

@@ -74,7 +74,7 @@ struct PeerListener: Service {
   private func answer(_ listener: TCPListener) async {
     await withDiscardingTaskGroup { group in
       for await transport in listener.incoming {
-        group.addTask { await vault.answer(transport) }
+        group.addTask(executorPreference: transport.executor) { await vault.answer(transport) }
       }
       // No new ones come; those under way end with the process.
       group.cancelAll()
