@@ -39,6 +39,7 @@ let package = Package(
     .library(name: "ShamirKit", targets: ["ShamirKit"]),
     .library(name: "SealedPayload", targets: ["SealedPayload"]),
     .library(name: "PeerAuth", targets: ["PeerAuth"]),
+    .library(name: "PeerLink", targets: ["PeerLink"]),
     .library(name: "SecretVault", targets: ["SecretVault"]),
   ],
   dependencies: [
@@ -103,7 +104,7 @@ let package = Package(
       of: "SecretVault",
       ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
     tests(of: "VaultScan", ["QRCode", "CPNG", "CJPEG"]),
-    tests(of: "VaultCLI", ["SecretVault", "PeerAuth", "Sodium"]),
+    tests(of: "VaultCLI", ["SecretVault", "VaultStore", "PeerAuth", "Sodium"]),
     .testTarget(name: "EndToEndTests", dependencies: ["VaultCLI", "VaultScan"], swiftSettings: settings),
   ]
 )
