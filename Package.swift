@@ -42,6 +42,7 @@ let package = Package(
     .library(name: "ShamirKit", targets: ["ShamirKit"]),
     .library(name: "SealedPayload", targets: ["SealedPayload"]),
     .library(name: "PeerAuth", targets: ["PeerAuth"]),
+    .library(name: "PeerLink", targets: ["PeerLink"]),
     .library(name: "SecretVault", targets: ["SecretVault"]),
     // Of the tests: preloaded into `vault` to make its disk fail.
     .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),
@@ -120,7 +121,7 @@ let package = Package(
     .executableTarget(
       name: "ScanTable", dependencies: ["ScanPictures", "QRCode"], path: "Tests/ScanTable", swiftSettings: settings),
     tests(of: "VaultScan", ["QRCode", "ScanPictures", "CShims"], vectors: ["Preload"]),
-    tests(of: "VaultCLI", ["SecretVault", "PeerAuth", "Sodium"]),
+    tests(of: "VaultCLI", ["SecretVault", "VaultStore", "PeerAuth", "Sodium"]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [

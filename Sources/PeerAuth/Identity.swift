@@ -8,7 +8,8 @@ public final class Identity: Sendable {
 
   /// The public keys.
   public let keys: CardKeys
-  private let signingSeed: SecretBytes
+  /// The seed, then the public key.
+  private let signingKey: SecretBytes
   let noiseKey: AgreementKeyPair
   private let boxKey: AgreementKeyPair
 
@@ -17,12 +18,12 @@ public final class Identity: Sendable {
   ) throws(CardError) {
     let publicSigningKey: [UInt8]
     do throws(SodiumError) {
-      publicSigningKey = try Ed25519.publicKey(ofSeed: signingSeed)
+      signingKey = try Ed25519.expand(signingSeed)
+      publicSigningKey = signingKey.withUnsafeBytes { Array($0[Ed25519.seedByteCount...]) }
       noiseKey = try AgreementKeyPair(secret: noise)
       boxKey = try AgreementKeyPair(secret: box)
     } catch { throw .sodium(error) }
     keys = try CardKeys(signing: publicSigningKey, noise: noiseKey.publicKey, box: boxKey.publicKey)
-    self.signingSeed = signingSeed
   }
 
   /// Three fresh key pairs.
@@ -61,7 +62,7 @@ public final class Identity: Sendable {
   public func stored() throws(SodiumError) -> SecretBytes {
     try SecretBytes(count: Self.storedByteCount) { output throws(SodiumError) in
       output.append(Self.storedVersion)
-      signingSeed.withUnsafeBytes { for byte in $0 { output.append(byte) } }
+      signingKey.withUnsafeBytes { for byte in $0[..<Ed25519.seedByteCount] { output.append(byte) } }
       noiseKey.copySecret(into: &output)
       boxKey.copySecret(into: &output)
     }
@@ -69,7 +70,7 @@ public final class Identity: Sendable {
 
   /// Signs the digest that a ``DomainHash`` ended with.
   public func sign(_ digest: Digest) throws(SodiumError) -> [UInt8] {
-    try Ed25519.sign(digest, seed: signingSeed)
+    try Ed25519.sign(digest, expanded: signingKey)
   }
 
   /// Opens a sealed box made for this identity's box key.

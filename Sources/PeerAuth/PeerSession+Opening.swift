@@ -4,11 +4,13 @@ extension PeerSession {
   ///
   /// Throws ``SessionError/refusedUnknownKey`` if the answerer doesn't know this identity. An answerer with another key
   /// can't read the first message and can only hang up: the dialler sees ``SessionError/cutOff``. On any error the
-  /// transport is closed. `ownCard` is sent as it is, with its beacon key if it has one; it must be signed.
+  /// transport is closed. `ownCard` is sent as it is, with its beacon key if it has one; it must be signed. Whoever opens
+  /// many sessions keeps one memory of `cards` for all of them.
   public static func dial(
-    _ transport: any PeerTransport, identity: Identity, peer: CardKeys, ownCard: PeerCard
+    _ transport: any PeerTransport, identity: Identity, peer: CardKeys, ownCard: PeerCard,
+    cards: CardMemory = CardMemory()
   ) async throws(SessionError) -> PeerSession {
-    try await dial(transport, identity: identity, peer: peer, ownCard: ownCard, randomness: nil)
+    try await dial(transport, identity: identity, peer: peer, ownCard: ownCard, randomness: nil, cards: cards)
   }
 
   /// Answers a dialler on a fresh transport.
@@ -16,29 +18,31 @@ extension PeerSession {
   /// `trust` is asked once, with the dialler's Noise key, and says whose it is. If it is nobody's, the dialler is told so
   /// and this throws ``SessionError/unknownPeer``. On any error the transport is closed.
   public static func answer(
-    _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard,
+    _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard, cards: CardMemory = CardMemory(),
     trust: @Sendable ([UInt8]) async -> CardKeys?
   ) async throws(SessionError) -> PeerSession {
-    try await answer(transport, identity: identity, card: { () throws(SessionError) in ownCard }, trust: trust)
+    try await answer(
+      transport, identity: identity, card: { () throws(SessionError) in ownCard }, cards: cards, trust: trust)
   }
 
   /// Answers a dialler on a fresh transport; `card` is called only for one that has proved who it is, so that strangers
   /// cost as little as possible.
   public static func answer(
     _ transport: any PeerTransport, identity: Identity, card: @escaping @Sendable () throws(SessionError) -> PeerCard,
-    trust: @Sendable ([UInt8]) async -> CardKeys?
+    cards: CardMemory = CardMemory(), trust: @Sendable ([UInt8]) async -> CardKeys?
   ) async throws(SessionError) -> PeerSession {
-    let setup = SessionSetup(transport, identity: identity, role: .responder, randomness: nil, ownCard: card)
+    let setup = SessionSetup(
+      transport, identity: identity, role: .responder, randomness: nil, cards: cards, ownCard: card)
     return try await answer(transport, setup, trust: trust)
   }
 
   static func dial(
     _ transport: any PeerTransport, identity: Identity, peer: CardKeys, ownCard: PeerCard,
-    randomness: SessionSetup.Randomness?
+    randomness: SessionSetup.Randomness?, cards: CardMemory = CardMemory()
   ) async throws(SessionError) -> PeerSession {
     do throws(SessionError) {
       var setup = SessionSetup(
-        transport, identity: identity, role: .initiator, randomness: randomness,
+        transport, identity: identity, role: .initiator, randomness: randomness, cards: cards,
         ownCard: { () throws(SessionError) in ownCard })
       return PeerSession(try await setup.dial(peer), transport: transport, role: .initiator)
     } catch {
@@ -49,10 +53,10 @@ extension PeerSession {
 
   static func answer(
     _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard, randomness: SessionSetup.Randomness,
-    trust: @Sendable ([UInt8]) async -> CardKeys?
+    cards: CardMemory = CardMemory(), trust: @Sendable ([UInt8]) async -> CardKeys?
   ) async throws(SessionError) -> PeerSession {
     let setup = SessionSetup(
-      transport, identity: identity, role: .responder, randomness: randomness,
+      transport, identity: identity, role: .responder, randomness: randomness, cards: cards,
       ownCard: { () throws(SessionError) in ownCard })
     return try await answer(transport, setup, trust: trust)
   }

@@ -28,10 +28,11 @@ struct SessionSetup: ~Copyable {
   private let ownCard: @Sendable () throws(SessionError) -> PeerCard
   private let role: SessionRole
   private let randomness: Randomness?
+  private let cards: CardMemory
   var inbound = FrameBuffer()
 
   init(
-    _ transport: any PeerTransport, identity: Identity, role: SessionRole, randomness: Randomness?,
+    _ transport: any PeerTransport, identity: Identity, role: SessionRole, randomness: Randomness?, cards: CardMemory,
     ownCard: @escaping @Sendable () throws(SessionError) -> PeerCard
   ) {
     self.transport = transport
@@ -39,12 +40,13 @@ struct SessionSetup: ~Copyable {
     self.ownCard = ownCard
     self.role = role
     self.randomness = randomness
+    self.cards = cards
   }
 
   private func shownCard() throws(SessionError) -> PeerCard {
     let card = try ownCard()
     guard card.keys == identity.keys else { throw .wrongCard }
-    do throws(CardError) { try card.verify() } catch { throw .wrongCard }
+    do throws(CardError) { try cards.verify(card) } catch { throw .wrongCard }
     return card
   }
 
@@ -131,7 +133,8 @@ struct SessionSetup: ~Copyable {
     _ handshakeHash: Digest, to peer: CardKeys, _ challenge: [UInt8]
   ) throws(SessionError) -> CardProof {
     do throws(SodiumError) {
-      try X25519.validate(publicKey: challenge)
+      // A key of small order is refused where it is used.
+      try X25519.requireCanonical(publicKey: challenge)
       return try CardProof(identity, role: role, handshakeHash: handshakeHash, verifier: peer, challenge: challenge)
     } catch .smallOrderKey, .invalidPoint {
       throw .cardProofFailed
@@ -150,11 +153,11 @@ struct SessionSetup: ~Copyable {
 
   private func card(_ bytes: [UInt8], of peer: CardKeys) throws(SessionError) -> PeerCard {
     let card: PeerCard
-    do throws(WireError) { card = try PeerCard.decode(bytes, limit: PeerCard.byteLimit) } catch {
+    do throws(WireError) { card = try cards.decode(bytes) } catch {
       throw .malformed(error)
     }
     guard card.keys == peer else { throw .wrongCard }
-    do throws(CardError) { try card.verify() } catch { throw .wrongCard }
+    do throws(CardError) { try cards.verify(card) } catch { throw .wrongCard }
     return card
   }
 }

@@ -209,7 +209,7 @@ extension Answerer {
       let secret = SecretRecord(
         id: header.id.bytes, askTag: try AskTag.of(header.id), headerDigest: header.digest, header: header.bytes,
         origin: .held, dealer: peer.digest, description: header.description.isEmpty ? nil : header.description,
-        threshold: header.scheme.threshold, shareCount: header.scheme.shareCount,
+        kind: header.kind, threshold: header.scheme.threshold, shareCount: header.scheme.shareCount,
         ownIndex: running.partial.index, createdAt: header.createdAt, receivedAt: vault.environment.now())
       let record = try HeldShare.record(share: running.held.share, salt: running.held.salt)
       switch try vault.database.deposit(secret, share: record, index: running.partial.index, fragment: fragment) {

@@ -14,7 +14,7 @@ extension Vault {
       session = try await withDeadline(environment.deadlines.handshake, sleeper: environment.sleep) {
         [self] () async throws(SessionError) in
         try await PeerSession.answer(
-          transport, identity: identity, card: { [self] () throws(SessionError) in try shownCard() },
+          transport, identity: identity, card: { [self] () throws(SessionError) in try shownCard() }, cards: cards,
           trust: { [self] noiseKey in trusted(noiseKey: noiseKey) })
       }
     } catch SessionError.unknownPeer {
@@ -27,14 +27,11 @@ extension Vault {
       return
     }
     let keys = session.peerKeys
-    guard let peer = try? database.peer(keys.digest), sessions.begin(keys.digest) else {
-      await session.close()
-      return
-    }
-    met(keys, session.peerCard)
+    guard sessions.begin(keys.digest) else { return await session.close() }
+    defer { sessions.end(keys.digest) }
+    guard let peer = met(keys, session.peerCard) else { return await session.close() }
     var answerer = Answerer(vault: self, session: session, peer: peer)
     await answerer.run()
-    sessions.end(keys.digest)
   }
 
   /// The own card, for a peer that has proved who it is.
@@ -92,6 +89,8 @@ struct Answerer {
   let peer: PeerRecord
   var dialogue = AnswererDialogue()
   var deposit: DepositInProgress?
+  /// The state in which the peer's row was verified last.
+  private var trustMark = TrustMark()
   /// Secrets whose shares were released in this session, with this device's index, by request number.
   var released: [UInt64: (SecretHeader, UInt8)] = [:]
   /// Fragments whose pieces are being sent.
@@ -111,7 +110,7 @@ struct Answerer {
     do {
       while let request = try await next() {
         // Trust is checked at each request: removing a peer ends its sessions.
-        guard (try? vault.database.peer(peer.digest)) != nil else {
+        guard (try? vault.database.isPeer(peer.digest, mark: &trustMark)) == true else {
           log.info("\(name) is no longer trusted; its session ends")
           break
         }
@@ -149,12 +148,18 @@ struct Answerer {
       try await reply(
         ProbeAnswer(request: probe.request, refusal: quotaRefusal(adding: probe.fragmentByteCount)))
     case .considerOffer(let offer): try await consider(offer)
-    case .store(let piece): store(piece)
+    case .store(let piece): await awayFromNetwork { store(piece) }
     case .completeDeposit(let end): try await complete(end)
     case .challenge(let request): try await challenge(request)
     case .judge(let possession, let request, let nonce): try await judge(possession, request, nonce)
-    case .sendPieces(let request): try await sendPieces(request)
+    case .sendPieces(let request): try await awayFromNetwork { try await sendPieces(request) }
     }
+  }
+
+  /// Runs what reads, writes or hashes much on the threads that all tasks share: those that serve connections would keep
+  /// other peers waiting.
+  private func awayFromNetwork<Failure: Error>(_ work: () async throws(Failure) -> Void) async throws(Failure) {
+    try await withTaskExecutorPreference(globalConcurrentExecutor, operation: work)
   }
 
   /// Sends a public message.

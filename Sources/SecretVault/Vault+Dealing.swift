@@ -166,7 +166,7 @@ extension Vault {
     let secret = SecretRecord(
       id: id, askTag: tag, headerDigest: header.digest, header: header.bytes, origin: .dealt,
       dealer: identity.keys.digest, description: header.description.isEmpty ? nil : header.description,
-      threshold: header.scheme.threshold, shareCount: header.scheme.shareCount,
+      kind: header.kind, threshold: header.scheme.threshold, shareCount: header.scheme.shareCount,
       ownIndex: request.keepsOwnShare ? 1 : nil, createdAt: header.createdAt, receivedAt: now)
     let own = try request.keepsOwnShare ? ownShareRecord(dealing, salts) : nil
     return DealtRecords(

@@ -45,7 +45,7 @@ extension Vault {
     guard let record = try stored({ () throws(StoreError) in try database.identity() }) else {
       throw VaultError(.damaged, "the vault in \(folders.data) has no identity")
     }
-    do { return try PeerCard.decode(record.card, limit: PeerCard.byteLimit) } catch {
+    do { return try cards.decode(record.card) } catch {
       throw VaultError(.damaged, "this device's card in \(folders.data) is damaged")
     }
   }

@@ -181,7 +181,7 @@ extension Vault {
 
   /// The card stored for a peer.
   func storedCard(_ peer: PeerRecord) throws(VaultError) -> PeerCard {
-    do { return try PeerCard.decode(peer.card, limit: PeerCard.byteLimit) } catch {
+    do { return try cards.decode(peer.card) } catch {
       throw VaultError(.damaged, "the stored card of \(peer.name) is damaged", hint: "add it again")
     }
   }
@@ -211,34 +211,41 @@ extension Vault {
   }
 
   /// A session with a peer came about: it is proven, and its newest card counts.
-  func met(_ keys: CardKeys, _ card: PeerCard?) {
+  @discardableResult
+  func met(_ keys: CardKeys, _ card: PeerCard?) -> PeerRecord? {
+    var peer: PeerRecord?
     do throws(StoreError) {
-      guard let peer = try database.peer(keys.digest) else { return }
+      guard let known = try database.peer(keys.digest) else { return nil }
+      peer = known
       let now = environment.now()
-      var newer: [UInt8]?
-      if let card, card.keys == keys {
-        // What the peer itself signs counts more than an unsigned picture, whatever serial that carried.
-        if let known = try? storedCard(peer),
-          known.signature == nil ? (try? card.verify()) != nil : (try? card.isUpdate(of: known)) == true
-        {
-          newer = try? card.published.encoded()
-        }
-      }
-      if peer.state != .proven || (newer != nil && newer != peer.card) {
+      let newer = newerCard(keys, card, than: known)
+      if known.state != .proven || newer != nil {
         let changed = try database.updatePeer(keys.digest) { record in
           record.state = .proven
           record.lastSeenAt = now
           if let newer { record.card = newer }
         }
-        if peer.state != .proven { record(.peerProven, peer: changed) }
+        peer = changed
+        if known.state != .proven { record(.peerProven, peer: changed) }
       } else {
-        try database.touchPeer(keys.digest, at: now)
+        database.notePeerSeen(keys.digest, at: now)
       }
     } catch .notFound {
       // Removed in the same moment: the next message ends the session.
     } catch {
       environment.log.error("the session with a peer could not be noted: \(error)")
     }
+    return peer
+  }
+
+  /// The card that a peer showed, as it is stored, if it is to replace the one that is known.
+  private func newerCard(_ keys: CardKeys, _ card: PeerCard?, than peer: PeerRecord) -> [UInt8]? {
+    guard let card, card.keys == keys, let shown = try? card.published.encoded(), shown != peer.card else { return nil }
+    // What the peer itself signs counts more than an unsigned picture, whatever serial that carried.
+    guard let known = try? storedCard(peer),
+      known.signature == nil ? (try? cards.verify(card)) != nil : (try? card.isUpdate(of: known)) == true
+    else { return nil }
+    return shown
   }
 
   private static func checkName(_ name: String) throws(VaultError) {

@@ -1,5 +1,4 @@
 import PeerAuth
-import SealedPayload
 import ShamirKit
 import Sodium
 import VaultProtocol
@@ -8,11 +7,18 @@ import VaultStore
 extension Vault {
   /// All secrets that this device holds a share of or has dealt, newest first.
   public func secrets() throws(VaultError) -> [SecretSummary] {
-    let names = try peerNames()
-    return try stored { () throws(StoreError) in try database.secrets() }.map { (record) throws(VaultError) in
-      try summary(record, names: names)
-    }
+    let list = try secretList()
+    return list.listing.lines.map { list.summary($0) }
   }
+
+  /// The same, packed.
+  public func secretList() throws(VaultError) -> SecretList {
+    let names = try peerNames()
+    let listing = try stored { () throws(StoreError) in try database.listing() }
+    return SecretList(listing: listing, dealers: listing.dealers.map { names[$0] ?? Self.formerPeer })
+  }
+
+  private static let formerPeer = "a former peer"
 
   /// One secret with everything known about it.
   public func secret(_ reference: String) throws(VaultError) -> SecretDetails {
@@ -56,16 +62,21 @@ extension Vault {
 
   /// The secret that the user means: by id, by description, or by a unique start of the id.
   func resolve(_ reference: String) throws(VaultError) -> SecretRecord {
-    let all = try stored { () throws(StoreError) in try database.secrets() }
     let lowered = reference.lowercased()
-    if let exact = all.first(where: { hexadecimal($0.id) == lowered }) { return exact }
-    // Both at once: a description is somebody else's choice, and must not hide a secret named by its id.
-    let matches = all.filter {
-      $0.description == reference || (!lowered.isEmpty && hexadecimal($0.id).hasPrefix(lowered))
+    if lowered.utf8.count == 2 * SecretRecord.idByteCount, let id = bytes(hexadecimal: lowered),
+      let exact = try stored({ () throws(StoreError) in try database.secret(id) })
+    {
+      return exact
     }
-    if matches.count == 1 { return matches[0] }
+    // Both at once: a description is somebody else's choice, and must not hide a secret named by its id.
+    let listing = try stored { () throws(StoreError) in try database.listing(verifying: false) }
+    let matches = listing.lines.filter { line in
+      listing.description(of: line) == reference
+        || (!lowered.isEmpty && hexadecimal(SecretListing.bytes(line.id)).hasPrefix(lowered))
+    }
+    if matches.count == 1, let record = try record(SecretListing.bytes(matches[0].id)) { return record }
     guard matches.isEmpty else {
-      let ids = matches.prefix(8).map { hexadecimal($0.id.prefix(6)) }.joined(separator: ", ")
+      let ids = matches.prefix(8).map { hexadecimal(SecretListing.bytes($0.id).prefix(6)) }.joined(separator: ", ")
       throw VaultError(
         .ambiguous, "\(matches.count) secrets fit \(reference): \(ids)", hint: "name one by more of its id")
     }
@@ -73,15 +84,20 @@ extension Vault {
       .notFound, "this device knows no secret named \(reference)", hint: "see what there is with `vault list`")
   }
 
+  private func record(_ id: [UInt8]) throws(VaultError) -> SecretRecord? {
+    try stored { () throws(StoreError) in try database.secret(id) }
+  }
+
   /// The only secret, if there is one.
   func onlySecret() throws(VaultError) -> SecretRecord {
-    let all = try stored { () throws(StoreError) in try database.secrets() }
-    guard let only = all.first else {
+    let some = try stored { () throws(StoreError) in try database.secretIDs(limit: 2) }
+    guard let id = some.first, let only = try record(id) else {
       throw VaultError(.notFound, "this device holds no share of any secret")
     }
-    guard all.count == 1 else {
+    guard some.count == 1 else {
+      let count = try stored { () throws(StoreError) in try database.listing(verifying: false) }.lines.count
       throw VaultError(
-        .ambiguous, "this device knows \(all.count) secrets",
+        .ambiguous, "this device knows \(count) secrets",
         hint: "name one: `vault list` shows their ids and descriptions")
     }
     return only
@@ -90,7 +106,7 @@ extension Vault {
   /// The parsed and verified header of a record.
   func header(of record: SecretRecord) throws(VaultError) -> SecretHeader {
     do throws(ProtocolError) {
-      let header = try SecretHeader(bytes: record.header)
+      let header = try headers.header(record.header, digest: record.headerDigest)
       guard header.id.bytes == record.id, header.digest == record.headerDigest else {
         throw ProtocolError.inconsistentHeader("id")
       }
@@ -113,47 +129,31 @@ extension Vault {
 
   /// Secrets of which a peer is known to have a share: those dealt here and delivered to it, and those it dealt.
   func secretsKnownHeld(by peer: PeerRecord) throws(VaultError) -> [SecretReference] {
-    var held: [SecretReference] = []
-    for record in try stored({ () throws(StoreError) in try database.secrets() }) {
-      if record.origin == .held {
-        if record.dealer == peer.digest { held.append(secretReference(record.id)) }
-        continue
-      }
-      let deliveries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }
-      if deliveries.contains(where: { $0.entry.recipient == peer.digest && $0.state == .delivered }) {
-        held.append(secretReference(record.id))
-      }
+    let (listing, given) = try stored { () throws(StoreError) in
+      (try database.listing(verifying: false), Set(try database.secretsDelivered(to: peer.digest)))
     }
-    return held
+    return listing.lines.compactMap { line in
+      let id = SecretListing.bytes(line.id)
+      let isHeld = line.origin == .held ? listing.dealers[line.dealer] == peer.digest : given.contains(id)
+      guard isHeld else { return nil }
+      return SecretReference(
+        id: hexadecimal(id), name: listing.description(of: line) ?? hexadecimal(id.prefix(6)))
+    }
   }
 
   // MARK: - Rendering
 
   func summary(_ record: SecretRecord, names: [Digest: String]) throws(VaultError) -> SecretSummary {
-    let header = try header(of: record)
     let deliveries =
       record.origin == .dealt
       ? try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) } : nil
-    let dealer =
-      record.origin == .dealt
-      ? "you" : names[record.dealer] ?? "a former peer"
+    let dealer = record.origin == .dealt ? "you" : names[record.dealer] ?? Self.formerPeer
     return SecretSummary(
-      id: hexadecimal(record.id), description: record.description, kind: Self.kindName(header.kind),
+      id: hexadecimal(record.id), description: record.description, kind: SecretList.kind(record.kind),
       origin: record.origin == .dealt ? .dealt : .held, dealer: dealer, threshold: record.threshold,
       shareCount: record.shareCount, ownIndex: record.ownIndex, createdAt: record.createdAt,
       delivered: deliveries?.count { $0.state == .delivered },
       waiting: deliveries?.count { $0.state == .waiting || $0.state == .refused })
-  }
-
-  private static func kindName(_ number: UInt8) -> String {
-    switch PayloadKind(rawValue: number) {
-    case .file: "file"
-    case .note: "note"
-    case .password: "password"
-    case .contact: "contact"
-    case .encryptionKey: "key"
-    case nil: "unknown"
-    }
   }
 
   /// The deliveries of a dealt secret, in order of index.

@@ -20,6 +20,10 @@ public final class Vault: VaultService, Sendable {
   let sessions = SessionCount()
   let strangers = StrangerFilter()
   let allowance = LineAllowance()
+  /// Cards that were read before: the same few come in every session.
+  let cards = CardMemory()
+  /// Headers that were verified before.
+  let headers = HeaderMemory()
   /// Commitments to other holders' shares, which cost a multiplication a coefficient: computed on demand.
   let evaluations = EvaluationCache()
   let settingsFile: SettingsFile

@@ -27,6 +27,8 @@ public protocol VaultService: Sendable {
 
   /// All secrets that this device holds a share of or has dealt, newest first.
   func secrets() throws(VaultError) -> [SecretSummary]
+  /// The same, packed: for lists of very many.
+  func secretList() throws(VaultError) -> SecretList
   /// One secret with everything known about it.
   func secret(_ reference: String) throws(VaultError) -> SecretDetails
   /// Splits and hands out a file.

@@ -83,6 +83,14 @@ public struct DomainHash: ~Copyable {
     update(part)
   }
 
+  /// Adds parts that are behind their lengths already.
+  public mutating func append(_ parts: HashParts) { parts.bytes.withUnsafeBytes { update($0) } }
+
+  /// Copies the running state, for somebody who wipes it.
+  borrowing func copyState(to target: UnsafeMutableRawPointer) {
+    target.copyMemory(from: memory, byteCount: crypto_generichash_statebytes())
+  }
+
   /// Ends the hash with a public result.
   public consuming func digest() -> Digest {
     Digest(

@@ -21,6 +21,14 @@ public enum Ed25519 {
   /// Signs a digest. Deterministic: no randomness is taken.
   public static func sign(_ digest: Digest, seed: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
     let expanded = try expand(seed)
+    return try sign(digest, expanded: expanded)
+  }
+
+  /// Signs a digest with what ``expand(_:)`` gave: without the multiplication that finding the public key takes.
+  public static func sign(_ digest: Digest, expanded: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
+    guard expanded.count == expandedByteCount else {
+      throw .invalidLength(expected: expandedByteCount, actual: expanded.count)
+    }
     defer { SodiumLibrary.wipeStack() }
     return [UInt8](unsafeUninitializedCapacity: signatureByteCount) { buffer, initialized in
       _ = expanded.withUnsafeBytes {
@@ -54,11 +62,14 @@ public enum Ed25519 {
     guard crypto_core_ed25519_is_valid_point(publicKey) == 1 else { throw .invalidPoint }
   }
 
+  /// Bytes of ``expand(_:)``.
+  public static let expandedByteCount = seedByteCount + publicKeyByteCount
+
   /// libsodium's 64-byte secret key: the seed, then the public key.
-  private static func expand(_ seed: borrowing SecretBytes) throws(SodiumError) -> SecretBytes {
+  public static func expand(_ seed: borrowing SecretBytes) throws(SodiumError) -> SecretBytes {
     guard seed.count == seedByteCount else { throw .invalidLength(expected: seedByteCount, actual: seed.count) }
     var publicKey = [UInt8](repeating: 0, count: publicKeyByteCount)
-    var expanded = try SecretBytes(zeros: seedByteCount + publicKeyByteCount)
+    var expanded = try SecretBytes(zeros: expandedByteCount)
     expanded.withUnsafeMutableBytes { output in
       seed.withUnsafeBytes { seed in
         _ = crypto_sign_seed_keypair(&publicKey, output.octets, seed.octets)

@@ -3,8 +3,8 @@ import CSodium
 /// The only place where a secret may live: locked, guarded, zeroed when it ends, and never copied by accident.
 ///
 /// The memory comes from `sodium_malloc`: page-locked where RLIMIT_MEMLOCK allows, fenced by guard pages,
-/// left out of core dumps, and wiped before it is freed. One allocation costs tens of microseconds, so a
-/// value should hold all that belongs together (all shares of one dealing, for example).
+/// left out of core dumps, and wiped when the value ends. Small regions are used again (``SecretRegions``); a fresh one
+/// costs tens of microseconds, so a value should hold all that belongs together (all shares of one dealing, for example).
 ///
 /// The type has no description and no `==`: compare with ``matches(_:)``, which takes the same time whatever the bytes.
 public struct SecretBytes: ~Copyable, @unchecked Sendable {
@@ -20,8 +20,7 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
 
   private static func allocate(_ count: Int) throws(SodiumError) -> UnsafeMutableRawPointer {
     try SodiumLibrary.ready()
-    guard count >= 0, let base = sodium_malloc(max(count, 1)) else { throw .outOfSecretMemory }
-    sodium_memzero(base, count)
+    guard count >= 0, let base = SecretRegions.take(max(count, 1)) else { throw .outOfSecretMemory }
     return base
   }
 
@@ -64,14 +63,14 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
     do throws(Failure) {
       try fill(&output)
     } catch {
-      sodium_free(memory)
+      SecretRegions.give(memory, max(count, 1))
       throw error
     }
     _ = output.finalize(for: buffer)
     return memory
   }
 
-  deinit { sodium_free(base) }
+  deinit { SecretRegions.give(base, max(count, 1)) }
 
   /// A view of the bytes, valid while this value is borrowed.
   public var bytes: RawSpan {

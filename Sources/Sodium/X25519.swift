@@ -37,11 +37,17 @@ public enum X25519 {
 
   /// Throws unless `publicKey` is 32 bytes, in canonical form (below 2^255 − 19, top bit clear), and not of small order.
   public static func validate(publicKey: [UInt8]) throws(SodiumError) {
+    try requireCanonical(publicKey: publicKey)
+    guard !smallOrderKeys.contains(publicKey) else { throw .smallOrderKey }
+  }
+
+  /// Throws unless `publicKey` is 32 bytes in canonical form. Enough before ``sharedSecret(_:with:)``, which itself refuses
+  /// keys of small order.
+  public static func requireCanonical(publicKey: [UInt8]) throws(SodiumError) {
     guard publicKey.count == keyByteCount else {
       throw .invalidLength(expected: keyByteCount, actual: publicKey.count)
     }
     guard isCanonicalFieldElement(publicKey) else { throw .invalidPoint }
-    guard !smallOrderKeys.contains(publicKey) else { throw .smallOrderKey }
   }
 
   /// All canonical u-coordinates of points whose order divides the cofactor, on the curve or its twist: 0, 1, the two of

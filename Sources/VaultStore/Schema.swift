@@ -50,14 +50,21 @@ enum Schema {
       origin TEXT NOT NULL,
       dealer BLOB NOT NULL CHECK (length(dealer) = 32),
       description TEXT,
+      kind INTEGER NOT NULL,
       threshold INTEGER NOT NULL,
       share_count INTEGER NOT NULL,
       own_index INTEGER,
       created_at INTEGER NOT NULL,
       received_at INTEGER NOT NULL,
-      state TEXT NOT NULL
+      state TEXT NOT NULL,
+      mac BLOB NOT NULL CHECK (length(mac) = 32)
     ) STRICT;
-    CREATE INDEX secrets_by_dealer ON secrets (dealer);
+    CREATE INDEX secrets_by_dealer ON secrets (dealer, origin, id);
+    -- Holds all that a list shows, in its order, so that listing reads neither the table nor the headers.
+    CREATE INDEX secrets_listed ON secrets (
+      received_at DESC, id, header_digest, dealer, description, kind, threshold, share_count, own_index, created_at,
+      origin, state, mac
+    );
 
     CREATE TABLE shares (
       secret_id BLOB NOT NULL REFERENCES secrets (id) ON DELETE CASCADE,
@@ -80,6 +87,8 @@ enum Schema {
       source BLOB CHECK (length(source) = 32),
       PRIMARY KEY (secret_id, fragment_index)
     ) STRICT;
+    -- What a peer takes of this device's room is added up at each offer.
+    CREATE INDEX fragments_by_source ON fragments (source, secret_id, byte_count, trailer_byte_count);
 
     CREATE TABLE outbox (
       id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -98,7 +107,7 @@ enum Schema {
       created_at INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX outbox_due ON outbox (state, next_attempt_at);
-    CREATE INDEX outbox_by_secret ON outbox (secret_id);
+    CREATE INDEX outbox_by_secret ON outbox (secret_id, state);
     CREATE INDEX outbox_by_recipient ON outbox (recipient);
 
     CREATE TABLE tombstones (

@@ -32,6 +32,8 @@ public struct SecretRecord: Hashable, Sendable {
   public let dealer: Digest
   /// The dealer's public description.
   public let description: String?
+  /// What is inside, by the number in the header.
+  public let kind: UInt8
   /// Shares needed.
   public let threshold: Int
   /// Shares dealt.
@@ -48,8 +50,8 @@ public struct SecretRecord: Hashable, Sendable {
   /// A record from its parts.
   public init(
     id: [UInt8], askTag: Digest, headerDigest: Digest, header: [UInt8], origin: Origin, dealer: Digest,
-    description: String?, threshold: Int, shareCount: Int, ownIndex: Int?, createdAt: Int64, receivedAt: Int64,
-    state: State = .active
+    description: String?, kind: UInt8, threshold: Int, shareCount: Int, ownIndex: Int?, createdAt: Int64,
+    receivedAt: Int64, state: State = .active
   ) {
     self.id = id
     self.askTag = askTag
@@ -58,6 +60,7 @@ public struct SecretRecord: Hashable, Sendable {
     self.origin = origin
     self.dealer = dealer
     self.description = description
+    self.kind = kind
     self.threshold = threshold
     self.shareCount = shareCount
     self.ownIndex = ownIndex

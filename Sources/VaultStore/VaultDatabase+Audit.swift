@@ -30,9 +30,11 @@ public struct AuditRecord: Hashable, Sendable {
   }
 }
 
-/// Lines that wait to be committed together.
+/// Notes that wait to be committed together.
 struct AuditBuffer {
   var lines: [AuditRecord] = []
+  /// When peers were last seen.
+  var seen: [Digest: Int64] = [:]
   /// Lines given up because they could not be committed for too long.
   var lost = 0
 }
@@ -55,13 +57,24 @@ extension VaultDatabase {
     if isFull { try flushAudit() }
   }
 
-  /// Commits the lines noted so far in one transaction.
+  /// Notes a session with a peer, to be committed with the lines of the log. Readers in this process see it at once.
+  public func notePeerSeen(_ digest: Digest, at time: Int64) {
+    auditBuffer.withLock { $0.seen[digest] = max(time, $0.seen[digest] ?? time) }
+  }
+
+  /// When a peer was seen last, if that is later than `stored`.
+  func lastSeen(_ digest: Digest, stored: Int64?) -> Int64? {
+    guard let noted = auditBuffer.withLock({ $0.seen[digest] }) else { return stored }
+    return max(noted, stored ?? noted)
+  }
+
+  /// Commits what was noted so far in one transaction.
   public func flushAudit() throws(StoreError) {
     let taken = auditBuffer.withLock { buffer in
       defer { buffer = AuditBuffer() }
       return buffer
     }
-    guard !taken.lines.isEmpty || taken.lost > 0 else { return }
+    guard !taken.lines.isEmpty || !taken.seen.isEmpty || taken.lost > 0 else { return }
     do throws(StoreError) {
       try write { db in
         if taken.lost > 0 {
@@ -69,12 +82,15 @@ extension VaultDatabase {
           try Self.insert(AuditRecord(at: at, event: "log-lines-lost", detail: "\(taken.lost)"), db)
         }
         for line in taken.lines { try Self.insert(line, db) }
+        for (digest, time) in taken.seen { try Self.touchPeer(digest, at: time, db) }
       }
     } catch {
       auditBuffer.withLock { buffer in
         let all = taken.lines + buffer.lines
         let excess = max(0, all.count - Self.auditBufferLimit)
-        buffer = AuditBuffer(lines: Array(all.dropFirst(excess)), lost: taken.lost + buffer.lost + excess)
+        buffer = AuditBuffer(
+          lines: Array(all.dropFirst(excess)), seen: taken.seen.merging(buffer.seen) { max($0, $1) },
+          lost: taken.lost + buffer.lost + excess)
       }
       throw error
     }
@@ -116,8 +132,10 @@ extension VaultDatabase {
   private static func insert(_ line: AuditRecord, _ db: Database) throws {
     // A line that can't be stored as it is must not hold up the others.
     let id = line.secretID?.count == SecretRecord.idByteCount ? line.secretID : nil
-    try db.execute(
-      sql: "INSERT INTO audit (at, event, peer, peer_label, secret_id, detail) VALUES (?, ?, ?, ?, ?, ?)",
+    try db.cachedStatement(
+      sql: "INSERT INTO audit (at, event, peer, peer_label, secret_id, detail) VALUES (?, ?, ?, ?, ?, ?)"
+    )
+    .execute(
       arguments: [
         line.at, storableNote(line.event, limit: 64), line.peer?.blob, line.peerLabel.map { storableNote($0) },
         id?.blob, line.detail.map { storableNote($0) },

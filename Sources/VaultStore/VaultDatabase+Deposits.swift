@@ -30,12 +30,14 @@ extension VaultDatabase {
     }
     return try write { db in
       if let deletedAt = try self.tombstone(secret.id, db) { return .deleted(at: deletedAt) }
-      if let known = try Self.secret(where: "id", secret.id.blob, db) {
+      var stored = secret
+      if let known = try self.secret(where: "id", secret.id.blob, db) {
         guard known.headerDigest == secret.headerDigest else {
           return .conflictsWith(headerDigest: known.headerDigest)
         }
+        stored = known
       } else {
-        try Self.insert(secret, db)
+        try self.insert(secret, db)
       }
       let knownIndex = try Self.shareIndex(secret.id, epoch: epoch, db)
       let knownFragment = try Self.fragment(secret.id, fragment.index, db)
@@ -45,7 +47,8 @@ extension VaultDatabase {
       if knownIndex == index, knownFragment?.isComplete == true { return .alreadyStored }
       if knownIndex == nil {
         try Self.insertShare(secret.id, epoch: epoch, index: index, sealed: sealed, db)
-        try db.execute(sql: "UPDATE secrets SET own_index = ? WHERE id = ?", arguments: [index, secret.id.blob])
+        stored.ownIndex = index
+        try self.update(stored, db)
       }
       if knownFragment?.isComplete != true { try Self.insert(fragment, db) }
       return .stored
@@ -78,13 +81,13 @@ extension VaultDatabase {
     }
     do throws(StoreError) {
       try write { db in
-        guard try Self.secret(where: "id", secret.id.blob, db) == nil else {
+        guard try self.secret(where: "id", secret.id.blob, db) == nil else {
           throw StoreError.alreadyExists("secret \(hexadecimal(secret.id))")
         }
         for entry in outbox where try !self.isPeer(entry.recipient, db) {
           throw StoreError.unknownRecipient(entry.recipient)
         }
-        try Self.insert(secret, db)
+        try self.insert(secret, db)
         if let sealed, let index = secret.ownIndex {
           try Self.insertShare(secret.id, epoch: 0, index: index, sealed: sealed, db)
         }

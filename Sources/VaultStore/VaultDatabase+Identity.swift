@@ -45,7 +45,7 @@ extension VaultDatabase {
 
   /// The public side of the identity, or nil before it is made.
   public func identity() throws(StoreError) -> IdentityRecord? {
-    try read { db in try self.storedIdentity(db)?.record }
+    try readOne { db in try self.storedIdentity(db)?.record }
   }
 
   /// The identity's secrets as they were stored.
@@ -88,7 +88,7 @@ extension VaultDatabase {
   }
 
   private func storedIdentity(_ db: Database) throws -> (record: IdentityRecord, sealed: SealedIdentity)? {
-    guard let row = try Row.fetchOne(db, sql: "SELECT \(Self.identityColumns) FROM identity") else { return nil }
+    guard let row = try Self.row("SELECT \(Self.identityColumns) FROM identity", [], db) else { return nil }
     let columns = StoredRow(row: row, what: "the identity")
     let record = IdentityRecord(
       card: try columns.bytes("card"), serial: try columns.integer("serial"), label: try columns.text("label"),

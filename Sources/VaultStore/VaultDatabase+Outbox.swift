@@ -27,6 +27,23 @@ extension VaultDatabase {
     try deliveries(where: "secret_id = ? ORDER BY id", [id.blob])
   }
 
+  /// The ids of secrets of which a share was delivered to this recipient.
+  public func secretsDelivered(to recipient: Digest) throws(StoreError) -> [[UInt8]] {
+    try read { db in
+      try Row.fetchAll(
+        db,
+        sql: """
+          SELECT DISTINCT secret_id FROM outbox
+          WHERE recipient = ? AND state = 'delivered' AND secret_id IS NOT NULL
+          """,
+        arguments: [recipient.blob]
+      )
+      .map {
+        try StoredRow(row: $0, what: "a delivery in the outbox").bytes("secret_id", count: SecretRecord.idByteCount)
+      }
+    }
+  }
+
   /// All waiting deliveries, of one recipient or of all, in the order they were made.
   public func waitingDeliveries(to recipient: Digest? = nil) throws(StoreError) -> [OutboxRecord] {
     if let recipient {

@@ -96,12 +96,12 @@ extension VaultDatabase {
 
   /// The peer with this card digest, or nil.
   public func peer(_ digest: Digest) throws(StoreError) -> PeerRecord? {
-    try read { db in try self.storedPeer(where: "digest", digest.blob, db)?.record }
+    try readOne { db in try self.storedPeer(where: "digest", digest.blob, db)?.record }
   }
 
   /// The peer with this Noise key, or nil.
   public func peer(noiseKey: [UInt8]) throws(StoreError) -> PeerRecord? {
-    try read { db in try self.storedPeer(where: "noise_key", noiseKey.blob, db)?.record }
+    try readOne { db in try self.storedPeer(where: "noise_key", noiseKey.blob, db)?.record }
   }
 
   /// The peer with this signing key, or nil.
@@ -156,13 +156,15 @@ extension VaultDatabase {
     }
   }
 
-  /// Notes a session with the peer.
+  /// Notes a session with the peer, durably; ``notePeerSeen(_:at:)`` does so with the lines of the log.
   public func touchPeer(_ digest: Digest, at time: Int64) throws(StoreError) {
-    try write { db in
-      try db.execute(
-        sql: "UPDATE peers SET last_seen_at = max(?, coalesce(last_seen_at, ?)) WHERE digest = ?",
-        arguments: [time, time, digest.blob])
-    }
+    try write { db in try Self.touchPeer(digest, at: time, db) }
+  }
+
+  static func touchPeer(_ digest: Digest, at time: Int64, _ db: Database) throws {
+    try db.execute(
+      sql: "UPDATE peers SET last_seen_at = max(?, coalesce(last_seen_at, ?)) WHERE digest = ?",
+      arguments: [time, time, digest.blob])
   }
 
   /// Removes a peer and destroys what waits for it: payloads are erased and fragment files unlinked.
@@ -184,8 +186,10 @@ extension VaultDatabase {
 
   // MARK: - Rows
 
-  private struct StoredPeer {
+  struct StoredPeer {
     var record: PeerRecord
+    /// As it was read.
+    var mac: [UInt8] = []
     var beacon: [UInt8]?
     /// What the name is found by. Kept rather than computed anew when it is read: the rules for it come from the
     /// Unicode tables of the day.
@@ -208,19 +212,21 @@ extension VaultDatabase {
   }
 
   private func peerRow(where column: String, _ value: any DatabaseValueConvertible, _ db: Database) throws -> Row? {
-    try Row.fetchOne(db, sql: "SELECT \(Self.peerColumns) FROM peers WHERE \(column) = ?", arguments: [value])
+    try Self.row("SELECT \(Self.peerColumns) FROM peers WHERE \(column) = ?", [value], db)
   }
 
-  private func storedPeer(
+  func storedPeer(
     where column: String, _ value: any DatabaseValueConvertible, _ db: Database
   ) throws -> StoredPeer? {
     try peerRow(where: column, value, db).map { try storedPeer($0) }
   }
 
   private func storedPeer(_ row: Row) throws(StoreError) -> StoredPeer {
-    let stored = try Self.decodePeer(row)
+    var stored = try Self.decodePeer(row)
     let mac = try StoredRow(row: row, what: "peer \(stored.record.name)").bytes("mac")
     guard macsMatch(mac, try self.mac(stored)) else { throw .damaged("peer \(stored.record.name)") }
+    stored.mac = mac
+    stored.record.lastSeenAt = lastSeen(stored.record.digest, stored: stored.record.lastSeenAt)
     return stored
   }
 

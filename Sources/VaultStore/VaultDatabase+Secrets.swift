@@ -11,49 +11,58 @@ public struct DepositUsage: Hashable, Sendable {
 
 extension VaultDatabase {
   static let secretColumns = """
-    id, ask_tag, header_digest, header, origin, dealer, description, threshold, share_count, own_index, created_at,
-    received_at, state
+    id, ask_tag, header_digest, header, origin, dealer, description, kind, threshold, share_count, own_index,
+    created_at, received_at, state, mac
     """
 
-  /// All secrets, newest first.
+  /// All secrets with their headers, newest first. For many, ``listing()``.
   public func secrets() throws(StoreError) -> [SecretRecord] {
     try read { db in
       try Row.fetchAll(db, sql: "SELECT \(Self.secretColumns) FROM secrets ORDER BY received_at DESC, id")
-        .map { try Self.decodeSecret($0) }
+        .map { try self.decodeSecret($0) }
+    }
+  }
+
+  /// The ids of at most `limit` secrets.
+  public func secretIDs(limit: Int) throws(StoreError) -> [[UInt8]] {
+    try read { db in
+      try Row.fetchAll(db, sql: "SELECT id FROM secrets LIMIT ?", arguments: [max(0, limit)]).map {
+        try StoredRow(row: $0, what: "a secret").bytes("id", count: SecretRecord.idByteCount)
+      }
     }
   }
 
   /// The secret with this id, or nil.
   public func secret(_ id: [UInt8]) throws(StoreError) -> SecretRecord? {
-    try read { db in try Self.secret(where: "id", id.blob, db) }
+    try readOne { db in try self.secret(where: "id", id.blob, db) }
   }
 
   /// The secret that requests name by this tag, or nil.
   public func secret(askTag: Digest) throws(StoreError) -> SecretRecord? {
-    try read { db in try Self.secret(where: "ask_tag", askTag.blob, db) }
+    try readOne { db in try self.secret(where: "ask_tag", askTag.blob, db) }
   }
 
   /// Changes what the caller may do with a secret.
   public func setState(_ state: SecretRecord.State, ofSecret id: [UInt8]) throws(StoreError) {
     try write { db in
-      try db.execute(sql: "UPDATE secrets SET state = ? WHERE id = ?", arguments: [state.rawValue, id.blob])
-      guard db.changesCount == 1 else { throw StoreError.notFound("the secret") }
+      guard var secret = try self.secret(where: "id", id.blob, db) else { throw StoreError.notFound("the secret") }
+      secret.state = state
+      try self.update(secret, db)
     }
   }
+
+  static let usageQuery = """
+    SELECT
+      (SELECT count(DISTINCT id) FROM
+        (SELECT id FROM secrets WHERE dealer = :dealer AND origin = 'held'
+         UNION SELECT secret_id FROM fragments WHERE source = :dealer)) AS secret_count,
+      (SELECT coalesce(sum(byte_count + trailer_byte_count), 0) FROM fragments WHERE source = :dealer) AS bytes
+    """
 
   /// How much of this device's room a dealer takes, partial deposits included: for quotas.
   public func usage(ofDealer dealer: Digest) throws(StoreError) -> DepositUsage {
     try read { db in
-      let row = try Row.fetchOne(
-        db,
-        sql: """
-          SELECT
-            (SELECT count(DISTINCT id) FROM
-              (SELECT id FROM secrets WHERE dealer = :dealer AND origin = 'held'
-               UNION SELECT secret_id FROM fragments WHERE source = :dealer)) AS secret_count,
-            (SELECT coalesce(sum(byte_count + trailer_byte_count), 0) FROM fragments WHERE source = :dealer) AS bytes
-          """,
-        arguments: ["dealer": dealer.blob])
+      let row = try Row.fetchOne(db, sql: Self.usageQuery, arguments: ["dealer": dealer.blob])
       guard let row else { return DepositUsage(count: 0, byteCount: 0) }
       let columns = StoredRow(row: row, what: "the table of secrets")
       return DepositUsage(
@@ -86,28 +95,37 @@ extension VaultDatabase {
 
   // MARK: - Rows
 
-  static func secret(
+  func secret(
     where column: String, _ value: any DatabaseValueConvertible, _ db: Database
   ) throws -> SecretRecord? {
-    try Row.fetchOne(db, sql: "SELECT \(secretColumns) FROM secrets WHERE \(column) = ?", arguments: [value])
+    try Self.row("SELECT \(Self.secretColumns) FROM secrets WHERE \(column) = ?", [value], db)
       .map { try decodeSecret($0) }
   }
 
-  private static func decodeSecret(_ row: Row) throws(StoreError) -> SecretRecord {
+  private func decodeSecret(_ row: Row) throws(StoreError) -> SecretRecord {
     let id = try StoredRow(row: row, what: "a secret").bytes("id", count: SecretRecord.idByteCount)
     let columns = StoredRow(row: row, what: "secret \(hexadecimal(id))")
-    return SecretRecord(
+    let secret = SecretRecord(
       id: id, askTag: try columns.digest("ask_tag"), headerDigest: try columns.digest("header_digest"),
       header: try columns.bytes("header", count: nil),
       origin: try columns.value("origin", as: SecretRecord.Origin.self),
       dealer: try columns.digest("dealer"), description: try columns.optionalText("description"),
-      threshold: try columns.number("threshold", in: 1...255),
+      kind: UInt8(try columns.number("kind", in: 0...255)), threshold: try columns.number("threshold", in: 1...255),
       shareCount: try columns.number("share_count", in: 1...255),
       ownIndex: try columns.optionalNumber("own_index", in: 1...255), createdAt: try columns.integer("created_at"),
       receivedAt: try columns.integer("received_at"), state: try columns.value("state", as: SecretRecord.State.self))
+    guard macsMatch(try columns.bytes("mac"), try secret.rowMAC(keys)) else { throw .damaged(columns.what) }
+    return secret
   }
 
-  static func insert(_ secret: SecretRecord, _ db: Database) throws {
+  /// Stores what may change of a secret.
+  func update(_ secret: SecretRecord, _ db: Database) throws {
+    try db.execute(
+      sql: "UPDATE secrets SET own_index = ?, state = ?, mac = ? WHERE id = ?",
+      arguments: [secret.ownIndex, secret.state.rawValue, try secret.rowMAC(keys).blob, secret.id.blob])
+  }
+
+  func insert(_ secret: SecretRecord, _ db: Database) throws {
     guard secret.id.count == SecretRecord.idByteCount else { throw StoreError.invalid("the secret's id") }
     guard secret.header.count <= SecretRecord.headerByteLimit else { throw StoreError.invalid("the header") }
     guard (1...255).contains(secret.threshold), (1...255).contains(secret.shareCount),
@@ -115,11 +133,13 @@ extension VaultDatabase {
     else { throw StoreError.invalid("the secret's numbers") }
     let description = try secret.description.map { try checkedText($0, "the description") }
     try db.execute(
-      sql: "INSERT INTO secrets (\(secretColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      sql: """
+        INSERT INTO secrets (\(Self.secretColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
       arguments: [
         secret.id.blob, secret.askTag.blob, secret.headerDigest.blob, secret.header.blob, secret.origin.rawValue,
-        secret.dealer.blob, description, secret.threshold, secret.shareCount, secret.ownIndex, secret.createdAt,
-        secret.receivedAt, secret.state.rawValue,
+        secret.dealer.blob, description, secret.kind, secret.threshold, secret.shareCount, secret.ownIndex,
+        secret.createdAt, secret.receivedAt, secret.state.rawValue, try secret.rowMAC(keys).blob,
       ])
   }
 }

@@ -13,10 +13,9 @@ extension VaultDatabase {
   /// This device's share of a secret in `epoch`, or nil. Throws ``StoreError/damaged(_:)`` if it doesn't open.
   public func share(ofSecret id: [UInt8], epoch: Int64 = 0) throws(StoreError) -> StoredShare? {
     let what = "the share of secret \(hexadecimal(id))"
-    let stored = try read { db -> (index: Int, sealed: [UInt8])? in
-      let row = try Row.fetchOne(
-        db, sql: "SELECT share_index, sealed FROM shares WHERE secret_id = ? AND epoch = ?",
-        arguments: [id.blob, epoch])
+    let stored = try readOne { db -> (index: Int, sealed: [UInt8])? in
+      let row = try Self.row(
+        "SELECT share_index, sealed FROM shares WHERE secret_id = ? AND epoch = ?", [id.blob, epoch], db)
       guard let row else { return nil }
       let columns = StoredRow(row: row, what: what)
       return (try columns.number("share_index", in: 1...255), try columns.bytes("sealed", count: nil))

@@ -152,6 +152,16 @@ public final class VaultDatabase: Sendable {
     do { return try pool.read(body) } catch { throw StoreError(database: error, path: folders.databasePath) }
   }
 
+  /// What one statement sees. Without the transaction around it, which costs more than the statement itself.
+  func readOne<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+    do { return try pool.unsafeRead(body) } catch { throw StoreError(database: error, path: folders.databasePath) }
+  }
+
+  /// The first row of a statement that is prepared only once: for what every session asks.
+  static func row(_ sql: String, _ arguments: StatementArguments, _ db: Database) throws -> Row? {
+    try Row.fetchOne(db.cachedStatement(sql: sql), arguments: arguments)
+  }
+
   /// Moves everything from the write-ahead log into the database and empties the log, so that what was deleted is not
   /// left in it. A reader in another process may prevent it; the next time will do.
   func emptyLog() {

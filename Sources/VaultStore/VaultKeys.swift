@@ -126,6 +126,13 @@ public final class VaultKeys: Sendable {
   }
 }
 
+extension VaultKeys {
+  /// ``mac(_:_:)`` for very many rows.
+  func prepareMAC(_ label: StaticString) throws(SodiumError) -> PreparedDomainHash {
+    try PreparedDomainHash(label, key: macKey)
+  }
+}
+
 /// Compares two MACs in constant time.
 func macsMatch(_ left: [UInt8], _ right: [UInt8]) -> Bool { constantTimeEqual(left.span.bytes, right.span.bytes) }
 

@@ -35,15 +35,6 @@ struct TablesTests {
     #expect(PeerListCommand.lock(.scanned, unicode: true) == "🔓")
   }
 
-  @Test func secrets() {
-    #expect(
-      ListCommand.table([Samples.secret, Samples.held], now: Samples.at + 120_000).lines == [
-        "ID            DESCRIPTION     KIND  FROM   NEEDS   DELIVERED     CREATED",
-        "4be1c0ffee00  house \"keys\"\\n  file  you    2 of 3  1, 1 waiting  2 minutes ago",
-        "4be1c0ffee00  -               note  Carol  2 of 3  -             2 minutes ago",
-      ])
-  }
-
   @Test func sharingIsToldInSentences() {
     let plan = SharePlan(threshold: 2, shareCount: 3, recipients: ["Bob", "Carol"], keepsOwnShare: true)
     #expect(ShareReporter.text(plan) == "3 shares, any 2 recover it: you, Bob, Carol")

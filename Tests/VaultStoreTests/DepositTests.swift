@@ -86,7 +86,8 @@ import Testing
     let good = try sampleSecret(1)
     let long = SecretRecord(
       id: good.id, askTag: good.askTag, headerDigest: good.headerDigest, header: [UInt8](repeating: 0, count: 65_537),
-      origin: .held, dealer: good.dealer, description: nil, threshold: 2, shareCount: 3, ownIndex: 2, createdAt: 0,
+      origin: .held, dealer: good.dealer, description: nil, kind: 1, threshold: 2, shareCount: 3,
+      ownIndex: 2, createdAt: 0,
       receivedAt: 0)
     #expect(throws: StoreError.invalid("the header")) {
       try database.deposit(long, share: secret(share), index: 2, fragment: fragment)

@@ -46,6 +46,14 @@ import WireCodec
     try expectInDocument(lines(mac))
   }
 
+  @Test func `the MAC of a secret's row`() throws {
+    let record = SecretRecord(
+      id: sampleID(1), askTag: try digest("tag"), headerDigest: try Digest([UInt8](repeating: 0x66, count: 32)),
+      header: [1], origin: .held, dealer: try Digest([UInt8](repeating: 0x77, count: 32)), description: "house keys",
+      kind: 1, threshold: 2, shareCount: 3, ownIndex: 2, createdAt: 1_700_000_000_000, receivedAt: 1_700_000_001_000)
+    try expectInDocument(lines(record.rowMAC(VaultKeys(master: secret(masterKey)))))
+  }
+
   @Test func `a list of texts`() throws {
     try expectInDocument(lines(TextList(["a:1", "é"]).encoded()))
   }

@@ -121,7 +121,7 @@ func sampleSecret(
   SecretRecord(
     id: sampleID(number), askTag: try digest("ask \(number)"), headerDigest: try digest(header),
     header: Array(header.utf8), origin: origin, dealer: try digest("dealer"), description: "letters ✉️",
-    threshold: 2, shareCount: 3, ownIndex: ownIndex, createdAt: 10, receivedAt: 20)
+    kind: 1, threshold: 2, shareCount: 3, ownIndex: ownIndex, createdAt: 10, receivedAt: 20)
 }
 
 /// Writes a fragment of `byteCount` bytes under its final name, the way a deposit arrives.

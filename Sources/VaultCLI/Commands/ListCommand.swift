@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import SecretVault
 
 /// `vault list`
@@ -12,28 +13,12 @@ struct ListCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let secrets = try vault.secrets()
-    if secrets.isEmpty { console.note("no secrets yet; share one with 'vault share'") }
-    try console.result(
-      secrets.isEmpty ? [] : Self.table(secrets, now: Clocks.now()).lines, json: .array(secrets.map(\.json)))
-  }
-
-  /// The list for people.
-  static func table(_ secrets: [SecretSummary], now: Int64) -> TextTable {
-    var table = TextTable("ID", "DESCRIPTION", "KIND", "FROM", "NEEDS", "DELIVERED", "CREATED")
-    for secret in secrets {
-      table.add(
-        String(secret.id.prefix(12)), secret.description ?? "-", secret.kind,
-        secret.origin == .dealt ? "you" : secret.dealer, "\(secret.threshold) of \(secret.shareCount)",
-        delivered(secret), Measures.ago(secret.createdAt, now: now))
+    let list = try vault.secretList()
+    if list.listing.lines.isEmpty { console.note("no secrets yet; share one with 'vault share'") }
+    let text = SecretListText(list)
+    for part in console.json ? text.json() : text.table(now: Clocks.now()) {
+      try Console.write(part, to: STDOUT_FILENO)
     }
-    return table
-  }
-
-  private static func delivered(_ secret: SecretSummary) -> String {
-    guard let delivered = secret.delivered else { return "-" }
-    let waiting = secret.waiting ?? 0
-    return waiting == 0 ? "\(delivered)" : "\(delivered), \(waiting) waiting"
   }
 }
 

@@ -1,5 +1,8 @@
 /// Columns of text for people, lined up by the width that a terminal gives each character.
 struct TextTable {
+  /// Scalars that a cell is cut to.
+  static let cellLimit = 200
+
   /// The heading of each column.
   let headings: [String]
   private(set) var rows: [[String]] = []
@@ -9,7 +12,7 @@ struct TextTable {
 
   /// Adds a row. Every cell is escaped: cells come from peers.
   mutating func add(_ cells: String...) {
-    rows.append(cells.map { Printable.escape($0, limit: 200) })
+    rows.append(cells.map { Printable.escape($0, limit: Self.cellLimit) })
   }
 
   /// The lines, headings first, without spaces at their ends.

@@ -1,0 +1,43 @@
+import SealedPayload
+import Sodium
+public import VaultStore
+
+/// All secrets of a vault, newest first, packed: for lists of very many. ``summary(_:)`` unpacks one.
+public struct SecretList: Sendable {
+  /// The secrets as they are stored.
+  public let listing: SecretListing
+  /// The dealers' names here, by their places in ``listing``.
+  public let dealers: [String]
+
+  /// A list from its parts.
+  public init(listing: SecretListing, dealers: [String]) {
+    self.listing = listing
+    self.dealers = dealers
+  }
+
+  /// Every kind's word, by its number.
+  private static let kinds: [String] = (0...255).map { number in
+    switch PayloadKind(rawValue: UInt8(number)) {
+    case .file: "file"
+    case .note: "note"
+    case .password: "password"
+    case .contact: "contact"
+    case .encryptionKey: "key"
+    case nil: "unknown"
+    }
+  }
+
+  /// The word for a kind: file, note, password, contact, key.
+  public static func kind(_ number: UInt8) -> String { kinds[Int(number)] }
+
+  /// One secret by itself.
+  public func summary(_ line: SecretListing.Line) -> SecretSummary {
+    let isDealt = line.origin == .dealt
+    return SecretSummary(
+      id: hexadecimal(SecretListing.bytes(line.id)), description: listing.description(of: line),
+      kind: Self.kind(line.kind), origin: isDealt ? .dealt : .held, dealer: isDealt ? "you" : dealers[line.dealer],
+      threshold: Int(line.threshold), shareCount: Int(line.shareCount),
+      ownIndex: line.ownIndex == 0 ? nil : Int(line.ownIndex), createdAt: line.createdAt,
+      delivered: isDealt ? Int(line.delivered) : nil, waiting: isDealt ? Int(line.waiting) : nil)
+  }
+}

@@ -1,0 +1,160 @@
+import Dispatch
+import GRDB
+import GRDBSQLite
+import Sodium
+import Synchronization
+
+/// Reads the rows of ``VaultDatabase/listing()`` as SQLite has them in memory: a value of its own for each column of each
+/// row would take several times as long as all the rest.
+struct SecretScan {
+  /// Rows whose MACs are checked together.
+  private static let chunkRowCount = 2048
+
+  var listing = SecretListing()
+  private let checks: RowChecks?
+  private var chunk = RowChecks.Chunk()
+  private var dealerPlaces: [[UInt8]: Int] = [:]
+  private var lastDealer = -1
+
+  init(_ checks: RowChecks?) { self.checks = checks }
+
+  mutating func run(_ statement: OpaquePointer) throws {
+    defer { sqlite3_reset(statement) }
+    while true {
+      let code = sqlite3_step(statement)
+      if code == SQLITE_DONE { break }
+      guard code == SQLITE_ROW else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+      try take(statement)
+    }
+    checks?.check(chunk)
+    chunk = RowChecks.Chunk()
+  }
+
+  private mutating func take(_ row: OpaquePointer) throws(StoreError) {
+    let id = Self.blob(row, 0)
+    guard id.count == SecretRecord.idByteCount else { throw .damaged("a secret") }
+    let digest = Self.blob(row, 1)
+    let dealer = Self.blob(row, 2)
+    let mac = Self.blob(row, 12)
+    guard digest.count == Digest.byteCount, dealer.count == Digest.byteCount, mac.count == Digest.byteCount,
+      let values = Self.values(row)
+    else { throw .damaged("secret \(hexadecimal(id))") }
+    let text = sqlite3_column_type(row, 3) == SQLITE_NULL ? nil : Self.blob(row, 3)
+    let start = listing.texts.count
+    if let text { listing.texts.append(contentsOf: text) }
+    listing.lines.append(
+      SecretListing.Line(
+        id: (
+          UInt64(bigEndian: id.loadUnaligned(as: UInt64.self)),
+          UInt64(bigEndian: id.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        ),
+        dealer: try place(of: dealer), description: text == nil ? nil : start..<listing.texts.count,
+        kind: values.kind, origin: values.origin, threshold: values.threshold, shareCount: values.shareCount,
+        ownIndex: values.ownIndex, createdAt: values.createdAt))
+    guard let checks else { return }
+    values.append(to: &chunk.parts, id: id, headerDigest: digest, dealer: dealer, description: text)
+    chunk.end(with: mac)
+    if chunk.rowCount == Self.chunkRowCount {
+      checks.check(chunk)
+      chunk = RowChecks.Chunk()
+    }
+  }
+
+  private static func blob(_ row: OpaquePointer, _ column: Int32) -> UnsafeRawBufferPointer {
+    // In this order: asking for the bytes may convert the value, and then change its length.
+    let start = sqlite3_column_blob(row, column)
+    return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(row, column)))
+  }
+
+  private static func values(_ row: OpaquePointer) -> SecretRow? {
+    guard let kind = byte(row, 4), let threshold = byte(row, 5), threshold > 0, let shareCount = byte(row, 6),
+      shareCount > 0, let ownIndex = byte(row, 7)
+    else { return nil }
+    let origin: SecretRecord.Origin
+    switch blob(row, 10) {
+    case let text where text.elementsEqual("held".utf8): origin = .held
+    case let text where text.elementsEqual("dealt".utf8): origin = .dealt
+    default: return nil
+    }
+    let state: SecretRecord.State
+    switch blob(row, 11) {
+    case let text where text.elementsEqual("active".utf8): state = .active
+    case let text where text.elementsEqual("disputed".utf8): state = .disputed
+    default: return nil
+    }
+    return SecretRow(
+      kind: kind, threshold: threshold, shareCount: shareCount, ownIndex: ownIndex, origin: origin, state: state,
+      createdAt: sqlite3_column_int64(row, 8), receivedAt: sqlite3_column_int64(row, 9))
+  }
+
+  private static func byte(_ row: OpaquePointer, _ column: Int32) -> UInt8? {
+    UInt8(exactly: sqlite3_column_int64(row, column))
+  }
+
+  /// Neighbours often come from the same dealer.
+  private mutating func place(of dealer: UnsafeRawBufferPointer) throws(StoreError) -> Int {
+    if lastDealer >= 0, listing.dealers[lastDealer].bytes.elementsEqual(dealer) { return lastDealer }
+    let bytes = Array(dealer)
+    if let known = dealerPlaces[bytes] {
+      lastDealer = known
+      return known
+    }
+    lastDealer = listing.dealers.count
+    listing.dealers.append(try withSodium { () throws(SodiumError) in try Digest(bytes) })
+    dealerPlaces[bytes] = lastDealer
+    return lastDealer
+  }
+}
+
+/// Checks the MACs of many rows on other threads.
+final class RowChecks: Sendable {
+  /// Some rows: the input of each one's MAC, and the MAC.
+  struct Chunk: Sendable {
+    var parts = HashParts()
+    private(set) var macs: [UInt8] = []
+    private(set) var ends: [Int] = []
+
+    var rowCount: Int { ends.count }
+
+    mutating func end(with mac: UnsafeRawBufferPointer) {
+      macs.append(contentsOf: mac)
+      ends.append(parts.bytes.count)
+    }
+  }
+
+  private let keys: VaultKeys
+  private let group = DispatchGroup()
+  private let damaged = Mutex<[UInt8]?>(nil)
+
+  init(keys: VaultKeys) { self.keys = keys }
+
+  /// Begins to check rows.
+  func check(_ chunk: Chunk) {
+    DispatchQueue.global(qos: .userInitiated).async(group: group) { [self] in
+      if let id = Self.firstDamaged(chunk, keys) { damaged.withLock { $0 = $0 ?? id } }
+    }
+  }
+
+  /// Waits for all. The id of a row that didn't verify, or nil.
+  func finish() -> [UInt8]? {
+    group.wait()
+    return damaged.withLock { $0 }
+  }
+
+  private static func firstDamaged(_ chunk: Chunk, _ keys: VaultKeys) -> [UInt8]? {
+    // The id is the first part, behind its length.
+    func id(_ start: Int) -> [UInt8] { Array(chunk.parts.bytes[(start + 8)..<(start + 8 + SecretRecord.idByteCount)]) }
+    guard let hash = try? keys.prepareMAC(SecretRow.macLabel) else { return chunk.ends.isEmpty ? nil : id(0) }
+    return chunk.parts.bytes.withUnsafeBytes { parts in
+      chunk.macs.withUnsafeBytes { macs in
+        var start = 0
+        for (row, end) in chunk.ends.enumerated() {
+          let mac = UnsafeRawBufferPointer(rebasing: macs[(row * Digest.byteCount)..<((row + 1) * Digest.byteCount)])
+          guard hash.matches(UnsafeRawBufferPointer(rebasing: parts[start..<end]), mac) else { return id(start) }
+          start = end
+        }
+        return nil
+      }
+    }
+  }
+}

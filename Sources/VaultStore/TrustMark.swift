@@ -1,0 +1,28 @@
+import GRDB
+public import Sodium
+
+/// The state in which a peer's row was when it was verified.
+public struct TrustMark: Sendable {
+  fileprivate var mac: [UInt8]?
+
+  /// Of a row that wasn't verified yet.
+  public init() {}
+
+  fileprivate init(mac: [UInt8]?) { self.mac = mac }
+}
+
+extension VaultDatabase {
+  /// Whether the peer is in the trust list now, for callers that ask again and again: a row that is as it was when it was
+  /// verified, by its MAC, is not verified once more. Throws ``StoreError/damaged(_:)`` if it doesn't verify.
+  public func isPeer(_ digest: Digest, mark: inout TrustMark) throws(StoreError) -> Bool {
+    let known = mark.mac
+    let current: [UInt8]? = try readOne { db in
+      guard let row = try Self.row("SELECT mac FROM peers WHERE digest = ?", [digest.blob], db) else { return nil }
+      let mac = try StoredRow(row: row, what: "a peer").bytes("mac", count: Digest.byteCount)
+      if let known, macsMatch(mac, known) { return mac }
+      return try self.storedPeer(where: "digest", digest.blob, db)?.mac
+    }
+    mark = TrustMark(mac: current)
+    return current != nil
+  }
+}
