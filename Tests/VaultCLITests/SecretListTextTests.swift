@@ -1,8 +1,8 @@
-import SecretVault
 import Sodium
 import Testing
 import VaultStore
 
+@testable import SecretVault
 @testable import VaultCLI
 
 @Suite("The list of secrets")
