@@ -65,12 +65,16 @@ enum RowTargets {
       name: "secrets",
       row: [
         ("id", idBlob), ("ask_tag", digestBlob), ("header_digest", digestBlob), ("header", digestBlob),
-        ("origin", .string("held")), ("dealer", digestBlob), ("description", .null), ("threshold", .int64(2)),
-        ("share_count", .int64(3)), ("own_index", .int64(1)), ("created_at", .int64(5)), ("received_at", .int64(6)),
-        ("state", .string("active")),
+        ("origin", .string("held")), ("dealer", digestBlob), ("description", .null), ("kind", .int64(1)),
+        ("threshold", .int64(2)), ("share_count", .int64(3)), ("own_index", .int64(1)), ("created_at", .int64(5)),
+        ("received_at", .int64(6)), ("state", .string("active")), ("mac", digestBlob),
       ]
     ) {
       _ = try? $0.usage(ofDealer: Digest(digest))
+      _ = try? $0.listing()
+      for line in (try? $0.listing(verifying: false))?.lines ?? [] {
+        require(line.threshold > 0 && line.shareCount > 0, "a listed secret's numbers are in range")
+      }
       for secret in try $0.secrets() {
         require((1...255).contains(secret.threshold) && secret.id.count == 16, "a secret's numbers are in range")
       }
