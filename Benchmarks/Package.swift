@@ -22,5 +22,12 @@ let package = Package(
         .product(name: "PeerAuth", package: "vault"),
       ],
       path: "Sources/MicroBench"),
+    .executableTarget(
+      name: "daemon-load",
+      dependencies: [
+        .product(name: "SecretVault", package: "vault"), .product(name: "PeerLink", package: "vault"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Sources/DaemonLoad"),
   ]
 )
