@@ -51,8 +51,13 @@ release: setup ## build the two programs as they are installed
 	@$(SWIFT) build $(RELEASE) vault
 	@$(SWIFT) build $(RELEASE) vault-scan
 
+# Tests that attack or crowd a daemon state how long honest peers wait meanwhile, so they have the machine to themselves.
+ALONE = FloodTests|ManyAtOnceTests
+
 test: setup ## run all tests
-	@$(SWIFT) test
+	@$(SWIFT) build --build-tests
+	@$(SWIFT) test --skip-build --no-parallel --filter '$(ALONE)'
+	@$(SWIFT) test --skip-build --skip '$(ALONE)'
 
 model: ## check the model of the protocol against the promises of docs/SECURITY.md
 	@scripts/setup maude
