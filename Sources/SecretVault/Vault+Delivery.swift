@@ -24,9 +24,10 @@ extension Vault {
         }
         running += 1
         group.addTask { [self] in
-          let delivery = await deliver(entry) { count in
+          var delivery = await deliver(entry) { count in
             events(.sending(done: sent.add(count), total: total))
           }
+          if delivery == nil { delivery = await outcomeElsewhere(of: entry) }
           if let delivery { events(.delivery(delivery)) }
         }
       }
@@ -64,6 +65,32 @@ extension Vault {
       environment.log.error("a delivery could not be noted: \(error.reason)")
       return Delivery(peer: "?", index: index, state: .waiting, reason: error.reason)
     }
+  }
+
+  /// What comes of a delivery that the daemon or another command is at: whoever shares wants to know. Nil if it is gone.
+  private func outcomeElsewhere(of entry: OutboxRecord) async -> Delivery? {
+    guard let peer = try? database.peer(entry.entry.recipient) else { return nil }
+    let index = entry.entry.index ?? 0
+    var before: OutboxRecord?
+    while let now = try? database.delivery(entry.id) {
+      let state: Delivery.State
+      switch now.state {
+      case .delivered: return Delivery(peer: peer.name, index: index, state: .delivered, reason: nil)
+      case .refused: state = .refused
+      case .cancelled: state = .cancelled
+      case .waiting:
+        // A taker's lease only grows; a failed attempt notes why and when to try again.
+        let hasFailed = before.map { now.nextAttemptAt < $0.nextAttemptAt || now.lastError != $0.lastError } ?? false
+        guard hasFailed || now.nextAttemptAt <= environment.now() else {
+          before = now
+          do { try await environment.sleep(.milliseconds(200)) } catch { return nil }
+          continue
+        }
+        state = .unreachable
+      }
+      return Delivery(peer: peer.name, index: index, state: state, reason: now.lastError)
+    }
+    return nil
   }
 
   private func depositJob(

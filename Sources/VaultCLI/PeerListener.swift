@@ -75,9 +75,7 @@ struct PeerListener: Service {
     await withDiscardingTaskGroup { group in
       for await transport in listener.incoming {
         // A flood of handshakes from elsewhere must not make peers wait.
-        group.addTask(executorPreference: transport.executor, priority: transport.isFamiliar ? .high : .low) {
-          await vault.answer(transport)
-        }
+        group.addTask(priority: transport.isFamiliar ? .high : .low) { await vault.answer(transport) }
       }
       // No new ones come; those under way end with the process.
       group.cancelAll()

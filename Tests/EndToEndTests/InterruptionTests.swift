@@ -35,16 +35,21 @@ struct InterruptionTests {
       let (alice, bob) = try await bench.pair()
       try alice.write(sample(24 << 20), to: "film.bin")
       let id = try await alice.succeed("share", "film.bin", "--threshold", "2", timeLimit: 180).line
-      let recovery = try bob.start(["recover", id])
-      try await bench.wait(every: 3, for: "the output to begin") {
-        !recovery.isRunning || recovery.hasOpenFile(in: bob.folder)
+      // One that ends before the signal reaches it shows nothing: then once more.
+      var status: Int32 = 0
+      for _ in 0..<10 where status == 0 {
+        let recovery = try bob.start(["recover", id])
+        try await bench.wait(every: 3, for: "the output to begin") {
+          !recovery.isRunning || recovery.hasOpenFile(in: bob.folder)
+        }
+        alice.freezeDaemon()
+        recovery.signal(SIGKILL)
+        status = try await recovery.end(within: 20).status
+        alice.thawDaemon()
+        if status == 0 { try FileManager.default.removeItem(atPath: bob.folder + "/film.bin") }
       }
-      alice.freezeDaemon()
-      recovery.signal(SIGKILL)
-      let outcome = try await recovery.end(within: 20)
-      #expect(outcome.status == 137, "\(outcome)")
+      #expect(status == 137)
       #expect(!bob.has("film.bin"))
-      alice.thawDaemon()
     }
   }
 
