@@ -71,7 +71,7 @@ extension Vault {
   private func outcomeElsewhere(of entry: OutboxRecord) async -> Delivery? {
     guard let peer = try? database.peer(entry.entry.recipient) else { return nil }
     let index = entry.entry.index ?? 0
-    var before: OutboxRecord?
+    var before = entry
     while let now = try? database.delivery(entry.id) {
       let state: Delivery.State
       switch now.state {
@@ -79,9 +79,10 @@ extension Vault {
       case .refused: state = .refused
       case .cancelled: state = .cancelled
       case .waiting:
-        // A taker's lease only grows; a failed attempt notes why and when to try again.
-        let hasFailed = before.map { now.nextAttemptAt < $0.nextAttemptAt || now.lastError != $0.lastError } ?? false
-        guard hasFailed || now.nextAttemptAt <= environment.now() else {
+        // A taker's lease only grows, and its end is at most two leases ahead; a failed attempt notes why and when to try again.
+        let hasFailed = now.nextAttemptAt < before.nextAttemptAt || now.lastError != before.lastError
+        let left = now.nextAttemptAt - environment.now()
+        guard hasFailed || left <= 0 || left > 2 * Self.lease else {
           before = now
           do { try await environment.sleep(.milliseconds(200)) } catch { return nil }
           continue
