@@ -11,7 +11,7 @@ public actor PeerSession {
   public static let unknownMessageLimit = 1 << 16
   static let headerByteCount = 6
   /// Bytes asked of the transport at once.
-  private static let chunkLimit = 1 << 18
+  private static let chunkLimit = 1 << 16
   /// Frames that go to the transport in one write.
   private static let framesPerWrite = 4
 

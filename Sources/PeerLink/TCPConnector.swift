@@ -103,6 +103,6 @@ extension Duration {
 extension TCPStream {
   /// Buffers from one packet's worth to as much as a session reads at once.
   static var allocator: AdaptiveRecvByteBufferAllocator {
-    AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 4096, maximum: 1 << 18)
+    AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 4096, maximum: 1 << 16)
   }
 }

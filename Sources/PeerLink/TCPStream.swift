@@ -8,7 +8,7 @@ import Synchronization
 /// more than ``writeMark`` is on its way.
 final class TCPStream: Sendable {
   /// Bytes that wait before reading from the socket stops.
-  static let peersReadMark = 1 << 18
+  static let peersReadMark = 1 << 17
   /// The same for somebody who has not proved who it is: no handshake needs more.
   static let strangersReadMark = 4096
   /// Bytes on their way to the socket before a write waits.

@@ -1,6 +1,7 @@
 import Dispatch
 import GRDB
 import GRDBSQLite
+import Glibc
 import Sodium
 import Synchronization
 
@@ -71,20 +72,37 @@ struct SecretScan {
       shareCount > 0, let ownIndex = byte(row, 7)
     else { return nil }
     let origin: SecretRecord.Origin
-    switch blob(row, 10) {
-    case let text where text.elementsEqual("held".utf8): origin = .held
-    case let text where text.elementsEqual("dealt".utf8): origin = .dealt
-    default: return nil
+    let originWord = blob(row, 10)
+    if isSame(originWord, "held") {
+      origin = .held
+    } else if isSame(originWord, "dealt") {
+      origin = .dealt
+    } else {
+      return nil
     }
     let state: SecretRecord.State
-    switch blob(row, 11) {
-    case let text where text.elementsEqual("active".utf8): state = .active
-    case let text where text.elementsEqual("disputed".utf8): state = .disputed
-    default: return nil
+    let stateWord = blob(row, 11)
+    if isSame(stateWord, "active") {
+      state = .active
+    } else if isSame(stateWord, "disputed") {
+      state = .disputed
+    } else {
+      return nil
     }
     return SecretRow(
       kind: kind, threshold: threshold, shareCount: shareCount, ownIndex: ownIndex, origin: origin, state: state,
       createdAt: sqlite3_column_int64(row, 8), receivedAt: sqlite3_column_int64(row, 9))
+  }
+
+  private static func isSame(_ bytes: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
+    word.withUTF8Buffer { isSame(bytes, UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Of public bytes: takes as long as they are alike.
+  private static func isSame(_ bytes: UnsafeRawBufferPointer, _ others: UnsafeRawBufferPointer) -> Bool {
+    guard bytes.count == others.count else { return false }
+    guard let start = bytes.baseAddress, let other = others.baseAddress else { return true }
+    return memcmp(start, other, bytes.count) == 0
   }
 
   private static func byte(_ row: OpaquePointer, _ column: Int32) -> UInt8? {
@@ -93,7 +111,9 @@ struct SecretScan {
 
   /// Neighbours often come from the same dealer.
   private mutating func place(of dealer: UnsafeRawBufferPointer) throws(StoreError) -> Int {
-    if lastDealer >= 0, listing.dealers[lastDealer].bytes.elementsEqual(dealer) { return lastDealer }
+    if lastDealer >= 0, listing.dealers[lastDealer].bytes.withUnsafeBytes({ Self.isSame($0, dealer) }) {
+      return lastDealer
+    }
     let bytes = Array(dealer)
     if let known = dealerPlaces[bytes] {
       lastDealer = known
