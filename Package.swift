@@ -106,7 +106,7 @@ let package = Package(
     tests(of: "SealedPayload", ["Sodium", "WireCodec"]),
     tests(of: "PeerAuth", ["Sodium", "WireCodec"], vectors: ["Vectors"]),
     tests(of: "VaultProtocol", ["PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
-    tests(of: "PeerLink", ["PeerAuth", "Sodium", "WireCodec"]),
+    tests(of: "PeerLink", ["PeerAuth", "Sodium", "WireCodec", nioCore]),
     tests(of: "VaultStore", ["Sodium", "WireCodec", grdb]),
     tests(
       of: "SecretVault",

@@ -57,10 +57,19 @@ final class TCPStream: Sendable {
     guard buffer.readableBytes > 0 else { return }
     wake { state in
       guard state.failure != .closed else { return }
-      state.received.append(buffer)
       state.receivedByteCount += buffer.readableBytes
+      // The loop reads into a KiB at least. Whoever sends byte by byte must not make each of them take that much.
+      if 2 * buffer.readableBytes < buffer.storageCapacity, let last = state.received.indices.last {
+        state.received[last].discardReadBytes()
+        state.received[last].writeImmutableBuffer(buffer)
+      } else {
+        state.received.append(buffer)
+      }
     }
   }
+
+  /// Bytes of memory that what waits to be taken occupies.
+  var waitingRoom: Int { state.withLock { $0.received.reduce(0) { $0 + $1.storageCapacity } } }
 
   /// Whether the loop should go on reading. If not, the next ``take(atMost:)`` says when.
   func wantsMore() -> Bool {

@@ -1,3 +1,4 @@
+import NIOCore
 import PeerAuth
 import Sodium
 import Testing
@@ -187,6 +188,23 @@ import Testing
     #expect(stream.raiseReadMark())
     #expect(stream.wantsMore())
     #expect(!stream.raiseReadMark())
+  }
+
+  @Test("bytes that come one by one take little more room than they are") func crumbs() throws {
+    let stream = TCPStream()
+    var taken: [UInt8] = []
+    for number in 0..<20_000 {
+      // As the loop reads: into a buffer of a KiB at least.
+      var buffer = ByteBufferAllocator().buffer(capacity: 1024)
+      buffer.writeInteger(UInt8(truncatingIfNeeded: number % 251))
+      stream.append(buffer)
+      // A reader that never quite catches up.
+      if number.isMultiple(of: 2), case .bytes(let bytes, _) = try stream.take(atMost: 1) { taken += bytes }
+    }
+    #expect(stream.waitingRoom < 4 * 10_000)
+    while case .bytes(let bytes, _) = try stream.take(atMost: 1000) { taken += bytes }
+    #expect(taken == (0..<20_000).map { UInt8($0 % 251) })
+    #expect(stream.waitingRoom == 0)
   }
 
   @Test("a closed listener ends its sequence, refuses newcomers and leaves connections open") func stopping()
