@@ -29,16 +29,13 @@ extension PeerTransport {
 }
 
 /// How far the other side of an accepted connection has come in proving who it is.
-public enum PeerStanding: Int, Sendable, Comparable {
+public enum PeerStanding: Hashable, Sendable {
   /// Anybody: it has said nothing, or nothing that makes sense yet.
   case stranger
   /// It has begun a handshake, so it knows this device's card or repeats the words of somebody who does.
   case caller
-  /// It has proved that it holds all keys of a trusted card.
-  case peer
-
-  /// Less proven before more proven.
-  public static func < (left: PeerStanding, right: PeerStanding) -> Bool { left.rawValue < right.rawValue }
+  /// It has opened a session, and so proved that it holds all keys of this trusted card.
+  case peer(CardKeys)
 }
 
 /// What can go wrong on the way, before anything a peer says is looked at.

@@ -105,11 +105,12 @@ struct SessionSetup: ~Copyable {
 
     let shown = try link.open(try await read(Self.keyCount + CardProof.byteCount + Self.tag))
     try check(Array(shown.dropFirst(Self.keyCount)), of: peer, link.handshakeHash, randomness)
-    transport.reached(.peer)
     let ownCard = try shownCard()
     let proof = try prove(link.handshakeHash, to: peer, Array(shown.prefix(Self.keyCount)))
     try await send(proof.bytes + ownCard.encoding, over: &link)
     let peerCard = try card(try link.open(try await read(in: 1 + Self.tag...PeerCard.byteLimit + Self.tag)), of: peer)
+    // Not before: nobody sends a peer's connection away, so it must not be had without a session, of which each has few.
+    transport.reached(.peer(peer))
     return FinishedSetup(link, peerCard: peerCard, inbound: inbound)
   }
 

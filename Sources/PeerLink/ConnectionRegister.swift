@@ -6,15 +6,21 @@ import Synchronization
 ///
 /// A flood of strangers must not keep peers out. So a full house is no reason to refuse a newcomer: somebody who has proved
 /// nothing goes instead. It is a connection from the address that has most of them, the one that has proved least, and among
-/// those the oldest; an address from which a peer has proved itself lately is spared as long as there are others.
+/// those the oldest; some connections from where a peer has proved itself lately are spared as long as there are others.
 /// Proven peers are never sent away.
+///
+/// A peer that turns hostile must not keep others out either. So only a few addresses of each are remembered, and only a few
+/// connections from there are spared.
 final class ConnectionRegister: Sendable {
-  /// Addresses that are remembered because a peer came from there.
-  static let familiarLimit = 1024
+  /// Peers of which it is remembered where they came from, and how many addresses of each.
+  static let familiarPeers = 256
+  static let addressesPerPeer = 4
+  /// Connections of somebody unproven that are spared at an address from which a peer came.
+  static let sparedLimit = 16
 
   private struct Connection {
     let source: [UInt8]
-    var standing = PeerStanding.stranger
+    var rank = Rank.stranger
     let close: @Sendable () -> Void
   }
 
@@ -25,28 +31,60 @@ final class ConnectionRegister: Sendable {
     var unproven: [[UInt64]] = [[], []]
 
     var unprovenCount: Int { unproven[0].count + unproven[1].count }
-    /// Who goes first.
-    var leastProven: (standing: Int, id: UInt64)? {
-      for standing in unproven.indices { if let id = unproven[standing].first { return (standing, id) } }
-      return nil
+
+    /// Who goes first: a stranger rather than a caller, and the older one. But somebody who has come after `recent` is no
+    /// less than a caller: its first words may be on their way.
+    func leastProven(_ recent: UInt64) -> (rank: Rank, id: UInt64)? {
+      let strangers = unproven[Rank.stranger.rawValue]
+      let callers = unproven[Rank.caller.rawValue]
+      if let stranger = strangers.first, stranger <= recent { return (.stranger, stranger) }
+      return [strangers.first, callers.first].compactMap(\.self).min().map { (Rank.caller, $0) }
     }
+  }
+
+  /// How far a connection has come, in numbers.
+  private enum Rank: Int, Comparable {
+    case stranger, caller, peer
+
+    init(_ standing: PeerStanding) {
+      switch standing {
+      case .stranger: self = .stranger
+      case .caller: self = .caller
+      case .peer: self = .peer
+      }
+    }
+
+    static func < (left: Rank, right: Rank) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  /// Where a peer has proved itself lately, the last place last.
+  private struct Home {
+    var sources: [[UInt8]] = []
+    /// Its last connection.
+    var last: UInt64 = 0
   }
 
   private struct State {
     var connections: [UInt64: Connection] = [:]
     var sources: [[UInt8]: Source] = [:]
     var lastID: UInt64 = 0
-    /// When a peer last proved itself from there, as a connection's number.
-    var familiar: [[UInt8]: UInt64] = [:]
+    var homes: [CardKeys: Home] = [:]
+    /// How many peers have proved themselves lately from there.
+    var familiar: [[UInt8]: Int] = [:]
     /// Connections whose handlers have not let go of them, closed ones included; in all, and by address.
     var held = 0
     var heldBySource: [[UInt8]: Int] = [:]
   }
 
   private let limits: TCPListener.Limits
+  /// So many that come after somebody make it a stranger like others if it has said nothing by then.
+  private let grace: UInt64
   private let state = Mutex(State())
 
-  init(_ limits: TCPListener.Limits) { self.limits = limits }
+  init(_ limits: TCPListener.Limits) {
+    self.limits = limits
+    grace = UInt64(max(0, min(limits.perAddress, limits.total) / 4))
+  }
 
   /// Connections open now.
   var total: Int { state.withLock { $0.connections.count } }
@@ -61,10 +99,10 @@ final class ConnectionRegister: Sendable {
         state.heldBySource[source, default: 0] < 2 * limits.perAddress
       else { return nil }
       if state.sources[source]?.count ?? 0 >= limits.perAddress {
-        guard let victim = state.sources[source]?.leastProven?.id else { return nil }
+        guard let victim = state.sources[source]?.leastProven(recent(state))?.id else { return nil }
         sentAway = Self.remove(victim, &state)
       } else if state.connections.count >= limits.total {
-        guard let victim = Self.victim(state) else { return nil }
+        guard let victim = victim(state) else { return nil }
         sentAway = Self.remove(victim, &state)
       }
       state.lastID += 1
@@ -84,19 +122,41 @@ final class ConnectionRegister: Sendable {
 
   /// A connection has come further.
   func reached(_ standing: PeerStanding, _ id: UInt64) {
+    let rank = Rank(standing)
     state.withLock { state in
-      guard let connection = state.connections[id], connection.standing < standing else { return }
+      guard let connection = state.connections[id], connection.rank < rank else { return }
       let source = connection.source
-      state.connections[id]?.standing = standing
-      state.sources[source]?.unproven[connection.standing.rawValue].removeAll { $0 == id }
-      guard standing == .peer else {
-        state.sources[source]?.unproven[standing.rawValue].append(id)
+      state.connections[id]?.rank = rank
+      state.sources[source]?.unproven[connection.rank.rawValue].removeAll { $0 == id }
+      guard case .peer(let keys) = standing else {
+        state.sources[source]?.unproven[rank.rawValue].append(id)
         return
       }
-      state.familiar[source] = id
-      if state.familiar.count > Self.familiarLimit, let oldest = state.familiar.min(by: { $0.value < $1.value }) {
-        state.familiar[oldest.key] = nil
-      }
+      Self.remember(source, of: keys, at: id, &state)
+    }
+  }
+
+  private static func remember(_ source: [UInt8], of keys: CardKeys, at id: UInt64, _ state: inout State) {
+    var home = state.homes[keys] ?? Home()
+    home.last = max(home.last, id)
+    if home.sources.contains(source) {
+      home.sources.removeAll { $0 == source }
+    } else {
+      state.familiar[source, default: 0] += 1
+    }
+    home.sources.append(source)
+    if home.sources.count > addressesPerPeer { forget([home.sources.removeFirst()], &state) }
+    state.homes[keys] = home
+    if state.homes.count > familiarPeers, let oldest = state.homes.min(by: { $0.value.last < $1.value.last }) {
+      forget(oldest.value.sources, &state)
+      state.homes[oldest.key] = nil
+    }
+  }
+
+  private static func forget(_ sources: [[UInt8]], _ state: inout State) {
+    for source in sources {
+      let left = state.familiar[source, default: 1] - 1
+      state.familiar[source] = left > 0 ? left : nil
     }
   }
 
@@ -112,11 +172,16 @@ final class ConnectionRegister: Sendable {
     }
   }
 
-  private static func victim(_ state: State) -> UInt64? {
-    var best: (key: (Int, Int, Int, UInt64), id: UInt64)?
+  /// The last who has had its time to say something.
+  private func recent(_ state: State) -> UInt64 { state.lastID > grace ? state.lastID - grace : 0 }
+
+  private func victim(_ state: State) -> UInt64? {
+    let recent = recent(state)
+    var best: (key: (Int, Int, Rank, UInt64), id: UInt64)?
     for (address, source) in state.sources {
-      guard let (standing, id) = source.leastProven else { continue }
-      let key = (state.familiar[address] == nil ? 0 : 1, -source.unprovenCount, standing, id)
+      guard let (rank, id) = source.leastProven(recent) else { continue }
+      let isSpared = state.familiar[address] != nil && source.unprovenCount <= Self.sparedLimit
+      let key = (isSpared ? 1 : 0, -source.unprovenCount, rank, id)
       if let best, best.key < key { continue }
       best = (key, id)
     }
@@ -127,8 +192,8 @@ final class ConnectionRegister: Sendable {
     guard let connection = state.connections.removeValue(forKey: id) else { return nil }
     let source = connection.source
     state.sources[source]?.count -= 1
-    if connection.standing != .peer {
-      state.sources[source]?.unproven[connection.standing.rawValue].removeAll { $0 == id }
+    if connection.rank != .peer {
+      state.sources[source]?.unproven[connection.rank.rawValue].removeAll { $0 == id }
     }
     if state.sources[source]?.count == 0 { state.sources[source] = nil }
     return connection

@@ -60,7 +60,7 @@ final class TCPTransport: PeerTransport {
 
   func reached(_ standing: PeerStanding) {
     admission?.reached(standing)
-    if standing == .peer, stream.raiseReadMark() { channel.read() }
+    if case .peer = standing, stream.raiseReadMark() { channel.read() }
   }
 
   func close() async {

@@ -1,4 +1,5 @@
 import Sodium
+import Synchronization
 import Testing
 import WireCodec
 
@@ -30,6 +31,26 @@ import WireCodec
       try await peer.send([0, 0, 0, 1, 0, 5, 42])
     }
     #expect(error == nil)
+  }
+
+  @Test("it stands as a peer only once its session is open: whoever stops before can be sent away") func standing()
+    async throws
+  {
+    let ends = InMemoryTransport.pair()
+    let watched = WatchedTransport(ends.second)
+    let answering = Task { [pair] in
+      await failure { () async throws(SessionError) in
+        try await PeerSession.answer(watched, identity: pair.bob, ownCard: pair.bobCard) { _ in pair.alice.keys }
+      }
+    }
+    var peer = try await RawPeer(ends.first, identity: pair.alice, peer: pair.bob.keys)
+    try await peer.send(try await peer.proof(to: pair.bob.keys))
+    _ = try await peer.receive()
+    // All is proved, and its card is due.
+    #expect(watched.standing == .caller)
+    try await peer.send(pair.aliceCard.encoding)
+    #expect(await answering.value == nil)
+    #expect(watched.standing == .peer(pair.alice.keys))
   }
 
   @Test("a challenge of small order, or another name of a point, fails") func challenges() async throws {
@@ -237,4 +258,20 @@ import WireCodec
     let joined = try await outcomes { [$0[0] + $0[1] + $0[2]] }
     #expect(joined.received == [[0], [1], [2]])
   }
+}
+
+/// Remembers the last standing that it heard of.
+private final class WatchedTransport: PeerTransport {
+  private let inner: InMemoryTransport
+  private let last = Mutex(PeerStanding.stranger)
+
+  init(_ inner: InMemoryTransport) { self.inner = inner }
+
+  var standing: PeerStanding { last.withLock { $0 } }
+  var remoteDescription: String { inner.remoteDescription }
+
+  func read(atMost limit: Int) async throws(TransportError) -> [UInt8] { try await inner.read(atMost: limit) }
+  func write(_ bytes: [UInt8]) async throws(TransportError) { try await inner.write(bytes) }
+  func close() async { await inner.close() }
+  func reached(_ standing: PeerStanding) { last.withLock { $0 = standing } }
 }

@@ -5,6 +5,14 @@ import Testing
 @testable import PeerLink
 
 @Suite("The register of connections") struct ConnectionRegisterTests {
+  private let ada: CardKeys
+  private let ben: CardKeys
+
+  init() throws {
+    ada = try Identity.generate().keys
+    ben = try Identity.generate().keys
+  }
+
   /// A register whose connections note in which order they were sent away.
   private final class House: Sendable {
     let register: ConnectionRegister
@@ -81,7 +89,7 @@ import Testing
     for name in ["a1", "a2", "a3"] { house.admit(name) }
     house.reached(.caller, "a1")
     house.reached(.caller, "a2")
-    house.reached(.peer, "a2")
+    house.reached(.peer(ada), "a2")
     house.reached(.caller, "a2")
     house.admit("a4")
     #expect(house.sentAway == ["a3"])
@@ -90,8 +98,8 @@ import Testing
     house.reached(.caller, "a5")
     house.admit("a6")
     #expect(house.sentAway == ["a1"])
-    house.reached(.peer, "a5")
-    house.reached(.peer, "a6")
+    house.reached(.peer(ada), "a5")
+    house.reached(.peer(ada), "a6")
     #expect(!house.admit("a7"))
     #expect(house.sentAway == [])
     house.leave("a2")
@@ -101,7 +109,7 @@ import Testing
   @Test("an address from which a peer has come lately is spared while there are others") func familiar() {
     let house = House(perAddress: 10, total: 3)
     house.admit("a1")
-    house.reached(.peer, "a1")
+    house.reached(.peer(ada), "a1")
     house.leave("a1")
     for name in ["a2", "a3", "b1", "c1"] { house.admit(name) }
     #expect(house.sentAway == ["b1"])
@@ -113,11 +121,60 @@ import Testing
     #expect(house.register.isFamiliar(Array("a".utf8)) && !house.register.isFamiliar(Array("b".utf8)))
   }
 
+  @Test("somebody who has just come goes no sooner than others who have begun a handshake: its own may be on its way")
+  func grace() {
+    let house = House(perAddress: 8, total: 8)
+    for letter in "abcdefgh" {
+      house.admit("\(letter)1")
+      house.reached(.caller, "\(letter)1")
+    }
+    // A quarter of the house is what may come meanwhile.
+    house.admit("i1")
+    house.admit("j1")
+    house.admit("k1")
+    #expect(house.sentAway == ["a1", "b1", "c1"])
+    house.reached(.caller, "j1")
+    house.admit("l1")
+    #expect(house.sentAway == ["i1"])
+    house.admit("m1")
+    #expect(house.sentAway == ["d1"])
+  }
+
+  @Test("of an address from which a peer has come sixteen strangers are spared, and no more") func sparedStrangers() {
+    let house = House(perAddress: 100, total: 20)
+    house.admit("a0")
+    house.reached(.peer(ada), "a0")
+    house.leave("a0")
+    for number in 1...18 { house.admit("a\(number)") }
+    for name in ["b1", "b2", "c1", "d1", "e1", "f1"] { house.admit(name) }
+    #expect(house.sentAway == ["a1", "a2", "b1", "b2"])
+  }
+
+  @Test("of each peer four addresses are remembered, those of others untouched") func addressesOfPeers() {
+    let house = House(perAddress: 10, total: 100)
+    func visit(_ name: String, _ peer: CardKeys) {
+      house.admit(name)
+      house.reached(.peer(peer), name)
+      house.leave(name)
+    }
+    func familiar() -> String {
+      "abcdefgh".filter { house.register.isFamiliar(Array(String($0).utf8)) }
+    }
+    visit("a1", ben)
+    for name in ["a2", "b1", "c1", "d1", "b2"] { visit(name, ada) }
+    #expect(familiar() == "abcd")
+    visit("e1", ada)
+    // Ben was there too.
+    #expect(familiar() == "abcde")
+    for name in ["f1", "g1"] { visit(name, ada) }
+    #expect(familiar() == "abefg")
+  }
+
   @Test("takes no more than twice the limits while nobody clears up, and more from where peers come from")
   func held() {
     let house = House(perAddress: 3, total: 4, clearsUp: false)
     house.admit("p0")
-    house.reached(.peer, "p0")
+    house.reached(.peer(ada), "p0")
     house.leave("p0")
     for number in 0..<6 { #expect(house.admit("a\(number)")) }
     #expect(!house.admit("a6"))

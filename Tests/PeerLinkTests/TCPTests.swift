@@ -167,8 +167,9 @@ import Testing
     #expect(try await first.read(atMost: 1) == [])
     try await three.write([3])
     #expect(try await third.read(atMost: 1) == [3])
-    second.reached(.peer)
-    third.reached(.peer)
+    let keys = try Identity.generate().keys
+    second.reached(.peer(keys))
+    third.reached(.peer(keys))
     let four = try await connector.connect(listener.address)
     #expect((try? await four.read(atMost: 1)) ?? [] == [])
     try await two.write([2])

@@ -20,6 +20,7 @@ final class HostilePeer: Sendable {
   private let isStopping = Atomic<Bool>(false)
   private let opened = Atomic<Int>(0)
   private let asked = Atomic<Int>(0)
+  private let stopped = Atomic<Int>(0)
 
   /// Uses the vault of `peer` against the daemon of `victim`.
   init(_ peer: Peer, against victim: Peer) async throws {
@@ -38,6 +39,9 @@ final class HostilePeer: Sendable {
   /// Sessions that came about, and requests that were sent in them.
   var counts: (sessions: Int, requests: Int) { (opened.load(ordering: .relaxed), asked.load(ordering: .relaxed)) }
 
+  /// Connections that have come to the last step of their opening, and stopped there.
+  var lastSteps: Int { stopped.load(ordering: .relaxed) }
+
   /// Ends the attack.
   func stop() { isStopping.store(true, ordering: .relaxed) }
 
@@ -50,6 +54,27 @@ final class HostilePeer: Sendable {
           while !isStopping.load(ordering: .relaxed) {
             try? await once(number % 3, secret)
             try? await Task.sleep(for: .milliseconds(20))
+          }
+        }
+      }
+    }
+  }
+
+  /// Keeps `width` connections at the last step of their opening: all keys are proved, and its card, which is due, never comes.
+  func stopShort(width: Int) async {
+    await withDiscardingTaskGroup { group in
+      for _ in 0..<width {
+        group.addTask { [self] in
+          while !isStopping.load(ordering: .relaxed) {
+            if let card = try? vault.ownCard(), let count = try? card.encoded().count,
+              let transport = try? await TCPConnector().connect(address)
+            {
+              let short = ShortTransport(inner: transport, lastFrameByteCount: 2 + count + 16) { [self] in
+                stopped.add(1, ordering: .relaxed)
+              }
+              _ = try? await PeerSession.dial(short, identity: vault.identity, peer: victim, ownCard: card)
+            }
+            try? await Task.sleep(for: .milliseconds(500))
           }
         }
       }
@@ -118,4 +143,25 @@ final class HostilePeer: Sendable {
       try message.encode(into: &writer)
     }
   }
+}
+
+/// Carries everything but the last frame of a session's opening: the only one as long as the dialler's card.
+private struct ShortTransport: PeerTransport {
+  let inner: any PeerTransport
+  let lastFrameByteCount: Int
+  let stopped: @Sendable () -> Void
+
+  var remoteDescription: String { inner.remoteDescription }
+
+  func read(atMost limit: Int) async throws(TransportError) -> [UInt8] { try await inner.read(atMost: limit) }
+
+  func write(_ bytes: [UInt8]) async throws(TransportError) {
+    guard bytes.count == lastFrameByteCount else { return try await inner.write(bytes) }
+    stopped()
+    // Until the other side has had enough.
+    while try await !inner.read(atMost: 1024).isEmpty {}
+    throw .closed
+  }
+
+  func close() async { await inner.close() }
 }
