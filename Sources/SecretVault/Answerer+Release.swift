@@ -24,7 +24,11 @@ extension Answerer {
     released[request.request] = (header, held.share.index)
     // Noted before it happens, because sending may fail half-way: a release that nobody knows of would be worse than a
     // line too many. The log is committed in groups, so only a crash within the next second can lose the line.
-    vault.record(.shareReleased, peer: peer, secret: header)
+    if vault.releases.isFirst(header.id, to: peer.digest, at: vault.environment.monotonic()) {
+      vault.record(.shareReleased, peer: peer, secret: header)
+    } else {
+      vault.recordUnlessTooMany(.shareReleased, peer: peer, secret: header)
+    }
     let session = session
     let number = request.request
     try await withDeadline(vault.environment.deadlines.reply, sleeper: vault.environment.sleep) {

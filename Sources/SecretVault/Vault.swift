@@ -20,6 +20,7 @@ public final class Vault: VaultService, Sendable {
   let sessions = SessionCount()
   let strangers = StrangerFilter()
   let allowance = LineAllowance()
+  let releases = RecentReleases()
   /// Cards that were read before: the same few come in every session.
   let cards = CardMemory()
   /// Headers that were verified before.
@@ -175,7 +176,7 @@ public final class Vault: VaultService, Sendable {
 
   /// The same for what a peer can cause as often as it likes: beyond an allowance its lines are counted, not written.
   func recordUnlessTooMany(
-    _ event: AuditEvent, peer: PeerRecord, secret: SecretHeader? = nil, detail: String
+    _ event: AuditEvent, peer: PeerRecord, secret: SecretHeader? = nil, detail: String? = nil
   ) {
     guard mayWrite(of: peer) else { return }
     record(event, peer: peer, secret: secret, detail: detail)

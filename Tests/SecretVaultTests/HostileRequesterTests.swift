@@ -211,6 +211,48 @@ extension VaultTests {
       #expect(world.notifications.told(to: world[1]).last?.event.event == "share-released")
     }
 
+    /// Sessions in which cleo has the share released to her so many times.
+    private func release(_ times: Int, sessions: Int = 1) async throws {
+      for _ in 0..<sessions {
+        let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+        for request in 1...UInt64(times) {
+          let nonce = try await cleo.ask(header, request: request)
+          #expect(try await cleo.submit(cleo.proof(header, nonce: nonce, request: request)) == nil)
+        }
+        await cleo.session.close()
+      }
+    }
+
+    private func releases() throws -> Int {
+      try world[1].vault.log(limit: 1000).count { $0.event == "share-released" }
+    }
+
+    @Test func `a share released again and again fills neither the log nor the alarms`() async throws {
+      try await release(AnswererDialogue.releaseLimit, sessions: 2)
+      #expect(try releases() == 1 + LineAllowance.perMinute)
+      let notifications = world.notifications
+      #expect(
+        notifications.told(to: world[1]).count { $0.event.event == "share-released" } == 1 + LineAllowance.perMinute)
+    }
+
+    @Test func `the first release of a share is written whatever else its holder has filled the log with`() async throws
+    {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      for request in 1...UInt64(2 * LineAllowance.perMinute) {
+        let nonce = try await cleo.ask(header, request: request)
+        #expect(
+          try await cleo.submit(cleo.proof(header, nonce: nonce, request: request, verifier: world[0])) == .unavailable)
+      }
+      try await release(1)
+      #expect(try releases() == 1)
+      // Once more, which is nothing new for an hour.
+      try await release(1)
+      #expect(try releases() == 1)
+      world.clock.advance(milliseconds: 3_600_000)
+      try await release(1)
+      #expect(try releases() == 2)
+    }
+
     @Test func `removing a peer ends its sessions at the next message`() async throws {
       let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
       let nonce = try await cleo.ask(header)
