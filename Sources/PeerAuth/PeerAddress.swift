@@ -73,6 +73,16 @@ public struct PeerAddress: WireValue, Hashable, Sendable, CustomStringConvertibl
   /// `host:port`, an IPv6 host in brackets.
   public var description: String { tag == .six ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
+  /// What somebody is known by who may come from any port: the host, or of an IPv6 address the network, a /64, as whoever has
+  /// one address of it has them all. An IPv4 address that is written as one of IPv6 is the IPv4 address.
+  public var place: String {
+    guard tag == .six else { return host }
+    let isMapped = hostBytes.starts(with: [UInt8](repeating: 0, count: 10) + [0xff, 0xff])
+    if isMapped, let four = try? Self.text(Array(hostBytes[12...]), AF_INET) { return four }
+    let network = hostBytes[..<8] + [UInt8](repeating: 0, count: 8)
+    return (try? Self.text(Array(network), AF_INET6)).map { $0 + "/64" } ?? host
+  }
+
   /// Exact number of encoded bytes.
   public var encodedByteCount: Int { (tag == .name ? 2 : 1) + hostBytes.count + 2 }
 

@@ -44,18 +44,20 @@ extension Vault {
 
   /// Anybody may dial with made-up keys: one line a minute and address, so that nobody fills the log.
   private func recordStranger(from remote: String) {
-    guard strangers.isNew(Self.host(remote), at: environment.monotonic()) else { return }
+    guard strangers.isNew(Self.place(remote), at: environment.monotonic()) else { return }
     record(.refused, detail: "an unknown key from \(remote)")
   }
 
   /// Connections that come to nothing get a line a minute and address as well.
   private func noteFailedConnection(from remote: String, _ error: any Error) {
-    guard strangers.isNew("connection " + Self.host(remote), at: environment.monotonic()) else { return }
+    guard strangers.isNew("connection " + Self.place(remote), at: environment.monotonic()) else { return }
     environment.log.info("a connection from \(remote) came to nothing: it \(Self.words(error))")
   }
 
-  private static func host(_ remote: String) -> String {
-    remote.lastIndex(of: ":").map { String(remote[..<$0]) } ?? remote
+  /// Where a connection comes from, whichever port and address of a network it has.
+  private static func place(_ remote: String) -> String {
+    if let address = try? PeerAddress.parse(remote, allowsAnyPort: true) { return address.place }
+    return remote.lastIndex(of: ":").map { String(remote[..<$0]) } ?? remote
   }
 
   /// An error in the words that follow a peer's name in the log.

@@ -165,6 +165,15 @@ import WireCodec
     #expect(throws: CardError.invalidAddress) { try PeerAddress.parse(text) }
   }
 
+  @Test(
+    "whoever has an address is known by it, or by the network of an IPv6 address",
+    arguments: [
+      ("192.0.2.1:5", "192.0.2.1"), ("Example.org:5", "example.org"), ("[2001:db8::1]:5", "2001:db8::/64"),
+      ("[2001:db8::ffff:1]:6", "2001:db8::/64"), ("[2001:db8:0:1::1]:5", "2001:db8:0:1::/64"),
+      ("[::ffff:192.0.2.1]:5", "192.0.2.1"),
+    ])
+  func places(text: String, place: String) throws { #expect(try PeerAddress(parsing: text).place == place) }
+
   @Test("has limits that are checked first") func limits() throws {
     #expect(throws: CardError.tooLong(limit: 300)) { try PeerAddress.parse(String(repeating: "a", count: 301)) }
     #expect(throws: CardError.tooLong(limit: 253)) { try PeerAddress(host: String(repeating: "a.", count: 127)) }

@@ -38,6 +38,20 @@ extension VaultTests {
       #expect(try await eventually { try refusals() == (2, 2) })
     }
 
+    @Test func `dials from all the addresses of one network of IPv6 are one line`() async throws {
+      let ben = world[1]
+      let dials = Counter()
+      world.network.serve(ben.address) { transport in
+        dials.increment()
+        await ben.vault.answer(Displaced(transport, to: "[2001:db8::\(dials.value)]:40000"))
+      }
+      try await knock(5)
+      #expect(try await eventually { try refusals() == (1, 1) })
+      world.network.serve(ben.address) { await ben.vault.answer(Displaced($0, to: "[2001:db8:0:1::1]:40000")) }
+      try await knock(1)
+      #expect(try await eventually { try refusals() == (2, 2) })
+    }
+
     @Test func `dials from other addresses are other lines`() {
       let filter = StrangerFilter()
       #expect(filter.isNew("192.0.2.1", at: 0))
@@ -57,4 +71,19 @@ extension VaultTests {
       #expect(try refusals(of: "ada") == (10, 10))
     }
   }
+}
+
+/// A connection that comes from elsewhere, as far as the log can tell.
+private struct Displaced: PeerTransport {
+  let inner: any PeerTransport
+  let remoteDescription: String
+
+  init(_ inner: any PeerTransport, to place: String) {
+    self.inner = inner
+    remoteDescription = place
+  }
+
+  func read(atMost limit: Int) async throws(TransportError) -> [UInt8] { try await inner.read(atMost: limit) }
+  func write(_ bytes: [UInt8]) async throws(TransportError) { try await inner.write(bytes) }
+  func close() async { await inner.close() }
 }
