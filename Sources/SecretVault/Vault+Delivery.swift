@@ -82,10 +82,14 @@ extension Vault {
         // A taker's lease only grows, and its end is at most two leases ahead; a failed attempt notes why and when to try again.
         let hasFailed = now.nextAttemptAt < before.nextAttemptAt || now.lastError != before.lastError
         let left = now.nextAttemptAt - environment.now()
-        guard hasFailed || left <= 0 || left > 2 * Self.lease else {
+        if !hasFailed, (1...2 * Self.lease).contains(left) {
           before = now
           do { try await environment.sleep(.milliseconds(200)) } catch { return nil }
           continue
+        }
+        guard hasFailed || left > 0 else {
+          return Delivery(
+            peer: peer.name, index: index, state: .waiting, reason: "another command was at it and has ended")
         }
         state = .unreachable
       }
