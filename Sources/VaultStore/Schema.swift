@@ -2,6 +2,40 @@ import GRDB
 
 /// The tables, as a list of migrations. A migration that was released is never changed; a new one is added behind it.
 enum Schema {
+  /// An entry of SQLite's catalogue.
+  private struct Entry: Hashable {
+    let type: String
+    let name: String
+    let table: String
+    let sql: String?
+  }
+
+  /// What the migrations make, made once in memory.
+  private static let made = Result { () throws -> Set<Entry> in
+    let queue = try DatabaseQueue()
+    try migrator.migrate(queue)
+    return try queue.read { db in try entries(db) }
+  }
+
+  /// Whether the database has exactly the tables, constraints and indexes that the migrations make, and no triggers or
+  /// views. Rows have their MACs, but a trigger or a constraint that somebody has written into the file could let
+  /// a deletion or a line of the log come to nothing.
+  static func isAsMade(_ db: Database) throws -> Bool { try entries(db) == made.get() }
+
+  private static func entries(_ db: Database) throws -> Set<Entry> {
+    let rows = try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, sql FROM sqlite_schema")
+    return Set(
+      try rows.map { row in
+        let columns = StoredRow(row: row, what: "the schema")
+        let name = try columns.text("name")
+        // The table in which migrations are noted isn't this program's: its text may change with the library.
+        let isOwn = name != "grdb_migrations"
+        return Entry(
+          type: try columns.text("type"), name: name, table: try columns.text("tbl_name"),
+          sql: isOwn ? try columns.optionalText("sql") : nil)
+      })
+  }
+
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("v1") { db in try db.execute(sql: version1) }

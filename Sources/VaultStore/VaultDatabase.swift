@@ -28,8 +28,8 @@ public final class VaultDatabase: Sendable {
   /// Opens the database, and brings its schema up to date if need be. It is never made anew: without it the vault is
   /// damaged.
   ///
-  /// Throws ``StoreError/damaged(_:)`` if it is missing or belongs to other keys, ``StoreError/tooNew(_:)`` if a newer
-  /// program wrote it.
+  /// Throws ``StoreError/damaged(_:)`` if it is missing, belongs to other keys, or has tables, indexes or triggers that no
+  /// version of this program makes, ``StoreError/tooNew(_:)`` if a newer program wrote it.
   public convenience init(_ folders: VaultFolders, keys: VaultKeys) throws(StoreError) {
     try self.init(folders, keys: keys, creating: false)
   }
@@ -57,6 +57,7 @@ public final class VaultDatabase: Sendable {
     }
     try read { db in
       if try Schema.migrator.hasBeenSuperseded(db) { throw StoreError.tooNew(path) }
+      guard try Schema.isAsMade(db) else { throw StoreError.damaged("the schema of \(path)") }
     }
     if creating { try bindToKeys() }
     try checkBinding()
