@@ -70,11 +70,17 @@ extension Vault {
     }
     // Both at once: a description is somebody else's choice, and must not hide a secret named by its id.
     let listing = try stored { () throws(StoreError) in try database.listing(verifying: false) }
-    let matches = listing.lines.filter { line in
-      listing.description(of: line) == reference
-        || (!lowered.isEmpty && hexadecimal(SecretListing.bytes(line.id)).hasPrefix(lowered))
+    func isMeant(_ id: [UInt8], _ description: String?) -> Bool {
+      description == reference || (!lowered.isEmpty && hexadecimal(id).hasPrefix(lowered))
     }
-    if matches.count == 1, let record = try record(SecretListing.bytes(matches[0].id)) { return record }
+    let matches = listing.lines.filter { isMeant(SecretListing.bytes($0.id), listing.description(of: $0)) }
+    if matches.count == 1, let record = try record(SecretListing.bytes(matches[0].id)) {
+      // The list was not verified, the record is.
+      guard isMeant(record.id, record.description) else {
+        throw VaultError(.damaged, "the list of secrets is damaged", hint: "name the secret by its id")
+      }
+      return record
+    }
     guard matches.isEmpty else {
       let ids = matches.prefix(8).map { hexadecimal(SecretListing.bytes($0.id).prefix(6)) }.joined(separator: ", ")
       throw VaultError(

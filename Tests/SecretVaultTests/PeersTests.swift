@@ -186,6 +186,21 @@ extension VaultTests {
       #expect(try world[0].vault.secret(mine.id).summary.id == mine.id)
     }
 
+    @Test func `a list that was written by somebody else doesn't lead to another secret`() async throws {
+      let world = try TestWorld(2)
+      let ours = try await world.share([1], threshold: 2, description: "house keys")
+      let other = try await world.share([2], threshold: 2, description: "cat pictures")
+      try world[0].swapListed("house keys", "cat pictures")
+      try world[0].restart()
+      #expect(await refusal { try world[0].vault.secrets() }?.code == .damaged)
+      #expect(await refusal { try world[0].vault.secret("house keys") }?.code == .damaged)
+      #expect(await refusal { try world[0].vault.delete("cat pictures") }?.code == .damaged)
+      for report in [ours, other] {
+        #expect(try world[0].vault.secret(report.id).summary.description == report.description)
+        #expect(try world[0].vault.secret(String(report.id.prefix(20))).summary.id == report.id)
+      }
+    }
+
     @Test func `settings have defaults, keep what is set, and go back with an empty value`() throws {
       let world = try TestWorld(1)
       let vault = world[0].vault

@@ -220,6 +220,23 @@ extension Member {
 }
 
 extension Member {
+  /// Gives each of two secrets the other's description in the index that lists are read from, and not in the table: as somebody
+  /// can who writes the database's file without the keys.
+  func swapListed(_ one: String, _ other: String) throws {
+    let swap = "UPDATE secrets SET description = iif(description = '\(one)', '\(other)', '\(one)')"
+    let statements = [
+      swap, "PRAGMA writable_schema = ON",
+      "CREATE TEMP TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'secrets_listed'",
+      "DELETE FROM sqlite_schema WHERE name = 'secrets_listed'", "PRAGMA writable_schema = RESET", swap,
+      "PRAGMA writable_schema = ON", "INSERT INTO sqlite_schema SELECT * FROM kept", "PRAGMA writable_schema = RESET",
+    ]
+    try vault.database.pool.writeWithoutTransaction { db in
+      for statement in statements { try db.execute(sql: statement) }
+    }
+  }
+}
+
+extension Member {
   /// Changes the settings file as an editor would.
   func rewriteSettings(_ change: (String) -> String) throws {
     let text = String(decoding: try #require(contents(folders.settingsPath)), as: UTF8.self)
