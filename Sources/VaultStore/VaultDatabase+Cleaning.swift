@@ -69,6 +69,10 @@ extension VaultDatabase {
 
   /// Whether there is a staging folder, or a note of an output file, that no living process holds.
   private func hasAbandonedStaging() throws(StoreError) -> Bool {
+    // To look at a lock is to take it for a moment: not from somebody who has just made the file and is about to.
+    let lock = try OpenFile(folders.filesLockPath, O_RDWR | O_CREAT)
+    defer { withExtendedLifetime(lock) {} }
+    guard try lock.lock(exclusive: true, waits: false) else { return false }
     let (folders, notes) = try stagingNames()
     for name in folders { if try lockIfAbandoned(name).isAbandoned { return true } }
     for name in notes { if try Self.lockIfUnused(name) != nil { return true } }

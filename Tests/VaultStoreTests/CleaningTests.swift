@@ -115,6 +115,23 @@ import Testing
     try staging.write([UInt8](repeating: 1, count: 10).span.bytes, index: 2, at: 0)
   }
 
+  @Test func `what somebody is just about to lock is not taken for abandoned`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    try database.clean(at: soon)
+    let folder = home.folders.stagingPath + "/new"
+    do {
+      // As between making a staging folder, or the note of an output, and taking its lock. To look at that would be to take
+      // it away for a moment.
+      let making = try database.fragments.lockAgainstCleaning()
+      defer { withExtendedLifetime(making) {} }
+      mkdir(folder, 0o700)
+      for name in ["/lock", ".output"] { try write([], to: folder + name) }
+      #expect(try database.cleanIfDue(at: soon) == nil)
+    }
+    #expect(try database.cleanIfDue(at: soon)?.stagingFolders == 1)
+  }
+
   @Test func `the audit log is kept to its newest hundred thousand lines`() throws {
     let home = try TestHome()
     let database = try home.makeDatabase()
