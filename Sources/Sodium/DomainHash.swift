@@ -45,7 +45,7 @@ public struct DomainHash: ~Copyable {
 
   /// What was hashed last stays in vector registers, from where it may come to a stack at any later time, and on the stack.
   /// Hashing zeros goes the same way and puts zeros there.
-  private static func wash() {
+  static func wash() {
     withUnsafeTemporaryAllocation(byteCount: 256, alignment: 64) { bytes in
       sodium_memzero(bytes.baseAddress, bytes.count)
       let octets = bytes.octets

@@ -25,6 +25,7 @@ public final class PreparedDomainHash {
       sodium_memzero(memory, crypto_generichash_statebytes())
       free(memory)
     }
+    DomainHash.wash()
   }
 
   private static func allocate() throws(SodiumError) -> UnsafeMutableRawPointer {
