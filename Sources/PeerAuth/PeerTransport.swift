@@ -15,8 +15,6 @@ public protocol PeerTransport: Sendable {
   func reached(_ standing: PeerStanding)
   /// Whether a peer has proved itself lately from where this connection comes from: it is served first.
   var isFamiliar: Bool { get }
-  /// Where the work for this stream is done with the fewest changes of thread; nil if that makes no difference.
-  var executor: (any TaskExecutor)? { get }
 }
 
 extension PeerTransport {
@@ -24,8 +22,6 @@ extension PeerTransport {
   public func reached(_ standing: PeerStanding) {}
   /// Nobody is remembered.
   public var isFamiliar: Bool { false }
-  /// No place is better than another.
-  public var executor: (any TaskExecutor)? { nil }
 }
 
 /// How far the other side of an accepted connection has come in proving who it is.

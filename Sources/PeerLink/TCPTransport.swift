@@ -8,7 +8,6 @@ final class TCPTransport: PeerTransport {
   private static let lingerTime = TimeAmount.seconds(2)
 
   let remoteDescription: String
-  let executor: (any TaskExecutor)?
   private let channel: any Channel
   private let stream: TCPStream
   /// Its entry among the connections of a listener.
@@ -19,7 +18,6 @@ final class TCPTransport: PeerTransport {
     self.stream = stream
     self.admission = admission
     remoteDescription = channel.remoteAddress.flatMap { SystemReason.address($0)?.description } ?? "unknown"
-    executor = EventLoops.executor(of: channel.eventLoop)
   }
 
   deinit { channel.close(promise: nil) }

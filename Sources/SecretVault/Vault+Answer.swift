@@ -152,18 +152,12 @@ struct Answerer {
       try await reply(
         ProbeAnswer(request: probe.request, refusal: quotaRefusal(adding: probe.fragmentByteCount)))
     case .considerOffer(let offer): try await consider(offer)
-    case .store(let piece): await awayFromNetwork { store(piece) }
+    case .store(let piece): store(piece)
     case .completeDeposit(let end): try await complete(end)
     case .challenge(let request): try await challenge(request)
     case .judge(let possession, let request, let nonce): try await judge(possession, request, nonce)
-    case .sendPieces(let request): try await awayFromNetwork { try await sendPieces(request) }
+    case .sendPieces(let request): try await sendPieces(request)
     }
-  }
-
-  /// Runs what reads, writes or hashes much on the threads that all tasks share: those that serve connections would keep
-  /// other peers waiting.
-  private func awayFromNetwork<Failure: Error>(_ work: () async throws(Failure) -> Void) async throws(Failure) {
-    try await withTaskExecutorPreference(globalConcurrentExecutor, operation: work)
   }
 
   /// Sends a public message.

@@ -84,7 +84,7 @@ public struct DomainHash: ~Copyable {
   }
 
   /// Adds parts that are behind their lengths already.
-  public mutating func append(_ parts: HashParts) { parts.bytes.withUnsafeBytes { update($0) } }
+  public mutating func append(_ parts: HashParts) { parts.withUnsafeBytes { update($0) } }
 
   /// Copies the running state, for somebody who wipes it.
   borrowing func copyState(to target: UnsafeMutableRawPointer) {

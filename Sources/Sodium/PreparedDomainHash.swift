@@ -51,21 +51,35 @@ public final class PreparedDomainHash {
 
 /// Parts of a hash's input as ``DomainHash`` takes them, each behind its length: for a ``PreparedDomainHash``.
 public struct HashParts: Sendable {
-  /// The encoded parts.
-  public private(set) var bytes: [UInt8] = []
+  /// Room for parts; zeros behind ``byteCount``.
+  private var storage: [UInt8] = []
+  /// Bytes of all parts and their lengths.
+  public private(set) var byteCount = 0
 
   /// No parts.
   public init() {}
 
+  /// The encoded parts.
+  public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    storage.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<byteCount])) }
+  }
+
   /// Adds one part.
   public mutating func append(_ part: UnsafeRawBufferPointer) {
-    withUnsafeBytes(of: UInt64(part.count).bigEndian) { bytes.append(contentsOf: $0) }
-    bytes.append(contentsOf: part)
+    let end = byteCount + 8 + part.count
+    if end > storage.count {
+      storage.append(contentsOf: repeatElement(0, count: max(end, 2 * storage.count, 256) - storage.count))
+    }
+    storage.withUnsafeMutableBytes { bytes in
+      bytes.storeBytes(of: UInt64(part.count).bigEndian, toByteOffset: byteCount, as: UInt64.self)
+      if part.count > 0 { UnsafeMutableRawBufferPointer(rebasing: bytes[(byteCount + 8)..<end]).copyMemory(from: part) }
+    }
+    byteCount = end
   }
 
   /// Adds one part.
   public mutating func append(_ part: [UInt8]) { part.withUnsafeBytes { append($0) } }
 
   /// Forgets all parts and keeps the room.
-  public mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+  public mutating func removeAll() { byteCount = 0 }
 }

@@ -74,12 +74,8 @@ struct PeerListener: Service {
   private func answer(_ listener: TCPListener) async {
     await withDiscardingTaskGroup { group in
       for await transport in listener.incoming {
-        // A flood of handshakes from elsewhere must not make peers wait: it stays away from the connections' own threads,
-        // which save peers changes of thread, and has a low priority.
-        let isFamiliar = transport.isFamiliar
-        group.addTask(executorPreference: isFamiliar ? transport.executor : nil, priority: isFamiliar ? .high : .low) {
-          await vault.answer(transport)
-        }
+        // A flood of handshakes from elsewhere must not make peers wait.
+        group.addTask(priority: transport.isFamiliar ? .high : .low) { await vault.answer(transport) }
       }
       // No new ones come; those under way end with the process.
       group.cancelAll()

@@ -15,7 +15,8 @@ struct SecretScan {
   private let checks: RowChecks?
   private var chunk = RowChecks.Chunk()
   private var dealerPlaces: [[UInt8]: Int] = [:]
-  private var lastDealer = -1
+  /// Where the last dealer was found whose digest begins with a byte; -1 for none yet.
+  private var lastDealers = [Int](repeating: -1, count: 256)
 
   init(_ checks: RowChecks?) { self.checks = checks }
 
@@ -109,20 +110,18 @@ struct SecretScan {
     UInt8(exactly: sqlite3_column_int64(row, column))
   }
 
-  /// Neighbours often come from the same dealer.
   private mutating func place(of dealer: UnsafeRawBufferPointer) throws(StoreError) -> Int {
-    if lastDealer >= 0, listing.dealers[lastDealer].bytes.withUnsafeBytes({ Self.isSame($0, dealer) }) {
-      return lastDealer
-    }
+    let first = Int(dealer[0])
+    let last = lastDealers[first]
+    if last >= 0, listing.dealers[last].bytes.withUnsafeBytes({ Self.isSame($0, dealer) }) { return last }
     let bytes = Array(dealer)
-    if let known = dealerPlaces[bytes] {
-      lastDealer = known
-      return known
+    let place = dealerPlaces[bytes] ?? listing.dealers.count
+    if place == listing.dealers.count {
+      listing.dealers.append(try withSodium { () throws(SodiumError) in try Digest(bytes) })
+      dealerPlaces[bytes] = place
     }
-    lastDealer = listing.dealers.count
-    listing.dealers.append(try withSodium { () throws(SodiumError) in try Digest(bytes) })
-    dealerPlaces[bytes] = lastDealer
-    return lastDealer
+    lastDealers[first] = place
+    return place
   }
 }
 
@@ -138,7 +137,7 @@ final class RowChecks: Sendable {
 
     mutating func end(with mac: UnsafeRawBufferPointer) {
       macs.append(contentsOf: mac)
-      ends.append(parts.bytes.count)
+      ends.append(parts.byteCount)
     }
   }
 
@@ -162,11 +161,12 @@ final class RowChecks: Sendable {
   }
 
   private static func firstDamaged(_ chunk: Chunk, _ keys: VaultKeys) -> [UInt8]? {
-    // The id is the first part, behind its length.
-    func id(_ start: Int) -> [UInt8] { Array(chunk.parts.bytes[(start + 8)..<(start + 8 + SecretRecord.idByteCount)]) }
-    guard let hash = try? keys.prepareMAC(SecretRow.macLabel) else { return chunk.ends.isEmpty ? nil : id(0) }
-    return chunk.parts.bytes.withUnsafeBytes { parts in
-      chunk.macs.withUnsafeBytes { macs in
+    let hash = try? keys.prepareMAC(SecretRow.macLabel)
+    return chunk.parts.withUnsafeBytes { parts in
+      // The id is the first part, behind its length.
+      func id(_ start: Int) -> [UInt8] { Array(parts[(start + 8)..<(start + 8 + SecretRecord.idByteCount)]) }
+      guard let hash else { return chunk.ends.isEmpty ? nil : id(0) }
+      return chunk.macs.withUnsafeBytes { macs in
         var start = 0
         for (row, end) in chunk.ends.enumerated() {
           let mac = UnsafeRawBufferPointer(rebasing: macs[(row * Digest.byteCount)..<((row + 1) * Digest.byteCount)])

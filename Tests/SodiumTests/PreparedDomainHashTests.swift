@@ -30,7 +30,7 @@ struct PreparedDomainHashTests {
       parts.append([0])
       #expect(!matches(prepared, parts, expected.bytes))
       parts.removeAll()
-      #expect(parts.bytes.isEmpty)
+      #expect(parts.byteCount == 0)
     }
   }
 
@@ -45,6 +45,6 @@ struct PreparedDomainHashTests {
   }
 
   private func matches(_ hash: PreparedDomainHash, _ parts: HashParts, _ expected: [UInt8]) -> Bool {
-    parts.bytes.withUnsafeBytes { parts in expected.withUnsafeBytes { hash.matches(parts, $0) } }
+    parts.withUnsafeBytes { parts in expected.withUnsafeBytes { hash.matches(parts, $0) } }
   }
 }

@@ -66,8 +66,8 @@ struct StackTests {
     parts.append([UInt8](repeating: 1, count: 1000))
     let areas = try Self.areas {
       let prepared = try PreparedDomainHash("vault/test/v1", key: key)
-      parts.bytes.withUnsafeBytes { parts in _ = prepared.matches(parts, parts) }
-      parts.bytes.withUnsafeBytes { parts in
+      parts.withUnsafeBytes { parts in _ = prepared.matches(parts, parts) }
+      parts.withUnsafeBytes { parts in
         #expect(!prepared.matches(parts, UnsafeRawBufferPointer(rebasing: parts[..<32])))
       }
     }
