@@ -4,7 +4,8 @@ import VaultStore
 ///
 /// Nobody is asked before somebody wants an answer, and at first no more than are wanted: every share that is released
 /// without need costs two devices work, and tells its holder of a recovery that does not concern it. But a peer that is
-/// slow or dead holds up nobody: when answers are late, all others are asked.
+/// slow or dead holds up nobody: when answers are late, all others are asked; and the more have nothing to give, the more are
+/// asked at a time, as most of a large circle may hold no share at all.
 actor HolderSearch {
   static let concurrency = 32
 
@@ -26,6 +27,8 @@ actor HolderSearch {
   private var running: [Int: Task<Void, Never>] = [:]
   private var nextTask = 0
   private var answers: [Answer] = []
+  /// How many had nothing to give so far.
+  private var failures = 0
   private var waiter: CheckedContinuation<Void, Never>?
   private let ask: @Sendable (PeerRecord) async -> Answer
   private let began: @Sendable (PeerRecord) -> Void
@@ -56,7 +59,7 @@ actor HolderSearch {
     var lateness: Task<Void, Never>?
     defer { lateness?.cancel() }
     while !Task.isCancelled {
-      let limit = isLate ? Self.concurrency : min(Self.concurrency, wanted - answers.count)
+      let limit = isLate ? Self.concurrency : min(Self.concurrency, wanted - answers.count + failures / 2)
       while running.count < limit, let peer = pending.popFirst() { start(peer) }
       if !answers.isEmpty { return answers.removeFirst() }
       if running.isEmpty {
@@ -148,6 +151,7 @@ actor HolderSearch {
       // Nobody wants it any more.
       if case .released(let share) = answer { await share.pieces.close() }
     } else {
+      if case .failed = answer { failures += 1 }
       answers.append(answer)
     }
     wake()

@@ -41,6 +41,37 @@ extension VaultTests {
       #expect(asked == ["ben", "cleo", "dan"])
     }
 
+    @Test func `those who lie and those who refuse are made up for one by one`() async throws {
+      let world = try await world(6, firstAnswer: .seconds(60))
+      HostileHolder.install(.sendsInvalidShare, as: world[1], with: world[2], in: world)
+      HostileHolder.install(.refusesShare, as: world[2], with: world[1], in: world)
+      let (report, asked) = try await recover(world)
+      #expect(asked == ["ben", "cleo", "dan", "eva"])
+      #expect(report.holders.first { $0.peer == "ben" }?.state == .bad)
+    }
+
+    @Test func `when many have nothing to give, more are asked at a time`() async throws {
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.firstAnswer = .seconds(60)
+      let world = try TestWorld(14, deadlines: deadlines)
+      try await world.prove()
+      // The two who hold shares come last by name, and nothing says who they are.
+      let path = try world.scratch.write(randomBytes(1000), as: "letter.txt")
+      _ = try await world[0].vault.share(
+        ShareRequest(
+          source: .file(path: path), threshold: 2, recipients: ["peer8", "peer9"], includesLabels: false)
+      ) { _ in }
+      let events = Collected<String>()
+      _ = try await world.recover(by: 0) { event in
+        if case .asking = event { events.add("asked") }
+        if case .problem = event { events.add("refused") }
+      }
+      let places = events.all.indices.filter { events.all[$0] == "refused" }
+      #expect(places.count >= 8)
+      // One by one it would be eight when the eighth has refused.
+      #expect(events.all[..<(places.dropFirst(7).first ?? 0)].count { $0 == "asked" } >= 10)
+    }
+
     @Test func `when one of the first says nothing, all others are asked and nobody waits for it`() async throws {
       let world = try await world(6, firstAnswer: .milliseconds(50))
       world.set(.hangs, for: world[1])
