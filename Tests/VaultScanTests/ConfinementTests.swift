@@ -20,6 +20,8 @@ struct ConfinementTests {
 
     let status = try contents(folder + "/status")
     #expect(status.contains("NoNewPrivs:\t1"))
+    // Filter, Landlock and capabilities are a thread's own: there must be no other one.
+    #expect(status.contains("Threads:\t1\n"))
     for kind in ["CapInh", "CapPrm", "CapEff"] { #expect(status.contains("\(kind):\t0000000000000000")) }
     let limits = try contents(folder + "/limits").split(separator: "\n").map {
       $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
