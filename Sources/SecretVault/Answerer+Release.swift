@@ -21,7 +21,7 @@ extension Answerer {
       return
     }
     try dialogue.released(request: request.request)
-    released[request.request] = (header, held.share.index)
+    released[request.request] = (header.id, held.share.index)
     // Noted before it happens, because sending may fail half-way: a release that nobody knows of would be worse than a
     // line too many. The log is committed in groups, so only a crash within the next second can lose the line.
     if vault.releases.isFirst(header.id, to: peer.digest, at: vault.environment.monotonic()) {
@@ -86,18 +86,20 @@ extension Answerer {
   }
 
   /// The fragment's file, opened when its first piece is asked for. One a secret and session: descriptors are few.
-  private mutating func fragment(of header: SecretHeader, index: UInt8) -> LocalPieces? {
-    if let open = fragments[header.id] { return open }
-    guard let reader = try? vault.database.openFragment(of: header.id.bytes, index: Int(index)) else { return nil }
+  private mutating func fragment(of id: SecretID, index: UInt8) -> LocalPieces? {
+    if let open = fragments[id] { return open }
+    guard let record = try? vault.database.secret(id.bytes), let header = try? vault.header(of: record),
+      let reader = try? vault.database.openFragment(of: id.bytes, index: Int(index))
+    else { return nil }
     let pieces = LocalPieces(reader: reader, header: header, index: index)
     if fragments.count >= Self.openFragmentLimit { fragments.removeAll() }
-    fragments[header.id] = pieces
+    fragments[id] = pieces
     return pieces
   }
 
   /// Sends pieces of the fragment of a released share, each checked against the root before it leaves.
   mutating func sendPieces(_ request: PieceRequest) async throws {
-    guard let (header, index) = released[request.request], let pieces = fragment(of: header, index: index) else {
+    guard let (id, index) = released[request.request], let pieces = fragment(of: id, index: index) else {
       return try await reply(PiecesEnd(request: request.request, refusal: .fragmentDamaged))
     }
     let available = pieces.header.dispersal.stripeCount

@@ -94,7 +94,8 @@ struct Answerer {
   /// The state in which the peer's row was verified last.
   private var trustMark = TrustMark()
   /// Secrets whose shares were released in this session, with this device's index, by request number.
-  var released: [UInt64: (SecretHeader, UInt8)] = [:]
+  /// Only their names are kept: headers are large, and a session may stay.
+  var released: [UInt64: (id: SecretID, index: UInt8)] = [:]
   /// Fragments whose pieces are being sent.
   var fragments: [SecretID: LocalPieces] = [:]
   static let openFragmentLimit = 4
