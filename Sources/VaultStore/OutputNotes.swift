@@ -3,12 +3,14 @@ import Glibc
 /// Notes in the vault about output files that have a temporary name just now.
 ///
 /// Such a name lies in a folder that the user chose, where nobody would look for it again after `kill -9` or a power cut.
-/// The note says where, and whoever opens the vault next removes both. A note is held under a lock as long as the file is
-/// somebody's.
+/// The note says where, and whoever opens the vault next removes both. If the folder isn't there, because its disk isn't, the
+/// note stays for a while. A note is held under a lock as long as the file is somebody's.
 public struct OutputNotes: Sendable {
   static let suffix = ".output"
   /// More than the longest path that the system takes.
   private static let pathLimit = 8192
+  /// Milliseconds for which a note waits for its folder to come back.
+  static let lifetime: Int64 = 30 * 24 * 3600 * 1000
 
   private let folders: VaultFolders
 
@@ -33,21 +35,42 @@ public struct OutputNotes: Sendable {
     return note
   }
 
-  /// Removes the file that a note speaks of, if it is there. Nothing else than a temporary file of this user is touched,
-  /// whatever the note says.
-  static func removeFile(notedIn note: OpenFile) {
+  /// What a note speaks of that is nobody's any more.
+  enum Noted {
+    /// A temporary file of this user, which is there.
+    case file([CChar])
+    /// Such a file in a folder that isn't there: its disk may come back.
+    case missing
+    /// A file that was never made or has its final name, or nothing that this program would note.
+    case nothing
+  }
+
+  /// What a note speaks of. Nothing else than a temporary file of this user is ever touched, whatever the note says.
+  static func noted(in note: OpenFile) -> Noted {
     guard let bytes = try? note.readAll(limit: pathLimit, what: note.path), bytes.first == UInt8(ascii: "/"),
       !bytes.contains(0), let slash = bytes.lastIndex(of: UInt8(ascii: "/"))
-    else { return }
+    else { return .nothing }
     let name = bytes[(slash + 1)...]
     let digits = name.dropFirst(FileNames.temporaryPrefix.utf8.count)
     guard name.starts(with: FileNames.temporaryPrefix.utf8), digits.count == 32,
       digits.allSatisfy({ Array("0123456789abcdef".utf8).contains($0) })
-    else { return }
+    else { return .nothing }
     let path = bytes.map { CChar(bitPattern: $0) } + [0]
     var status = stat()
-    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else { return }
-    unlink(path)
+    guard lstat(path, &status) == 0 else {
+      let folder = bytes[...slash].map { CChar(bitPattern: $0) } + [0]
+      return stat(folder, &status) == 0 ? .nothing : .missing
+    }
+    return status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid() ? .file(path) : .nothing
+  }
+
+  /// Removes the file that a note speaks of. Whether the note has done its service then.
+  static func settle(_ note: OpenFile, at time: Int64) throws(StoreError) -> Bool {
+    switch noted(in: note) {
+    case .nothing: return true
+    case .file(let path) where unlink(path) == 0: return true
+    case .file, .missing: return try Int64(note.status().st_mtim.tv_sec) * 1000 + lifetime <= time
+    }
   }
 }
 

@@ -10,7 +10,7 @@ public struct CleaningReport: Hashable, Sendable {
   public internal(set) var orphanedFiles = 0
   /// Partial fragments past their expiry.
   public internal(set) var expiredPartials = 0
-  /// Notes of output files whose process is gone; the files went, too.
+  /// Notes of output files whose process is gone; the files went, too, or are long gone.
   public internal(set) var outputNotes = 0
   /// Temporary files of interrupted writes.
   public internal(set) var temporaryFiles = 0
@@ -47,7 +47,7 @@ extension VaultDatabase {
     let lock = try OpenFile(folders.filesLockPath, O_RDWR | O_CREAT)
     defer { withExtendedLifetime(lock) {} }
     guard try lock.lock(exclusive: true, waits: false) else { return report }
-    try removeNotedOutputs(&report)
+    try removeNotedOutputs(at: time, &report)
     try removeStagingFolders(&report)
     try removeOrphans(&report)
     for folder in [folders.data, folders.state, folders.config] {
@@ -67,7 +67,7 @@ extension VaultDatabase {
     return time < last - Self.sweepInterval || time >= last + Self.sweepInterval
   }
 
-  /// Whether there is a staging folder, or a note of an output file, that no living process holds.
+  /// Whether there is a staging folder, or a note of an output file, that no living process holds, and that can be settled now.
   private func hasAbandonedStaging() throws(StoreError) -> Bool {
     // To look at a lock is to take it for a moment: not from somebody who has just made the file and is about to.
     let lock = try OpenFile(folders.filesLockPath, O_RDWR | O_CREAT)
@@ -75,7 +75,10 @@ extension VaultDatabase {
     guard try lock.lock(exclusive: true, waits: false) else { return false }
     let (folders, notes) = try stagingNames()
     for name in folders { if try lockIfAbandoned(name).isAbandoned { return true } }
-    for name in notes { if try Self.lockIfUnused(name) != nil { return true } }
+    for name in notes {
+      guard let note = try Self.lockIfUnused(name) else { continue }
+      guard case .missing = OutputNotes.noted(in: note) else { return true }
+    }
     return false
   }
 
@@ -86,10 +89,9 @@ extension VaultDatabase {
     return (names.filter { !isNote($0) }, names.filter(isNote).map { folders.stagingPath + "/" + $0 })
   }
 
-  private func removeNotedOutputs(_ report: inout CleaningReport) throws(StoreError) {
+  private func removeNotedOutputs(at time: Int64, _ report: inout CleaningReport) throws(StoreError) {
     for path in try stagingNames().notes {
-      guard let note = try Self.lockIfUnused(path) else { continue }
-      OutputNotes.removeFile(notedIn: note)
+      guard let note = try Self.lockIfUnused(path), try OutputNotes.settle(note, at: time) else { continue }
       try FileNames.remove(path)
       report.outputNotes += 1
     }

@@ -35,6 +35,38 @@ import Testing
     #expect(try FileNames.list(home.folders.stagingPath) == [])
   }
 
+  @Test func `what kill -9 leaves on a disk that is gone afterwards goes when the disk is back`() async throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let (stick, pulled) = (home.path + "/stick", home.path + "/pulled")
+    mkdir(stick, 0o700)
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = home.path as String] in
+      var output = try OutputFile(
+        path: path + "/stick/out", overwrites: false, notes: OutputNotes(VaultFolders(home: path)), mayBeUnnamed: false)
+      try output.write([1, 2, 3])
+      kill(getpid(), SIGKILL)
+    }
+    rename(stick, pulled)
+    let now = Int64(time(nil)) * 1000
+    #expect(try database.clean(at: now).outputNotes == 0)
+    // Nothing is due because of it.
+    #expect(try database.cleanIfDue(at: now) == nil)
+    rename(pulled, stick)
+    #expect(try database.cleanIfDue(at: now)?.outputNotes == 1)
+    #expect(try FileNames.list(stick) == [] && FileNames.list(home.folders.stagingPath) == [])
+  }
+
+  @Test func `a note whose folder never comes back goes after a month`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let name = FileNames.temporaryPrefix + String(repeating: "a", count: 32)
+    try write(Array("\(home.path)/stick/\(name)".utf8), to: home.folders.stagingPath + "/1.output")
+    let now = Int64(time(nil)) * 1000
+    #expect(try database.clean(at: now + OutputNotes.lifetime - 60_000).outputNotes == 0)
+    #expect(try database.clean(at: now + OutputNotes.lifetime + 60_000).outputNotes == 1)
+    #expect(try FileNames.list(home.folders.stagingPath) == [])
+  }
+
   @Test func `the output of a running process is left alone`() throws {
     let home = try TestHome()
     let database = try home.makeDatabase()
