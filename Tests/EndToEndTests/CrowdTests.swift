@@ -71,7 +71,7 @@ struct CrowdTests {
         [0, 48] + sample(48), sample(200_000),
       ]
       for (number, input) in inputs.enumerated() {
-        let socket = try Connection(port: bob.daemonPort)
+        let socket = try Connection(bob)
         socket.send(input)
         if number.isMultiple(of: 2) { socket.close() }
       }
@@ -83,7 +83,7 @@ struct CrowdTests {
   func silentCrowd() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
-      let crowd = try (0..<100).map { _ in try Connection(port: bob.daemonPort) }
+      let crowd = try (0..<100).map { _ in try Connection(bob) }
       for connection in crowd { connection.send([0, 48, 1, 2, 3]) }
       try await alice.succeed("peer", "ping", "bob")
       crowd.forEach { $0.close() }
@@ -91,17 +91,17 @@ struct CrowdTests {
   }
 }
 
-/// A bare TCP connection to this machine.
+/// A bare TCP connection to a peer's daemon.
 final class Connection {
   private let descriptor: Int32
 
-  init(port: Int) throws {
+  init(_ peer: Peer) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     try #require(descriptor >= 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_port = UInt16(truncatingIfNeeded: peer.daemonPort).bigEndian
+    try #require(inet_pton(AF_INET, peer.host, &address.sin_addr) == 1)
     let connected = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))

@@ -36,7 +36,7 @@ struct FloodTests {
       for round in 1...2 {
         // The second round tells whether the first one's memory is used again: the widest of the waves does.
         for (number, (name, habits, sources, rate)) in waves.enumerated() where round == 1 || number == 2 {
-          let attacker = Attacker(port: bob.daemonPort, habits, from: sources, width: 1500, rate: rate)
+          let attacker = Attacker(bob, habits, from: sources, width: 1500, rate: rate)
           try attacker.start()
           try await bench.wait(for: "a thousand connections") { attacker.connectionCount >= 1000 }
           let label = "\(name), round \(round)"
@@ -126,7 +126,7 @@ struct FloodTests {
       for limit in [24, 160] {
         try await bob.startDaemon(descriptors: limit)
         let attacker = Attacker(
-          port: bob.daemonPort, [.silent, .sends([1, 2, 3])], from: Self.crowd, width: 400, rate: 2000)
+          bob, [.silent, .sends([1, 2, 3])], from: Self.crowd, width: 400, rate: 2000)
         try attacker.start()
         try await bench.wait(for: "connections") { attacker.connectionCount >= 400 }
         try await Task.sleep(for: .milliseconds(500))

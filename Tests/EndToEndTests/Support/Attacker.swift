@@ -26,6 +26,7 @@ final class Attacker: Sendable {
     var lastDrip = 0.0
   }
 
+  private let host: UInt32
   private let port: UInt16
   private let habits: [Habit]
   private let sources: [UInt32]
@@ -37,8 +38,9 @@ final class Attacker: Sendable {
 
   /// Keeps up to `width` connections open, and opens at most `rate` a second, from `sources` in turn: addresses of this
   /// machine as numbers, 127.0.0.1 being 0x7F00_0001.
-  init(port: Int, _ habits: [Habit], from sources: [UInt32], width: Int, rate: Double) {
-    self.port = UInt16(truncatingIfNeeded: port)
+  init(_ victim: Peer, _ habits: [Habit], from sources: [UInt32], width: Int, rate: Double) {
+    host = victim.host.split(separator: ".").reduce(0) { $0 << 8 | (UInt32($1) ?? 0) }
+    port = UInt16(truncatingIfNeeded: victim.daemonPort)
     self.habits = habits
     self.sources = sources
     self.width = width
@@ -115,7 +117,7 @@ final class Attacker: Sendable {
       close(descriptor)
       return nil
     }
-    if Self.with(0x7F00_0001, port, { Glibc.connect(descriptor, $0, $1) }) == 0 || errno == EINPROGRESS {
+    if Self.with(host, port, { Glibc.connect(descriptor, $0, $1) }) == 0 || errno == EINPROGRESS {
       return descriptor
     }
     close(descriptor)

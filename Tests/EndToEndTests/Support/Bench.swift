@@ -10,6 +10,9 @@ import Testing
 final class Bench: Sendable {
   /// Where everything of this test lies.
   let folder: String
+  /// Where its daemons listen: an address of this machine that no other test uses. A port that one daemon has left is then
+  /// not taken by another test's.
+  let host: String
   private let warden: Child
   private let daemons = Mutex<[(name: String, child: Child)]>([])
   private let running = Mutex<[pid_t: Child]>([:])
@@ -22,6 +25,9 @@ final class Bench: Sendable {
   }()
   static var vault: String { products + "/vault" }
   static var vaultScan: String { products + "/vault-scan" }
+
+  /// Benches that there were.
+  private static let count = Atomic<UInt32>(0)
 
   /// Benches that exist at a time: enough that waiting tests overlap, few enough that a small machine keeps up.
   private static let gate = Gate(limit: 4)
@@ -47,6 +53,8 @@ final class Bench: Sendable {
     var template = Array((FileManager.default.temporaryDirectory.path + "/vault-test-XXXXXX").utf8CString)
     _ = try #require(mkdtemp(&template))
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let number = Self.count.wrappingAdd(1, ordering: .relaxed).newValue
+    host = "127.\(64 + getpid() % 128).\(number / 250 % 250).\(number % 250 + 1)"
     warden = try Child(
       Child.Start(
         program: "/bin/sh", arguments: ["-c", Self.wardenScript, "sh", folder], environment: Self.environment,

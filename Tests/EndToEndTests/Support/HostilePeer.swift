@@ -33,7 +33,7 @@ final class HostilePeer: Sendable {
       passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none is needed") },
       environment: environment)
     self.victim = try PeerCard.parse(text: try await victim.card()).keys
-    address = try PeerAddress(host: "127.0.0.1", port: victim.daemonPort)
+    address = try PeerAddress(host: victim.host, port: victim.daemonPort)
   }
 
   /// Sessions that came about, and requests that were sent in them.

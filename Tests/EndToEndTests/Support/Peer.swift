@@ -27,7 +27,9 @@ final class Peer: Sendable {
   }
 
   /// Where its daemon listens.
-  var address: String { "127.0.0.1:\(port.withLock { $0 })" }
+  var address: String { "\(bench.host):\(port.withLock { $0 })" }
+  /// The same without the port.
+  var host: String { bench.host }
   /// Port of its daemon.
   var daemonPort: Int { port.withLock { $0 } }
 
@@ -119,7 +121,7 @@ final class Peer: Sendable {
     daemon.withLock { $0 = child }
     var found: Int?
     try await bench.wait(for: "\(name)'s daemon to listen", location) {
-      if let match = child.written.firstMatch(of: /listening on 127\.0\.0\.1:([0-9]+)\n/) { found = Int(match.1) }
+      if let match = child.written.firstMatch(of: /listening on [0-9.]+:([0-9]+)\n/) { found = Int(match.1) }
       try #require(child.isRunning, "\(self.name)'s daemon: \(child.written)", sourceLocation: location)
       return found != nil
     }
