@@ -18,7 +18,7 @@ RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release test scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release test test-thread test-address scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -59,6 +59,12 @@ test: setup ## run all tests
 	@$(SWIFT) test --skip-build --no-parallel --filter '$(ALONE)'
 	@$(SWIFT) test --skip-build --skip '$(ALONE)'
 
+test-thread: setup ## run the tests under the thread sanitizer, which finds data races
+	@scripts/sanitize thread
+
+test-address: setup ## run the tests under the address sanitizer, which finds wrong uses of memory
+	@scripts/sanitize address
+
 model: ## check the model of the protocol against the promises of docs/SECURITY.md
 	@scripts/setup maude
 	@Model/run
@@ -93,4 +99,4 @@ uninstall: ## remove what install put below PREFIX
 	  "$(DESTDIR)$(bashdir)/vault" "$(DESTDIR)$(zshdir)/_vault" "$(DESTDIR)$(fishdir)/vault.fish"
 
 clean: ## remove what was built
-	rm -rf .build Fuzz/.build Fuzz/Findings
+	rm -rf .build .build-thread .build-address Fuzz/.build Fuzz/Findings

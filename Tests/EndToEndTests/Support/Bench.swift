@@ -79,10 +79,11 @@ final class Bench: Sendable {
     _ = write(warden.pipe, line, line.count)
   }
 
-  /// The environment of every program: nothing of the user's.
-  static var environment: [String: String] {
-    ["PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no"]
-  }
+  /// The environment of every program: nothing of the user's but what tells a sanitizer where to report.
+  static let environment: [String: String] = {
+    let path = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    return ["PATH": path, "LANG": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no"].merging(Sanitizer.environment) { $1 }
+  }()
 
   /// Starts a program in this bench's process group.
   func start(

@@ -35,10 +35,8 @@ struct Fault: Sendable, Hashable, CustomStringConvertible {
 
   /// Whether the library can be preloaded: into a program that a sanitizer watches it can't.
   static let isPossible: Bool = {
-    let sanitizers = ["__asan_init", "__tsan_init", "__ubsan_handle_add_overflow"]
-    let isWatched = sanitizers.contains { dlsym(nil, $0) != nil }
-    if isWatched { print("tests with faults of the disk are left out: a sanitizer is at work") }
-    return !isWatched
+    if Sanitizer.isAtWork { print("tests with faults of the disk are left out: a sanitizer is at work") }
+    return !Sanitizer.isAtWork
   }()
 
   /// What the library reads.
