@@ -28,19 +28,17 @@ help: ## show this list
 demo: release ## set everything up, build a release, and watch four peers share and recover a file
 	@scripts/demo "$(release_bin)"
 
-# In the same folder as the program itself, so that nothing is built twice, and for that with the same versions. Each by its name: asked for
-# all, SwiftPM may take up the plan of the other package that it finds there.
-BENCHMARKS = cp Package.resolved Benchmarks/ && for product in pipeline-bench micro-bench daemon-load; do \
-	$(SWIFT) build --package-path Benchmarks --scratch-path .build $(1) --product $$product || exit 1; done
+# In the same folder as the program itself, so that nothing is built twice, and for that with the same versions.
+BENCHMARKS = cp Package.resolved Benchmarks/ && $(SWIFT) build --package-path Benchmarks --scratch-path .build
 
 bench: release ## compare speed and memory with other programs, for half an hour on a quiet machine
 	@scripts/setup python3 age libgfshare-bin ssss
-	@$(call BENCHMARKS,-c release --static-swift-stdlib)
+	@$(BENCHMARKS) -c release --static-swift-stdlib
 	@Benchmarks/compare
 
 bench-smoke: build ## see that the comparison works; its figures mean nothing
 	@scripts/setup python3
-	@$(call BENCHMARKS,)
+	@$(BENCHMARKS)
 	@Benchmarks/compare --smoke --vault .build/debug/vault --benchmarks .build/debug
 
 setup: ## install what the build needs, if it is missing
