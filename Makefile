@@ -28,8 +28,9 @@ help: ## show this list
 demo: release ## set everything up, build a release, and watch four peers share and recover a file
 	@scripts/demo "$(release_bin)"
 
-# In the same folder as the program itself, so that nothing is built twice, and for that with the same versions.
-BENCHMARKS = cp Package.resolved Benchmarks/ && $(SWIFT) build --package-path Benchmarks --scratch-path .build
+# In the same folder as the program itself, so that nothing is built twice, and for that with the same versions. The plan that SwiftPM finds
+# there may be the other package's.
+BENCHMARKS = cp Package.resolved Benchmarks/ && $(SWIFT) build --disable-build-manifest-caching --package-path Benchmarks --scratch-path .build
 
 bench: release ## compare speed and memory with other programs, for half an hour on a quiet machine
 	@scripts/setup python3 age libgfshare-bin ssss
