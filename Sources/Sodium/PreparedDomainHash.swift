@@ -51,7 +51,7 @@ public final class PreparedDomainHash {
 
 /// Parts of a hash's input as ``DomainHash`` takes them, each behind its length: for a ``PreparedDomainHash``.
 public struct HashParts: Sendable {
-  /// Room for parts; zeros behind ``byteCount``.
+  /// Room for parts. What stands behind ``byteCount`` is none of them.
   private var storage: [UInt8] = []
   /// Bytes of all parts and their lengths.
   public private(set) var byteCount = 0
