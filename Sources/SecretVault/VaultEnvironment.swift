@@ -17,6 +17,8 @@ public struct VaultEnvironment: Sendable {
   public var connect: @Sendable (PeerAddress) async throws(TransportError) -> any PeerTransport
   /// Tells the user's notification command about an event, as JSON; returns at once.
   public var notify: @Sendable (_ command: String, _ event: Notification) -> Void
+  /// What is unlocked just now, and where to unlock more.
+  public var unlocked: any UnlockedSecrets = NothingUnlocked()
   /// How long anything may take.
   public var deadlines = Deadlines()
 

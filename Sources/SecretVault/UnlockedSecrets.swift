@@ -1,0 +1,58 @@
+public import ShamirKit
+public import Sodium
+public import VaultStore
+
+/// What is unlocked on this device just now: secrets whose file keys somebody, the agent in `vault daemon` as a rule, keeps
+/// in locked memory until they are locked, their time is over, or the machine sleeps.
+///
+/// Everything here answers at once, and as if nothing were unlocked where nobody answers. To get at what a secret
+/// holds, don't decrypt it yourself: ``Vault/recover(_:to:events:)`` looks here before it asks a peer, and so does everything
+/// that recovers into memory. These methods are for who must know *whether* that would ask peers.
+public protocol UnlockedSecrets: Sendable {
+  /// Ids of all secrets that are unlocked. Asking does not count as a use.
+  func ids() -> Set<SecretID>
+
+  /// A secret's file key, or nil if it isn't unlocked. Counts as a use: the time until it is locked begins anew.
+  func fileKey(of id: SecretID) throws(VaultError) -> SecretBytes?
+
+  /// A secret's file key and ciphertext, or nil if it isn't unlocked. Counts as a use.
+  func secret(_ id: SecretID) throws(VaultError) -> UnlockedSecret?
+
+  /// Unlocks a secret. Throws if there is nobody to keep it.
+  func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws(VaultError)
+
+  /// Locks one secret, for example because it has been deleted. Nothing happens if it isn't unlocked.
+  func lock(_ id: SecretID)
+}
+
+/// A secret's file key and its whole ciphertext, as `SealedPayload` opens it.
+public struct UnlockedSecret: ~Copyable, Sendable {
+  /// 32 bytes.
+  public let key: SecretBytes
+  /// The ciphertext. It was checked against the dealer's roots when the secret was unlocked, and each chunk verifies under the key.
+  public let ciphertext: CiphertextFile
+
+  /// An unlocked secret from its parts.
+  public init(key: consuming SecretBytes, ciphertext: CiphertextFile) {
+    self.key = key
+    self.ciphertext = ciphertext
+  }
+}
+
+/// Nothing is unlocked, and nothing can be.
+public struct NothingUnlocked: UnlockedSecrets {
+  /// The usual one where there is no agent.
+  public init() {}
+  /// None.
+  public func ids() -> Set<SecretID> { [] }
+  /// None.
+  public func fileKey(of id: SecretID) throws(VaultError) -> SecretBytes? { nil }
+  /// None.
+  public func secret(_ id: SecretID) throws(VaultError) -> UnlockedSecret? { nil }
+  /// Always refused.
+  public func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws(VaultError) {
+    throw VaultError(.other, "nobody keeps secrets unlocked here")
+  }
+  /// Does nothing.
+  public func lock(_ id: SecretID) {}
+}
