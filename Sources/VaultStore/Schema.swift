@@ -22,6 +22,24 @@ enum Schema {
   /// a deletion or a line of the log come to nothing.
   static func isAsMade(_ db: Database) throws -> Bool { try entries(db) == made.get() }
 
+  /// MAC of the schema as it is now and of the migrations that this program knows. Kept once a schema was found to be as made,
+  /// it saves making another to compare with at each opening.
+  static func mac(of db: Database, _ keys: VaultKeys) throws -> [UInt8] {
+    let migrations = migrator.migrations
+    let entries = try entries(db).sorted { ($0.type, $0.name) < ($1.type, $1.name) }
+    return try keys.mac("vault/schema/v1") { hash in
+      hash.append(UInt64(migrations.count))
+      for migration in migrations { hash.append(migration) }
+      for entry in entries {
+        hash.append(entry.type)
+        hash.append(entry.name)
+        hash.append(entry.table)
+        hash.append(UInt64(entry.sql == nil ? 0 : 1))
+        hash.append(entry.sql ?? "")
+      }
+    }
+  }
+
   private static func entries(_ db: Database) throws -> Set<Entry> {
     let rows = try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, sql FROM sqlite_schema")
     return Set(

@@ -55,10 +55,7 @@ public final class VaultDatabase: Sendable {
     } catch {
       throw StoreError(database: error, path: path)
     }
-    try read { db in
-      if try Schema.migrator.hasBeenSuperseded(db) { throw StoreError.tooNew(path) }
-      guard try Schema.isAsMade(db) else { throw StoreError.damaged("the schema of \(path)") }
-    }
+    try checkSchema(path)
     if creating { try bindToKeys() }
     try checkBinding()
   }
@@ -108,6 +105,23 @@ public final class VaultDatabase: Sendable {
     for suffix in fileSuffixes {
       do throws(StoreError) { _ = try OpenFile.privateFile(path + suffix, O_RDWR) } catch .notFound { continue }
     }
+  }
+
+  private static let schemaKey = "schema"
+
+  /// Refuses a schema that the migrations don't make. One that was looked at before is known by its MAC.
+  private func checkSchema(_ path: String) throws(StoreError) {
+    let keys = keys
+    let isNews: Bool = try read { db in
+      if try Schema.migrator.hasBeenSuperseded(db) { throw StoreError.tooNew(path) }
+      let known = try Meta.value(Self.schemaKey, db) ?? []
+      if macsMatch(known, try Schema.mac(of: db, keys)) { return false }
+      guard try Schema.isAsMade(db) else { throw StoreError.damaged("the schema of \(path)") }
+      return true
+    }
+    guard isNews else { return }
+    // A note that can't be written, because the disk is full for example, only makes the next opening look again.
+    _ = try? write { db in try Meta.set(Self.schemaKey, to: try Schema.mac(of: db, keys), db) }
   }
 
   private static let bindingKey = "binding"

@@ -80,6 +80,20 @@ import Testing
     #expect(error == .damaged("the schema of \(home.folders.databasePath)"))
   }
 
+  @Test(arguments: [
+    "DELETE FROM meta WHERE key = 'schema'", "UPDATE meta SET value = zeroblob(32) WHERE key = 'schema'",
+  ])
+  func `what says that the schema was looked at is made anew when it is lost or wrong`(_ change: String) throws {
+    let home = try TestHome()
+    let mark = try home.makeDatabase().read { db in try Meta.value("schema", db) }
+    try #require(mark?.count == 32)
+    try tamper(home) { db in
+      try db.execute(sql: change)
+      try #require(db.changesCount == 1)
+    }
+    #expect(try home.reopen().read { db in try Meta.value("schema", db) } == mark)
+  }
+
   @Test func `an index that leads to another peer is noticed`() throws {
     let home = try TestHome()
     let (alice, bob) = (try samplePeer("alice"), try samplePeer("bob"))
