@@ -42,7 +42,7 @@ struct LayerParser: ~Copyable {
     }
   }
 
-  func withHeader<Result, Failure: Error>(
+  func withHeader<Result: ~Copyable, Failure: Error>(
     _ body: (borrowing PayloadHeader) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
     switch parser {

@@ -82,6 +82,9 @@ public struct PayloadHeader: ~Copyable, Sendable {
     self.encoding = encoding
   }
 
+  /// A second, independent owner of the same header.
+  public func duplicate() throws(PayloadError) -> PayloadHeader { try PayloadHeader(from: encoding.bytes) }
+
   /// Number of encoded bytes.
   public var byteCount: Int { encoding.count }
 

@@ -36,7 +36,7 @@ public struct PayloadOpener: ~Copyable, Sendable {
 
   /// Lends the header, or returns nil while it isn't known. It is known, at the latest, when the first body bytes have
   /// been handed out, and always after ``finish(body:)``.
-  public func withHeader<Result, Failure: Error>(
+  public func withHeader<Result: ~Copyable, Failure: Error>(
     _ body: (borrowing PayloadHeader) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
     try layer.withHeader(body)

@@ -19,7 +19,7 @@ struct PayloadParser: ~Copyable {
   }
 
   /// Lends the header, or returns nil while it isn't known.
-  func withHeader<Result, Failure: Error>(
+  func withHeader<Result: ~Copyable, Failure: Error>(
     _ body: (borrowing PayloadHeader) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
     switch header {

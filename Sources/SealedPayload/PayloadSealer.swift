@@ -22,6 +22,19 @@ public struct PayloadSealer: ~Copyable, Sendable {
     self.layer = layer
   }
 
+  /// Exact number of ciphertext bytes of such a payload, without encrypting anything and without scrypt's time.
+  public static func ciphertextByteCount(
+    header: borrowing PayloadHeader, bodyByteCount: UInt64, hasPassword: Bool, padding: PayloadPadding = .standard
+  ) throws(PayloadError) -> UInt64 {
+    let source = try PayloadSource(header: header, bodyByteCount: bodyByteCount, padding: padding)
+    var byteCount = 1 + source.paddedByteCount
+    if hasPassword {
+      let inner = try ChunkLayout(plaintextByteCount: source.paddedByteCount)
+      byteCount = UInt64(PasswordLayer.overhead) + inner.ciphertextByteCount
+    }
+    return try ChunkLayout(plaintextByteCount: byteCount).ciphertextByteCount
+  }
+
   /// Exact number of ciphertext bytes, known before the first is made.
   public var ciphertextByteCount: UInt64 { outer.layout.ciphertextByteCount }
 

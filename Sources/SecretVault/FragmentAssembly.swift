@@ -21,6 +21,8 @@ struct FragmentAssembly {
     @Sendable (_ failed: any PieceSource, LinkFailure, _ position: UInt64) async throws(VaultError) -> any PieceSource
   /// Whether somebody else could take a slow source's place.
   let maySwitch: @Sendable () async -> Bool
+  /// Asked for the password of a payload that has one.
+  let passwords: PasswordSource
   let environment: VaultEnvironment
   let progress: (_ done: UInt64) -> Void
 
@@ -56,19 +58,23 @@ struct FragmentAssembly {
       if next < plan.stripeCount {
         ahead = fetch(active, first: next, count: min(batch, plan.stripeCount - next))
       }
+      // The first chunk tells whether there is a password, and everything behind it waits for that.
+      try await begin(&decoded, &opener, &output)
       let pieces = try fetched.results.map { (result) throws(VaultError) in
         do throws(LinkFailure) { return try result.get() } catch { throw VaultError(.other, error.reason) }
       }
       let stripes = Stripes(first: position, count: Int(count), pieces: pieces, sources: active.map(\.index))
       let leaves = try decode(stripes, decoder, into: &current, decrypting: decoded, &opener, &output)
-      if decoded.count > 0 { progress(decoded.end) }
+      if decoded.end > 0 { progress(decoded.end) }
       try keep(leaves, of: stripes, in: &accumulators)
       let end = decoded.end
       swap(&current, &decoded.bytes)
       decoded.start = end
+      decoded.taken = 0
       decoded.count = (0..<count).reduce(0) { $0 + plan.stripeDataByteCount(position + $1) }
       position = next
     }
+    try await begin(&decoded, &opener, &output)
     try append(decoded, to: &opener, output: &output)
     progress(decoded.end)
     try verifyRoots(accumulators)
@@ -80,6 +86,8 @@ struct FragmentAssembly {
     var bytes: [UInt8]
     var start: UInt64 = 0
     var count = 0
+    /// How many of them have been decrypted already.
+    var taken = 0
     var end: UInt64 { start + UInt64(count) }
   }
 
@@ -116,7 +124,7 @@ struct FragmentAssembly {
         nonisolated(unsafe) let opener = opener
         withUnsafeMutablePointer(to: &output) { output in
           nonisolated(unsafe) let output = output
-          let decrypting = before.count > 0 ? 1 : 0
+          let decrypting = before.count > before.taken ? 1 : 0
           do throws(VaultError) {
             try ParallelWork.run(stripes.count + decrypting) { (number) throws(VaultError) in
               guard number >= decrypting else {
@@ -177,33 +185,60 @@ struct FragmentAssembly {
     }
   }
 
-  /// Decrypts what has been decoded. The first chunk goes in by itself, because it tells the file's name.
+  /// Decrypts as much of the first chunk as is there, by itself, because it tells the name of the file and whether a password
+  /// is needed; and asks for that.
+  private func begin(
+    _ decoded: inout Decoded, _ opener: inout PayloadOpener, _ output: inout RecoveredOutput
+  ) async throws(VaultError) {
+    let first = UInt64(opener.firstChunkByteCount)
+    guard decoded.count > decoded.taken, decoded.start < first else { return }
+    let end = Int(min(UInt64(decoded.count), first - decoded.start))
+    try append(decoded, upTo: end, to: &opener, output: &output)
+    decoded.taken = end
+    if opener.needsPassword { try await unlock(&opener) }
+  }
+
+  /// Asks for passwords until one fits.
+  private func unlock(_ opener: inout PayloadOpener) async throws(VaultError) {
+    for number in 1...PasswordAttempt.limit {
+      let attempt = PasswordAttempt(number: number, logarithm: opener.passwordLogarithm ?? 0)
+      let given = try await passwords(attempt)
+      if Task.isCancelled { throw VaultError(.interrupted, "recovery was interrupted; nothing was written") }
+      guard let password = given else { throw attempt.unanswered }
+      do throws(PayloadError) {
+        return try opener.unlock(password: password)
+      } catch .wrongPassword {
+        continue
+      } catch .sodium {
+        throw attempt.outOfMemory
+      } catch {
+        throw Self.damage(error)
+      }
+    }
+    throw PasswordAttempt.allWrong
+  }
+
+  /// Decrypts what has been decoded and not yet taken.
   private func append(
-    _ decoded: Decoded, to opener: inout PayloadOpener, output: inout RecoveredOutput
+    _ decoded: Decoded, upTo limit: Int? = nil, to opener: inout PayloadOpener, output: inout RecoveredOutput
   ) throws(VaultError) {
+    let end = limit ?? decoded.count
+    guard decoded.taken < end else { return }
     var failure: VaultError?
-    var start = 0
-    while start < decoded.count {
-      let before = decoded.start + UInt64(start)
-      let first = UInt64(opener.firstChunkByteCount)
-      let end = before < first ? min(decoded.count, start + Int(first - before)) : decoded.count
-      do {
-        let taken = try decoded.bytes.withUnsafeBytes { bytes in
-          try opener.append(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) { plain in
-            do throws(VaultError) { try output.take(plain) } catch {
-              failure = error
-              throw error
-            }
+    do {
+      let taken = try decoded.bytes.withUnsafeBytes { bytes in
+        try opener.append(UnsafeRawBufferPointer(rebasing: bytes[decoded.taken..<end])) { plain in
+          do throws(VaultError) { try output.take(plain) } catch {
+            failure = error
+            throw error
           }
         }
-        guard taken == end - start else { throw PayloadError.passwordRequired }
-      } catch {
-        throw failure ?? Self.damage(error)
       }
-      if opener.needsPassword { throw Self.damage(PayloadError.passwordRequired) }
-      try output.settle(opener)
-      start = end
+      guard taken == end - decoded.taken else { throw PayloadError.passwordRequired }
+    } catch {
+      throw failure ?? Self.damage(error)
     }
+    try output.settle(opener)
   }
 
   /// Checks that the stream ends where it should, to the last zero of its padding.
@@ -236,11 +271,6 @@ struct FragmentAssembly {
   static func damage(_ error: any Error) -> VaultError {
     switch error {
     case let error as VaultError: error
-    case PayloadError.wrongPassword: VaultError(.wrongPassphrase, "that is not the password of this secret")
-    case PayloadError.passwordRequired:
-      VaultError(
-        .refused, "this secret is protected by a password as well, which this version of the program can't ask for",
-        hint: "recover it with the program that shared it")
     default:
       // The key fits the commitments and every piece its signed root, so nobody but the dealer can be at fault.
       VaultError(

@@ -96,8 +96,9 @@ public struct LocalPipeline {
       let assembly = FragmentAssembly(
         header: header,
         replace: { (_, failure, _) throws(VaultError) in throw VaultError(.damaged, failure.reason) },
-        maySwitch: { false }, environment: environment, progress: { _ in })
-      var output = RecoveredOutput(.file(path: path, overwrites: false))
+        maySwitch: { false }, passwords: { (_) async throws(VaultError) in nil }, environment: environment,
+        progress: { _ in })
+      var output = RecoveredOutput(.outside(.file(path: path, overwrites: false)))
       try await assembly.run(from: sources, into: &opener, output: &output)
       reached(.processed)
       _ = try output.commit()

@@ -3,10 +3,21 @@ import SealedPayload
 import Sodium
 import VaultStore
 
-/// Where verified plaintext goes: a file that gets its name only at the end, or a descriptor.
+/// Where verified plaintext goes: a file that gets its name only at the end, a descriptor, or secret memory.
 struct RecoveredOutput: ~Copyable {
-  private let destination: RecoveryDestination
+  /// What becomes of the plaintext.
+  enum Destination: Sendable {
+    case outside(RecoveryDestination)
+    /// It stays in secret memory, unless it is longer than this.
+    case memory(limit: Int)
+  }
+
+  private let destination: Destination
   private let notes: OutputNotes?
+  /// What the secret's public header says that it is; nil takes it for whatever it turns out to be.
+  private let kind: UInt8?
+  private var header: PayloadHeader?
+  private var body: SecretBytes?
   private var file: OutputFile?
   private var isOpen = false
   private var path = ""
@@ -14,21 +25,24 @@ struct RecoveredOutput: ~Copyable {
   private var waiting: SecretBytes?
   private var byteCount: UInt64 = 0
 
-  init(_ destination: RecoveryDestination, _ notes: OutputNotes? = nil) {
+  init(_ destination: Destination, kind: UInt8? = nil, _ notes: OutputNotes? = nil) {
     self.destination = destination
+    self.kind = kind
     self.notes = notes
+    header = nil
+    body = nil
   }
 
   /// Whether bytes have gone where they can't be taken back: to a pipe, for example.
   var hasLeaked: Bool {
-    if case .descriptor = destination { byteCount > 0 } else { false }
+    if case .outside(.descriptor) = destination { isOpen && byteCount > 0 } else { false }
   }
 
   /// Takes bytes that have verified. Until the file's name is known they wait in secret memory.
   mutating func take(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {
+    let position = Int(clamping: byteCount)
     byteCount += UInt64(bytes.count)
-    if case .descriptor(let descriptor) = destination { return try Self.writeAll(bytes, to: descriptor) }
-    if isOpen { return try write(bytes) }
+    if isOpen { return try pass(bytes, at: position) }
     do {
       let before = try waiting.take() ?? SecretBytes(zeros: 0)
       var grown = try SecretBytes(zeros: before.count + bytes.count)
@@ -42,26 +56,77 @@ struct RecoveredOutput: ~Copyable {
     }
   }
 
-  /// Begins the file as soon as `opener` knows its name, and writes what has waited.
+  /// Begins the file as soon as `opener` knows what it is and its name, and writes what has waited.
   mutating func settle(_ opener: borrowing PayloadOpener) throws(VaultError) {
-    guard !isOpen, let name = Self.suggestedName(opener) else { return }
-    self.name = name
-    let overwrites: Bool
-    switch destination {
-    case .file(let given, let may): (path, overwrites) = (given, may)
-    case .folder(let folder, let may):
-      path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
-      overwrites = may
-    case .descriptor: return
+    guard !isOpen, let facts = opener.withHeader({ Facts($0) }), let length = opener.bodyByteCount else { return }
+    if let kind, kind != facts.kind.rawValue {
+      throw VaultError(
+        .damaged, "the dealer of this secret calls it something else outside than inside; nothing was written",
+        hint: "every share and piece is exactly as the dealer signed it; ask for it again")
     }
-    do throws(StoreError) {
-      file = try OutputFile(path: path, overwrites: overwrites, notes: notes)
-    } catch {
-      throw Self.error(error, path)
+    name = facts.name
+    switch destination {
+    case .outside(.file(let given, let may)): try open(given, overwrites: may)
+    case .outside(.folder(let folder, let may)):
+      try open(folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)", overwrites: may)
+    case .outside(.descriptor): break
+    case .memory(let limit): try prepare(opener, length, limit)
     }
     isOpen = true
     guard let held = waiting.take() else { return }
-    try held.withUnsafeBytes { (bytes) throws(VaultError) in try write(bytes) }
+    try held.withUnsafeBytes { (bytes) throws(VaultError) in try pass(bytes, at: 0) }
+  }
+
+  private struct Facts {
+    let kind: PayloadKind
+    let name: String
+
+    init(_ header: borrowing PayloadHeader) {
+      kind = header.kind
+      name = SuggestedName.sanitised(header.fileName)
+    }
+  }
+
+  private mutating func open(_ path: String, overwrites: Bool) throws(VaultError) {
+    self.path = path
+    do throws(StoreError) { file = try OutputFile(path: path, overwrites: overwrites, notes: notes) } catch {
+      throw Self.error(error, path)
+    }
+  }
+
+  /// Takes memory for the whole body, of which the length is known now, and keeps the header.
+  private mutating func prepare(
+    _ opener: borrowing PayloadOpener, _ length: UInt64, _ limit: Int
+  ) throws(VaultError) {
+    guard length <= UInt64(clamping: limit), let count = Int(exactly: length) else {
+      throw VaultError(
+        .usage, "this secret has \(length) bytes, more than fit into memory here", hint: "write it to a file with -o")
+    }
+    do {
+      body = try SecretBytes(zeros: count)
+      header = try opener.withHeader { (header) throws(PayloadError) in try header.duplicate() }
+    } catch {
+      throw VaultError(.other, "no memory is left for the recovered secret")
+    }
+  }
+
+  private mutating func pass(_ bytes: UnsafeRawBufferPointer, at position: Int) throws(VaultError) {
+    switch destination {
+    case .outside(.descriptor(let descriptor)): try Self.writeAll(bytes, to: descriptor)
+    case .outside: try write(bytes)
+    case .memory: try keep(bytes, at: position)
+    }
+  }
+
+  private mutating func keep(_ bytes: UnsafeRawBufferPointer, at position: Int) throws(VaultError) {
+    guard var memory = body.take() else { return }
+    guard position <= memory.count, bytes.count <= memory.count - position else {
+      throw VaultError(.damaged, "this secret is longer than it says; nothing was written")
+    }
+    memory.withUnsafeMutableBytes {
+      UnsafeMutableRawBufferPointer(rebasing: $0[position..<position + bytes.count]).copyMemory(from: bytes)
+    }
+    body = consume memory
   }
 
   private mutating func write(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {
@@ -82,9 +147,10 @@ struct RecoveredOutput: ~Copyable {
     return (path, name, byteCount)
   }
 
-  /// The sanitised original name, once it is known.
-  private static func suggestedName(_ opener: borrowing PayloadOpener) -> String? {
-    opener.withHeader { header in SuggestedName.sanitised(header.fileName) }
+  /// Header and body of a payload that stayed in memory, once it has verified to its last byte.
+  mutating func takeContent() -> RecoveredContent? {
+    guard let header = header.take(), let body = body.take() else { return nil }
+    return RecoveredContent(header: header, body: body)
   }
 
   /// What a failed output means to the user.

@@ -40,8 +40,9 @@ actor Recovery {
 
   /// Recovers to `destination`. Nothing is left there unless this returns.
   func run(
-    _ summary: SecretSummary, to destination: RecoveryDestination, notes: OutputNotes
-  ) async throws(VaultError) -> RecoveryReport {
+    _ summary: SecretSummary, to destination: RecoveredOutput.Destination, notes: OutputNotes,
+    passwords: @escaping PasswordSource
+  ) async throws(VaultError) -> Recovered {
     let key = try await collectKey()
     var sources: [any PieceSource] = []
     while sources.count < header.dispersal.dataCount { sources.append(try await anotherSource()) }
@@ -59,9 +60,9 @@ actor Recovery {
         try await replacement(for: failed, failure, at: position)
       },
       maySwitch: { [self] in await hasOtherSources() },
-      environment: environment,
+      passwords: passwords, environment: environment,
       progress: { events(.progress(done: $0, total: total)) })
-    var output = RecoveredOutput(destination, notes)
+    var output = RecoveredOutput(destination, kind: header.kind, notes)
     do throws(VaultError) {
       try await assembly.run(from: sources, into: &opener, output: &output)
     } catch {
@@ -69,9 +70,17 @@ actor Recovery {
     }
     let written = try output.commit()
     for peer in await search.asked { tally.notNeeded(peer) }
-    return RecoveryReport(
-      secret: summary, path: written.path, suggestedName: written.name, byteCount: written.byteCount,
-      holders: tally.outcomes)
+    return Recovered(
+      report: RecoveryReport(
+        secret: summary, path: written.path, suggestedName: written.name, byteCount: written.byteCount,
+        holders: tally.outcomes),
+      content: output.takeContent())
+  }
+
+  /// What came of it; with a content if it was to stay in memory.
+  struct Recovered: ~Copyable, Sendable {
+    let report: RecoveryReport
+    let content: RecoveredContent?
   }
 
   /// Ends all sessions.

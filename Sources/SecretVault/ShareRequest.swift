@@ -1,5 +1,7 @@
 /// Where the plaintext of a new secret comes from.
 public enum ShareSource: Sendable {
+  /// Something of any kind that lies in memory only. What shares it takes it: it can be shared once.
+  case memory(SecretContent)
   /// A file at a path.
   case file(path: String)
   /// An open descriptor of unknown length, such as standard input, under a name.
@@ -22,11 +24,14 @@ public struct ShareRequest: Sendable {
   public var keepsOwnShare: Bool
   /// Whether the source file is removed once the secret is recoverable without it.
   public var removesSource: Bool
+  /// The second encryption under a password, if there is one. What shares it takes the password.
+  public var password: SharePassword?
 
   /// A request with the usual choices.
   public init(
     source: ShareSource, threshold: Int, recipients: [String] = [], description: String? = nil,
-    includesLabels: Bool = true, keepsOwnShare: Bool = true, removesSource: Bool = false
+    includesLabels: Bool = true, keepsOwnShare: Bool = true, removesSource: Bool = false,
+    password: SharePassword? = nil
   ) {
     self.source = source
     self.threshold = threshold
@@ -35,6 +40,7 @@ public struct ShareRequest: Sendable {
     self.includesLabels = includesLabels
     self.keepsOwnShare = keepsOwnShare
     self.removesSource = removesSource
+    self.password = password
   }
 }
 

@@ -20,8 +20,8 @@ extension Vault {
   /// Deals shares, encrypts and disperses the file, and seals every share to its holder. Key, polynomials and salts are
   /// wiped when this returns: only then is anything committed, and so only then can a daemon beside this command send.
   func makeRecords(
-    _ request: ShareRequest, _ recipients: [PeerRecord], _ payload: borrowing PayloadHeader,
-    _ source: any PlaintextSource, _ events: @escaping @Sendable (ShareEvent) -> Void
+    _ request: ShareRequest, _ recipients: [PeerRecord], _ source: SharedPlaintext,
+    _ events: @escaping @Sendable (ShareEvent) -> Void
   ) throws(VaultError) -> DealtRecords {
     let count = recipients.count + (request.keepsOwnShare ? 1 : 0)
     let scheme = try shamir { () throws(ShamirError) in
@@ -33,7 +33,8 @@ extension Vault {
       throw VaultError(.other, "no id could be made")
     }
     let dealing = try shamir { () throws(ShamirError) in try Dealing.fresh(scheme) }
-    var sealer = try makeSealer(dealing, id, payload, source.byteCount)
+    let extensions = try source.extensions(id)
+    var sealer = try makeSealer(dealing, id, source)
     let plan = try shamir { () throws(ShamirError) in
       try DispersalPlan(
         dataCount: scheme.threshold, fragmentCount: count, byteCount: sealer.ciphertextByteCount)
@@ -42,7 +43,7 @@ extension Vault {
     let total = sealer.ciphertextByteCount
     let roots = try FragmentDispersal(plan: plan, secret: id, staging: staging) { done in
       events(.sealing(done: done, total: total))
-    }.run(source, through: &sealer)
+    }.run(source.body, through: &sealer)
 
     var holders: [(name: String, keys: CardKeys)] = []
     if request.keepsOwnShare { holders.append((try ownCard().label, identity.keys)) }
@@ -56,9 +57,10 @@ extension Vault {
     do {
       header = try SecretHeader.sign(
         SecretHeader.Content(
-          nonce: nonce, kind: PayloadKind.file.rawValue, scheme: scheme, createdAt: environment.now(),
+          nonce: nonce, kind: source.kind.rawValue, scheme: scheme, createdAt: environment.now(),
           ciphertextByteCount: total, description: request.description ?? "", labels: labels,
-          commitments: dealing.commitments, roots: roots, rows: rows),
+          commitments: dealing.commitments, roots: roots, rows: rows,
+          extensions: extensions),
         by: identity)
     } catch {
       throw VaultError(.other, "the secret's header could not be signed: \(error)")
@@ -86,12 +88,12 @@ extension Vault {
   }
 
   private func makeSealer(
-    _ dealing: borrowing Dealing, _ id: SecretID, _ payload: borrowing PayloadHeader, _ byteCount: UInt64
+    _ dealing: borrowing Dealing, _ id: SecretID, _ source: SharedPlaintext
   ) throws(VaultError) -> PayloadSealer {
     do {
-      return try PayloadSealer(key: try dealing.fileKey(for: id), header: payload, bodyByteCount: byteCount)
+      return try source.sealer(under: try dealing.fileKey(for: id))
     } catch {
-      throw VaultError(.other, "encrypting can't begin: \(error)")
+      throw error as? VaultError ?? VaultError(.other, "encrypting can't begin: \(error)")
     }
   }
 

@@ -7,25 +7,47 @@ import VaultProtocol
 import VaultStore
 
 extension Vault {
-  /// Collects shares, rebuilds the file and writes it.
+  /// Collects shares, rebuilds the file and writes it. A secret that has a password too asks `passwords` for it, once all
+  /// shares are in.
   public func recover(
-    _ reference: String?, to destination: RecoveryDestination, events: @escaping @Sendable (RecoveryEvent) -> Void
+    _ reference: String?, to destination: RecoveryDestination, passwords: @escaping PasswordSource,
+    events: @escaping @Sendable (RecoveryEvent) -> Void
   ) async throws(VaultError) -> RecoveryReport {
+    let recovered = try await recover(reference, .outside(destination), passwords, events)
+    return recovered.report
+  }
+
+  /// Collects shares and rebuilds a secret of any kind in secret memory. One with a body of more than `limit` bytes is refused.
+  public func recoverContent(
+    _ reference: String?, limit: Int = RecoveredContent.usualLimit, passwords: @escaping PasswordSource,
+    events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws(VaultError) -> RecoveredContent {
+    let recovered = try await recover(reference, .memory(limit: limit), passwords, events)
+    let report = recovered.report
+    guard var content = recovered.content else { throw VaultError(.other, "nothing was recovered") }
+    content.report = report
+    return content
+  }
+
+  private func recover(
+    _ reference: String?, _ destination: RecoveredOutput.Destination,
+    _ passwords: @escaping PasswordSource, _ events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws(VaultError) -> Recovery.Recovered {
     let record = if let reference { try resolve(reference) } else { try onlySecret() }
     let header = try header(of: record)
     let summary = try summary(record, names: peerNames())
     let notes = OutputNotes(folders)
-    try Self.checkDestination(destination, notes)
+    if case .outside(let place) = destination { try Self.checkDestination(place, notes) }
     let own = try ownShare(of: record, header)
     events(.started(summary))
     let recovery = Recovery(
       header: header, own: own, search: try search(header, own, events),
       localPieces: localPieces(record, header, own, events), environment: environment, events: events)
     do throws(VaultError) {
-      let report = try await recovery.run(summary, to: destination, notes: notes)
+      let recovered = try await recovery.run(summary, to: destination, notes: notes, passwords: passwords)
       await recovery.finish()
       self.record(.recovered, secret: header)
-      return report
+      return recovered
     } catch {
       await recovery.finish()
       self.record(.recoveryFailed, secret: header, detail: error.reason)

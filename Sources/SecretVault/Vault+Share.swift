@@ -48,10 +48,9 @@ extension Vault {
   ) async throws(VaultError) -> Dealt {
     let chosen = try choose(request)
     try checkCounts(request, holders: chosen.count + (request.keepsOwnShare ? 1 : 0))
-    let source = try openSource(request.source)
-    let removable = request.removesSource ? try RemovableSource(request.source, source) : nil
-    let payload = try payloadHeader(request.source)
-    let leftOut = try await contact(chosen, request, payload, source.byteCount, events)
+    let source = try SharedPlaintext(request, stagingFolder: folders.stagingPath)
+    let removable = request.removesSource ? try RemovableSource(request.source, source.body) : nil
+    let leftOut = try await contact(chosen, request, source, events)
     let recipients = chosen.filter { peer in !leftOut.contains { $0.peer.digest == peer.digest } }
     let count = recipients.count + (request.keepsOwnShare ? 1 : 0)
     guard count >= max(2, request.threshold) else {
@@ -62,7 +61,7 @@ extension Vault {
         SharePlan(
           threshold: request.threshold, shareCount: count, recipients: recipients.map(\.name),
           keepsOwnShare: request.keepsOwnShare)))
-    let records = try makeRecords(request, recipients, payload, source, events)
+    let records = try makeRecords(request, recipients, source, events)
     let header = records.header
     try commit(records, recipients)
     return Dealt(header: header, leftOut: leftOut.map(\.peer.name), removable: removable)
@@ -119,37 +118,18 @@ extension Vault {
     }
   }
 
-  private func openSource(_ source: ShareSource) throws(VaultError) -> any PlaintextSource {
-    switch source {
-    case .file(let path): try FileSource(path: path)
-    case .descriptor(let descriptor, let name):
-      try SpooledSource(descriptor: descriptor, name: name, stagingFolder: folders.stagingPath)
-    }
-  }
-
   /// What a file is called, without its folders: those are nobody's business.
   static func fileName(of path: String) -> String {
     // Scalars, not characters: a slash with a combining mark behind it is still one to the file system.
     path.unicodeScalars.split(separator: "/").last.map { String($0) } ?? path
   }
 
-  private func payloadHeader(_ source: ShareSource) throws(VaultError) -> PayloadHeader {
-    let name: String
-    switch source {
-    case .file(let path): name = Self.fileName(of: path)
-    case .descriptor(_, let given): name = given
-    }
-    do { return try PayloadHeader(kind: .file, fileName: Array(name.utf8).span.bytes) } catch {
-      throw VaultError(.usage, "the file's name is too long")
-    }
-  }
-
   /// A session with every chosen peer before anything is dealt. Returns those that can't take part, and says why.
   private func contact(
-    _ chosen: [PeerRecord], _ request: ShareRequest, _ payload: borrowing PayloadHeader, _ byteCount: UInt64,
+    _ chosen: [PeerRecord], _ request: ShareRequest, _ source: SharedPlaintext,
     _ events: @escaping @Sendable (ShareEvent) -> Void
   ) async throws(VaultError) -> [(peer: PeerRecord, failure: LinkFailure)] {
-    let fragment = try fragmentByteCount(request, chosen.count, payload, byteCount)
+    let fragment = try fragmentByteCount(request, chosen.count, source)
     events(.contacting(chosen.map(\.name)))
     var recipients: [(PeerRecord, Recipient)] = []
     for peer in chosen { recipients.append((peer, try recipient(peer))) }
@@ -175,13 +155,12 @@ extension Vault {
   }
 
   private func fragmentByteCount(
-    _ request: ShareRequest, _ peers: Int, _ payload: borrowing PayloadHeader, _ byteCount: UInt64
+    _ request: ShareRequest, _ peers: Int, _ source: SharedPlaintext
   ) throws(VaultError) -> UInt64 {
     do {
-      let sealer = try PayloadSealer(key: SecretBytes(random: 32), header: payload, bodyByteCount: byteCount)
       return try DispersalPlan(
         dataCount: request.threshold, fragmentCount: peers + (request.keepsOwnShare ? 1 : 0),
-        byteCount: sealer.ciphertextByteCount
+        byteCount: source.ciphertextByteCount
       ).fragmentByteCount
     } catch {
       throw VaultError(.usage, "the file is too large to share: \(error)")

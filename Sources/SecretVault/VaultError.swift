@@ -18,6 +18,8 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     case unreachable
     /// The vault needs a passphrase and none was given, or the one given is wrong.
     case wrongPassphrase
+    /// A secret has a password of its own and none was given, or the one given is wrong.
+    case wrongPassword
     /// Stored or received data does not verify.
     case damaged
     /// The output file is there already.

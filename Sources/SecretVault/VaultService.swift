@@ -39,10 +39,17 @@ public protocol VaultService: Sendable {
   func retry(
     _ reference: String?, events: @escaping @Sendable (ShareEvent) -> Void
   ) async throws(VaultError) -> [ShareReport]
-  /// Collects shares, rebuilds the file and writes it. `reference` nil takes the only secret there is.
+  /// Collects shares, rebuilds the file and writes it. `reference` nil takes the only secret there is. A secret that has a
+  /// password too asks `passwords` for it, once all shares are in.
   func recover(
-    _ reference: String?, to destination: RecoveryDestination, events: @escaping @Sendable (RecoveryEvent) -> Void
+    _ reference: String?, to destination: RecoveryDestination, passwords: @escaping PasswordSource,
+    events: @escaping @Sendable (RecoveryEvent) -> Void
   ) async throws(VaultError) -> RecoveryReport
+  /// The same into secret memory, for what is to be shown or used and not written; at most `limit` bytes of body.
+  func recoverContent(
+    _ reference: String?, limit: Int, passwords: @escaping PasswordSource,
+    events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws(VaultError) -> RecoveredContent
   /// What deleting this device's share would mean, without doing it.
   func consequenceOfDeleting(_ reference: String) throws(VaultError) -> DeletionConsequence
   /// Deletes this device's share for good and leaves a tombstone.

@@ -7,6 +7,9 @@ public enum Scrypt {
   /// Bytes of every salt.
   public static let saltByteCount = 32
 
+  /// Bytes of memory that a derivation takes, besides a few.
+  public static func memoryByteCount(logarithm: Int) -> UInt64 { 128 * 8 << UInt64(clamping: min(logarithm, 40)) }
+
   /// Derives 32 bytes from a password. `logarithm` is log2 of N; others than ``acceptedLogarithms`` are refused
   /// before any memory is taken. Takes 128 · N · 8 bytes of memory for the duration of the call.
   public static func deriveKey(

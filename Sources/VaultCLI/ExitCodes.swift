@@ -22,6 +22,8 @@ enum ExitCodes {
   static let damaged: Int32 = 8
   /// The output file is there already.
   static let outputExists: Int32 = 9
+  /// No password of a secret, or a wrong one.
+  static let wrongPassword: Int32 = 10
   /// The command line makes no sense (EX_USAGE).
   static let usage: Int32 = 64
   /// Stopped by the user or the system, whichever signal did it.
@@ -36,6 +38,7 @@ enum ExitCodes {
     case .refused: refused
     case .unreachable: unreachable
     case .wrongPassphrase: wrongPassphrase
+    case .wrongPassword: wrongPassword
     case .damaged: damaged
     case .outputExists: outputExists
     case .interrupted: interrupted

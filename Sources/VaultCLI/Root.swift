@@ -21,8 +21,8 @@ struct Root: AsyncParsableCommand {
 
       Exit codes: 0 done, 1 other failure, 2 shared but not all delivered, 3 fewer
       than the threshold delivered, 4 too few shares to recover, 5 refused, 6
-      unreachable, 7 wrong passphrase, 8 damaged data, 9 output exists, 64 wrong
-      usage, 130 interrupted.
+      unreachable, 7 wrong passphrase, 8 damaged data, 9 output exists, 10 wrong
+      password of a secret, 64 wrong usage, 130 interrupted.
       """,
     version: "vault " + Version.text,
     groupedSubcommands: [

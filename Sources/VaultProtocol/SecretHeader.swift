@@ -78,11 +78,14 @@ public struct SecretHeader: Hashable, Sendable {
     public var roots: [Digest]
     /// One per holder.
     public var rows: [Digest]
+    /// What other parts of the program put beside. Only of odd types: holders that don't know an even one refuse the header.
+    public var extensions: Extensions
 
     /// The parts of a header before it is signed.
     public init(
       nonce: [UInt8], kind: UInt8, scheme: ThresholdScheme, createdAt: Int64, ciphertextByteCount: UInt64,
-      description: String, labels: [String]?, commitments: Commitments, roots: [Digest], rows: [Digest]
+      description: String, labels: [String]?, commitments: Commitments, roots: [Digest], rows: [Digest],
+      extensions: Extensions = Extensions()
     ) {
       self.nonce = nonce
       self.kind = kind
@@ -94,6 +97,7 @@ public struct SecretHeader: Hashable, Sendable {
       self.commitments = commitments
       self.roots = roots
       self.rows = rows
+      self.extensions = extensions
     }
   }
 
@@ -227,7 +231,7 @@ public struct SecretHeader: Hashable, Sendable {
   private static func encode(_ content: Content, dealerKey: [UInt8]) throws(WireError) -> [UInt8] {
     let labels = content.labels ?? []
     let labelBytes = labels.reduce(0) { $0 + 2 + $1.utf8.count }
-    let extensions = Extensions()
+    let extensions = content.extensions
     guard content.nonce.count == nonceByteCount else { throw .invalidValue(field: "nonce") }
     guard let created = UInt64(exactly: content.createdAt) else { throw .invalidValue(field: "created") }
     guard let threshold = UInt8(exactly: content.scheme.threshold),

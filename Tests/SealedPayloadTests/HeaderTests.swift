@@ -24,6 +24,16 @@ struct HeaderTests {
     encoding(try PayloadHeader(from: bytes.span.bytes))
   }
 
+  @Test("a duplicate is the same header and independent")
+  func duplicate() throws {
+    var header = try PayloadHeader(kind: .contact, fileName: Array("a".utf8).span.bytes, mediaType: "text/vcard")
+    let before = encoding(header)
+    let copy = try header.duplicate()
+    try header.add(field: "late", value: [1].span.bytes)
+    let (copied, changed) = (encoding(copy), encoding(header))
+    #expect(copied == before && changed != before)
+  }
+
   @Test("comes back through seal and open, for every kind", arguments: PayloadKind.allCases)
   func throughSealing(kind: PayloadKind) throws {
     var header = try PayloadHeader(

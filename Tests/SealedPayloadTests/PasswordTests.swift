@@ -42,6 +42,18 @@ struct PasswordTests {
     #expect(received == body)
   }
 
+  @Test("the ciphertext's length is known beforehand, with and without a password", arguments: [0, 1, 65_000, 200_000])
+  func lengthBeforehand(count: Int) throws {
+    let header = try fileHeader()
+    let body = pattern(count)
+    for hasPassword in [false, true] {
+      let foreseen = try PayloadSealer.ciphertextByteCount(
+        header: header, bodyByteCount: UInt64(count), hasPassword: hasPassword)
+      let ciphertext = try hasPassword ? Self.sealed(body) : seal(body)
+      #expect(foreseen == UInt64(ciphertext.count))
+    }
+  }
+
   @Test("a payload in one chunk is handed out by finish")
   func smallPayload() throws {
     let ciphertext = try Self.sealed([1, 2, 3])

@@ -19,10 +19,11 @@ final class ForgedSecret: Sendable {
   let fragments: [[UInt8]]
 
   /// `corrupt` changes the fragments before their roots are computed and signed; `field` becomes a field of the payload's
-  /// header.
+  /// header; `kind` is what the public header calls a payload that is a file.
   init(
     by dealer: Member, to holders: [Member], threshold: Int, byteCount: Int = 2000, nonce: [UInt8]? = nil,
-    description: String = "", field: borrowing SecretBytes? = nil, corrupt: (inout [[UInt8]]) -> Void = { _ in }
+    description: String = "", kind: UInt8 = PayloadKind.file.rawValue, field: borrowing SecretBytes? = nil,
+    corrupt: (inout [[UInt8]]) -> Void = { _ in }
   ) throws {
     let identity = dealer.vault.identity
     let scheme = try ThresholdScheme(threshold: threshold, shareCount: holders.count)
@@ -44,7 +45,7 @@ final class ForgedSecret: Sendable {
     }
     let roots = try fragments.enumerated().map { try Self.root($1, UInt8($0 + 1), id, plan) }
     content = SecretHeader.Content(
-      nonce: nonce, kind: PayloadKind.file.rawValue, scheme: scheme, createdAt: dealer.environment.now(),
+      nonce: nonce, kind: kind, scheme: scheme, createdAt: dealer.environment.now(),
       ciphertextByteCount: UInt64(ciphertext.count), description: description, labels: nil,
       commitments: dealing.commitments, roots: roots, rows: rows)
     header = try SecretHeader.sign(content, by: identity)

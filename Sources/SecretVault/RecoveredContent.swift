@@ -1,0 +1,74 @@
+public import SealedPayload
+public import Sodium
+
+/// A secret that was recovered into memory: its header, which has its kind and its fields, and its body.
+public struct RecoveredContent: ~Copyable, Sendable {
+  /// Most bytes of a body, unless somebody asks for more.
+  public static let usualLimit = 1 << 20
+
+  /// Kind, media type, file name and fields.
+  public let header: PayloadHeader
+  /// The body.
+  public let body: SecretBytes
+  /// How recovering went; nil only while it goes on.
+  public internal(set) var report: RecoveryReport?
+
+  init(header: consuming PayloadHeader, body: consuming SecretBytes) {
+    self.header = header
+    self.body = body
+    report = nil
+  }
+
+  /// What it is.
+  public var kind: PayloadKind { header.kind }
+}
+
+/// A question for the password of a secret.
+public struct PasswordAttempt: Hashable, Sendable {
+  /// Wrong passwords after which recovering is given up.
+  public static let limit = 3
+
+  /// Which attempt this is, from 1 to ``limit``.
+  public let number: Int
+  /// log2 of scrypt's N, to tell the user how long a try takes.
+  public let logarithm: Int
+
+  /// Nobody has answered.
+  var unanswered: VaultError {
+    number > 1
+      ? Self.allWrong
+      : VaultError(
+        .wrongPassword, "this secret has a password of its own as well, and none was given; nothing was written",
+        hint: Self.hint)
+  }
+
+  /// No answer was right.
+  static var allWrong: VaultError {
+    VaultError(.wrongPassword, "that is not the password of this secret; nothing was written", hint: hint)
+  }
+
+  /// There is too little memory to try it.
+  var outOfMemory: VaultError {
+    VaultError(
+      .other,
+      "this secret's password takes \(Scrypt.memoryByteCount(logarithm: logarithm) >> 20) MiB of memory to try, and they can't be had",
+      hint: "end other programs, or recover it on another holder's device; nothing was written")
+  }
+
+  private static let hint = "it is not the passphrase of the vault; whoever shared the secret chose it"
+}
+
+/// Answers the question for a secret's password, in UTF-8; nil gives up.
+public typealias PasswordSource = @Sendable (PasswordAttempt) async throws(VaultError) -> SecretBytes?
+
+extension Vault {
+  /// Answers no question: for secrets that have no password.
+  public static let noPassword: PasswordSource = { (_) async throws(VaultError) in nil }
+
+  /// Recovers what has no password of its own. See ``recover(_:to:passwords:events:)``.
+  public func recover(
+    _ reference: String?, to destination: RecoveryDestination, events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws(VaultError) -> RecoveryReport {
+    try await recover(reference, to: destination, passwords: Self.noPassword, events: events)
+  }
+}
