@@ -86,7 +86,7 @@ extension Answerer {
   }
 
   /// The fragment's file, opened when its first piece is asked for. One a secret and session: descriptors are few.
-  private mutating func fragment(of id: SecretID, index: UInt8) -> LocalPieces? {
+  mutating func fragment(of id: SecretID, index: UInt8) -> LocalPieces? {
     if let open = fragments[id] { return open }
     guard let record = try? vault.database.secret(id.bytes), let header = try? vault.header(of: record),
       let reader = try? vault.database.openFragment(of: id.bytes, index: Int(index))

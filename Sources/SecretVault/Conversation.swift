@@ -9,6 +9,8 @@ struct Conversation: Sendable {
   let recipient: Recipient
   let address: PeerAddress
   let handshakeMilliseconds: Double
+  /// What the peer can be asked for.
+  private(set) var greeting = Hello(services: [])
   private let environment: VaultEnvironment
 
   /// Tries the peer's addresses in turn until one leads to a session with exactly that peer, and greets.
@@ -55,17 +57,23 @@ struct Conversation: Sendable {
     } catch {
       throw LinkFailure(error, peer: recipient.name)
     }
-    let conversation = Conversation(
+    var conversation = Conversation(
       session: session, recipient: recipient, address: address,
       handshakeMilliseconds: environment.monotonic() - began, environment: environment)
     do {
       try await conversation.send(Hello(services: PeerServiceKind.allCases))
-      _ = try await conversation.receive(Hello.self)
+      conversation.greeting = try await conversation.receive(Hello.self)
       return conversation
     } catch {
       await conversation.close()
       throw error
     }
+  }
+
+  /// Throws unless the peer's program knows a service that later versions have brought.
+  func require(_ service: PeerServiceKind) throws(LinkFailure) {
+    guard !greeting.offers(service) else { return }
+    throw .tooOld(recipient.name)
   }
 
   /// Sends a public message.
@@ -92,9 +100,7 @@ struct Conversation: Sendable {
     }
     guard !received.isGoodbye else { throw LinkFailure.hungUp }
     if received.type == MessageType.unsupported.rawValue {
-      throw LinkFailure(
-        .refused, "refused: its program is too old for this",
-        hint: "ask \(recipient.name) to update vault")
+      throw .tooOld(recipient.name)
     }
     return received
   }

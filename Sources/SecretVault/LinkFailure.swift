@@ -47,6 +47,10 @@ public struct LinkFailure: Error, Hashable, Sendable {
   /// The session ended, in good order or not, before everything was said.
   static let hungUp = LinkFailure(.cutOff, "ended the connection in the middle")
 
+  static func tooOld(_ peer: String) -> LinkFailure {
+    LinkFailure(.refused, "refused: its program is too old for this", hint: "ask \(peer) to update vault")
+  }
+
   static func refusal(of peer: String, unknownKey: Void) -> LinkFailure {
     LinkFailure(
       .unknownHere, "has not imported your key",

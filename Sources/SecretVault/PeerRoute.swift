@@ -36,6 +36,8 @@ public struct Envelope: Sendable {
     case deposit(DepositJob)
     /// "Give me your share."
     case release(ReleaseJob)
+    /// "Do you still hold your shares of these?"
+    case drill(DrillJob)
   }
 
   /// Names the request on every route.
@@ -112,6 +114,8 @@ public enum PeerReply: Sendable {
   case deposited
   /// Its share, and a source of its fragment's pieces.
   case released(ReleasedShare)
+  /// All of a drill's questions were answered; what came of each was told as it came.
+  case drilled
 }
 
 /// A share that a peer gave, with its row checked but not yet verified against the commitments.

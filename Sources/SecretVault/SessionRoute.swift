@@ -36,6 +36,9 @@ struct SessionRoute: PeerRoute {
       case .release(let job):
         // The conversation stays open: pieces of the fragment are asked for in it.
         return try await release(envelope.id, job, conversation)
+      case .drill(let job):
+        try await drill(envelope.id, job, conversation)
+        reply = .drilled
       }
       await conversation.close()
       return reply

@@ -8,6 +8,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case quotaBytes = "quota-bytes"
   /// Most shares kept for one peer.
   case quotaShares = "quota-shares"
+  /// How often the daemon checks who could help to recover each secret.
+  case checkInterval = "check-interval"
 
   /// The value when nobody sets one.
   public var defaultValue: String {
@@ -16,6 +18,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .notifyCommand: ""
     case .quotaBytes: "64G"
     case .quotaShares: "10000"
+    case .checkInterval: "off"
     }
   }
 
@@ -27,6 +30,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
       "shell command run when a share is received, released or refused; the facts come as JSON on its standard input"
     case .quotaBytes: "most bytes of file fragments kept for one peer (K, M, G and T are powers of 1024)"
     case .quotaShares: "most shares kept for one peer"
+    case .checkInterval:
+      "how often `vault daemon` checks, as `vault check` does, whether the holders of each secret answer: off, or a time such as 12h or 1d"
     }
   }
 
@@ -46,6 +51,11 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .quotaShares:
       guard let count = Int(value), (0...1_000_000).contains(count) else {
         throw VaultError(.usage, "\(rawValue) must be a number from 0 to 1000000, not '\(value)'")
+      }
+    case .checkInterval:
+      guard value == "off" || Self.interval(value) != nil else {
+        throw VaultError(
+          .usage, "\(rawValue) must be off, or a time from 1m to 365d such as 12h or 1d, not '\(value)'")
       }
     }
   }
@@ -76,5 +86,19 @@ public enum SettingKey: String, CaseIterable, Sendable {
     guard let number = UInt64(digits) else { return nil }
     let (product, overflow) = number.multipliedReportingOverflow(by: unit ?? 1)
     return overflow ? nil : product
+  }
+
+  /// Milliseconds of a text such as `30m`, `12h` or `7d`; a minute to a year.
+  static func interval(_ text: String) -> Int64? {
+    let unit: Int64? =
+      switch text.utf8.last {
+      case UInt8(ascii: "m"): 60_000
+      case UInt8(ascii: "h"): 3_600_000
+      case UInt8(ascii: "d"): 86_400_000
+      default: nil
+      }
+    guard let unit, let number = Int64(text.dropLast()), number > 0, number <= 600_000 else { return nil }
+    let milliseconds = number * unit
+    return milliseconds <= 365 * 86_400_000 ? milliseconds : nil
   }
 }

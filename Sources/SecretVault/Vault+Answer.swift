@@ -96,6 +96,8 @@ struct Answerer {
   /// Secrets whose shares were released in this session, with this device's index, by request number.
   /// Only their names are kept: headers are large, and a session may stay.
   var released: [UInt64: (id: SecretID, index: UInt8)] = [:]
+  /// The secret that the last drill was about, with this device's index.
+  var drilled: (id: SecretID, index: UInt8)?
   /// Fragments whose pieces are being sent.
   var fragments: [SecretID: LocalPieces] = [:]
   static let openFragmentLimit = 4
@@ -158,6 +160,9 @@ struct Answerer {
     case .challenge(let request): try await challenge(request)
     case .judge(let possession, let request, let nonce): try await judge(possession, request, nonce)
     case .sendPieces(let request): try await sendPieces(request)
+    case .challengeDrill(let request): try await challenge(request)
+    case .judgeDrill(let proof, let request, let nonce): try await judge(proof, request, nonce)
+    case .showPieces(let request): try await showPieces(request)
     }
   }
 

@@ -65,7 +65,7 @@ extension Vault {
   }
 
   /// This device's own share, checked against the commitments: without it no peer would answer.
-  private func ownShare(of record: SecretRecord, _ header: SecretHeader) throws(VaultError) -> HeldShare {
+  func ownShare(of record: SecretRecord, _ header: SecretHeader) throws(VaultError) -> HeldShare {
     let name = record.description ?? hexadecimal(record.id)
     guard let stored = try SecretVault.stored({ () throws(StoreError) in try database.share(ofSecret: record.id) })
     else {
@@ -81,9 +81,7 @@ extension Vault {
   }
 
   /// Peers in the order in which they are asked: those named by the labels first, proven ones before scanned ones.
-  private func search(
-    _ header: SecretHeader, _ own: HeldShare, _ events: @escaping @Sendable (RecoveryEvent) -> Void
-  ) throws(VaultError) -> HolderSearch {
+  func likelyHolders(_ header: SecretHeader) throws(VaultError) -> [PeerRecord] {
     let labels = Set(header.labels ?? [])
     func rank(_ peer: PeerRecord) -> Int {
       var rank = peer.state == .proven ? 0 : 1
@@ -92,13 +90,20 @@ extension Vault {
     }
     let peers = try stored { () throws(StoreError) in try database.peers() }
     let ordered = peers.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
+    return ordered.map(\.element)
+  }
+
+  private func search(
+    _ header: SecretHeader, _ own: HeldShare, _ events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) throws(VaultError) -> HolderSearch {
+    let peers = try likelyHolders(header)
     let evaluation: RistrettoPoint
     do { evaluation = try evaluations.evaluation(header, own.share.index) } catch {
       throw VaultError(.damaged, "the stored header does not fit this device's share")
     }
     let job = ReleaseJob(header: header, epoch: 0, own: own, evaluation: evaluation)
     return HolderSearch(
-      ordered.map(\.element), environment: environment, began: { events(.asking(peer: $0.name)) },
+      peers, environment: environment, began: { events(.asking(peer: $0.name)) },
       ask: { [self] peer in await ask(peer, job) })
   }
 

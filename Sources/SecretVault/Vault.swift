@@ -226,17 +226,21 @@ enum AuditEvent: String {
   case deliveryFailed = "delivery-failed"
   case shareReceived = "share-received"
   case shareReleased = "share-released"
+  case shareDrilled = "share-drilled"
   case refused = "refused"
   case notHeld = "not-held"
   case conflict = "conflicting-header"
   case recovered = "recovered"
   case recoveryFailed = "recovery-failed"
   case deleted = "share-deleted"
+  case checked = "checked"
+  case holdersLow = "holders-low"
+  case holdersLost = "holders-lost"
 
   /// Whether the user's notification command is told.
   var notifies: Bool {
     switch self {
-    case .shareReceived, .shareReleased, .refused, .conflict: true
+    case .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost: true
     default: false
     }
   }

@@ -54,6 +54,12 @@ public protocol VaultService: Sendable {
   func consequenceOfDeleting(_ reference: String) throws(VaultError) -> DeletionConsequence
   /// Deletes this device's share for good and leaves a tombstone.
   func delete(_ reference: String) throws(VaultError) -> DeletionConsequence
+  /// Asks the holders of one secret, or of all, whether they could help to recover it now; releases nothing.
+  func check(
+    _ reference: String?, pieces: Int, events: @escaping @Sendable (CheckEvent) -> Void
+  ) async throws(VaultError) -> [CheckReport]
+  /// Where this device stands: itself, its daemon, peers, secrets and what waits. Asks nobody.
+  func status() throws(VaultError) -> VaultStatus
   /// What happened here, newest first.
   func log(limit: Int) throws(VaultError) -> [LogEntry]
 

@@ -11,6 +11,7 @@ struct PeerListener: Service {
   let endpoint: (host: String, port: Int)
   let log: Logger
   let console: Console
+  let presence: DaemonPresence
 
   func run() async throws {
     let descriptors = DescriptorLimit.raise()
@@ -66,6 +67,7 @@ struct PeerListener: Service {
 
   private func announce(_ address: PeerAddress) throws(VaultError) {
     let text = PeerText.text(address)
+    try presence.announce(listening: [text])
     try console.result(["listening on \(text)"], json: ["listening": .string(text)])
     log.info("ready", metadata: ["address": "\(text)"])
     ServiceManager.notify("READY=1")
@@ -80,6 +82,15 @@ struct PeerListener: Service {
       // No new ones come; those under way end with the process.
       group.cancelAll()
     }
+  }
+}
+
+/// The part of the daemon that checks now and then whether the holders of each secret answer.
+struct DrillRunner: Service {
+  let vault: Vault
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown { await vault.runDrills() }
   }
 }
 

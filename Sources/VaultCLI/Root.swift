@@ -28,13 +28,15 @@ struct Root: AsyncParsableCommand {
     groupedSubcommands: [
       CommandGroup(
         name: "This device",
-        subcommands: [InitCommand.self, IdentityCommand.self, SettingsCommand.self, LogCommand.self]),
+        subcommands: [
+          InitCommand.self, IdentityCommand.self, StatusCommand.self, SettingsCommand.self, LogCommand.self,
+        ]),
       CommandGroup(name: "Peers", subcommands: [PeerCommand.self, ScanCommand.self, DaemonCommand.self]),
       CommandGroup(
         name: "Secrets",
         subcommands: [
           ShareCommand.self, ListCommand.self, InfoCommand.self, RecoverCommand.self, RetryCommand.self,
-          DeleteCommand.self,
+          CheckCommand.self, DeleteCommand.self,
         ]),
     ])
 

@@ -3,6 +3,10 @@
 public struct AnswererDialogue: Sendable {
   /// Most releases of one session whose pieces may still be asked for.
   public static let releaseLimit = 64
+  /// Most drills of one session.
+  public static let drillLimit = 1024
+  /// Most pieces that one drill may ask for.
+  public static let drillPieceLimit = 4096
 
   /// What the answerer has to do next.
   public enum Step: Sendable {
@@ -25,6 +29,12 @@ public struct AnswererDialogue: Sendable {
     case judge(Possession, ReleaseRequest, nonce: [UInt8])
     /// Send pieces of a fragment whose share was released under this request.
     case sendPieces(PieceRequest)
+    /// Draw a nonce for a drill, call ``challengedForDrill(_:nonce:)``, send the challenge.
+    case challengeDrill(DrillRequest)
+    /// Check a drill's proof against the nonce that was drawn for it, then answer; call ``drilled(request:)`` if it held.
+    case judgeDrill(DrillProof, DrillRequest, nonce: [UInt8])
+    /// Show pieces of the fragment that the last drill was about.
+    case showPieces(DrillPieceRequest)
     /// Answer that this is not known here.
     case unsupported(UInt16)
   }
@@ -34,10 +44,14 @@ public struct AnswererDialogue: Sendable {
     case idle
     case depositing(UInt64)
     case challenged(ReleaseRequest, nonce: [UInt8])
+    case challengedForDrill(DrillRequest, nonce: [UInt8])
   }
 
   private var phase = Phase.greeting
   private var releases: Set<UInt64> = []
+  private var drillCount = 0
+  /// The last drill whose proof held, and how many pieces it may still ask for.
+  private var drill: (request: UInt64, piecesLeft: Int)?
 
   /// A dialogue that waits for the greeting.
   public init() {}
@@ -70,6 +84,20 @@ public struct AnswererDialogue: Sendable {
       return .judge(possession, request, nonce: nonce)
     case (.idle, .pieceRequest(let request)) where releases.contains(request.request):
       return .sendPieces(request)
+    case (.idle, .drillRequest(let request)) where drillCount < Self.drillLimit:
+      drillCount += 1
+      drill = nil
+      return .challengeDrill(request)
+    case (.challengedForDrill(let request, let nonce), .drillProof(let proof))
+    where proof.possession.request == request.request:
+      phase = .idle
+      return .judgeDrill(proof, request, nonce: nonce)
+    case (.idle, .drillPieceRequest(let request)):
+      guard let current = drill, current.request == request.request, request.numbers.count <= current.piecesLeft else {
+        throw .unexpectedMessage(message.number)
+      }
+      drill = (current.request, current.piecesLeft - request.numbers.count)
+      return .showPieces(request)
     default:
       throw .unexpectedMessage(message.number)
     }
@@ -83,6 +111,16 @@ public struct AnswererDialogue: Sendable {
   /// A nonce was drawn for a request; only a proof for that request may follow.
   public mutating func challenged(_ request: ReleaseRequest, nonce: [UInt8]) {
     phase = .challenged(request, nonce: nonce)
+  }
+
+  /// A nonce was drawn for a drill; only a proof for that drill may follow.
+  public mutating func challengedForDrill(_ request: DrillRequest, nonce: [UInt8]) {
+    phase = .challengedForDrill(request, nonce: nonce)
+  }
+
+  /// A drill's proof held: pieces may be asked for under its number until the next drill. It gives no right to a release.
+  public mutating func drilled(request: UInt64) {
+    drill = (request, Self.drillPieceLimit)
   }
 
   /// A proof held: pieces may be asked for under its request number.
@@ -108,6 +146,9 @@ extension PeerRequest {
     case .releaseRequest: MessageType.releaseRequest.rawValue
     case .possession: MessageType.possession.rawValue
     case .pieceRequest: MessageType.pieceRequest.rawValue
+    case .drillRequest: MessageType.drillRequest.rawValue
+    case .drillProof: MessageType.drillProof.rawValue
+    case .drillPieceRequest: MessageType.drillPieceRequest.rawValue
     case .unknown(let number): number
     }
   }

@@ -1,3 +1,5 @@
+public import ShamirKit
+public import Sodium
 public import WireCodec
 
 /// A message that consists of its request's number alone.
@@ -39,5 +41,123 @@ extension OutcomeMessage {
   public init(from reader: inout Reader) throws(WireError) {
     let request = try reader.u64("request")
     self.init(request: request, refusal: try reason(from: &reader))
+  }
+}
+
+/// A message that names a secret by its tag, to ask something about it.
+public protocol AskMessage: PeerMessage {
+  /// Comes back in the answers.
+  var request: UInt64 { get }
+  /// ``AskTag`` of the secret.
+  var tag: Digest { get }
+  /// Digest of the requester's header.
+  var headerDigest: Digest { get }
+  /// Epoch of the requester's share.
+  var epoch: UInt32 { get }
+  /// A question.
+  init(request: UInt64, tag: Digest, headerDigest: Digest, epoch: UInt32)
+}
+
+extension AskMessage {
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 76 }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try writer.bytes(tag.bytes)
+    try writer.bytes(headerDigest.bytes)
+    try writer.u32(epoch)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    let request = try reader.u64("request")
+    let tag = try digest(from: &reader, "tag")
+    let headerDigest = try digest(from: &reader, "header digest")
+    self.init(request: request, tag: tag, headerDigest: headerDigest, epoch: try reader.u32("epoch"))
+  }
+}
+
+/// A message with a nonce for a proof.
+public protocol NonceMessage: PeerMessage {
+  /// The request's number.
+  var request: UInt64 { get }
+  /// 32 fresh bytes, used once.
+  var nonce: [UInt8] { get }
+  /// A challenge.
+  init(request: UInt64, nonce: [UInt8])
+}
+
+extension NonceMessage {
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 40 }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    guard nonce.count == 32 else { throw .invalidValue(field: "nonce") }
+    try writer.bytes(nonce)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    let request = try reader.u64("request")
+    self.init(request: request, nonce: try reader.bytes(32, "nonce"))
+  }
+}
+
+/// A message that says no, and why.
+public protocol RefusalMessage: PeerMessage {
+  /// The request's number.
+  var request: UInt64 { get }
+  /// Why.
+  var reason: RefusalReason { get }
+  /// A refusal.
+  init(request: UInt64, reason: RefusalReason)
+}
+
+extension RefusalMessage {
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 9 }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try write(reason, into: &writer)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    let request = try reader.u64("request")
+    guard let reason = try VaultProtocol.reason(from: &reader) else { throw .invalidValue(field: "reason") }
+    self.init(request: request, reason: reason)
+  }
+}
+
+/// A message with a piece of a fragment, and the hash path that ties it to its fragment's root.
+public protocol ProvenPieceMessage: PeerMessage {
+  /// The number of the request under which possession was proved.
+  var request: UInt64 { get }
+  /// The piece's number.
+  var number: UInt64 { get }
+  /// Path from its leaf to the root.
+  var path: MerklePath { get }
+  /// Its bytes.
+  var bytes: [UInt8] { get }
+  /// A piece.
+  init(request: UInt64, number: UInt64, path: MerklePath, bytes: [UInt8])
+}
+
+extension ProvenPieceMessage {
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 20 + path.encodedByteCount + bytes.count }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try writer.u64(number)
+    try path.encode(into: &writer)
+    try writer.bytes32(bytes)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    let request = try reader.u64("request")
+    let number = try reader.u64("piece")
+    let path = try MerklePath(from: &reader)
+    self.init(request: request, number: number, path: path, bytes: try reader.bytes32(limit: 65536, "piece bytes"))
   }
 }

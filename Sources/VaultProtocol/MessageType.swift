@@ -25,13 +25,23 @@ public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   case provenPiece = 0x0207
   case piecesEnd = 0x0208
 
+  case drillRequest = 0x0301
+  case drillChallenge = 0x0302
+  case drillProof = 0x0303
+  case drillAnswer = 0x0304
+  case drillRefusal = 0x0305
+  case drillPieceRequest = 0x0306
+  case drillPiece = 0x0307
+  case drillPiecesEnd = 0x0308
+
   /// Most bytes of a message of this type; checked on the announced length, before the body is taken.
   public var byteLimit: Int {
     switch self {
     case .hello: 8192
     case .offer: SecretHeader.byteLimit + 1024
     case .piece: 65536 + 64
-    case .provenPiece: 65536 + 4096
+    case .provenPiece, .drillPiece: 65536 + 4096
+    case .drillPieceRequest: 1024
     default: 512
     }
   }
@@ -44,6 +54,7 @@ public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
 public enum PeerServiceKind: UInt16, Hashable, Sendable, CaseIterable {
   case deposit = 1
   case release = 2
+  case drill = 3
 }
 
 /// Why a peer says no. A number, never a peer's own words; the text is this program's.

@@ -11,6 +11,9 @@ public enum PeerRequest: Sendable {
   case releaseRequest(ReleaseRequest)
   case possession(Possession)
   case pieceRequest(PieceRequest)
+  case drillRequest(DrillRequest)
+  case drillProof(DrillProof)
+  case drillPieceRequest(DrillPieceRequest)
   /// A number without a meaning here; to be answered by ``Unsupported``.
   case unknown(UInt16)
 
@@ -31,8 +34,11 @@ public enum PeerRequest: Sendable {
       case .releaseRequest: self = .releaseRequest(try .decode(body, limit: type.byteLimit))
       case .possession: self = .possession(try .decode(body, limit: type.byteLimit))
       case .pieceRequest: self = .pieceRequest(try .decode(body, limit: type.byteLimit))
+      case .drillRequest: self = .drillRequest(try .decode(body, limit: type.byteLimit))
+      case .drillProof: self = .drillProof(try .decode(body, limit: type.byteLimit))
+      case .drillPieceRequest: self = .drillPieceRequest(try .decode(body, limit: type.byteLimit))
       case .unsupported, .pong, .probeAnswer, .offerAnswer, .depositResult, .challenge, .release, .refusal,
-        .provenPiece, .piecesEnd:
+        .provenPiece, .piecesEnd, .drillChallenge, .drillAnswer, .drillRefusal, .drillPiece, .drillPiecesEnd:
         self = .unknown(number)
       }
     } catch {

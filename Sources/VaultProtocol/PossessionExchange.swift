@@ -9,6 +9,8 @@ public struct PossessionExchange: Sendable {
   public let epoch: UInt32
   /// What the proof is good for.
   public let purpose: ProofPurpose
+  /// Which side of the dialogue proves: in a drill both do, one after the other.
+  public let role: ProofRole
   /// Card digest of whoever proves.
   public let prover: Digest
   /// Card digest of whoever checks.
@@ -20,19 +22,20 @@ public struct PossessionExchange: Sendable {
 
   /// An exchange between two cards in one session.
   public init(
-    header: SecretHeader, epoch: UInt32, purpose: ProofPurpose, prover: Digest, verifier: Digest, binding: Digest,
-    nonce: [UInt8]
+    header: SecretHeader, epoch: UInt32, purpose: ProofPurpose, role: ProofRole = .requester, prover: Digest,
+    verifier: Digest, binding: Digest, nonce: [UInt8]
   ) {
     self.header = header
     self.epoch = epoch
     self.purpose = purpose
+    self.role = role
     self.prover = prover
     self.verifier = verifier
     self.binding = binding
     self.nonce = nonce
   }
 
-  /// The requester's proof.
+  /// The prover's proof.
   public func prove(
     request: UInt64, share: borrowing KeyShare, salt: borrowing SecretBytes, evaluation: RistrettoPoint
   ) throws(ProtocolError) -> Possession {
@@ -46,7 +49,7 @@ public struct PossessionExchange: Sendable {
     }
   }
 
-  /// Checks a requester's proof: its row, that its share isn't the verifier's own, and the proof itself.
+  /// Checks a proof: its row, that its share isn't the verifier's own, and the proof itself.
   /// `evaluation` computes, or remembers, the commitment to the share of a given number.
   public func verify(
     _ possession: Possession, ownIndex: UInt8?, evaluation: (UInt8) throws(ProtocolError) -> RistrettoPoint
@@ -60,7 +63,7 @@ public struct PossessionExchange: Sendable {
   private func statement(index: UInt8, evaluation: RistrettoPoint) throws(ProtocolError) -> PossessionStatement {
     do {
       let context = try ProofContext(
-        kind: .session, binding: binding.bytes, proverCard: prover, verifierCard: verifier, role: .requester,
+        kind: .session, binding: binding.bytes, proverCard: prover, verifierCard: verifier, role: role,
         verifierNonce: nonce)
       return PossessionStatement(
         purpose: purpose, headerDigest: header.digest, secretID: header.id, epoch: epoch, index: index,

@@ -3,7 +3,7 @@ public import Sodium
 public import WireCodec
 
 /// "Give me your share of the secret with this tag."
-public struct ReleaseRequest: PeerMessage {
+public struct ReleaseRequest: AskMessage {
   /// Its number.
   public static let type = MessageType.releaseRequest
   /// Comes back in the answers.
@@ -22,26 +22,10 @@ public struct ReleaseRequest: PeerMessage {
     self.headerDigest = headerDigest
     self.epoch = epoch
   }
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 76 }
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
-    try writer.u64(request)
-    try writer.bytes(tag.bytes)
-    try writer.bytes(headerDigest.bytes)
-    try writer.u32(epoch)
-  }
-  /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
-    request = try reader.u64("request")
-    tag = try digest(from: &reader, "tag")
-    headerDigest = try digest(from: &reader, "header digest")
-    epoch = try reader.u32("epoch")
-  }
 }
 
 /// The holder's nonce. Sent whether or not the holder has such a share.
-public struct Challenge: PeerMessage {
+public struct Challenge: NonceMessage {
   /// Its number.
   public static let type = MessageType.challenge
   /// The request's number.
@@ -53,19 +37,6 @@ public struct Challenge: PeerMessage {
   public init(request: UInt64, nonce: [UInt8]) {
     self.request = request
     self.nonce = nonce
-  }
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 40 }
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
-    try writer.u64(request)
-    guard nonce.count == 32 else { throw .invalidValue(field: "nonce") }
-    try writer.bytes(nonce)
-  }
-  /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
-    request = try reader.u64("request")
-    nonce = try reader.bytes(32, "nonce")
   }
 }
 
@@ -160,7 +131,7 @@ public struct Release: ~Copyable, Sendable {
 }
 
 /// "No, because."
-public struct Refusal: PeerMessage {
+public struct Refusal: RefusalMessage {
   /// Its number.
   public static let type = MessageType.refusal
   /// The request's number.
@@ -171,19 +142,6 @@ public struct Refusal: PeerMessage {
   /// A refusal.
   public init(request: UInt64, reason: RefusalReason) {
     self.request = request
-    self.reason = reason
-  }
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 9 }
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
-    try writer.u64(request)
-    try write(reason, into: &writer)
-  }
-  /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
-    request = try reader.u64("request")
-    guard let reason = try VaultProtocol.reason(from: &reader) else { throw .invalidValue(field: "reason") }
     self.reason = reason
   }
 }
@@ -227,7 +185,7 @@ public struct PieceRequest: PeerMessage {
 }
 
 /// One piece with the hash path that ties it to its fragment's root.
-public struct ProvenPiece: PeerMessage {
+public struct ProvenPiece: ProvenPieceMessage {
   /// Its number.
   public static let type = MessageType.provenPiece
   /// The release request's number.
@@ -245,22 +203,6 @@ public struct ProvenPiece: PeerMessage {
     self.number = number
     self.path = path
     self.bytes = bytes
-  }
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 20 + path.encodedByteCount + bytes.count }
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
-    try writer.u64(request)
-    try writer.u64(number)
-    try path.encode(into: &writer)
-    try writer.bytes32(bytes)
-  }
-  /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
-    request = try reader.u64("request")
-    number = try reader.u64("piece")
-    path = try MerklePath(from: &reader)
-    bytes = try reader.bytes32(limit: 65536, "piece bytes")
   }
 }
 

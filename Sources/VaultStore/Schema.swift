@@ -57,6 +57,7 @@ enum Schema {
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("v1") { db in try db.execute(sql: version1) }
+    migrator.registerMigration("drills") { db in try db.execute(sql: drills) }
     return migrator
   }
 
@@ -186,6 +187,19 @@ enum Schema {
       peer_label TEXT,
       secret_id BLOB CHECK (length(secret_id) = 16),
       detail TEXT
+    ) STRICT;
+    """
+
+  private static let drills = """
+    CREATE TABLE drills (
+      secret_id BLOB PRIMARY KEY NOT NULL REFERENCES secrets (id) ON DELETE CASCADE,
+      checked_at INTEGER NOT NULL,
+      answered INTEGER NOT NULL,
+      needed INTEGER NOT NULL,
+      recoverable INTEGER NOT NULL CHECK (recoverable IN (0, 1)),
+      warned INTEGER NOT NULL,
+      holders BLOB NOT NULL,
+      mac BLOB NOT NULL CHECK (length(mac) = 32)
     ) STRICT;
     """
 }

@@ -103,6 +103,9 @@ public struct VaultFolders: Hashable, Sendable {
   /// The lock held while the database is opened.
   var openLockPath: String { data + "/open.lock" }
 
+  /// Locked while a daemon runs.
+  var daemonLockPath: String { state + "/daemon.lock" }
+
   private var all: [String] { [data, state, config, fragmentsPath, stagingPath] }
 
   /// Makes a folder and those above it.

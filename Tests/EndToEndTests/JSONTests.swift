@@ -47,6 +47,20 @@ struct JSONTests {
       #expect(recovered["bytes"].int == 100)
       #expect(try await bob.succeed("log", "--json").json()[0].keys == ["at", "event", "peer", "secret", "detail"])
       #expect(try await alice.succeed("retry", "--json").json().isArray)
+      let checked = try await alice.succeed("check", "--json").json()[0]
+      #expect(
+        checked.keys == [
+          "secret", "checkedAt", "answered", "needed", "recoverable", "allAnswered", "own", "holders", "possible",
+          "unknownHolders", "otherPeers", "pieces", "onePercentNoticed", "problem",
+        ])
+      #expect(checked["secret"].keys == secret)
+      #expect(checked["holders"][0].keys == ["peer", "index", "state", "provedShare", "piecesSeen", "reason"])
+      let status = try await alice.succeed("status", "--json").json()
+      #expect(status.keys == ["label", "fingerprint", "addresses", "daemon", "peers", "secrets", "settings"])
+      #expect(status["daemon"].keys == ["running", "since", "listening", "process"])
+      #expect(status["peers"][0].keys == ["name", "state", "lastSeenAt", "holds", "waiting"])
+      #expect(status["secrets"][0].keys == ["secret", "lastCheck"])
+      #expect(status["secrets"][0]["lastCheck"].keys == ["at", "answered", "needed", "recoverable"])
       let deleted = try await bob.succeed("delete", id, "--yes", "--json").json()
       #expect(deleted.keys == ["secret", "makesUnrecoverable", "explanation", "waitingDeliveries"])
       let removed = try await bob.succeed("peer", "remove", "alice", "--yes", "--json").json()
@@ -58,7 +72,7 @@ struct JSONTests {
   func empty() async throws {
     try await Bench.run { bench in
       let alice = try await bench.peer("alice")
-      for command in [["list"], ["peer", "list"], ["retry"]] {
+      for command in [["list"], ["peer", "list"], ["retry"], ["check"]] {
         let outcome = try await alice.run(command + ["--json"])
         #expect(outcome.status == 0)
         #expect(outcome.line == "[]", "\(outcome)")

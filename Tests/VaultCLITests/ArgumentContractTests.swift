@@ -21,7 +21,7 @@ struct ArgumentContractTests {
     "list", "info SECRET", "retry", "retry SECRET", "delete SECRET", "delete SECRET --yes", "log", "log --limit 5",
     "settings get listen", "settings set listen 127.0.0.1:0", "settings list",
     "recover", "recover SECRET", "recover -o f", "recover SECRET -o -", "recover SECRET -o f --force",
-    "recover SECRET --output f",
+    "recover SECRET --output f", "check", "check SECRET", "check SECRET --pieces 1", "check --pieces 4096", "status",
   ])
   func isAccepted(line: String) throws {
     _ = try Root.parseAsRoot(words(line))
@@ -37,7 +37,7 @@ struct ArgumentContractTests {
     "recover a b", "recover --json -o -", "list --passphrase-fd 3 --passphrase-file f", "list --passphrase-fd -1",
     "list --home", "list --frob",
     "share - --threshold 2 --passphrase-fd 0", "peer add - --passphrase-fd 0", "scan - --passphrase-fd 0",
-    "id --png=", "id --svg=",
+    "id --png=", "id --svg=", "check a b", "check --pieces 0", "check --pieces 4097", "status x",
   ])
   func isAUsageError(line: String) {
     let error = #expect(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
@@ -47,7 +47,8 @@ struct ArgumentContractTests {
   @Test(arguments: [
     "id", "peer add x", "peer list", "peer show x", "peer rename x y", "peer address x a:1", "peer remove x",
     "peer ping x", "daemon", "share f --threshold 2", "list", "info x", "retry", "delete x", "log",
-    "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f",
+    "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f", "check",
+    "status",
   ])
   func everyCommandTakesTheCommonOptions(line: String) throws {
     let common = words("--home /h --json --quiet --passphrase-file f")

@@ -8,28 +8,40 @@ import Testing
 private enum Place: CaseIterable {
   case greeting, idle, depositing, challenged, judged, released
   case depositingAfterRelease, challengedAfterRelease
+  case challengedForDrill, drillJudged, drilled
 }
 
 /// A kind of request.
 private enum Kind: CaseIterable {
   case hello, unknown, ping, probe, offer, piece, depositEnd, releaseRequest, possession, pieceRequest
+  case drillRequest, drillProof, drillPieceRequest
 }
 
 private func message(_ kind: Kind, _ request: UInt64) throws -> PeerRequest {
   switch kind {
   case .hello: .hello(Hello(services: PeerServiceKind.allCases))
-  case .unknown: .unknown(0x0301)
+  case .unknown: .unknown(0x0401)
   case .ping: .ping(Ping(request: request))
   case .probe: .probe(Probe(request: request, fragmentByteCount: 1))
   case .offer: .offer(offer(request))
   case .piece: .piece(Piece(request: request, number: 0, bytes: [1]))
   case .depositEnd: .depositEnd(DepositEnd(request: request))
   case .releaseRequest: .releaseRequest(try releaseRequest(request))
-  case .possession:
-    .possession(
-      Possession(request: request, index: 1, salt: [UInt8](repeating: 1, count: 32), proof: try sampleProof()))
+  case .possession: .possession(try possession(request))
   case .pieceRequest: .pieceRequest(PieceRequest(request: request, first: 0, count: 1))
+  case .drillRequest: .drillRequest(try drillRequest(request))
+  case .drillProof: .drillProof(DrillProof(possession: try possession(request), nonce: otherNonce))
+  case .drillPieceRequest: .drillPieceRequest(DrillPieceRequest(request: request, numbers: [0, 3]))
   }
+}
+
+private func possession(_ request: UInt64) throws -> Possession {
+  Possession(request: request, index: 1, salt: [UInt8](repeating: 1, count: 32), proof: try sampleProof())
+}
+
+private func drillRequest(_ request: UInt64) throws -> DrillRequest {
+  let digest = try Digest([UInt8](repeating: 1, count: 32))
+  return DrillRequest(request: request, tag: digest, headerDigest: digest, epoch: 0)
 }
 
 private func offer(_ request: UInt64) -> Offer { Offer(request: request, index: 1, sealedShare: [], header: []) }
@@ -40,6 +52,7 @@ private func releaseRequest(_ request: UInt64) throws -> ReleaseRequest {
 }
 
 private let nonce = [UInt8](repeating: 9, count: 32)
+private let otherNonce = [UInt8](repeating: 8, count: 32)
 
 /// A dialogue that has come to a place.
 private func dialogue(at place: Place) throws -> AnswererDialogue {
@@ -60,6 +73,12 @@ private func dialogue(at place: Place) throws -> AnswererDialogue {
     _ = try dialogue.receive(message(.offer, 7))
     dialogue.began(offer(7))
   case .challenged: try challenge(7)
+  case .challengedForDrill, .drillJudged, .drilled:
+    _ = try dialogue.receive(message(.drillRequest, 7))
+    dialogue.challengedForDrill(try drillRequest(7), nonce: nonce)
+    if place == .challengedForDrill { break }
+    _ = try dialogue.receive(message(.drillProof, 7))
+    if place == .drilled { dialogue.drilled(request: 7) }
   case .judged: try judge()
   case .released, .depositingAfterRelease, .challengedAfterRelease:
     try judge()
@@ -73,16 +92,23 @@ private func dialogue(at place: Place) throws -> AnswererDialogue {
   return dialogue
 }
 
+private func place(_ place: Place) throws -> AnswererDialogue { try dialogue(at: place) }
+
 /// What may come at each place, and under which number. Everything else ends the session.
 private func isExpected(_ kind: Kind, _ request: UInt64, at place: Place) -> Bool {
   switch place {
   case .greeting: kind == .hello
-  case .idle, .judged: [.unknown, .ping, .probe, .offer, .releaseRequest].contains(kind)
+  case .idle, .judged, .drillJudged:
+    [.unknown, .ping, .probe, .offer, .releaseRequest, .drillRequest].contains(kind)
+  case .challengedForDrill: kind == .drillProof && request == 7
+  case .drilled:
+    [.unknown, .ping, .probe, .offer, .releaseRequest, .drillRequest].contains(kind)
+      || kind == .drillPieceRequest && request == 7
   case .depositing: [.piece, .depositEnd].contains(kind) && request == 7
   case .challenged: kind == .possession && request == 7
   case .released:
     switch kind {
-    case .unknown, .ping, .probe, .offer: true
+    case .unknown, .ping, .probe, .offer, .drillRequest: true
     case .releaseRequest: request != 7
     case .pieceRequest: request == 7
     default: false
@@ -98,7 +124,7 @@ struct AnswererDialogueTests {
   private func isStep(_ step: AnswererDialogue.Step, for kind: Kind, _ request: UInt64) throws -> Bool {
     switch (kind, step) {
     case (.hello, .greet(let hello)): hello == Hello(services: PeerServiceKind.allCases)
-    case (.unknown, .unsupported(let number)): number == 0x0301
+    case (.unknown, .unsupported(let number)): number == 0x0401
     case (.ping, .pong(let pong)): pong == Pong(request: request)
     case (.probe, .considerProbe(let probe)): probe == Probe(request: request, fragmentByteCount: 1)
     case (.offer, .considerOffer(let taken)): taken == offer(request)
@@ -108,6 +134,11 @@ struct AnswererDialogueTests {
     case (.possession, .judge(let possession, let taken, nonce)):
       try possession.request == request && taken == releaseRequest(request)
     case (.pieceRequest, .sendPieces(let pieces)): pieces == PieceRequest(request: request, first: 0, count: 1)
+    case (.drillRequest, .challengeDrill(let taken)): try taken == drillRequest(request)
+    case (.drillProof, .judgeDrill(let proof, let taken, nonce)):
+      try proof.nonce == otherNonce && proof.possession.request == request && taken == drillRequest(request)
+    case (.drillPieceRequest, .showPieces(let pieces)):
+      pieces == DrillPieceRequest(request: request, numbers: [0, 3])
     default: false
     }
   }
@@ -207,5 +238,43 @@ struct AnswererDialogueTests {
     let pieces = try message(.pieceRequest, 64)
     #expect(throws: ProtocolError.unexpectedMessage(0x0206)) { _ = try dialogue.receive(pieces) }
     #expect(try isStep(dialogue.receive(message(.pieceRequest, 63)), for: .pieceRequest, 63))
+  }
+
+  @Test("gives no right to pieces of a release for a drill, nor to those of a drill for a release")
+  func drillIsNoRelease() throws {
+    var drilled = try dialogue(at: .drilled)
+    let released = try message(.pieceRequest, 7)
+    #expect(throws: ProtocolError.unexpectedMessage(0x0206)) { _ = try drilled.receive(released) }
+    var released7 = try dialogue(at: .released)
+    let shown = try message(.drillPieceRequest, 7)
+    #expect(throws: ProtocolError.unexpectedMessage(0x0306)) { _ = try released7.receive(shown) }
+  }
+
+  @Test("shows pieces for the last drill only, and no more than one drill may see")
+  func drillPieces() throws {
+    var dialogue = try dialogue(at: .drilled)
+    let full = (0..<UInt64(DrillPieceRequest.countLimit)).map { $0 }
+    for _ in 0..<(AnswererDialogue.drillPieceLimit / full.count) {
+      _ = try dialogue.receive(.drillPieceRequest(DrillPieceRequest(request: 7, numbers: full)))
+    }
+    let more = PeerRequest.drillPieceRequest(DrillPieceRequest(request: 7, numbers: [0]))
+    #expect(throws: ProtocolError.unexpectedMessage(0x0306)) { _ = try dialogue.receive(more) }
+    dialogue = try place(.drilled)
+    _ = try dialogue.receive(message(.drillRequest, 8))
+    dialogue.challengedForDrill(try drillRequest(8), nonce: nonce)
+    _ = try dialogue.receive(message(.drillProof, 8))
+    #expect(throws: ProtocolError.unexpectedMessage(0x0306)) { _ = try dialogue.receive(more) }
+  }
+
+  @Test("takes at most 1024 drills in a session")
+  func drillLimit() throws {
+    var dialogue = try dialogue(at: .idle)
+    for request in 0..<UInt64(AnswererDialogue.drillLimit) {
+      _ = try dialogue.receive(message(.drillRequest, request))
+      dialogue.challengedForDrill(try drillRequest(request), nonce: nonce)
+      _ = try dialogue.receive(message(.drillProof, request))
+    }
+    let more = try message(.drillRequest, 2000)
+    #expect(throws: ProtocolError.unexpectedMessage(0x0301)) { _ = try dialogue.receive(more) }
   }
 }

@@ -87,6 +87,8 @@ struct MessageTests {
       [0x0001, 8192], [0x0002, 512], [0x0003, 512], [0x0004, 512], [0x0101, 512], [0x0102, 512], [0x0103, 66560],
       [0x0104, 512], [0x0105, 65600], [0x0106, 512], [0x0107, 512], [0x0201, 512], [0x0202, 512], [0x0203, 512],
       [0x0204, 512], [0x0205, 512], [0x0206, 512], [0x0207, 69632], [0x0208, 512],
+      [0x0301, 512], [0x0302, 512], [0x0303, 512], [0x0304, 512], [0x0305, 512], [0x0306, 1024], [0x0307, 69632],
+      [0x0308, 512],
     ]
     #expect(limits == table)
     for number in UInt16.min...(.max) where MessageType(rawValue: number) == nil {
@@ -114,6 +116,22 @@ struct MessageTests {
     #expect(
       decoded(ProvenPiece.self, request + request + [65]) == .failure(.limitExceeded(field: "path length", limit: 64)))
     #expect(decoded(Hello.self, [0, 1, 0, 65]) == .failure(.limitExceeded(field: "services", limit: 64)))
+  }
+
+  @Test("A request for pieces of a drill names 1 to 64, ascending, each once")
+  func drillPieceNumbers() {
+    let request = [UInt8](repeating: 0, count: 8)
+    func numbers(_ numbers: [UInt64]) -> [UInt8] {
+      request + bigEndian(UInt16(numbers.count)) + numbers.flatMap { bigEndian($0) }
+    }
+    #expect(decoded(DrillPieceRequest.self, numbers([])) == .failure(.limitExceeded(field: "piece count", limit: 64)))
+    #expect(
+      decoded(DrillPieceRequest.self, request + bigEndian(UInt16(65)))
+        == .failure(.limitExceeded(field: "piece count", limit: 64)))
+    for wrong in [[1, 1], [2, 1], [1, 3, 2]] as [[UInt64]] {
+      #expect(decoded(DrillPieceRequest.self, numbers(wrong)) == .failure(.invalidValue(field: "piece")), "\(wrong)")
+      #expect(throws: WireError.self) { try DrillPieceRequest(request: 0, numbers: wrong).encoded() }
+    }
   }
 
   @Test("A greeting may name unknown services and later versions, but version 0 and even extensions are refused")

@@ -31,6 +31,24 @@ func sampleMessages() throws -> [any PeerMessage] {
     PieceRequest(request: request, first: .random(in: 0...(.max)), count: .random(in: 1...PieceRequest.countLimit)),
     ProvenPiece(request: request, number: 3, path: path, bytes: try Randomness.bytes(.random(in: 0...500))),
     PiecesEnd(request: request, refusal: nil), PiecesEnd(request: request, refusal: refusal),
+  ] + (try sampleDrillMessages(request, refusal, path))
+}
+
+private func sampleDrillMessages(
+  _ request: UInt64, _ refusal: RefusalReason?, _ path: MerklePath
+) throws -> [any PeerMessage] {
+  let possession = Possession(
+    request: request, index: .random(in: 0...(.max)), salt: try Randomness.bytes(32), proof: try sampleProof())
+  return [
+    DrillRequest(
+      request: request, tag: try randomDigest(), headerDigest: try randomDigest(), epoch: .random(in: 0...(.max))),
+    DrillChallenge(request: request, nonce: try Randomness.bytes(32)),
+    DrillProof(possession: possession, nonce: try Randomness.bytes(32)), DrillAnswer(possession: possession),
+    DrillRefusal(request: request, reason: .invalidShare),
+    DrillPieceRequest(request: request, numbers: [0]),
+    DrillPieceRequest(request: request, numbers: [3, 5, .random(in: 6...(.max))]),
+    DrillPiece(request: request, number: 3, path: path, bytes: try Randomness.bytes(.random(in: 0...500))),
+    DrillPiecesEnd(request: request, refusal: nil), DrillPiecesEnd(request: request, refusal: refusal),
   ]
 }
 
@@ -55,6 +73,8 @@ func largestMessages() throws -> [any PeerMessage] {
       header: [UInt8](repeating: 4, count: SecretHeader.byteLimit)),
     Piece(request: .max, number: .max, bytes: piece),
     ProvenPiece(request: .max, number: .max, path: MerklePath(siblings: siblings), bytes: piece),
+    DrillPiece(request: .max, number: .max, path: MerklePath(siblings: siblings), bytes: piece),
+    DrillPieceRequest(request: .max, numbers: (0..<UInt64(DrillPieceRequest.countLimit)).map { .max - 64 + $0 }),
   ] + sampleMessages()
 }
 
@@ -71,6 +91,9 @@ extension PeerRequest {
     case .releaseRequest(let message): try message.encoded()
     case .possession(let message): try message.encoded()
     case .pieceRequest(let message): try message.encoded()
+    case .drillRequest(let message): try message.encoded()
+    case .drillProof(let message): try message.encoded()
+    case .drillPieceRequest(let message): try message.encoded()
     case .unknown: nil
     }
   }

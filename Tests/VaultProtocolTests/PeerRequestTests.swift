@@ -7,7 +7,8 @@ import WireCodec
 @Suite("What an answerer makes of bytes")
 struct PeerRequestTests {
   private static let requests: Set<MessageType> = [
-    .hello, .ping, .probe, .offer, .piece, .depositEnd, .releaseRequest, .possession, .pieceRequest,
+    .hello, .ping, .probe, .offer, .piece, .depositEnd, .releaseRequest, .possession, .pieceRequest, .drillRequest,
+    .drillProof, .drillPieceRequest,
   ]
 
   private func parsed(_ number: UInt16, _ body: [UInt8]) throws(ProtocolError) -> PeerRequest {

@@ -13,6 +13,7 @@ private struct Scene {
   var header: SecretHeader
   var epoch: UInt32 = .random(in: 0...(.max))
   var purpose = ProofPurpose.release
+  var role = ProofRole.requester
   var prover: Digest
   var verifier: Digest
   var binding: Digest
@@ -30,7 +31,7 @@ private struct Scene {
 
   var exchange: PossessionExchange {
     PossessionExchange(
-      header: header, epoch: epoch, purpose: purpose, prover: prover, verifier: verifier, binding: binding,
+      header: header, epoch: epoch, purpose: purpose, role: role, prover: prover, verifier: verifier, binding: binding,
       nonce: nonce)
   }
 
@@ -100,6 +101,19 @@ struct PossessionExchangeTests {
       let proof = try scene.proof()
       for checked in ProofPurpose.allCases {
         scene.purpose = checked
+        #expect(scene.refusal(proof) == (made == checked ? nil : rejected))
+      }
+    }
+  }
+
+  @Test("doesn't convince for the other side: a requester's proof is none of a holder's")
+  func otherRole() throws {
+    for made in ProofRole.allCases {
+      var scene = try Scene()
+      scene.role = made
+      let proof = try scene.proof()
+      for checked in ProofRole.allCases {
+        scene.role = checked
         #expect(scene.refusal(proof) == (made == checked ? nil : rejected))
       }
     }

@@ -131,7 +131,7 @@ struct WalkedExample {
     let challenge = Challenge(request: request, nonce: [UInt8](repeating: 0x55, count: 32))
     return try [
       ("hello", Hello(services: PeerServiceKind.allCases).encoded()),
-      ("unsupported", Unsupported(requestType: 0x0301).encoded()),
+      ("unsupported", Unsupported(requestType: 0x0401).encoded()),
       ("ping", Ping(request: request).encoded()), ("pong", Pong(request: request).encoded()),
       ("probe", Probe(request: request, fragmentByteCount: 64).encoded()),
       ("probe answer: yes", ProbeAnswer(request: request, refusal: nil).encoded()),
@@ -159,6 +159,29 @@ struct WalkedExample {
         ProvenPiece(request: request, number: 0, path: MerklePath(siblings: []), bytes: pieces[2]).encoded()
       ),
       ("pieces end: all sent", PiecesEnd(request: request, refusal: nil).encoded()),
+    ] + drillMessages(tag, proof)
+  }
+
+  /// Bob drills Cay.
+  private func drillMessages(_ tag: Digest, _ proof: PossessionProof) throws -> [(String, [UInt8])] {
+    let request = Self.request
+    let asks = Possession(request: request, index: 2, salt: salts[1], proof: proof)
+    let answers = Possession(request: request, index: 3, salt: salts[2], proof: proof)
+    return try [
+      (
+        "drill request",
+        DrillRequest(request: request, tag: tag, headerDigest: header.digest, epoch: 0).encoded()
+      ),
+      ("drill challenge", DrillChallenge(request: request, nonce: [UInt8](repeating: 0x55, count: 32)).encoded()),
+      ("drill proof", DrillProof(possession: asks, nonce: [UInt8](repeating: 0x66, count: 32)).encoded()),
+      ("drill answer", DrillAnswer(possession: answers).encoded()),
+      ("drill refusal: share damaged", DrillRefusal(request: request, reason: .invalidShare).encoded()),
+      ("drill piece request", DrillPieceRequest(request: request, numbers: [0]).encoded()),
+      (
+        "drill piece",
+        DrillPiece(request: request, number: 0, path: MerklePath(siblings: []), bytes: pieces[2]).encoded()
+      ),
+      ("drill pieces end: all shown", DrillPiecesEnd(request: request, refusal: nil).encoded()),
     ]
   }
 }

@@ -42,12 +42,13 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     // Damaged settings must not turn into an open port and default quotas.
     _ = try vault.settings()
     let listener = PeerListener(
-      vault: vault, endpoint: try endpoint(vault), log: composition.environment.log, console: global.console)
+      vault: vault, endpoint: try endpoint(vault), log: composition.environment.log, console: global.console,
+      presence: DaemonPresence(vault))
     let log = composition.environment.log
     let console = global.console
     // The group's own log would print the insides of this program.
     var configuration = ServiceGroupConfiguration(
-      services: [OutboxRunner(vault: vault), listener], gracefulShutdownSignals: [],
+      services: [OutboxRunner(vault: vault), DrillRunner(vault: vault), listener], gracefulShutdownSignals: [],
       logger: Logger(label: "services") { _ in SwiftLogNoOpLogHandler() })
     configuration.maximumGracefulShutdownDuration = .seconds(Self.patience)
     let group = ServiceGroup(configuration: configuration)

@@ -83,7 +83,8 @@ enum ProtocolSamples {
   private static func messages() throws -> [Sample] {
     var samples: [Sample] = []
     let requests: Set<MessageType> = [
-      .hello, .ping, .probe, .offer, .piece, .depositEnd, .releaseRequest, .possession, .pieceRequest,
+      .hello, .ping, .probe, .offer, .piece, .depositEnd, .releaseRequest, .possession, .pieceRequest, .drillRequest,
+      .drillProof, .drillPieceRequest,
     ]
     for (words, body) in try example.messages() {
       let name = words.replacing(",", with: "").replacing(":", with: "").replacing(" ", with: "-")
@@ -120,6 +121,14 @@ enum ProtocolSamples {
         "release-share-not-canonical": body(.release, number, [1], many(0, 32), many(0xff, 64)),
         "release-of-index-zero": body(.release, number, [0], many(0, 96)),
         "possession-not-canonical": body(.possession, number, [1], many(0, 32), many(0xff, 96)),
+        "drill-proof-not-canonical": body(.drillProof, number, [1], many(0, 32), many(0xff, 128)),
+        "drill-piece-request-of-none": body(.drillPieceRequest, number, [0, 0]),
+        "drill-piece-request-of-too-many": body(.drillPieceRequest, number, [0, 65]),
+        "drill-piece-request-twice-the-same": body(.drillPieceRequest, number, [0, 2], many(0, 16)),
+        "drill-piece-request-descending": body(
+          .drillPieceRequest, number, [0, 2], bigEndian(UInt64(2)), bigEndian(UInt64(1))),
+        "drill-piece-with-long-path": body(.drillPiece, number, number, [65], many(0, 70)),
+        "drill-refusal-without-reason": body(.drillRefusal, number, [0]),
       ])
     samples += Sample.of(
       "request", ["answer-is-no-request": body(.pong, number), "empty": [], "unknown-number": [9, 9, 9]])
@@ -130,6 +139,10 @@ enum ProtocolSamples {
         "no-greeting": [1, 1], "two-greetings": [0, 0, 0, 0], "piece-without-offer": [0, 0, 4, 1, 0],
         "possession-twice": [0, 0, 6, 1] + many(9, 32) + [7, 1, 1, 7, 1], "pieces-unproven": [0, 0, 8, 1, 0],
         "offer-in-deposit": [0, 0, 3, 1, 7, 1, 3, 1, 7, 1],
+        "drill": [0, 0, 10, 1] + many(9, 32) + [11, 1, 1, 12, 1, 3],
+        "drill-pieces-of-an-earlier-one": [0, 0, 10, 1] + many(9, 32) + [11, 1, 1, 10, 2] + many(9, 32) + [
+          11, 2, 0, 12, 1, 3,
+        ],
       ])
     return samples
   }

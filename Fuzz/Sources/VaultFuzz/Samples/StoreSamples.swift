@@ -27,6 +27,14 @@ enum StoreSamples {
         "nul": [0, 1, 0, 1, 0],
       ])
       + Sample.of(
+        "drill-holders",
+        [
+          "valid-one": [0, 1] + many(3, 32) + [2, 1] + many(0, 8), "valid-none": [0, 0], "empty": [],
+          "huge-count": [1, 0], "share-zero": [0, 1] + many(3, 32) + [0, 1] + many(0, 8),
+          "flag-of-two": [0, 1] + many(3, 32) + [2, 2] + many(0, 8),
+          "truncated": [0, 1] + many(3, 32) + [2, 1] + many(0, 7), "trailing-byte": [0, 0, 0],
+        ])
+      + Sample.of(
         "master-key",
         [
           "valid-with-passphrase": bytes, "valid-without-passphrase": encoding(of: open), "empty": [],

@@ -53,6 +53,14 @@ enum MessageTargets {
     case .pieceRequest: try read(PieceRequest.self)
     case .provenPiece: try read(ProvenPiece.self)
     case .piecesEnd: try read(PiecesEnd.self)
+    case .drillRequest: try read(DrillRequest.self)
+    case .drillChallenge: try read(DrillChallenge.self)
+    case .drillProof: try read(DrillProof.self)
+    case .drillAnswer: try read(DrillAnswer.self)
+    case .drillRefusal: try read(DrillRefusal.self)
+    case .drillPieceRequest: try read(DrillPieceRequest.self)
+    case .drillPiece: try read(DrillPiece.self)
+    case .drillPiecesEnd: try read(DrillPiecesEnd.self)
     }
     return true
   }
@@ -60,7 +68,7 @@ enum MessageTargets {
   /// The bytes that a message encodes to. A reason that only later versions know is read as a failure of the peer's.
   private static func expected<Message: PeerMessage>(_ body: [UInt8], _ message: Message.Type) -> [UInt8] {
     let hasReason =
-      message is any OutcomeMessage.Type || message == Refusal.self || message == OfferAnswer.self
+      message is any OutcomeMessage.Type || message is any RefusalMessage.Type || message == OfferAnswer.self
     guard hasReason, let reason = body.last, reason != 0, RefusalReason(rawValue: reason) == nil else { return body }
     return body.dropLast() + [RefusalReason.internalFailure.rawValue]
   }
@@ -80,7 +88,8 @@ enum MessageTargets {
     var dialogue = AnswererDialogue()
     var hasGreeted = false
     var deposit: UInt64?
-    var challenge: (request: UInt64, nonce: [UInt8])?
+    var challenge: (request: UInt64, nonce: [UInt8], isDrill: Bool)?
+    var drill: (request: UInt64, pieces: Int)?
     var releases: Set<UInt64> = []
     while tape.hasMore {
       guard let request = request(&tape) else { continue }
@@ -92,7 +101,7 @@ enum MessageTargets {
       }
       switch step {
       case .store, .completeDeposit: require(deposit != nil, "pieces belong to a deposit")
-      case .judge: break
+      case .judge, .judgeDrill: break
       default: require(deposit == nil && challenge == nil, "one thing is done after another")
       }
       switch step {
@@ -110,11 +119,28 @@ enum MessageTargets {
         require(!releases.contains(request.request), "a number is released once")
         let nonce = tape.bytes(exactly: 32)
         dialogue.challenged(request, nonce: nonce)
-        challenge = (request.request, nonce)
+        challenge = (request.request, nonce, false)
+      case .challengeDrill(let request):
+        let nonce = tape.bytes(exactly: 32)
+        dialogue.challengedForDrill(request, nonce: nonce)
+        challenge = (request.request, nonce, true)
+        drill = nil
+      case .judgeDrill(let proof, let request, let nonce):
+        require(
+          proof.possession.request == request.request && challenge?.request == request.request
+            && challenge?.nonce == nonce && challenge?.isDrill == true, "a drill's proof is judged by its own nonce")
+        challenge = nil
+        guard tape.flag() else { continue }
+        dialogue.drilled(request: request.request)
+        drill = (request.request, 0)
+      case .showPieces(let request):
+        require(drill?.request == request.request, "pieces are shown for the last drill")
+        drill?.pieces += request.numbers.count
+        require(drill?.pieces ?? 0 <= AnswererDialogue.drillPieceLimit, "a drill sees no more pieces than it may")
       case .judge(let possession, let request, let nonce):
         require(
           possession.request == request.request && challenge?.request == request.request
-            && challenge?.nonce == nonce, "a proof is judged by the nonce drawn for it")
+            && challenge?.nonce == nonce && challenge?.isDrill == false, "a proof is judged by the nonce drawn for it")
         challenge = nil
         guard tape.flag() else { continue }
         do throws(ProtocolError) { try dialogue.released(request: request.request) } catch {
@@ -132,7 +158,7 @@ enum MessageTargets {
   /// A request of few numbers, so that they meet.
   private static func request(_ tape: inout Tape) -> PeerRequest? {
     let example = HeaderTargets.example
-    let kind = tape.byte() % 11
+    let kind = tape.byte() % 14
     let number = UInt64(tape.byte() & 3)
     switch kind {
     case 0: return .hello(Hello(services: [.deposit]))
@@ -147,6 +173,15 @@ enum MessageTargets {
     case 7: return .possession(Possession(request: number, index: 1, salt: example.salts[0], proof: ShareTargets.proof))
     case 8: return .pieceRequest(PieceRequest(request: number, first: tape.anyNumber(), count: 1))
     case 9: return .unknown(tape.u16())
+    case 10:
+      let digest = example.header.digest
+      return .drillRequest(DrillRequest(request: number, tag: digest, headerDigest: digest, epoch: 0))
+    case 11:
+      let possession = Possession(request: number, index: 1, salt: example.salts[0], proof: ShareTargets.proof)
+      return .drillProof(DrillProof(possession: possession, nonce: example.salts[1]))
+    case 12:
+      let numbers = (0..<UInt64(tape.byte() % 64 + 1)).map { $0 }
+      return .drillPieceRequest(DrillPieceRequest(request: number, numbers: numbers))
     default: return try? PeerRequest(number: tape.u16(), body: tape.bytes().span.bytes)
     }
   }

@@ -137,6 +137,16 @@ enum RowTargets {
       _ = try $0.auditLog(limit: 10)
       _ = try $0.pruneAuditLog(keeping: 0)
     },
+    Table(
+      name: "drills",
+      row: [
+        ("secret_id", idBlob), ("checked_at", .int64(5)), ("answered", .int64(2)), ("needed", .int64(2)),
+        ("recoverable", .int64(1)), ("warned", .int64(0)), ("holders", emptyList), ("mac", digestBlob),
+      ]
+    ) {
+      _ = try? $0.drills()
+      _ = try $0.drill(ofSecret: id)
+    },
     Table(name: "meta", row: [("key", .string("user.key")), ("value", digestBlob)]) {
       _ = try $0.meta("key")
     },

@@ -11,6 +11,10 @@ enum StoreTargets {
       require((try? list.column("texts")) == bytes, "what was read from a column goes back into it")
       return true
     },
+    FuzzTarget("drill-holders", upTo: DrillHolders.byteLimit + 10) { bytes in
+      _ = try canonical(DrillHolders.self, bytes, limit: DrillHolders.byteLimit)
+      return true
+    },
     FuzzTarget("master-key", upTo: 9000) { try readMasterKey($0) },
     // The same with a right checksum, which no fuzzer finds by itself.
     FuzzTarget("master-key-checksum", upTo: 9000) { body in

@@ -1,0 +1,82 @@
+/// How one holder did in a drill.
+public struct HolderCheck: Hashable, Sendable {
+  /// What came of asking.
+  public enum State: String, Hashable, Sendable, CaseIterable {
+    /// It has proved its share and shown every piece of its fragment that was asked for.
+    case answered
+    /// Its share or its fragment is damaged.
+    case damaged
+    /// It could not be reached, or the connection was cut.
+    case unreachable
+    /// It said no, or does not know this device.
+    case refused
+    /// It holds no share of this secret for this device.
+    case unknown
+    /// Its share has not been delivered yet.
+    case undelivered
+    /// It is no peer of this device any more.
+    case removed
+  }
+  /// The peer's local name; nil for this device.
+  public let peer: String?
+  /// The share's number, where it is known.
+  public let index: Int?
+  /// What came of asking.
+  public let state: State
+  /// Whether it has proved its key share.
+  public let hasProvedShare: Bool
+  /// Pieces of its fragment that were seen.
+  public let piecesSeen: Int
+  /// Why, in words that follow its name.
+  public let reason: String?
+}
+
+/// What a drill of one secret found.
+public struct CheckReport: Sendable {
+  /// The secret.
+  public let secret: SecretSummary
+  /// Milliseconds since 1970.
+  public let checkedAt: Int64
+  /// This device's own share and fragment; nil where it has none, and then nobody was asked.
+  public let own: HolderCheck?
+  /// Those that hold a share, as far as this device knows, and whoever else has answered.
+  public let holders: [HolderCheck]
+  /// Peers that may hold a share, for all that this device knows, and could not be asked.
+  public let possible: [HolderCheck]
+  /// Peers that were asked and hold nothing of it.
+  public let others: Int
+  /// Pieces of one fragment.
+  public let pieceCount: UInt64
+  /// Why nobody could be asked.
+  public let problem: VaultError?
+
+  /// Holders, this device included, that have proved their share and shown their pieces.
+  public var answered: Int { all.count { $0.state == .answered } }
+  /// Whether enough key shares and enough fragments are there.
+  public var isRecoverable: Bool {
+    let fragments = all.count { $0.state == .answered }
+    let shares = all.count { $0.hasProvedShare }
+    return own?.hasProvedShare == true && shares >= secret.threshold && fragments >= secret.threshold
+  }
+  /// Whether every holder that this device knows of has answered.
+  public var haveAllAnswered: Bool {
+    guard own?.state == .answered, holders.allSatisfy({ $0.state == .answered }) else { return false }
+    return possible.isEmpty || answered == secret.shareCount
+  }
+  /// Holders that this device does not know.
+  public var strangers: Int { max(0, secret.shareCount - all.count) }
+  /// How likely damage of one piece in a hundred would have been seen in each fragment that was found sound.
+  public var onePercentNoticed: Double {
+    let damaged = max(1, (pieceCount + 99) / 100)
+    return all.filter { $0.state == .answered }
+      .map { PieceSample.chance(ofNoticing: damaged, of: pieceCount, seeing: $0.piecesSeen) }.min() ?? 0
+  }
+
+  private var all: [HolderCheck] { (own.map { [$0] } ?? []) + holders }
+}
+
+/// What happens while checking.
+public enum CheckEvent: Sendable {
+  /// Peers are being asked, about so many secrets.
+  case asking(peers: Int, secrets: Int)
+}

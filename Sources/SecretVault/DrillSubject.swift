@@ -1,0 +1,123 @@
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// A secret that is drilled: what this device has of it, whom it asks, and what their answers amount to.
+struct DrillSubject {
+  let id: [UInt8]
+  let header: SecretHeader
+  let summary: SecretSummary
+  let isDealt: Bool
+  /// What became of the shares that this device has dealt, by recipient.
+  let deliveries: [Digest: OutboxRecord]
+  /// What the last drill found.
+  let before: DrillRecord?
+  var own: HolderCheck?
+  var question: DrillJob.Question?
+  /// Who is asked, in this order.
+  var peers: [PeerRecord] = []
+  /// Why nobody is.
+  var problem: VaultError?
+
+  init(
+    id: [UInt8], header: SecretHeader, summary: SecretSummary, isDealt: Bool, deliveries: [Digest: OutboxRecord],
+    before: DrillRecord?
+  ) {
+    self.id = id
+    self.header = header
+    self.summary = summary
+    self.isDealt = isDealt
+    self.deliveries = deliveries
+    self.before = before
+  }
+
+  /// The result, and who is known to hold which share.
+  struct Outcome {
+    let report: CheckReport
+    let known: [DrillRecord.Holder]
+  }
+
+  func outcome(_ findings: [Digest: DrillFinding], names: [Digest: String], at time: Int64) -> Outcome {
+    var holders: [HolderCheck] = []
+    var possible: [HolderCheck] = []
+    var others = 0
+    if isDealt {
+      holders = dealtHolders(findings, names)
+    } else {
+      let labels = Set(header.labels ?? [])
+      let proved = Set((before?.holders ?? []).map(\.peer))
+      for peer in peers {
+        guard let finding = findings[peer.digest] else { continue }
+        let check = Self.check(peer.name, nil, finding)
+        if check.state == .answered || check.state == .damaged || labels.contains(peer.name)
+          || proved.contains(peer.digest)
+        {
+          holders.append(check)
+        } else if check.state == .unknown {
+          others += 1
+        } else {
+          possible.append(check)
+        }
+      }
+    }
+    let report = CheckReport(
+      secret: summary, checkedAt: time, own: own, holders: holders, possible: possible, others: others,
+      pieceCount: header.dispersal.stripeCount, problem: problem)
+    return Outcome(report: report, known: known(findings, at: time))
+  }
+
+  /// One line for each share that was dealt to a peer.
+  private func dealtHolders(_ findings: [Digest: DrillFinding], _ names: [Digest: String]) -> [HolderCheck] {
+    deliveries.values.sorted { ($0.entry.index ?? 0, $0.id) < ($1.entry.index ?? 0, $1.id) }.map { delivery in
+      let recipient = delivery.entry.recipient
+      let name = names[recipient] ?? "a former peer"
+      guard let finding = findings[recipient] else {
+        let isPeer = names[recipient] != nil
+        return HolderCheck(
+          peer: name, index: delivery.entry.index, state: isPeer ? .unreachable : .removed, hasProvedShare: false,
+          piecesSeen: 0, reason: isPeer ? "was not asked" : "is no peer of this device any more")
+      }
+      let check = Self.check(name, delivery.entry.index, finding)
+      // It may hold it all the same: the acknowledgement can have been lost.
+      guard delivery.state != .delivered, check.state == .unknown || check.state == .unreachable else { return check }
+      let why = delivery.lastError.map { ": it \($0)" } ?? ""
+      return HolderCheck(
+        peer: name, index: delivery.entry.index, state: .undelivered, hasProvedShare: false, piecesSeen: 0,
+        reason: "never got its share\(why)")
+    }
+  }
+
+  private static func check(_ name: String, _ index: Int?, _ finding: DrillFinding) -> HolderCheck {
+    let state: HolderCheck.State
+    if let failure = finding.failure {
+      switch (failure.kind, failure.refusal) {
+      case (_, .invalidShare), (_, .fragmentDamaged): state = .damaged
+      case (.misbehaved, _): state = .damaged
+      case (_, .unavailable): state = .unknown
+      case (.refused, _), (.unknownHere, _): state = .refused
+      case (.unreachable, _), (.cutOff, _), (.slow, _), (.local, _): state = .unreachable
+      }
+    } else {
+      state = .answered
+    }
+    return HolderCheck(
+      peer: name, index: finding.index.map { Int($0) } ?? index, state: state, hasProvedShare: finding.index != nil,
+      piecesSeen: finding.piecesSeen, reason: finding.failure?.reason)
+  }
+
+  /// Who has proved a share now, and who had before and was not heard to have lost it.
+  private func known(_ findings: [Digest: DrillFinding], at time: Int64) -> [DrillRecord.Holder] {
+    var known: [DrillRecord.Holder] = []
+    for (digest, finding) in findings {
+      let earlier = before?.holders.first { $0.peer == digest }
+      guard let index = finding.index ?? earlier?.index else { continue }
+      if finding.index == nil, finding.failure?.refusal == .unavailable { continue }
+      known.append(
+        DrillRecord.Holder(
+          peer: digest, index: index, isWhole: finding.isWhole,
+          provenAt: finding.index == nil ? earlier?.provenAt ?? time : time))
+    }
+    return known.sorted { ($0.index, $0.peer.bytes.description) < ($1.index, $1.peer.bytes.description) }
+  }
+}

@@ -1,0 +1,158 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+
+/// The requester's side of a drill.
+extension SessionRoute {
+  /// Asks all questions, one after the other, in one session. A holder that refuses or fails one is asked the next; only what
+  /// leaves the session unusable is thrown.
+  func drill(_ id: UInt64, _ job: DrillJob, _ conversation: Conversation) async throws(LinkFailure) {
+    try conversation.require(.drill)
+    var patience = Patience(environment)
+    for (place, question) in job.questions.enumerated() {
+      let request = id &+ UInt64(place)
+      try patience.check()
+      switch try await answer(request, question, conversation) {
+      case .failed(let failure): job.found(place, .failed(failure))
+      case .proven(let index):
+        job.found(place, try await pieces(request, question, index, conversation, &patience))
+      }
+    }
+  }
+
+  private enum DrilledShare {
+    case proven(UInt8)
+    case failed(LinkFailure)
+  }
+
+  /// Proves the own share, then checks the holder's proof of its own.
+  private func answer(
+    _ id: UInt64, _ question: DrillJob.Question, _ conversation: Conversation
+  ) async throws(LinkFailure) -> DrilledShare {
+    let header = question.header
+    let tag: Digest
+    let nonce: [UInt8]
+    do {
+      tag = try AskTag.of(header.id)
+      nonce = try Randomness.bytes(32)
+    } catch { throw LinkFailure(.sodium(error)) }
+    try await conversation.send(DrillRequest(request: id, tag: tag, headerDigest: header.digest, epoch: 0))
+    let challenge = try await conversation.receive(DrillChallenge.self)
+    guard challenge.request == id else { throw Self.notAsked }
+    let own = identity.keys.digest
+    let peer = conversation.recipient.keys.digest
+    let binding = conversation.session.handshakeHash
+    let possession: Possession
+    do {
+      possession = try PossessionExchange(
+        header: header, epoch: 0, purpose: .drill, role: .requester, prover: own, verifier: peer, binding: binding,
+        nonce: challenge.nonce
+      ).prove(request: id, share: question.own.share, salt: question.own.salt, evaluation: question.evaluation)
+    } catch {
+      throw LinkFailure(.local, "can't be shown a proof: this device's own share does not verify")
+    }
+    try await conversation.send(DrillProof(possession: possession, nonce: nonce))
+    let received = try await conversation.receiveAny()
+    if received.type == MessageType.drillRefusal.rawValue {
+      let refusal = try conversation.parse(received, as: DrillRefusal.self)
+      guard refusal.request == id else { throw Self.notAsked }
+      return .failed(.refused(refusal.reason))
+    }
+    let answer = try conversation.parse(received, as: DrillAnswer.self).possession
+    guard answer.request == id else { throw Self.notAsked }
+    do throws(ProtocolError) {
+      try PossessionExchange(
+        header: header, epoch: 0, purpose: .drill, role: .holder, prover: peer, verifier: own, binding: binding,
+        nonce: nonce
+      ).verify(answer, ownIndex: question.own.share.index) { (index) throws(ProtocolError) in
+        do throws(ShamirError) { return try header.commitments.evaluation(at: index) } catch { throw .rejected(error) }
+      }
+    } catch {
+      return .failed(LinkFailure(.misbehaved, "sent a proof of its share that does not verify", refusal: .invalidShare))
+    }
+    return .proven(answer.index)
+  }
+
+  /// Asks for pieces drawn at random, and checks each against the root of the holder's fragment.
+  private func pieces(
+    _ id: UInt64, _ question: DrillJob.Question, _ index: UInt8, _ conversation: Conversation,
+    _ patience: inout Patience
+  ) async throws(LinkFailure) -> DrillFinding {
+    let header = question.header
+    let numbers: [UInt64]
+    do { numbers = try PieceSample.draw(question.pieceCount, of: header.dispersal.stripeCount) } catch {
+      throw LinkFailure(.sodium(error))
+    }
+    var seen = 0
+    for start in stride(from: 0, to: numbers.count, by: DrillPieceRequest.countLimit) {
+      let wanted = Array(numbers[start..<min(start + DrillPieceRequest.countLimit, numbers.count)])
+      let failure = try await batch(id, wanted, header, index, conversation, &patience, &seen)
+      if let failure { return DrillFinding(index: index, piecesSeen: seen, failure: failure) }
+    }
+    return DrillFinding(index: index, piecesSeen: seen, failure: nil)
+  }
+
+  /// One request for pieces. Returns what is wrong with the fragment; throws what is wrong with the session.
+  private func batch(
+    _ id: UInt64, _ numbers: [UInt64], _ header: SecretHeader, _ index: UInt8, _ conversation: Conversation,
+    _ patience: inout Patience, _ seen: inout Int
+  ) async throws(LinkFailure) -> LinkFailure? {
+    try await conversation.send(DrillPieceRequest(request: id, numbers: numbers))
+    let root: Digest
+    do { root = try header.root(of: index) } catch { throw LinkFailure(error) }
+    var damage: LinkFailure?
+    for number in numbers {
+      try patience.check()
+      let received = try await conversation.receiveAny()
+      if received.type == MessageType.drillPiecesEnd.rawValue {
+        let end = try conversation.parse(received, as: DrillPiecesEnd.self)
+        return .refused(end.refusal ?? .fragmentDamaged)
+      }
+      let piece = try conversation.parse(received, as: DrillPiece.self)
+      guard piece.request == id, piece.number == number else {
+        throw LinkFailure(ProtocolError.unexpectedPiece(number: piece.number))
+      }
+      patience.got(piece.bytes.count)
+      do {
+        guard piece.bytes.count == header.dispersal.pieceByteCount(number) else {
+          throw ProtocolError.pieceMismatch(number: number)
+        }
+        let leaf = try MerkleLeaf.digest(
+          secret: header.id, fragment: index, piece: number, bytes: piece.bytes.span.bytes)
+        try piece.path.verify(leaf: leaf, number: number, leafCount: header.dispersal.stripeCount, root: root)
+        seen += 1
+      } catch {
+        // The rest of the batch is on its way: it is read, so that the next question finds the session in order.
+        damage = damage ?? LinkFailure(ProtocolError.pieceMismatch(number: number))
+      }
+    }
+    let end = try await conversation.receive(DrillPiecesEnd.self)
+    guard end.request == id else { throw Self.notAsked }
+    return damage ?? end.refusal.map { LinkFailure.refused($0) }
+  }
+
+  private static var notAsked: LinkFailure { LinkFailure(.misbehaved, "answered something that was not asked") }
+
+  /// A drill as a whole has a minute, and what its bytes take at the slowest line that is still of use: a holder that sends a byte
+  /// now and then holds up nobody for long.
+  private struct Patience {
+    let environment: VaultEnvironment
+    let began: Double
+    var byteCount = 0
+
+    init(_ environment: VaultEnvironment) {
+      self.environment = environment
+      began = environment.monotonic()
+    }
+
+    mutating func got(_ count: Int) { byteCount += count }
+
+    func check() throws(LinkFailure) {
+      let allowed =
+        environment.deadlines.slowDelivery / .milliseconds(1) + Double(byteCount) / Double(BatchFetch.minimumRate)
+        * 1000
+      guard environment.monotonic() - began < allowed else { throw .tooSlow }
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import Sodium
+import VaultStore
+
+extension Vault {
+  /// Where this device stands: itself, its daemon, peers, secrets and what waits. Asks nobody.
+  public func status() throws(VaultError) -> VaultStatus {
+    let list = try secretList()
+    let drills = try stored { () throws(StoreError) in try database.drills() }
+    let daemon = try stored { () throws(StoreError) in try DaemonLock.running(folders) }
+    let secrets = list.listing.lines.map { line in
+      VaultStatus.Secret(summary: list.summary(line), lastCheck: drills[SecretListing.bytes(line.id)])
+    }
+    return VaultStatus(
+      identity: try ownIdentity(), daemon: daemon, peers: try peers(list.listing, drills), secrets: secrets,
+      changedSettings: try settings().filter { $0.value != $0.defaultValue })
+  }
+
+  private func peers(
+    _ listing: SecretListing, _ drills: [[UInt8]: DrillRecord]
+  ) throws(VaultError) -> [VaultStatus.Peer] {
+    var holds: [Digest: Set<String>] = [:]
+    for line in listing.lines where line.origin == .held {
+      holds[listing.dealers[line.dealer], default: []].insert(hexadecimal(SecretListing.bytes(line.id)))
+    }
+    for (id, drill) in drills {
+      for holder in drill.holders { holds[holder.peer, default: []].insert(hexadecimal(id)) }
+    }
+    var waiting: [Digest: Int] = [:]
+    for entry in try stored({ () throws(StoreError) in try database.waitingDeliveries() }) {
+      waiting[entry.entry.recipient, default: 0] += 1
+    }
+    let here = Set(listing.lines.map { hexadecimal(SecretListing.bytes($0.id)) })
+    return try stored { () throws(StoreError) in try database.peers() }.map { (record) throws(VaultError) in
+      let given = try stored { () throws(StoreError) in try database.secretsDelivered(to: record.digest) }
+      let ids = Set(given.map { hexadecimal($0) }).intersection(here).union(holds[record.digest] ?? [])
+      return VaultStatus.Peer(
+        summary: try summary(record), holds: ids.sorted(), waiting: waiting[record.digest] ?? 0)
+    }
+  }
+}

@@ -1,0 +1,33 @@
+public import VaultStore
+
+/// Where a device stands, without asking anybody.
+public struct VaultStatus: Sendable {
+  /// This device.
+  public let identity: OwnIdentity
+  /// The daemon, if one runs.
+  public let daemon: DaemonLock.Running?
+  /// Everybody in the trust list, by name.
+  public let peers: [Peer]
+  /// All secrets, newest first.
+  public let secrets: [Secret]
+  /// Settings that differ from their default.
+  public let changedSettings: [Setting]
+
+  /// A peer, and what it has to do with this device's secrets.
+  public struct Peer: Sendable {
+    /// Name, state, when it was last seen.
+    public let summary: PeerSummary
+    /// Ids of secrets of which it is known to hold a share: it got one from here, dealt it, or has proved it in a drill.
+    public let holds: [String]
+    /// Shares that wait to be delivered to it.
+    public let waiting: Int
+  }
+
+  /// A secret, and what the last drill found.
+  public struct Secret: Sendable {
+    /// The line of the list.
+    public let summary: SecretSummary
+    /// The last drill, if there was one.
+    public let lastCheck: DrillRecord?
+  }
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+import SecretVault
+
+/// `vault check`
+struct CheckCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check",
+    abstract: "Ask the holders of a secret whether they could help to recover it now.",
+    discussion: """
+      A fire drill: every holder proves that it still has its share of the key, and
+      shows pieces of its fragment that are drawn at random. Nothing is released.
+      Without SECRET all secrets are checked of which this device holds a share.
+
+      A holder that answers now may be gone tomorrow, and only the pieces that were
+      drawn have been seen. The daemon can do this by itself: see the setting
+      'check-interval'.
+
+      Examples: vault check
+                vault check "house keys" --pieces 500
+
+      Exit codes: 2 recoverable, but not all known holders answered, 4 fewer than
+      the threshold.
+      """)
+
+  @Argument(help: "Id, beginning of an id, or description.")
+  var secret: String?
+
+  @Option(help: ArgumentHelp("Pieces of each fragment to look at: 1 to 4096.", valueName: "n"))
+  var pieces: Int = Vault.usualPieceCount
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func validate() throws {
+    guard (1...Vault.pieceCountLimit).contains(pieces) else {
+      throw ValidationError("--pieces needs a number from 1 to \(Vault.pieceCountLimit).")
+    }
+  }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let reports = try await vault.check(secret, pieces: pieces) { event in
+      switch event {
+      case .asking(let peers, let secrets):
+        console.note(
+          "asking \(Measures.count(peers, "peer")) about \(secrets == 1 ? "it" : Measures.count(secrets, "secret"))")
+      }
+    }
+    if reports.isEmpty { console.note("no secrets yet; share one with 'vault share'") }
+    let text = CheckText(namesSecrets: secret == nil)
+    var lines: [String] = []
+    for report in reports {
+      if report.own == nil, let problem = report.problem { console.warning(problem.reason) }
+      if !lines.isEmpty { lines.append("") }
+      lines += text.lines(report)
+    }
+    try console.result(lines, json: .array(reports.map(\.json)))
+    if reports.contains(where: { $0.own != nil }) { console.note(CheckText.caution) }
+    let code = reports.map { ExitCodes.code(of: $0) }.max() ?? ExitCodes.done
+    if code != ExitCodes.done { throw ExitCode(code) }
+  }
+}
+
+extension ExitCodes {
+  /// The code of a drill. A secret of which this device has no share could not be checked, which is no finding.
+  static func code(of report: CheckReport) -> Int32 {
+    guard report.own != nil else { return done }
+    guard report.isRecoverable else { return belowThreshold }
+    return report.haveAllAnswered ? done : notAllDelivered
+  }
+}

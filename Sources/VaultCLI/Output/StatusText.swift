@@ -1,0 +1,124 @@
+import SecretVault
+import VaultStore
+
+/// The status of a device, in lines for people.
+enum StatusText {
+  /// Secrets that are listed one by one; of more, those that need attention come first.
+  static let secretLimit = 20
+
+  static func lines(_ status: VaultStatus, now: Int64) -> [String] {
+    let card = status.identity.card
+    let proven = status.peers.count { $0.summary.state == .proven }
+    let dealt = status.secrets.count { $0.summary.origin == .dealt }
+    let waiting = status.peers.filter { $0.waiting > 0 }
+    var facts: [(name: String, value: String)] = [
+      ("this device", card.label), ("fingerprint", status.identity.fingerprint),
+      ("addresses", card.addresses.isEmpty ? "none published" : list(card.addresses.map { PeerText.text($0) })),
+      ("daemon", daemon(status.daemon, now: now)),
+      ("peers", "\(status.peers.count), \(proven) of them proven"),
+      ("secrets", "\(status.secrets.count): \(dealt) shared here, \(status.secrets.count - dealt) kept for others"),
+      (
+        "waiting",
+        waiting.isEmpty
+          ? "nothing" : list(waiting.map { "\(Measures.count($0.waiting, "share")) for \($0.summary.name)" })
+      ),
+    ]
+    for setting in status.changedSettings { facts.append(("setting", "\(setting.key) = \(setting.value)")) }
+    var lines = TextTable.facts(facts)
+    if !status.peers.isEmpty { lines += [""] + peers(status, now: now) }
+    if !status.secrets.isEmpty { lines += [""] + secrets(status, now: now) }
+    return lines
+  }
+
+  private static func list(_ words: [String]) -> String { words.joined(separator: ", ") }
+
+  private static func daemon(_ running: DaemonLock.Running?, now: Int64) -> String {
+    guard let running else { return "not running: peers get no answer, and nothing is delivered" }
+    guard let facts = running.facts else { return "running" }
+    return
+      "running since \(Timestamp.minute(facts.startedAt)) UTC, listening on \(list(facts.listening)) (process \(facts.process))"
+  }
+
+  private static func peers(_ status: VaultStatus, now: Int64) -> [String] {
+    var table = TextTable("PEER", "STATE", "LAST SEEN", "HOLDS", "WAITING")
+    for peer in status.peers {
+      table.add(
+        peer.summary.name, peer.summary.state.rawValue,
+        peer.summary.lastSeenAt.map { Measures.ago($0, now: now) } ?? "never",
+        Measures.count(peer.holds.count, "share"), peer.waiting == 0 ? "-" : Measures.count(peer.waiting, "share"))
+    }
+    return table.lines
+  }
+
+  private static func secrets(_ status: VaultStatus, now: Int64) -> [String] {
+    let ordered = status.secrets.enumerated()
+      .sorted { (urgency($0.element), $0.offset) < (urgency($1.element), $1.offset) }.map(\.element)
+    var table = TextTable("SECRET", "DESCRIPTION", "FROM", "NEEDS", "LAST CHECK")
+    for secret in ordered.prefix(secretLimit) {
+      table.add(
+        String(secret.summary.id.prefix(12)), secret.summary.description ?? "",
+        secret.summary.origin == .dealt ? "you" : secret.summary.dealer,
+        "\(secret.summary.threshold) of \(secret.summary.shareCount)", check(secret, now: now))
+    }
+    var lines = table.lines
+    if ordered.count > secretLimit { lines.append("and \(ordered.count - secretLimit) more: see 'vault list'") }
+    return lines
+  }
+
+  /// What is lost comes first, then what is about to be, then what nobody has looked at.
+  private static func urgency(_ secret: VaultStatus.Secret) -> Int {
+    guard let check = secret.lastCheck else { return 2 }
+    if !check.isRecoverable { return 0 }
+    return check.answered <= check.needed ? 1 : 3
+  }
+
+  private static func check(_ secret: VaultStatus.Secret, now: Int64) -> String {
+    guard let check = secret.lastCheck else { return secret.summary.ownIndex == nil ? "no share here" : "never" }
+    let word = check.isRecoverable ? "recoverable" : "NOT recoverable"
+    return
+      "\(word), \(check.answered) of \(secret.summary.shareCount) answered, \(Measures.ago(check.checkedAt, now: now))"
+  }
+}
+
+extension VaultStatus {
+  var json: JSONValue {
+    [
+      "label": .string(identity.card.label), "fingerprint": .string(identity.fingerprint),
+      "addresses": PeerText.json(identity.card.addresses), "daemon": daemonJSON,
+      "peers": .array(peers.map(\.json)), "secrets": .array(secrets.map(\.json)),
+      "settings": .array(changedSettings.map(\.json)),
+    ]
+  }
+
+  private var daemonJSON: JSONValue {
+    let facts = daemon?.facts
+    return [
+      "running": .bool(daemon != nil), "since": JSONValue(facts.map { Timestamp.exact($0.startedAt) }),
+      "listening": JSONValue(facts?.listening ?? []), "process": JSONValue(facts.map { Int($0.process) }),
+    ]
+  }
+}
+
+extension VaultStatus.Peer {
+  var json: JSONValue {
+    [
+      "name": .string(summary.name), "state": .string(summary.state.rawValue),
+      "lastSeenAt": JSONValue(summary.lastSeenAt.map { Timestamp.exact($0) }), "holds": JSONValue(holds),
+      "waiting": .integer(Int64(waiting)),
+    ]
+  }
+}
+
+extension VaultStatus.Secret {
+  var json: JSONValue { ["secret": summary.json, "lastCheck": lastCheck?.json ?? .null] }
+}
+
+extension DrillRecord {
+  var json: JSONValue {
+    [
+      "at": .string(Timestamp.exact(checkedAt)), "answered": .integer(Int64(answered)),
+      "needed": .integer(Int64(needed)),
+      "recoverable": .bool(isRecoverable),
+    ]
+  }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import Glibc
+
+/// What a running daemon says about itself.
+public struct DaemonFacts: Hashable, Sendable, Codable {
+  /// Its process's number.
+  public let process: Int32
+  /// When it started, in milliseconds since 1970.
+  public let startedAt: Int64
+  /// Where it waits for peers.
+  public let listening: [String]
+
+  /// Facts of a daemon.
+  public init(process: Int32, startedAt: Int64, listening: [String]) {
+    self.process = process
+    self.startedAt = startedAt
+    self.listening = listening
+  }
+}
+
+/// `daemon.lock` in the state folder: locked while a daemon runs, with a line of JSON about it. What stands there is believed
+/// only while the lock is held, so that nothing a daemon leaves behind when it is killed is taken for a running one.
+public final class DaemonLock: Sendable {
+  /// Largest file that is read.
+  static let byteLimit = 65_536
+  /// How long a look at the lock, which takes it for a moment, may hold up a daemon that starts: tries of 20 ms.
+  private static let attemptLimit = 50
+
+  private let file: OpenFile
+
+  private init(file: OpenFile) { self.file = file }
+
+  /// Takes the lock and notes the facts. Nil if another daemon of this vault holds it.
+  public static func take(_ folders: VaultFolders, _ facts: DaemonFacts) throws(StoreError) -> DaemonLock? {
+    let file = try OpenFile(folders.daemonLockPath, O_RDWR | O_CREAT)
+    var attempts = 0
+    while try !file.lock(exclusive: true, waits: false) {
+      attempts += 1
+      guard attempts < attemptLimit else { return nil }
+      usleep(20_000)
+    }
+    guard let json = try? JSONEncoder().encode(facts), json.count < byteLimit else {
+      throw .invalid("the daemon's facts")
+    }
+    let line = [UInt8](json) + [UInt8(ascii: "\n")]
+    try file.truncate(to: 0)
+    try file.write(line.span.bytes, at: 0)
+    return DaemonLock(file: file)
+  }
+
+  /// What is known of the daemon that runs now; nil if none does.
+  public static func running(_ folders: VaultFolders) throws(StoreError) -> Running? {
+    let file: OpenFile
+    do throws(StoreError) { file = try OpenFile.privateFile(folders.daemonLockPath, O_RDONLY) } catch .notFound {
+      return nil
+    }
+    guard try !file.lock(exclusive: false, waits: false) else { return nil }
+    let bytes = try file.readAll(limit: byteLimit, what: folders.daemonLockPath)
+    return Running(facts: try? JSONDecoder().decode(DaemonFacts.self, from: Data(bytes)))
+  }
+
+  /// A daemon that runs.
+  public struct Running: Sendable {
+    /// What it says about itself; nil if it is just about to.
+    public let facts: DaemonFacts?
+  }
+}

@@ -1,0 +1,106 @@
+public import Sodium
+import WireCodec
+
+/// What the last drill of a secret found.
+public struct DrillRecord: Hashable, Sendable {
+  /// How far the user has been warned, so that nobody is told the same time and again.
+  public enum Warning: UInt8, Hashable, Sendable, Comparable {
+    case none = 0
+    /// As many holders answered as are needed, or fewer than there were.
+    case low = 1
+    /// Fewer than are needed.
+    case lost = 2
+
+    /// Less is less to worry about.
+    public static func < (one: Warning, other: Warning) -> Bool { one.rawValue < other.rawValue }
+  }
+
+  /// Somebody who has proved to hold a share.
+  public struct Holder: Hashable, Sendable {
+    /// Its card digest.
+    public let peer: Digest
+    /// The share's number.
+    public let index: UInt8
+    /// Whether the last drill found share and fragment sound.
+    public let isWhole: Bool
+    /// When it last proved its share, in milliseconds since 1970.
+    public let provenAt: Int64
+
+    /// A holder.
+    public init(peer: Digest, index: UInt8, isWhole: Bool, provenAt: Int64) {
+      self.peer = peer
+      self.index = index
+      self.isWhole = isWhole
+      self.provenAt = provenAt
+    }
+  }
+
+  /// The secret.
+  public let secretID: [UInt8]
+  /// Milliseconds since 1970.
+  public let checkedAt: Int64
+  /// Holders that answered, this device included.
+  public let answered: Int
+  /// Shares needed.
+  public let needed: Int
+  /// Whether enough shares and fragments were there.
+  public let isRecoverable: Bool
+  /// How far the user has been warned.
+  public var warned: Warning
+  /// Who holds which share.
+  public let holders: [Holder]
+
+  /// A result.
+  public init(
+    secretID: [UInt8], checkedAt: Int64, answered: Int, needed: Int, isRecoverable: Bool, warned: Warning,
+    holders: [Holder]
+  ) {
+    self.secretID = secretID
+    self.checkedAt = checkedAt
+    self.answered = answered
+    self.needed = needed
+    self.isRecoverable = isRecoverable
+    self.warned = warned
+    self.holders = holders
+  }
+}
+
+/// The holders of a ``DrillRecord`` in one column: 16-bit count, then card digest, share number, flag and time each.
+struct DrillHolders: WireValue {
+  static let countLimit = 255
+  private static let entryByteCount = Digest.byteCount + 1 + 1 + 8
+  static let byteLimit = 2 + countLimit * entryByteCount
+
+  let holders: [DrillRecord.Holder]
+
+  init(_ holders: [DrillRecord.Holder]) { self.holders = holders }
+
+  var encodedByteCount: Int { 2 + holders.count * Self.entryByteCount }
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    guard holders.count <= Self.countLimit else { throw .limitExceeded(field: "holders", limit: Self.countLimit) }
+    try writer.count16(holders.count)
+    for holder in holders {
+      try writer.bytes(holder.peer.bytes)
+      try writer.u8(holder.index)
+      try writer.flag(holder.isWhole)
+      try writer.u64(UInt64(bitPattern: holder.provenAt))
+    }
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    let count = try reader.count16(limit: Self.countLimit, "holders")
+    var holders: [DrillRecord.Holder] = []
+    for _ in 0..<count {
+      let bytes = try reader.bytes(Digest.byteCount, "holder")
+      guard let peer = try? Digest(bytes) else { throw .invalidValue(field: "holder") }
+      let index = try reader.u8("share number")
+      guard index > 0 else { throw .invalidValue(field: "share number") }
+      holders.append(
+        DrillRecord.Holder(
+          peer: peer, index: index, isWhole: try reader.flag("sound"),
+          provenAt: Int64(bitPattern: try reader.u64("time"))))
+    }
+    self.holders = holders
+  }
+}

@@ -1,0 +1,83 @@
+import GRDB
+import Sodium
+import WireCodec
+
+extension VaultDatabase {
+  private static let drillColumns = "secret_id, checked_at, answered, needed, recoverable, warned, holders, mac"
+
+  /// Keeps the result of a drill in place of the one before. Throws ``StoreError/notFound(_:)`` if the secret is gone.
+  public func putDrill(_ drill: DrillRecord) throws(StoreError) {
+    let holders: [UInt8]
+    do throws(WireError) { holders = try DrillHolders(drill.holders).encoded() } catch {
+      throw .invalid("the holders of a secret")
+    }
+    guard (0...255).contains(drill.answered), (1...255).contains(drill.needed) else {
+      throw .invalid("the result of a drill")
+    }
+    let mac = try drillMAC(drill, holders)
+    try write { db in
+      guard try self.secret(where: "id", drill.secretID.blob, db) != nil else {
+        throw StoreError.notFound("the secret")
+      }
+      try db.execute(
+        sql: "INSERT OR REPLACE INTO drills (\(Self.drillColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        arguments: [
+          drill.secretID.blob, drill.checkedAt, drill.answered, drill.needed, drill.isRecoverable,
+          Int64(drill.warned.rawValue), holders.blob, mac.blob,
+        ])
+    }
+  }
+
+  /// The last drill of a secret, or nil.
+  public func drill(ofSecret id: [UInt8]) throws(StoreError) -> DrillRecord? {
+    try read { db in
+      try Row.fetchOne(
+        db, sql: "SELECT \(Self.drillColumns) FROM drills WHERE secret_id = ?", arguments: [id.blob]
+      )
+      .map { try self.decodeDrill($0) }
+    }
+  }
+
+  /// The last drill of each secret that was drilled, by id.
+  public func drills() throws(StoreError) -> [[UInt8]: DrillRecord] {
+    try read { db in
+      let drills = try Row.fetchAll(db, sql: "SELECT \(Self.drillColumns) FROM drills").map {
+        try self.decodeDrill($0)
+      }
+      return Dictionary(drills.map { ($0.secretID, $0) }) { first, _ in first }
+    }
+  }
+
+  private func decodeDrill(_ row: Row) throws(StoreError) -> DrillRecord {
+    let id = try StoredRow(row: row, what: "a drill").bytes("secret_id", count: SecretRecord.idByteCount)
+    let columns = StoredRow(row: row, what: "the drill of secret \(hexadecimal(id))")
+    let encoded = try columns.bytes("holders", count: nil)
+    let holders: DrillHolders
+    do throws(WireError) {
+      holders = try DrillHolders.decode(encoded, limit: DrillHolders.byteLimit)
+    } catch { throw .damaged(columns.what) }
+    guard let warned = DrillRecord.Warning(rawValue: UInt8(try columns.number("warned", in: 0...2))) else {
+      throw .damaged(columns.what)
+    }
+    let drill = DrillRecord(
+      secretID: id, checkedAt: try columns.integer("checked_at"), answered: try columns.number("answered", in: 0...255),
+      needed: try columns.number("needed", in: 1...255), isRecoverable: try columns.flag("recoverable"), warned: warned,
+      holders: holders.holders)
+    guard macsMatch(try columns.bytes("mac", count: 32), try drillMAC(drill, encoded)) else {
+      throw .damaged(columns.what)
+    }
+    return drill
+  }
+
+  private func drillMAC(_ drill: DrillRecord, _ holders: [UInt8]) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/drill-row/v1") { hash in
+      hash.append(drill.secretID)
+      hash.append(UInt64(bitPattern: drill.checkedAt))
+      hash.append(UInt64(clamping: drill.answered))
+      hash.append(UInt64(clamping: drill.needed))
+      hash.append(UInt64(drill.isRecoverable ? 1 : 0))
+      hash.append(UInt64(drill.warned.rawValue))
+      hash.append(holders)
+    }
+  }
+}
