@@ -28,7 +28,16 @@ extension Answerer {
   mutating func consider(_ offer: Offer) async throws {
     // Taking a large deposit up again means reading and hashing all that is there.
     let answerer = self
-    switch try await offPool({ try answerer.accept(offer) }) {
+    var decision = try await offPool { try answerer.examine(offer) }
+    if case .willing(let header, let held) = decision {
+      if let refusal = try await confirm(offer, header) {
+        decision = .refuse(refusal, header)
+      } else {
+        decision = try await offPool { answerer.take(offer, header, held) }
+      }
+    }
+    switch decision {
+    case .willing: break
     case .refuse(let reason, let header):
       vault.recordUnlessTooMany(.refused, peer: peer, secret: header, detail: "offered a share: \(reason)")
       try await reply(OfferAnswer(request: offer.request, verdict: .refused(reason)))
@@ -44,10 +53,12 @@ extension Answerer {
   private enum Decision: Sendable {
     case refuse(RefusalReason, SecretHeader?)
     case complete
+    /// All is in order; nothing of it is stored yet.
+    case willing(SecretHeader, HeldShare)
     case take(DepositInProgress)
   }
 
-  private func accept(_ offer: Offer) throws -> Decision {
+  private func examine(_ offer: Offer) throws -> Decision {
     let header: SecretHeader
     do { header = try SecretHeader(bytes: offer.header) } catch { return .refuse(.invalidHeader, nil) }
     guard header.dealerKey == peer.signingKey else { return .refuse(.notTheDealer, header) }
@@ -72,6 +83,10 @@ extension Answerer {
       vault.environment.log.error("an offered share could not be opened: this device \(Vault.words(error))")
       return .refuse(.internalFailure, header)
     }
+    return .willing(header, held)
+  }
+
+  private func take(_ offer: Offer, _ header: SecretHeader, _ held: HeldShare) -> Decision {
     do throws(StoreError) {
       let deposit = try begin(offer, header, held)
       // Other sessions of the same peer may have passed the same check a moment ago.
@@ -84,6 +99,9 @@ extension Answerer {
       return .refuse(.busy, header)
     } catch .diskFull {
       return .refuse(.diskFull, header)
+    } catch {
+      vault.environment.log.error("an offered share can't be taken: this device \(Vault.words(error))")
+      return .refuse(.internalFailure, header)
     }
   }
 
@@ -188,6 +206,7 @@ extension Answerer {
         .refused, peer: peer, secret: running.header, detail: "the deposit failed: \(refusal)")
     } else {
       vault.record(.shareReceived, peer: peer, secret: running.header)
+      forgetApproval(of: running.header)
     }
     try await reply(DepositResult(request: end.request, refusal: refusal))
   }

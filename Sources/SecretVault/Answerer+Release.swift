@@ -13,12 +13,18 @@ extension Answerer {
     try await reply(Challenge(request: request.request, nonce: nonce))
   }
 
-  /// Releases the share if and only if the proof holds (C27).
+  /// Releases the share if and only if the proof holds (C27), and the user of this device hasn't decided otherwise.
   mutating func judge(_ possession: Possession, _ request: ReleaseRequest, _ nonce: [UInt8]) async throws {
     guard let (header, held) = releasable(request), verify(possession, request, nonce, header, held) else {
       try await reply(Refusal(request: request.request, reason: .unavailable))
       noteRefusal(request)
       return
+    }
+    // Only now, behind the proof, may an answer tell that there is a share here and how its user guards it.
+    if case .refusal(let reason, let wait) = vault.consent(to: peer, header) {
+      // A program that doesn't know of waiting can't read how long; that somebody is asked comes closest.
+      let told = reason == .releaseDelayed && !knowsConsent ? .userAsked : reason
+      return try await reply(Refusal(request: request.request, reason: told, wait: wait))
     }
     try dialogue.released(request: request.request)
     released[request.request] = (header.id, held.share.index)

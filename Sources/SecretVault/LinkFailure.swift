@@ -29,17 +29,38 @@ public struct LinkFailure: Error, Hashable, Sendable {
   public let hint: String?
   /// The peer's own reason, if it gave one.
   public let refusal: RefusalReason?
+  /// Milliseconds after which the peer does what it was asked for, if it said so.
+  public let wait: Int64?
 
-  init(_ kind: Kind, _ reason: String, hint: String? = nil, refusal: RefusalReason? = nil) {
+  init(
+    _ kind: Kind, _ reason: String, hint: String? = nil, refusal: RefusalReason? = nil, wait: Int64? = nil
+  ) {
     self.kind = kind
     self.reason = reason
     self.hint = hint
     self.refusal = refusal
+    self.wait = wait
   }
 
   static func refused(_ reason: RefusalReason) -> LinkFailure {
     LinkFailure(.refused, "refused: \(reason.explanation)", refusal: reason)
   }
+
+  /// A release that was refused. Some holders only want time, or their user's word.
+  static func refused(_ refusal: Refusal) -> LinkFailure {
+    switch refusal.reason {
+    case .userAsked:
+      LinkFailure(.refused, "asks its user; run it again later", refusal: refusal.reason)
+    case .releaseDelayed:
+      LinkFailure(
+        .refused, "releases it in \(DurationText.words(Int64(clamping: refusal.wait))) unless vetoed",
+        refusal: refusal.reason, wait: Int64(clamping: refusal.wait))
+    default: .refused(refusal.reason)
+    }
+  }
+
+  /// Whether the peer has a share for this device and waits for its user or for its time.
+  var isWaiting: Bool { refusal == .userAsked || refusal == .releaseDelayed }
 
   /// Others would have been done long ago.
   static let tooSlow = LinkFailure(.slow, "is very slow")

@@ -77,6 +77,8 @@ public struct DepositJob: Sendable {
   public let piece: @Sendable (UInt64) throws(VaultError) -> [UInt8]
   /// Told of bytes as they are sent.
   public let progress: @Sendable (Int) -> Void
+  /// Told, again and again, that the peer's user is asked, for at most so many seconds more. What it throws ends the delivery.
+  public var asking: @Sendable (UInt64) throws(VaultError) -> Void = { _ in }
 }
 
 /// A share to be asked for, and the own share that proves the right to it.

@@ -153,7 +153,11 @@ actor Recovery {
       switch answer {
       case .failed(let peer, let failure):
         tally.failed(peer, failure)
-        events(.problem(peer: peer, reason: failure.reason))
+        if failure.isWaiting {
+          events(.waits(peer: peer, until: failure.wait.map { ReleaseConsent.sum(environment.now(), $0) }))
+        } else {
+          events(.problem(peer: peer, reason: failure.reason))
+        }
       case .released(let share):
         open.append(share.pieces)
         guard knownIndices.insert(share.share.index).inserted else {
@@ -170,9 +174,17 @@ actor Recovery {
   }
 
   private func belowThreshold() -> VaultError {
-    VaultError(
+    if tally.waiting > 0, tally.have + tally.waiting >= tally.need { return awaitingConsent(tally.sentence) }
+    return VaultError(
       .belowThreshold, tally.sentence,
       hint: "nothing was written; try again when more holders are reachable")
+  }
+
+  /// Nothing is missing but the word of other people, or time.
+  private func awaitingConsent(_ sentence: String) -> VaultError {
+    VaultError(
+      .awaitingConsent, sentence,
+      hint: "nothing was written; ask the holders to approve it, and run it again later or with --wait")
   }
 
   // MARK: - Fragments
@@ -227,9 +239,10 @@ actor Recovery {
       tally.answered(share.peer)
       return share.pieces
     }
+    let sentence =
+      "the key is complete, but fewer than \(header.dispersal.dataCount) undamaged fragments of the file can be had: \(tally.sentence)"
+    if tally.waiting > 0 { throw awaitingConsent(sentence) }
     throw VaultError(
-      .belowThreshold,
-      "the key is complete, but fewer than \(header.dispersal.dataCount) undamaged fragments of the file can be had: \(tally.sentence)",
-      hint: "nothing was written; try again when more holders are reachable")
+      .belowThreshold, sentence, hint: "nothing was written; try again when more holders are reachable")
   }
 }

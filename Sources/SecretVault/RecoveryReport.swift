@@ -18,6 +18,8 @@ public enum RecoveryEvent: Sendable {
   case share(peer: String, have: Int, need: Int)
   /// A peer did not help, and why.
   case problem(peer: String, reason: String)
+  /// A peer has a share, and waits for its user's word, or until this time in milliseconds since 1970.
+  case waits(peer: String, until: Int64?)
   /// Bytes of ciphertext verified and decrypted.
   case progress(done: UInt64, total: UInt64)
 }
@@ -30,6 +32,8 @@ public struct HolderOutcome: Sendable {
     case answered
     /// It said no.
     case refused
+    /// It has a share, and waits for its user or for some time to pass.
+    case waiting
     /// It could not be reached; it may hold a share.
     case unreachable
     /// It sent something that does not verify.

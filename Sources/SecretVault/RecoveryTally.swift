@@ -14,6 +14,9 @@ struct RecoveryTally {
     self.hasOwnShare = hasOwnShare
   }
 
+  /// Shares that holders have and release later, or when their users say so.
+  var waiting: Int { outcomes.count { $0.state == .waiting } }
+
   /// A peer's share is at hand.
   mutating func answered(_ peer: String) {
     replace(HolderOutcome(peer: peer, state: .answered, reason: nil))
@@ -24,6 +27,7 @@ struct RecoveryTally {
     let state: HolderOutcome.State =
       switch failure.kind {
       case .unreachable, .cutOff, .slow: .unreachable
+      case .refused where failure.isWaiting: .waiting
       case .refused, .unknownHere: .refused
       case .misbehaved: .bad
       case .local: .unreachable
@@ -54,6 +58,7 @@ struct RecoveryTally {
     for outcome in outcomes {
       switch outcome.state {
       case .answered, .notNeeded: parts.append("\(outcome.peer) answered")
+      case .waiting: parts.append("\(outcome.peer) \(outcome.reason ?? "waits")")
       case .refused: parts.append("\(outcome.peer) refused (\(Self.bare(outcome.reason, "refused: ")))")
       case .unreachable:
         parts.append("\(outcome.peer) unreachable (\(Self.bare(outcome.reason, "unreachable: ")); may hold a share)")

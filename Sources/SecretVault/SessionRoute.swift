@@ -76,10 +76,10 @@ struct SessionRoute: PeerRoute {
     // Taking an interrupted deposit up again, the holder reads all that it has: some seconds a gigabyte.
     let size = job.header.dispersal.fragmentByteCount
     let patience = 2 + Int(clamping: size / (256 << 20))
-    let answer = try await conversation.receive(OfferAnswer.self, patience: patience)
-    guard answer.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
+    let answer = try await decision(id, job, conversation, patience: patience)
     let first: UInt64
     switch answer.verdict {
+    case .asking: throw LinkFailure(.misbehaved, "did not say whether it takes the share")
     case .refused(let reason): throw .refused(reason)
     case .complete: return .deposited
     case .wants(let from): first = from
@@ -106,6 +106,31 @@ struct SessionRoute: PeerRoute {
     return .deposited
   }
 
+  /// The holder's answer to an offer, after its user was asked if need be. The holder says how long that may take, and repeats
+  /// it before the usual time for an answer is over.
+  private func decision(
+    _ id: UInt64, _ job: DepositJob, _ conversation: Conversation, patience: Int
+  ) async throws(LinkFailure) -> OfferAnswer {
+    var end: Double?
+    var words = 0
+    while true {
+      let answer = try await conversation.receive(OfferAnswer.self, patience: patience)
+      guard answer.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
+      guard case .asking(let seconds) = answer.verdict else { return answer }
+      let now = environment.monotonic()
+      let last = end ?? now + Double(seconds) * 1000 + environment.deadlines.reply / .milliseconds(1)
+      end = last
+      words += 1
+      guard now < last, words <= Self.wordLimit else {
+        throw LinkFailure(.cutOff, "did not get an answer from its user in the time that it gave")
+      }
+      do { try job.asking(seconds) } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
+    }
+  }
+
+  /// Most times that a holder may say that it still asks: one each five seconds for an hour, and some more.
+  private static let wordLimit = 1000
+
   private func release(
     _ id: UInt64, _ job: ReleaseJob, _ conversation: Conversation
   ) async throws(LinkFailure) -> PeerReply {
@@ -131,7 +156,7 @@ struct SessionRoute: PeerRoute {
     let received = try await conversation.receiveAny()
     if received.type == MessageType.refusal.rawValue {
       let refusal = try conversation.parse(received, as: Refusal.self)
-      throw .refused(refusal.reason)
+      throw .refused(refusal)
     }
     guard received.type == MessageType.release.rawValue else {
       throw LinkFailure(ProtocolError.unexpectedMessage(received.type))

@@ -10,6 +10,14 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case quotaShares = "quota-shares"
   /// How often the daemon checks who could help to recover each secret.
   case checkInterval = "check-interval"
+  /// Whether the user is asked before a share is kept for a peer.
+  case confirmSharing = "confirm-sharing"
+  /// How long the user has to answer.
+  case confirmTime = "confirm-time"
+  /// How shares are released where a secret has no policy of its own.
+  case releasePolicy = "release-policy"
+  /// Most secrets whose shares are released to one peer in a day.
+  case releaseLimit = "release-limit"
 
   /// The value when nobody sets one.
   public var defaultValue: String {
@@ -19,19 +27,30 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .quotaBytes: "64G"
     case .quotaShares: "10000"
     case .checkInterval: "off"
+    case .confirmSharing: "off"
+    case .confirmTime: "60s"
+    case .releasePolicy: "auto"
+    case .releaseLimit: "0"
     }
   }
 
   /// One sentence.
   public var explanation: String {
     switch self {
-    case .listen: "address and port where `vault daemon` waits for peers"
+    case .listen: "address and port where `vault daemon` waits for peers; off: it answers nobody, and only delivers"
     case .notifyCommand:
-      "shell command run when a share is received, released or refused; the facts come as JSON on its standard input"
+      "shell command run when a share is asked for, received, released or refused; the facts come as JSON on its standard input"
     case .quotaBytes: "most bytes of file fragments kept for one peer (K, M, G and T are powers of 1024)"
     case .quotaShares: "most shares kept for one peer"
     case .checkInterval:
       "how often `vault daemon` checks, as `vault check` does, whether the holders of each secret answer: off, or a time such as 12h or 1d"
+    case .confirmSharing:
+      "on: each share that a peer wants to leave here waits for `vault requests approve`; off: it is kept"
+    case .confirmTime: "how long such a share waits before it is refused and discarded, from 5s to 10m"
+    case .releasePolicy:
+      "what it takes, besides its proof, until a holder gets this device's share: auto, ask (`vault requests`), or delay:2d (unless you refuse); `vault policy` says otherwise for one secret"
+    case .releaseLimit:
+      "most different secrets whose shares one peer gets in a day without being approved; 0 for any number"
     }
   }
 
@@ -39,8 +58,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
   func validate(_ value: String) throws(VaultError) {
     switch self {
     case .listen:
-      guard Self.endpoint(value) != nil else {
-        throw VaultError(.usage, "\(rawValue) must be HOST:PORT, not '\(value)'")
+      guard value == Self.off || Self.endpoint(value) != nil else {
+        throw VaultError(.usage, "\(rawValue) must be HOST:PORT or off, not '\(value)'")
       }
     case .notifyCommand:
       guard value.utf8.count <= 4096 else { throw VaultError(.usage, "\(rawValue) is longer than 4096 bytes") }
@@ -57,8 +76,29 @@ public enum SettingKey: String, CaseIterable, Sendable {
         throw VaultError(
           .usage, "\(rawValue) must be off, or a time from 1m to 365d such as 12h or 1d, not '\(value)'")
       }
+    case .confirmSharing:
+      guard value == "on" || value == Self.off else {
+        throw VaultError(.usage, "\(rawValue) must be on or off, not '\(value)'")
+      }
+    case .confirmTime:
+      guard let time = DurationText.milliseconds(value), Self.confirmTimes.contains(time) else {
+        throw VaultError(.usage, "\(rawValue) must be a time from 5s to 10m, not '\(value)'")
+      }
+    case .releasePolicy:
+      guard ReleasePolicy(value) != nil else {
+        throw VaultError(.usage, "\(rawValue) must be auto, ask, or delay: and a time such as delay:2d, not '\(value)'")
+      }
+    case .releaseLimit:
+      guard let count = Int(value), (0...1_000_000).contains(count) else {
+        throw VaultError(.usage, "\(rawValue) must be a number from 0 to 1000000, not '\(value)'")
+      }
     }
   }
+
+  /// What `listen` says when nobody is answered.
+  public static let off = "off"
+  /// Milliseconds that a user may have to answer.
+  static let confirmTimes: ClosedRange<Int64> = 5000...600_000
 
   /// Host and port of `HOST:PORT` or `[V6]:PORT`; port 0 lets the system choose.
   public static func endpoint(_ text: String) -> (host: String, port: Int)? {

@@ -70,6 +70,8 @@ public enum ShareEvent: Sendable {
   case sealed(id: String)
   /// Bytes of fragments sent, over all peers.
   case sending(done: UInt64, total: UInt64)
+  /// A peer's user is asked whether to keep the share, for at most so many seconds.
+  case asking(peer: String, seconds: UInt64)
   /// A delivery ended, well or not.
   case delivery(Delivery)
 }

@@ -91,6 +91,8 @@ struct Answerer {
   let peer: PeerRecord
   var dialogue = AnswererDialogue()
   var deposit: DepositInProgress?
+  /// Whether the peer's program knows answers that wait for this device's user.
+  var knowsConsent = false
   /// The state in which the peer's row was verified last.
   private var trustMark = TrustMark()
   /// Secrets whose shares were released in this session, with this device's index, by request number.
@@ -148,7 +150,9 @@ struct Answerer {
 
   private mutating func carryOut(_ step: AnswererDialogue.Step) async throws {
     switch step {
-    case .greet: try await reply(Hello(services: PeerServiceKind.allCases))
+    case .greet(let hello):
+      knowsConsent = hello.offers(.consent)
+      try await reply(Hello(services: PeerServiceKind.allCases))
     case .pong(let pong): try await reply(pong)
     case .unsupported(let number): try await reply(Unsupported(requestType: number))
     case .considerProbe(let probe):

@@ -24,7 +24,7 @@ extension Vault {
         }
         running += 1
         group.addTask { [self] in
-          var delivery = await deliver(entry) { count in
+          var delivery = await deliver(entry, asking: { events(.asking(peer: $0, seconds: $1)) }) { count in
             events(.sending(done: sent.add(count), total: total))
           }
           if delivery == nil { delivery = await outcomeElsewhere(of: entry) }
@@ -40,7 +40,10 @@ extension Vault {
   }
 
   /// One attempt. Nil if somebody else is at it.
-  private func deliver(_ entry: OutboxRecord, progress: @escaping @Sendable (Int) -> Void) async -> Delivery? {
+  private func deliver(
+    _ entry: OutboxRecord, asking: @escaping @Sendable (_ peer: String, _ seconds: UInt64) -> Void = { _, _ in },
+    progress: @escaping @Sendable (Int) -> Void
+  ) async -> Delivery? {
     let now = environment.now()
     let index = entry.entry.index ?? 0
     do throws(VaultError) {
@@ -55,7 +58,8 @@ extension Vault {
       guard claimed else { return nil }
       let outcome: RouteOutcome
       do throws(VaultError) {
-        let job = try depositJob(entry, id: id, index: index, progress: progress)
+        let job = try depositJob(
+          entry, id: id, index: index, asking: { asking(peer.name, $0) }, progress: progress)
         outcome = await send(.deposit(job), to: try recipient(peer))
       } catch {
         outcome = .failed(LinkFailure(.local, "can't be served: \(error.reason)", hint: error.hint))
@@ -99,7 +103,8 @@ extension Vault {
   }
 
   private func depositJob(
-    _ entry: OutboxRecord, id: [UInt8], index: Int, progress: @escaping @Sendable (Int) -> Void
+    _ entry: OutboxRecord, id: [UInt8], index: Int, asking: @escaping @Sendable (UInt64) -> Void,
+    progress: @escaping @Sendable (Int) -> Void
   ) throws(VaultError) -> DepositJob {
     guard let record = try stored({ () throws(StoreError) in try database.secret(id) }),
       let number = UInt8(exactly: index)
@@ -107,7 +112,7 @@ extension Vault {
     let header = try header(of: record)
     let reader = try stored { () throws(StoreError) in try database.openFragment(of: id, index: index) }
     let lease = Lease(of: entry.id, from: environment.now())
-    return DepositJob(
+    var job = DepositJob(
       header: header, index: number, sealedShare: entry.entry.payload,
       piece: { [self] (stripe) throws(VaultError) in
         try keep(lease)
@@ -117,6 +122,11 @@ extension Vault {
         }
       },
       progress: progress)
+    job.asking = { [self] (seconds) throws(VaultError) in
+      if lease.isFirstWord() { asking(seconds) }
+      try keep(lease)
+    }
+    return job
   }
 
   /// Makes a delivery's lease last while it gets on. Throws if there is nothing to deliver any more.
@@ -185,6 +195,8 @@ extension Vault {
       do throws(StoreError) {
         if now - cleanedAt > 3_600_000 {
           try database.clean(at: now)
+          // A clock that is set back later is found out by this.
+          try database.advanceConsentClock(to: now)
           cleanedAt = now
         }
         try database.flushAudit()
@@ -238,10 +250,19 @@ private final class RunningDeliveries: Sendable {
 private final class Lease: Sendable {
   let delivery: Int64
   private let extendedAt: Mutex<Int64>
+  private let hasAsked = Mutex(false)
 
   init(of delivery: Int64, from time: Int64) {
     self.delivery = delivery
     extendedAt = Mutex(time)
+  }
+
+  /// Whether the peer's user wasn't asked before in this delivery; counts as asked.
+  func isFirstWord() -> Bool {
+    hasAsked.withLock { hasAsked in
+      defer { hasAsked = true }
+      return !hasAsked
+    }
   }
 
   /// Whether it is time to extend it; counts as done. A clock that was set back counts as time, too.

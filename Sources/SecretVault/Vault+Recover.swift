@@ -50,7 +50,7 @@ extension Vault {
       return recovered
     } catch {
       await recovery.finish()
-      self.record(.recoveryFailed, secret: header, detail: error.reason)
+      noteFailure(error, header)
       throw error
     }
   }

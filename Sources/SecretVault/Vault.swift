@@ -21,6 +21,8 @@ public final class Vault: VaultService, Sendable {
   let strangers = StrangerFilter()
   let allowance = LineAllowance()
   let releases = RecentReleases()
+  /// Recoveries that wait for others' consent.
+  let awaited = RecentReleases()
   /// Cards that were read before: the same few come in every session.
   let cards = CardMemory()
   /// Headers that were verified before.
@@ -236,11 +238,20 @@ enum AuditEvent: String {
   case checked = "checked"
   case holdersLow = "holders-low"
   case holdersLost = "holders-lost"
+  case releaseRequested = "release-requested"
+  case releaseAwaited = "release-awaited"
+  case depositRequested = "deposit-requested"
+  case requestApproved = "request-approved"
+  case requestRefused = "request-refused"
+  case policyChanged = "policy-changed"
+  case recoveryWaits = "recovery-waits"
 
   /// Whether the user's notification command is told.
   var notifies: Bool {
     switch self {
-    case .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost: true
+    case .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost, .releaseRequested,
+      .depositRequested:
+      true
     default: false
     }
   }

@@ -12,6 +12,8 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     case notFound, ambiguous
     /// Fewer shares than the threshold could be collected; nothing was written.
     case belowThreshold
+    /// The same, and the only reason is that enough holders wait for their user's word, or for some time to pass.
+    case awaitingConsent
     /// A peer, or this device, said no.
     case refused
     /// A peer could not be reached.

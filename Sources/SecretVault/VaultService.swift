@@ -63,6 +63,17 @@ public protocol VaultService: Sendable {
   /// What happened here, newest first.
   func log(limit: Int) throws(VaultError) -> [LogEntry]
 
+  /// What peers want and the user decides about, and what was decided, oldest first.
+  func requests() throws(VaultError) -> [VaultRequest]
+  /// Says yes to a request; to a release for so many milliseconds.
+  func approveRequest(_ id: Int64, for time: Int64?) async throws(VaultError) -> VaultRequest
+  /// Says no to a request; to a release for so many milliseconds.
+  func refuseRequest(_ id: Int64, for time: Int64?) throws(VaultError) -> VaultRequest
+  /// How a secret's share is released.
+  func releasePolicy(of reference: String) throws(VaultError) -> SecretPolicy
+  /// Gives a secret a policy of its own, or with nil that of the setting.
+  func setReleasePolicy(_ policy: ReleasePolicy?, of reference: String) throws(VaultError) -> SecretPolicy
+
   /// All settings with their values and explanations, in a fixed order.
   func settings() throws(VaultError) -> [Setting]
   /// Changes a setting; an empty value restores the default.

@@ -24,6 +24,8 @@ enum ExitCodes {
   static let outputExists: Int32 = 9
   /// No password of a secret, or a wrong one.
   static let wrongPassword: Int32 = 10
+  /// Recovery waits for the word of holders' users, or for their time.
+  static let awaitingConsent: Int32 = 11
   /// The command line makes no sense (EX_USAGE).
   static let usage: Int32 = 64
   /// Stopped by the user or the system, whichever signal did it.
@@ -35,6 +37,7 @@ enum ExitCodes {
     case .usage: usage
     case .noVault, .vaultExists, .notFound, .ambiguous, .inputOutput, .other: other
     case .belowThreshold: belowThreshold
+    case .awaitingConsent: awaitingConsent
     case .refused: refused
     case .unreachable: unreachable
     case .wrongPassphrase: wrongPassphrase

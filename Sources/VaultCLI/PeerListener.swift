@@ -5,13 +5,19 @@ import PeerLink
 import SecretVault
 import ServiceLifecycle
 
-/// The part of the daemon that accepts connections and lets the vault answer them.
+/// The part of the daemon that accepts connections and lets the vault answer them, where the setting says, while it says so.
 struct PeerListener: Service {
   let vault: Vault
-  let endpoint: (host: String, port: Int)
+  /// Where to listen whatever the setting says.
+  let fixed: ListenTarget?
   let log: Logger
   let console: Console
   let presence: DaemonPresence
+
+  /// How often the setting is looked at.
+  private static let glance = Duration.seconds(1)
+  /// Glances after which a place that could not be had is tried again.
+  private static let patience = 5
 
   func run() async throws {
     let descriptors = DescriptorLimit.raise()
@@ -19,19 +25,64 @@ struct PeerListener: Service {
     if limits.total < 256 {
       log.warning("only \(limits.total) connections at a time fit into the limit of \(descriptors) open files")
     }
-    let listener: TCPListener
-    do throws(TransportError) {
-      listener = try await TCPListener.bind(host: endpoint.host, port: endpoint.port, limits: limits)
-    } catch {
-      throw Self.failure(error, at: endpoint)
-    }
-    try announce(listener.address)
-    await withGracefulShutdownHandler {
-      await answer(listener)
-    } onGracefulShutdown: {
-      Task { await listener.close() }
+    let first = try fixed ?? ListenTarget(vault)
+    try await cancelWhenGracefulShutdown {
+      // At the start a place that can't be had is an error of the command.
+      try await serve(first, limits, isFirst: true)
+      await follow(first, limits)
     }
   }
+
+  /// Goes where the setting says, until the daemon ends.
+  private func follow(_ last: ListenTarget, _ limits: TCPListener.Limits) async {
+    var last = last
+    while !Task.isCancelled {
+      let target = fixed ?? (try? ListenTarget(vault)) ?? last
+      last = target
+      do {
+        try await serve(target, limits, isFirst: false)
+      } catch {
+        let words = (error as? VaultError)?.reason ?? "\(error)"
+        log.error("\(words); nobody is answered until that is possible, or the setting listen changes")
+        for _ in 0..<Self.patience where (try? ListenTarget(vault)) ?? target == target { await pause() }
+      }
+    }
+  }
+
+  /// Listens at one place, or not at all, until the setting names another one.
+  private func serve(_ target: ListenTarget, _ limits: TCPListener.Limits, isFirst: Bool) async throws {
+    var listener: TCPListener?
+    if case .at(let host, let port) = target {
+      do throws(TransportError) {
+        listener = try await TCPListener.bind(host: host, port: port, limits: limits)
+      } catch {
+        throw Self.failure(error, at: (host, port))
+      }
+    }
+    do { try announce(listener?.address, isFirst: isFirst) } catch {
+      // Later on, a reader of the output who has gone must not keep peers from being answered.
+      if isFirst { throw error }
+    }
+    let bound = listener
+    await withTaskGroup(of: Void.self) { group in
+      if let bound { group.addTask { await answer(bound) } }
+      group.addTask { await waitForChange(from: target) }
+      await group.next()
+      // Nobody is answered any more, those included who have a session.
+      group.cancelAll()
+      await bound?.close()
+    }
+  }
+
+  /// Returns when the setting says something else, or the task is cancelled. Settings that can't be read change nothing.
+  private func waitForChange(from target: ListenTarget) async {
+    while !Task.isCancelled {
+      await pause()
+      if fixed == nil, let now = try? ListenTarget(vault), now != target { return }
+    }
+  }
+
+  private func pause() async { try? await Task.sleep(for: Self.glance) }
 
   /// Why nothing can be listened to there, and what to do about it.
   static func failure(_ error: TransportError, at endpoint: (host: String, port: Int)) -> VaultError {
@@ -65,12 +116,14 @@ struct PeerListener: Service {
     return getaddrinfo(host, nil, nil, &found) == 0
   }
 
-  private func announce(_ address: PeerAddress) throws(VaultError) {
-    let text = PeerText.text(address)
-    try presence.announce(listening: [text])
-    try console.result(["listening on \(text)"], json: ["listening": .string(text)])
-    log.info("ready", metadata: ["address": "\(text)"])
-    ServiceManager.notify("READY=1")
+  private func announce(_ address: PeerAddress?, isFirst: Bool) throws(VaultError) {
+    let text = address.map { PeerText.text($0) }
+    try presence.announce(listening: text.map { [$0] } ?? [])
+    // What an earlier daemon was waiting with; nobody has been answered yet.
+    if isFirst { try vault.dropWaitingDeposits() }
+    try console.result([text.map { "listening on \($0)" } ?? "not listening"], json: ["listening": JSONValue(text)])
+    log.info("ready", metadata: ["address": "\(text ?? SettingKey.off)"])
+    if isFirst { ServiceManager.notify("READY=1") }
   }
 
   private func answer(_ listener: TCPListener) async {
@@ -91,6 +144,35 @@ struct DrillRunner: Service {
 
   func run() async throws {
     await cancelWhenGracefulShutdown { await vault.runDrills() }
+  }
+}
+
+/// Where the daemon listens.
+enum ListenTarget: Hashable, Sendable {
+  /// Nowhere: it answers nobody.
+  case off
+  /// At a host and port.
+  case at(host: String, port: Int)
+
+  /// The target in a text: `HOST:PORT` or `off`.
+  init?(_ text: String) {
+    if text == SettingKey.off {
+      self = .off
+      return
+    }
+    guard let (host, port) = SettingKey.endpoint(text) else { return nil }
+    self = .at(host: host, port: port)
+  }
+
+  /// What the setting says. Settings that were damaged must not turn into an open port.
+  init(_ vault: Vault) throws(VaultError) {
+    let text = try vault.settings().first { $0.key == SettingKey.listen.rawValue }?.value ?? ""
+    guard let target = ListenTarget(text) else {
+      throw VaultError(
+        .usage, "the setting listen is neither HOST:PORT nor off: '\(text)'",
+        hint: "change it: vault settings set listen")
+    }
+    self = target
   }
 }
 

@@ -22,7 +22,8 @@ struct Root: AsyncParsableCommand {
       Exit codes: 0 done, 1 other failure, 2 shared but not all delivered, 3 fewer
       than the threshold delivered, 4 too few shares to recover, 5 refused, 6
       unreachable, 7 wrong passphrase, 8 damaged data, 9 output exists, 10 wrong
-      password of a secret, 64 wrong usage, 130 interrupted.
+      password of a secret, 11 waits for others' consent, 64 wrong usage, 130
+      interrupted.
       """,
     version: "vault " + Version.text,
     groupedSubcommands: [
@@ -38,6 +39,7 @@ struct Root: AsyncParsableCommand {
           ShareCommand.self, ListCommand.self, InfoCommand.self, RecoverCommand.self, RetryCommand.self,
           CheckCommand.self, DeleteCommand.self,
         ]),
+      CommandGroup(name: "Consent", subcommands: [RequestsCommand.self, PolicyCommand.self]),
     ])
 
   @OptionGroup var global: GlobalOptions

@@ -95,7 +95,12 @@ public struct OfferAnswer: PeerMessage {
     case complete
     /// Nothing, because.
     case refused(RefusalReason)
+    /// Nothing yet: its user is asked, for at most so many seconds more. Another answer follows.
+    case asking(seconds: UInt64)
   }
+
+  /// Most seconds that a user may be asked for.
+  public static let askingLimit: UInt64 = 3600
 
   /// The offer's number.
   public let request: UInt64
@@ -125,6 +130,10 @@ public struct OfferAnswer: PeerMessage {
       try writer.u8(3)
       try writer.u64(0)
       try writer.u8(reason.rawValue)
+    case .asking(let seconds):
+      try writer.u8(4)
+      try writer.u64(seconds)
+      try writer.u8(0)
     }
   }
   /// Reads the message.
@@ -137,6 +146,7 @@ public struct OfferAnswer: PeerMessage {
     case (1, _, nil): verdict = .wants(from: from)
     case (2, 0, nil): verdict = .complete
     case (3, 0, .some(let reason)): verdict = .refused(reason)
+    case (4, 1...Self.askingLimit, nil): verdict = .asking(seconds: from)
     default: throw .invalidValue(field: "verdict")
     }
   }

@@ -55,6 +55,8 @@ public enum PeerServiceKind: UInt16, Hashable, Sendable, CaseIterable {
   case deposit = 1
   case release = 2
   case drill = 3
+  /// It knows answers that wait for the other side's user.
+  case consent = 5
 }
 
 /// Why a peer says no. A number, never a peer's own words; the text is this program's.
@@ -75,6 +77,12 @@ public enum RefusalReason: UInt8, Hashable, Sendable, CaseIterable {
   case internalFailure = 13
   case fragmentDamaged = 14
   case notTrusted = 15
+  /// The proof held, but the holder's user has to say yes first.
+  case userAsked = 16
+  /// The proof held, and the share is released later unless the holder's user says no.
+  case releaseDelayed = 17
+  /// The proof held, but the holder releases no more secrets to this peer today.
+  case releaseLimit = 18
 
   /// The reason in words that fit behind "the peer refused: ".
   public var explanation: String {
@@ -89,11 +97,14 @@ public enum RefusalReason: UInt8, Hashable, Sendable, CaseIterable {
     case .invalidShare: "the share does not verify"
     case .invalidFragment: "the fragment arrived damaged"
     case .diskFull: "its disk is full"
-    case .notAccepted: "its user did not accept the share"
+    case .notAccepted: "its user did not accept it"
     case .busy: "it is busy"
     case .internalFailure: "it had a failure of its own; its log says more"
     case .fragmentDamaged: "its fragment of the file is damaged or missing"
     case .notTrusted: "it no longer trusts this device"
+    case .userAsked: "it asks its user first"
+    case .releaseDelayed: "it releases its share only some time after you ask"
+    case .releaseLimit: "it gives no more shares to you today"
     }
   }
 }

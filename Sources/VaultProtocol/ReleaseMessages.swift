@@ -131,18 +131,43 @@ public struct Release: ~Copyable, Sendable {
 }
 
 /// "No, because."
-public struct Refusal: RefusalMessage {
+public struct Refusal: PeerMessage {
   /// Its number.
   public static let type = MessageType.refusal
   /// The request's number.
   public let request: UInt64
+  /// Most milliseconds that a release may be put off.
+  public static let waitLimit: UInt64 = 400 * 86_400_000
   /// Why.
   public let reason: RefusalReason
+  /// With ``RefusalReason/releaseDelayed``, milliseconds until the share is released; otherwise 0, and not in the message.
+  public let wait: UInt64
 
   /// A refusal.
-  public init(request: UInt64, reason: RefusalReason) {
+  public init(request: UInt64, reason: RefusalReason, wait: UInt64 = 1) {
     self.request = request
     self.reason = reason
+    self.wait = reason == .releaseDelayed ? min(max(1, wait), Self.waitLimit) : 0
+  }
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { reason == .releaseDelayed ? 17 : 9 }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try write(reason, into: &writer)
+    if reason == .releaseDelayed { try writer.u64(wait) }
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    guard let reason = try VaultProtocol.reason(from: &reader) else { throw .invalidValue(field: "reason") }
+    self.reason = reason
+    guard reason == .releaseDelayed else {
+      wait = 0
+      return
+    }
+    wait = try reader.u64("wait")
+    guard (1...Self.waitLimit).contains(wait) else { throw .invalidValue(field: "wait") }
   }
 }
 

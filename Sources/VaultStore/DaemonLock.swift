@@ -39,13 +39,19 @@ public final class DaemonLock: Sendable {
       guard attempts < attemptLimit else { return nil }
       usleep(20_000)
     }
-    guard let json = try? JSONEncoder().encode(facts), json.count < byteLimit else {
+    let lock = DaemonLock(file: file)
+    try lock.note(facts)
+    return lock
+  }
+
+  /// Notes other facts of the daemon that holds the lock.
+  public func note(_ facts: DaemonFacts) throws(StoreError) {
+    guard let json = try? JSONEncoder().encode(facts), json.count < Self.byteLimit else {
       throw .invalid("the daemon's facts")
     }
     let line = [UInt8](json) + [UInt8(ascii: "\n")]
     try file.truncate(to: 0)
     try file.write(line.span.bytes, at: 0)
-    return DaemonLock(file: file)
   }
 
   /// What is known of the daemon that runs now; nil if none does.

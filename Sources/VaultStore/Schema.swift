@@ -58,6 +58,7 @@ enum Schema {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("v1") { db in try db.execute(sql: version1) }
     migrator.registerMigration("drills") { db in try db.execute(sql: drills) }
+    migrator.registerMigration("policies") { db in try db.execute(sql: PolicyTables.sql) }
     return migrator
   }
 

@@ -109,7 +109,7 @@ extension VaultTests {
       #expect(try await forged.deliverOnceFree(forged.job(1), to: world[1]) == nil)
     }
 
-    @Test func `with damaged settings nothing is taken, whatever they said before`() async throws {
+    @Test func `with damaged settings nothing is taken nor given, whatever they said before`() async throws {
       let before = try await world.share([4, 5], threshold: 2, name: "before", to: [1, 2], keepsOwnShare: false)
       _ = try world[1].vault.set("quota-bytes", to: "1T")
       try world[1].rewriteSettings { $0.replacing("1T", with: "9T") }
@@ -123,9 +123,11 @@ extension VaultTests {
       // Whoever shares hears of it before dealing, and does without that holder.
       let report = try await world.share([1, 2, 3], threshold: 2)
       #expect(report.leftOut == ["ben"])
-      // What was taken before is given as ever.
-      #expect(try await world.recover(by: 2, before.id).bytes == [4, 5])
+      // They may have said that its user is to be asked.
+      let failed = await refusal { try await world.recover(by: 2, before.id) }
+      #expect(failed?.code == .belowThreshold && failed?.reason.contains("ben refused (it had a failure") == true)
       try #require(remove(world[1].folders.settingsPath))
+      #expect(try await world.recover(by: 2, before.id).bytes == [4, 5])
       #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
     }
 

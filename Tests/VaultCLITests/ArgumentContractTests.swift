@@ -22,6 +22,12 @@ struct ArgumentContractTests {
     "settings get listen", "settings set listen 127.0.0.1:0", "settings list",
     "recover", "recover SECRET", "recover -o f", "recover SECRET -o -", "recover SECRET -o f --force",
     "recover SECRET --output f", "check", "check SECRET", "check SECRET --pieces 1", "check --pieces 4096", "status",
+    "recover SECRET --output f", "recover SECRET --wait", "recover --wait 30m SECRET", "recover --wait --force",
+    "recover SECRET --wait=2d",
+    "recover --wait", "recover --wait -o f", "daemon --listen off", "settings set listen off",
+    "requests", "requests list", "requests --json", "requests approve 3", "requests approve 3 --for 2h",
+    "requests refuse 3",
+    "policy SECRET", "policy SECRET auto", "policy SECRET ask", "policy SECRET delay:2d", "policy SECRET default",
   ])
   func isAccepted(line: String) throws {
     _ = try Root.parseAsRoot(words(line))
@@ -38,6 +44,9 @@ struct ArgumentContractTests {
     "list --home", "list --frob",
     "share - --threshold 2 --passphrase-fd 0", "peer add - --passphrase-fd 0", "scan - --passphrase-fd 0",
     "id --png=", "id --svg=", "check a b", "check --pieces 0", "check --pieces 4097", "status x",
+    "id --png=", "id --svg=", "recover --wait soon", "recover --wait SECRET", "recover --wait=0s", "requests approve",
+    "requests approve x", "requests refuse 3 --for never", "requests approve 3 --for 400d", "policy",
+    "policy SECRET never", "policy SECRET delay:0s",
   ])
   func isAUsageError(line: String) {
     let error = #expect(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
@@ -49,6 +58,8 @@ struct ArgumentContractTests {
     "peer ping x", "daemon", "share f --threshold 2", "list", "info x", "retry", "delete x", "log",
     "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f", "check",
     "status",
+    "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f",
+    "requests list", "requests approve 3", "requests refuse 3", "policy SECRET",
   ])
   func everyCommandTakesTheCommonOptions(line: String) throws {
     let common = words("--home /h --json --quiet --passphrase-file f")

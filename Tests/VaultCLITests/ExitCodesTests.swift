@@ -8,7 +8,7 @@ struct ExitCodesTests {
   @Test(arguments: [
     (VaultError.Code.usage, Int32(64)), (.noVault, 1), (.vaultExists, 1), (.notFound, 1), (.ambiguous, 1),
     (.belowThreshold, 4), (.refused, 5), (.unreachable, 6), (.wrongPassphrase, 7), (.damaged, 8), (.outputExists, 9),
-    (.wrongPassword, 10),
+    (.wrongPassword, 10), (.awaitingConsent, 11),
     (.interrupted, 130), (.inputOutput, 1), (.other, 1),
   ])
   func everyErrorHasItsCode(code: VaultError.Code, exit: Int32) {

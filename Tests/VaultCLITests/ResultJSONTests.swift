@@ -25,6 +25,21 @@ struct ResultJSONTests {
         == #"{"peer":\#(peer),"destroyedDeliveries":["a"],"stillHolds":["b","c"]}"#)
   }
 
+  @Test func requestsAndPolicies() {
+    let release = VaultRequest(
+      id: 3, kind: .release, peer: "Bob", fingerprint: "01234", secret: "4be1", description: nil, byteCount: nil,
+      state: .waiting, askedAt: 0, releasesAt: 1000, endsAt: 2000)
+    #expect(
+      release.json.text == #"""
+        {"id":3,"kind":"release","peer":"Bob","fingerprint":"01234","secret":"4be1","description":null,"bytes":null,\#
+        "state":"waiting","askedAt":"1970-01-01T00:00:00.000Z","releasesAt":"1970-01-01T00:00:01.000Z",\#
+        "endsAt":"1970-01-01T00:00:02.000Z"}
+        """#)
+    let policy = SecretPolicy(
+      secret: SecretReference(id: "4be1", name: "keys"), policy: .delay(172_800_000), isDefault: false)
+    #expect(policy.json.text == #"{"secret":"4be1","policy":"delay:2d","isDefault":false}"#)
+  }
+
   @Test func ping() {
     let report = PingReport(
       peer: Samples.peer, handshakeMilliseconds: 12.34567, roundTripMilliseconds: 0.5, address: "127.0.0.1:4721")

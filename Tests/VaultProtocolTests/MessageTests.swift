@@ -148,7 +148,7 @@ struct MessageTests {
       decoded(Hello.self, [0, 1, 0, 0, 0, 4, 0, 2, 0, 0]) == .failure(.unsupported(field: "extension", value: 2)))
   }
 
-  @Test("An offer's answer has one form: a piece only with 1, a reason only with 3")
+  @Test("An offer's answer has one form: a piece only with 1, a reason only with 3, seconds only with 4")
   func verdicts() {
     let request = [UInt8](repeating: 0, count: 8)
     let reasons: [UInt8] = [0, 1, 15, 16, 255]
@@ -160,6 +160,7 @@ struct MessageTests {
             case (1, _, 0): .wants(from: piece)
             case (2, 0, 0): .complete
             case (3, 0, 1...): .refused(RefusalReason(rawValue: reason) ?? .internalFailure)
+            case (4, 1...OfferAnswer.askingLimit, 0): .asking(seconds: piece)
             default: nil
             }
           let answer = decoded(OfferAnswer.self, request + [verdict] + bigEndian(piece) + [reason])
@@ -177,14 +178,15 @@ struct MessageTests {
       #expect(try decoded(ProbeAnswer.self, request + [number]).get().refusal == expected)
       #expect(try decoded(DepositResult.self, request + [number]).get().refusal == expected)
       #expect(try decoded(PiecesEnd.self, request + [number]).get().refusal == expected)
-      let refusal = decoded(Refusal.self, request + [number])
+      // One reason alone has something behind it.
+      let refusal = decoded(Refusal.self, request + [number] + (number == 17 ? bigEndian(UInt64(9)) : []))
       guard let expected else {
         #expect(refusal == .failure(.invalidValue(field: "reason")))
         continue
       }
       #expect(try refusal.get().reason == expected)
     }
-    #expect(Set(RefusalReason.allCases.map(\.rawValue)) == Set(1...15))
+    #expect(Set(RefusalReason.allCases.map(\.rawValue)) == Set(1...18))
   }
 
   @Test("A request for no pieces, or for more than 4096, is refused")
@@ -220,6 +222,36 @@ struct MessageTests {
       #expect(throws: WireError.self) {
         _ = try Possession(request: 1, index: 1, salt: bytes, proof: sampleProof()).encoded()
       }
+    }
+  }
+
+  @Test("The time of a delayed release stands in that refusal alone, and is from 1 to its limit")
+  func delayedReleases() throws {
+    let request = [UInt8](repeating: 0, count: 8)
+    for reason in RefusalReason.allCases where reason != .releaseDelayed {
+      #expect(try Refusal(request: 0, reason: reason, wait: 5).encoded() == request + [reason.rawValue])
+    }
+    for wait in [UInt64(1), Refusal.waitLimit] {
+      #expect(
+        decoded(Refusal.self, request + [17] + bigEndian(wait))
+          == .success(Refusal(request: 0, reason: .releaseDelayed, wait: wait)))
+    }
+    for wait in [0, Refusal.waitLimit + 1, .max] {
+      #expect(decoded(Refusal.self, request + [17] + bigEndian(wait)) == .failure(.invalidValue(field: "wait")))
+    }
+    #expect(Refusal(request: 0, reason: .releaseDelayed, wait: 0).wait == 1)
+    #expect(Refusal(request: 0, reason: .releaseDelayed, wait: .max).wait == Refusal.waitLimit)
+  }
+
+  @Test("An answer that a user is asked has from 1 to 3600 seconds, and no reason")
+  func askedUsers() {
+    let request = [UInt8](repeating: 0, count: 8)
+    for seconds in [UInt64(1), 3600] {
+      let bytes = request + [4] + bigEndian(seconds) + [0]
+      #expect(decoded(OfferAnswer.self, bytes) == .success(OfferAnswer(request: 0, verdict: .asking(seconds: seconds))))
+    }
+    for bytes in [bigEndian(UInt64(0)) + [0], bigEndian(UInt64(3601)) + [0], bigEndian(UInt64(60)) + [11]] {
+      #expect(decoded(OfferAnswer.self, request + [4] + bytes) == .failure(.invalidValue(field: "verdict")))
     }
   }
 }

@@ -19,6 +19,7 @@ func sampleMessages() throws -> [any PeerMessage] {
       header: try Randomness.bytes(.random(in: 0...500))),
     OfferAnswer(request: request, verdict: .wants(from: .random(in: 0...(.max)))),
     OfferAnswer(request: request, verdict: .complete), OfferAnswer(request: request, verdict: .refused(.diskFull)),
+    OfferAnswer(request: request, verdict: .asking(seconds: .random(in: 1...OfferAnswer.askingLimit))),
     Piece(request: request, number: .random(in: 0...(.max)), bytes: try Randomness.bytes(.random(in: 0...500))),
     DepositEnd(request: request), DepositResult(request: request, refusal: nil),
     DepositResult(request: request, refusal: refusal),
@@ -27,7 +28,8 @@ func sampleMessages() throws -> [any PeerMessage] {
     Challenge(request: request, nonce: try Randomness.bytes(32)),
     Possession(
       request: request, index: .random(in: 0...(.max)), salt: try Randomness.bytes(32), proof: try sampleProof()),
-    Refusal(request: request, reason: .unavailable),
+    Refusal(request: request, reason: .unavailable), Refusal(request: request, reason: .userAsked),
+    Refusal(request: request, reason: .releaseDelayed, wait: .random(in: 1...Refusal.waitLimit)),
     PieceRequest(request: request, first: .random(in: 0...(.max)), count: .random(in: 1...PieceRequest.countLimit)),
     ProvenPiece(request: request, number: 3, path: path, bytes: try Randomness.bytes(.random(in: 0...500))),
     PiecesEnd(request: request, refusal: nil), PiecesEnd(request: request, refusal: refusal),

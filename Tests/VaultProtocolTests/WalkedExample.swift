@@ -130,7 +130,7 @@ struct WalkedExample {
     }
     let challenge = Challenge(request: request, nonce: [UInt8](repeating: 0x55, count: 32))
     return try [
-      ("hello", Hello(services: PeerServiceKind.allCases).encoded()),
+      ("hello", Hello(services: [.deposit, .release, .drill]).encoded()),
       ("unsupported", Unsupported(requestType: 0x0401).encoded()),
       ("ping", Ping(request: request).encoded()), ("pong", Pong(request: request).encoded()),
       ("probe", Probe(request: request, fragmentByteCount: 64).encoded()),
@@ -143,6 +143,10 @@ struct WalkedExample {
       ("offer answer: wants all", OfferAnswer(request: request, verdict: .wants(from: 0)).encoded()),
       ("offer answer: complete", OfferAnswer(request: request, verdict: .complete).encoded()),
       ("offer answer: refused, busy", OfferAnswer(request: request, verdict: .refused(.busy)).encoded()),
+      (
+        "offer answer: asks its user, 60 seconds",
+        OfferAnswer(request: request, verdict: .asking(seconds: 60)).encoded()
+      ),
       ("piece", Piece(request: request, number: 0, bytes: pieces[1]).encoded()),
       ("deposit end", DepositEnd(request: request).encoded()),
       ("deposit result: durable", DepositResult(request: request, refusal: nil).encoded()),
@@ -153,6 +157,10 @@ struct WalkedExample {
       ("challenge", challenge.encoded()),
       ("possession", Possession(request: request, index: 2, salt: salts[1], proof: proof).encoded()),
       ("release", release), ("refusal", Refusal(request: request, reason: .unavailable).encoded()),
+      ("refusal: its user is asked", Refusal(request: request, reason: .userAsked).encoded()),
+      (
+        "refusal: released in two days", Refusal(request: request, reason: .releaseDelayed, wait: 172_800_000).encoded()
+      ),
       ("piece request", PieceRequest(request: request, first: 0, count: 1).encoded()),
       (
         "proven piece",

@@ -54,6 +54,21 @@ import WireCodec
     try expectInDocument(lines(record.rowMAC(VaultKeys(master: secret(masterKey)))))
   }
 
+  @Test func `the MACs of a policy, a request, a release and the clock`() throws {
+    let home = try TestHome()
+    try home.folders.create()
+    let database = try VaultDatabase(home.folders, keys: VaultKeys(master: secret(masterKey)), creating: true)
+    let peer = try Digest([UInt8](repeating: 0x77, count: 32))
+    try expectInDocument(lines(database.policyMAC(sampleID(1), "delay:2d")))
+    var request = RequestRecord(
+      kind: .release, peer: peer, secretID: sampleID(1), headerDigest: try Digest([UInt8](repeating: 0x66, count: 32)),
+      askedAt: 1_700_000_000_000, delay: 172_800_000, endsAt: 1_700_777_600_000)
+    request.id = 3
+    try expectInDocument(lines(request.rowMAC(database.keys)))
+    try expectInDocument(lines(database.releaseMAC(peer, sampleID(1), 1_700_000_000_000)))
+    try expectInDocument(lines(database.clockMAC(1_700_000_000_000)))
+  }
+
   @Test func `a list of texts`() throws {
     try expectInDocument(lines(TextList(["a:1", "é"]).encoded()))
   }

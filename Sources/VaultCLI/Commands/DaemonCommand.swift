@@ -12,7 +12,8 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     discussion: """
       Prints 'listening on HOST:PORT' when it is ready, and logs to standard error.
       SIGTERM or Ctrl-C ends it in order. It tells systemd when it is ready
-      (Type=notify).
+      (Type=notify). Without --listen it follows the setting 'listen' while it runs;
+      'off' makes it answer nobody, and it still delivers what waits.
 
       Example: vault daemon --listen 127.0.0.1:4721
       """)
@@ -30,8 +31,8 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
   private static let patience = 10
 
   func validate() throws {
-    if let listen, SettingKey.endpoint(listen) == nil {
-      throw ValidationError("--listen needs HOST:PORT, such as 0.0.0.0:4721 or [::]:4721.")
+    if let listen, ListenTarget(listen) == nil {
+      throw ValidationError("--listen needs HOST:PORT, such as 0.0.0.0:4721 or [::]:4721, or off.")
     }
   }
 
@@ -42,8 +43,8 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     // Damaged settings must not turn into an open port and default quotas.
     _ = try vault.settings()
     let listener = PeerListener(
-      vault: vault, endpoint: try endpoint(vault), log: composition.environment.log, console: global.console,
-      presence: DaemonPresence(vault))
+      vault: vault, fixed: listen.flatMap { ListenTarget($0) }, log: composition.environment.log,
+      console: global.console, presence: DaemonPresence(vault))
     let log = composition.environment.log
     let console = global.console
     // The group's own log would print the insides of this program.
@@ -68,14 +69,5 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     } catch {
       throw VaultError(.other, "a part of the daemon ended by itself", hint: "its log may say why; start it again")
     }
-  }
-
-  private func endpoint(_ vault: Vault) throws(VaultError) -> (host: String, port: Int) {
-    let text = listen ?? vault.settingValue(SettingKey.listen.rawValue)
-    guard let endpoint = SettingKey.endpoint(text) else {
-      throw VaultError(
-        .usage, "the setting listen is no HOST:PORT: '\(text)'", hint: "change it: vault settings set listen")
-    }
-    return endpoint
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import SecretVault
+import Synchronization
 
 /// `vault recover`
 struct RecoverCommand: OpenedCommand {
@@ -14,12 +15,15 @@ struct RecoverCommand: OpenedCommand {
       Nothing is written unless all of it verifies; with -o - verified pieces are
       written as they come.
 
+      Holders may want to be asked first, or release their shares only some time
+      after you ask; --wait keeps asking. SECRET stands before it.
+
       Examples: vault recover
                 vault recover "house keys" -o keys.txt
                 vault recover 4be1 -o - | tar x
 
       Exit codes: 4 fewer shares than the threshold, 8 damaged data, 9 the output is
-      there already.
+      there already, 11 enough holders wait for their users' word or for their time.
       """)
 
   @Argument(help: "Id, beginning of an id, or description.")
@@ -34,6 +38,7 @@ struct RecoverCommand: OpenedCommand {
   @Flag(help: "Overwrite the output; allow standard output to be a terminal.")
   var force = false
 
+  @OptionGroup var consent: ConsentOptions
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
@@ -42,13 +47,24 @@ struct RecoverCommand: OpenedCommand {
   func validate() throws {
     if output == "-", global.json { throw ValidationError("--json and -o - both want standard output.") }
     if let output, output.isEmpty { throw ValidationError("-o needs the name of a file.") }
+    try consent.check()
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let destination = try destination()
     let reference = try secret ?? choose(from: try vault.secrets())
     let reporter = RecoveryReporter(console)
-    let report = try await vault.recover(reference, to: destination) { reporter.show($0) }
+    // What has gone to a pipe can't be taken back: another attempt would begin from the start behind it.
+    let hasWritten = Atomic(false)
+    let isStream = if case .descriptor = destination { true } else { false }
+    let report = try await consent.run(
+      vault, console, mayRepeat: { !isStream || !hasWritten.load(ordering: .relaxed) }
+    ) { () async throws(VaultError) in
+      try await vault.recover(reference, to: destination) { event in
+        if case .progress = event { hasWritten.store(true, ordering: .relaxed) }
+        reporter.show(event)
+      }
+    }
     reporter.conclude(report)
     guard let path = report.path else { return }
     try console.result([Console.outputIsTerminal ? Printable.escape(path) : path], json: report.json)

@@ -26,6 +26,9 @@ struct RecoveryReporter: Sendable {
       } else {
         console.warning(PeerSentence.problem(peer, reason))
       }
+    case .waits(let peer, let until?):
+      console.note("\(peer) releases it at \(Timestamp.second(until)) unless vetoed")
+    case .waits(let peer, nil): console.note("\(peer) asks its user; run it again later")
     case .progress(let done, let total): progress.update(done: done, total: total)
     }
   }

@@ -30,6 +30,8 @@ struct ShareReporter: Sendable {
     case .sealing(let done, let total): sealing.update(done: done, total: total)
     case .sealed(let id): console.note("encrypted and split; the secret's id is \(id)")
     case .sending(let done, let total): sending.update(done: done, total: total)
+    case .asking(let peer, let seconds):
+      console.note("\(peer)'s user is asked whether to keep it, for at most \(Measures.count(seconds, "second"))")
     case .delivery(let delivery): console.note(Self.text(delivery, of: secret))
     }
   }

@@ -19,6 +19,13 @@ enum Timestamp {
     return "\(date(day)) \(Measures.twoDigits(minutes / 60)):\(Measures.twoDigits(minutes % 60))"
   }
 
+  /// `2026-11-21 03:15:54 UTC` from milliseconds since 1970, never earlier than it is.
+  static func second(_ milliseconds: Int64) -> String {
+    let (sum, overflow) = milliseconds.addingReportingOverflow(999)
+    let text = exact(overflow ? milliseconds : sum)
+    return text.prefix { $0 != "." }.replacing("T", with: " ") + " UTC"
+  }
+
   /// `2026-11-21` from milliseconds since 1970.
   static func day(_ milliseconds: Int64) -> String { date(split(milliseconds).day) }
 

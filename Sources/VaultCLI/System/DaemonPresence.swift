@@ -13,8 +13,12 @@ final class DaemonPresence: Sendable {
 
   /// Says where the daemon listens. Throws if another one runs for the same vault: both would deliver and check the same.
   func announce(listening: [String]) throws(VaultError) {
-    let taken = try vault.takeDaemonLock(
-      DaemonFacts(process: getpid(), startedAt: startedAt, listening: listening))
+    let facts = DaemonFacts(process: getpid(), startedAt: startedAt, listening: listening)
+    if let held = lock.withLock({ $0 }) {
+      do throws(StoreError) { try held.note(facts) } catch { throw VaultError(.inputOutput, "\(error)") }
+      return
+    }
+    let taken = try vault.takeDaemonLock(facts)
     lock.withLock { $0 = taken }
   }
 }

@@ -14,14 +14,17 @@ struct HostileRequester: Sendable {
   let session: PeerSession
 
   /// A session that has greeted.
-  init(_ member: Member, dials target: Member, in world: TestWorld) async throws {
+  init(
+    _ member: Member, dials target: Member, in world: TestWorld,
+    services: [PeerServiceKind] = PeerServiceKind.allCases
+  ) async throws {
     let transport = try await world.network.connect(target.address)
     let vault = member.vault
     session = try await PeerSession.dial(
       transport, identity: vault.identity, peer: target.vault.identity.keys, ownCard: try vault.ownCard())
     self.member = member
     self.target = target
-    try await session.send(Hello(services: PeerServiceKind.allCases))
+    try await session.send(Hello(services: services))
     _ = try await session.expect(Hello.self)
   }
 

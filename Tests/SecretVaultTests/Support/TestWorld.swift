@@ -145,9 +145,10 @@ final class TestWorld: Sendable {
 /// A clock that a test can move.
 final class TestClock: Sendable {
   private let offset = Mutex<Int64>(0)
+  private let turned = Mutex<Int64>(0)
   private let beginning = ContinuousClock.now
 
-  var now: Int64 { 1_800_000_000_000 + Int64(monotonic) }
+  var now: Int64 { 1_800_000_000_000 + Int64(monotonic) + turned.withLock { $0 } }
 
   /// Milliseconds since the clock was made, and what a test has added.
   var monotonic: Double {
@@ -155,6 +156,9 @@ final class TestClock: Sendable {
   }
 
   func advance(milliseconds: Int64) { offset.withLock { $0 += milliseconds } }
+
+  /// Sets the wall clock alone forward or back, as somebody does who sets it.
+  func turn(milliseconds: Int64) { turned.withLock { $0 += milliseconds } }
 }
 
 /// What notification commands were told.
@@ -206,6 +210,13 @@ extension TestWorld {
     try member.vault.database.write { db in
       try db.execute(sql: "UPDATE shares SET sealed = zeroblob(length(sealed))")
     }
+  }
+}
+
+extension Member {
+  /// Changes the database as somebody does who can write the file.
+  func execute(_ statement: String) throws {
+    try vault.database.write { db in try db.execute(sql: statement) }
   }
 }
 

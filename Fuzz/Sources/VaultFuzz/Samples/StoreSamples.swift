@@ -100,7 +100,7 @@ enum StoreSamples {
           "truncated-to-negative": [0, 9, 0, 0, 10, 0, 0, 0, 2, 64] + many(0xff, 8),
           "finished-too-early": [0, 9, 0, 0, 10, 0, 0, 0, 5],
         ])
-      + (0..<10).flatMap { table in
+      + (0..<14).flatMap { table in
         [
           Sample(target: "rows", name: "usual-\(table)", bytes: rows(table, 0, [])),
           Sample(target: "rows", name: "null-first-\(table)", bytes: rows(table, 0, [0])),

@@ -19,6 +19,13 @@ enum TextSamples {
         "valid-shares": setting(3, "10000"), "shares-over-limit": setting(3, "1000001"),
         "shares-not-a-number": setting(3, "many"), "bytes-of-nothing": setting(2, ""),
         "shares-arabic": setting(3, "١٢"),
+        "valid-interval": setting(4, "12h"), "interval-of-nothing": setting(4, "h"),
+        "valid-listen-off": setting(0, "off"), "valid-confirm": setting(5, "on"), "confirm-maybe": setting(5, "maybe"),
+        "valid-confirm-time": setting(6, "10m"), "confirm-time-too-long": setting(6, "601s"),
+        "confirm-time-full-width": setting(6, "６０s"), "confirm-time-overflow": setting(6, "9999999999w"),
+        "valid-policy-ask": setting(7, "ask"), "valid-policy-delay": setting(7, "delay:48h"),
+        "policy-delay-of-nothing": setting(7, "delay:"), "policy-delay-too-long": setting(7, "delay:53w"),
+        "valid-limit": setting(8, "0"), "limit-negative": setting(8, "-1"),
       ])
       + Sample.of(
         "peer-address",

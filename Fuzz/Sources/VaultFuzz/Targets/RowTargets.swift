@@ -148,7 +148,35 @@ enum RowTargets {
       _ = try $0.drill(ofSecret: id)
     },
     Table(name: "meta", row: [("key", .string("user.key")), ("value", digestBlob)]) {
+      _ = try? $0.consentClock()
       _ = try $0.meta("key")
+    },
+    Table(
+      name: "policies", row: [("secret_id", idBlob), ("policy", .string("ask")), ("mac", digestBlob)]
+    ) {
+      _ = try $0.policy(ofSecret: id)
+    },
+    Table(
+      name: "requests",
+      row: [
+        ("id", .int64(1)), ("kind", .string("release")), ("peer", digestBlob), ("secret_id", idBlob),
+        ("header_digest", digestBlob), ("description", .null), ("byte_count", .null), ("state", .string("waiting")),
+        ("asked_at", .int64(5)), ("started_at", .int64(5)), ("delay", .null), ("ends_at", .int64(9)),
+        ("mac", digestBlob),
+      ]
+    ) {
+      let peer = try Digest(digest)
+      _ = try? $0.request(1)
+      _ = try? $0.decideRequest(1, at: 6) { (row) throws(StoreError) in row.state = .refused }
+      _ = try? $0.changeRequest(.release, of: peer, secret: id, at: 6) { (row, _) throws(StoreError) in row = nil }
+      _ = try? $0.dropWaitingDeposits()
+      _ = try $0.requests()
+    },
+    Table(
+      name: "releases",
+      row: [("peer", digestBlob), ("secret_id", idBlob), ("released_at", .int64(5)), ("mac", digestBlob)]
+    ) {
+      _ = try $0.countRelease(of: id, to: Digest(digest), at: 6, since: 0, limit: 3)
     },
   ]
 

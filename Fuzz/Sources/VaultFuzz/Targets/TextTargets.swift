@@ -16,9 +16,20 @@ enum TextTargets {
       switch key {
       case .listen:
         let endpoint = SettingKey.endpoint(value)
-        require(endpoint.map { (0...65535).contains($0.port) && !$0.host.isEmpty } == true, "a place to listen at")
+        require(
+          value == SettingKey.off || endpoint.map { (0...65535).contains($0.port) && !$0.host.isEmpty } == true,
+          "a place to listen at")
       case .quotaBytes: require(SettingKey.byteCount(value) != nil, "a number of bytes")
       case .quotaShares: require(Int(value) != nil, "a number of shares")
+      case .checkInterval: require(value == "off" || SettingKey.interval(value) != nil, "off, or a time")
+      case .confirmSharing: require(value == "on" || value == "off", "yes or no")
+      case .confirmTime:
+        let time = DurationText.milliseconds(value)
+        require(time.map { DurationText.milliseconds(DurationText.text($0)) == $0 } == true, "a time reads itself")
+      case .releasePolicy:
+        let policy = ReleasePolicy(value)
+        require(policy != nil && ReleasePolicy(policy?.text ?? "") == policy, "a policy reads itself")
+      case .releaseLimit: require(Int(value).map { $0 >= 0 } == true, "a number of secrets")
       case .notifyCommand: require(value.utf8.count <= 4096, "a command keeps to its limit")
       }
       return true

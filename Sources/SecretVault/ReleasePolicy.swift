@@ -1,0 +1,51 @@
+/// What has to happen, besides the proof of possession, before this device releases a share.
+///
+/// The waiting time with a veto is that of emergency access in password managers; there, too, whoever is trusted asks, and
+/// gets it when nobody has objected in time.
+public enum ReleasePolicy: Hashable, Sendable {
+  /// Nothing: the proof is enough.
+  case auto
+  /// The user says yes.
+  case ask
+  /// So many milliseconds pass after the first request without a veto.
+  case delay(Int64)
+
+  /// The shortest delay: one second.
+  public static let shortestDelay: Int64 = 1000
+  /// The longest delay: a year.
+  public static let longestDelay: Int64 = 365 * 86_400_000
+
+  /// The policy in a text: `auto`, `ask` or `delay:2d`.
+  public init?(_ text: String) {
+    switch text {
+    case "auto": self = .auto
+    case "ask": self = .ask
+    default:
+      let prefix = "delay:"
+      guard text.utf8.starts(with: prefix.utf8),
+        let time = DurationText.milliseconds(String(text.dropFirst(prefix.count))),
+        (Self.shortestDelay...Self.longestDelay).contains(time)
+      else { return nil }
+      self = .delay(time)
+    }
+  }
+
+  /// `auto`, `ask` or `delay:2d`.
+  public var text: String {
+    switch self {
+    case .auto: "auto"
+    case .ask: "ask"
+    case .delay(let time): "delay:" + DurationText.text(time)
+    }
+  }
+}
+
+/// How a secret's share is released, and why so.
+public struct SecretPolicy: Hashable, Sendable {
+  /// The secret.
+  public let secret: SecretReference
+  /// The policy that holds.
+  public let policy: ReleasePolicy
+  /// Whether it is that of the setting, and not the secret's own.
+  public let isDefault: Bool
+}

@@ -1,0 +1,31 @@
+extension Vault {
+  /// Milliseconds between the first two attempts of ``patiently(for:_:_:)``.
+  private static let firstPause: Int64 = 2000
+  /// The most milliseconds between two attempts.
+  private static let longestPause: Int64 = 60_000
+
+  /// Tries a recovery again and again while others' consent, or others, are missing: for at most so many milliseconds, or with nil until
+  /// the task is cancelled. Nothing is kept between two attempts. `mayRepeat` says whether an attempt has left nothing that
+  /// another one would add to; `waits` is told of each pause, in milliseconds, and why.
+  public func patiently<Result: ~Copyable>(
+    for limit: Int64?, mayRepeat: () -> Bool = { true }, waits: (_ pause: Int64, _ reason: VaultError) -> Void,
+    _ attempt: () async throws(VaultError) -> Result
+  ) async throws(VaultError) -> Result {
+    let end = limit.map { environment.monotonic() + Double($0) }
+    var pause = Self.firstPause
+    while true {
+      let reason: VaultError
+      do throws(VaultError) { return try await attempt() } catch { reason = error }
+      guard reason.code == .awaitingConsent || reason.code == .belowThreshold, mayRepeat() else { throw reason }
+      let left = end.map { $0 - environment.monotonic() } ?? .infinity
+      guard left > 0 else { throw reason }
+      // The last attempt is made when the time is just over.
+      let next = min(Double(pause), left.rounded(.up))
+      waits(Int64(next), reason)
+      do { try await environment.sleep(.milliseconds(Int64(next))) } catch {
+        throw VaultError(.interrupted, "waiting was interrupted; nothing was written")
+      }
+      pause = min(Self.longestPause, pause + pause / 2)
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+extension Vault {
+  /// Milliseconds for which a decision holds if nobody says otherwise: a day.
+  public static let usualDecision: Int64 = 86_400_000
+  /// The longest time for which a decision can hold: a year.
+  public static let longestDecision: Int64 = 365 * 86_400_000
+  /// How long a daemon has to take up a share that was approved.
+  private static let takingTime = Duration.seconds(5)
+
+  /// What peers want and the user decides about, and what was decided, oldest first.
+  public func requests() throws(VaultError) -> [VaultRequest] {
+    let now = environment.now()
+    let rows = try stored { () throws(StoreError) in try database.requests() }
+    var requests: [VaultRequest] = []
+    for row in rows where row.endsAt > now {
+      if let request = try request(row) { requests.append(request) }
+    }
+    return requests
+  }
+
+  /// Says yes to a request: a share is released to this peer from now on for so many milliseconds, or the share that it brings is kept.
+  public func approveRequest(_ id: Int64, for time: Int64? = nil) async throws(VaultError) -> VaultRequest {
+    let decided = try decide(id, .approved, for: time)
+    guard decided.kind == .deposit else { return try summary(decided) }
+    let summary = try summary(decided)
+    try await waitUntilTaken(decided)
+    return summary
+  }
+
+  /// Says no to a request, for so many milliseconds; also where the peer only waits for its time, or was told yes.
+  public func refuseRequest(_ id: Int64, for time: Int64? = nil) throws(VaultError) -> VaultRequest {
+    try summary(decide(id, .refused, for: time))
+  }
+
+  private func decide(
+    _ id: Int64, _ state: RequestRecord.State, for time: Int64?
+  ) throws(VaultError) -> RequestRecord {
+    let now = environment.now()
+    var mistake: VaultError?
+    let decided = try stored { () throws(StoreError) in
+      try database.decideRequest(id, at: now) { (row) throws(StoreError) in
+        mistake = Self.mistake(row, time)
+        guard mistake == nil else { return }
+        row.state = state
+        row.startedAt = now
+        // What was to happen by itself does so no more. A deposit has the time that its dealer waits.
+        row.delay = nil
+        row.endsAt =
+          row.kind == .release
+          ? ReleaseConsent.sum(now, time ?? Self.usualDecision) : max(row.endsAt, ReleaseConsent.sum(now, 60_000))
+      }
+    }
+    if let mistake { throw mistake }
+    guard let decided else {
+      throw VaultError(
+        .notFound, "there is no request \(id), or its time is over", hint: "see which ones wait: vault requests")
+    }
+    let peer = try stored { () throws(StoreError) in try database.peer(decided.peer) }
+    record(
+      state == .approved ? .requestApproved : .requestRefused, peer: peer,
+      detail: "request \(id) of \(peer.map { fingerprint(of: $0) } ?? "a removed peer"), \(decided.kind.rawValue) of "
+        + secretReference(decided.secretID).name
+        + (decided.kind == .release ? ", for \(DurationText.words(decided.endsAt - now))" : ""))
+    return decided
+  }
+
+  private static func mistake(_ row: RequestRecord, _ time: Int64?) -> VaultError? {
+    if row.kind == .deposit, time != nil {
+      return VaultError(
+        .usage, "request \(row.id) is about keeping a share, which is decided once", hint: "leave out --for")
+    }
+    if row.kind == .deposit, row.state != .waiting {
+      return VaultError(.notFound, "request \(row.id) is decided already")
+    }
+    return nil
+  }
+
+  /// A deposit that was approved is worth nothing if nobody takes it up.
+  private func waitUntilTaken(_ request: RequestRecord) async throws(VaultError) {
+    let end = environment.monotonic() + Self.takingTime / .milliseconds(1)
+    while environment.monotonic() < end {
+      let now = try stored { () throws(StoreError) in try database.request(request.id) }
+      guard now?.state == .approved else { return }
+      do { try await environment.sleep(.milliseconds(50)) } catch { break }
+    }
+    try stored { () throws(StoreError) in try database.removeRequest(request.id) }
+    throw VaultError(
+      .unreachable, "nobody waits with this share any more: the connection, or this device's daemon, has ended",
+      hint: "the sender tries again with `vault retry`")
+  }
+
+  /// What a daemon that has ended was waiting with is nobody's any more.
+  public func dropWaitingDeposits() throws(VaultError) {
+    try stored { () throws(StoreError) in try database.dropWaitingDeposits() }
+  }
+
+  // MARK: - Policies
+
+  /// How a secret's share is released.
+  public func releasePolicy(of reference: String) throws(VaultError) -> SecretPolicy {
+    try policy(of: try resolve(reference))
+  }
+
+  /// Gives a secret a policy of its own, or with nil that of the setting.
+  public func setReleasePolicy(_ policy: ReleasePolicy?, of reference: String) throws(VaultError) -> SecretPolicy {
+    let record = try resolve(reference)
+    guard record.ownIndex != nil else {
+      throw VaultError(
+        .usage, "this device holds no share of \(secretReference(record.id).name), so there is nothing to release")
+    }
+    let now = environment.now()
+    try stored { () throws(StoreError) in try database.setPolicy(policy?.text, ofSecret: record.id, at: now) }
+    let header = try header(of: record)
+    self.record(.policyChanged, secret: header, detail: policy?.text ?? "default")
+    return try self.policy(of: record)
+  }
+
+  private func policy(of record: SecretRecord) throws(VaultError) -> SecretPolicy {
+    let values = try stored { () throws(StoreError) in try settingsFile.load() }
+    let own = try stored { () throws(StoreError) in try database.policy(ofSecret: record.id) }
+    let text = own ?? values[SettingKey.releasePolicy.rawValue] ?? SettingKey.releasePolicy.defaultValue
+    guard let policy = ReleasePolicy(text) else { throw VaultError(.damaged, "the release policy makes no sense") }
+    return SecretPolicy(secret: secretReference(record.id), policy: policy, isDefault: own == nil)
+  }
+
+  // MARK: - Recovery
+
+  /// A recovery that waits for others' consent may be tried every few seconds: that is one line an hour.
+  func noteFailure(_ error: VaultError, _ header: SecretHeader) {
+    guard error.code == .awaitingConsent else {
+      return record(.recoveryFailed, secret: header, detail: error.reason)
+    }
+    guard awaited.isFirst(header.id, to: identity.keys.digest, at: environment.monotonic()) else { return }
+    record(.recoveryWaits, secret: header, detail: error.reason)
+  }
+
+  // MARK: - Summaries
+
+  private func summary(_ row: RequestRecord) throws(VaultError) -> VaultRequest {
+    guard let request = try request(row) else { throw VaultError(.notFound, "its peer has been removed") }
+    return request
+  }
+
+  /// Nil if the peer is gone.
+  private func request(_ row: RequestRecord) throws(VaultError) -> VaultRequest? {
+    guard let peer = try stored({ () throws(StoreError) in try database.peer(row.peer) }) else { return nil }
+    let secret = try stored { () throws(StoreError) in try database.secret(row.secretID) }
+    let state: VaultRequest.State =
+      switch row.state {
+      case .waiting: .waiting
+      case .approved: .approved
+      case .refused: .refused
+      case .taken: .arriving
+      }
+    return VaultRequest(
+      id: row.id, kind: row.kind == .release ? .release : .deposit, peer: peer.name, fingerprint: fingerprint(of: peer),
+      secret: hexadecimal(row.secretID), description: row.kind == .deposit ? row.description : secret?.description,
+      byteCount: row.byteCount.map { UInt64(max(0, $0)) }, state: state, askedAt: row.askedAt,
+      releasesAt: row.state == .waiting ? row.delay.map { ReleaseConsent.sum(row.startedAt, $0) } : nil,
+      endsAt: row.endsAt)
+  }
+}

@@ -1,0 +1,160 @@
+import ArgumentParser
+import SecretVault
+
+/// `vault requests`
+struct RequestsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "requests",
+    abstract: "Show what peers ask for and you decide about; approve or refuse it.",
+    discussion: """
+      Without a command, the requests are listed: who asks, with the fingerprint to
+      compare with the peer's own 'vault id', for which secret, and until when.
+
+      A 'release' is a peer that has proved that it holds a share and wants yours,
+      where 'vault policy' says ask or delay. A 'deposit' is a share that a peer
+      wants to leave here, while the setting 'confirm-sharing' is on; its sender
+      waits.
+
+      Examples: vault requests
+                vault requests approve 3
+                vault requests refuse 4
+      """,
+    subcommands: [RequestsListCommand.self, RequestsApproveCommand.self, RequestsRefuseCommand.self],
+    defaultSubcommand: RequestsListCommand.self)
+}
+
+/// `vault requests list`
+struct RequestsListCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List the requests, oldest first.", discussion: "Example: vault requests list --json"
+  )
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let requests = try vault.requests()
+    if requests.isEmpty { console.note("nobody asks for anything") }
+    try console.result(requests.isEmpty ? [] : Self.table(requests).lines, json: .array(requests.map(\.json)))
+  }
+
+  /// The requests for people.
+  static func table(_ requests: [VaultRequest]) -> TextTable {
+    var table = TextTable("ID", "WANTS", "PEER", "FINGERPRINT", "SECRET", "ASKED", "STATE")
+    for request in requests {
+      table.add(
+        "\(request.id)", wish(request), request.peer, request.fingerprint,
+        ShareReporter.name(request.description, id: request.secret), Timestamp.minute(request.askedAt), state(request))
+    }
+    return table
+  }
+
+  /// What the peer wants.
+  static func wish(_ request: VaultRequest) -> String {
+    switch request.kind {
+    case .release: "your share"
+    case .deposit: "to leave a share" + (request.byteCount.map { " (\(Measures.size($0)))" } ?? "")
+    }
+  }
+
+  /// How far the request is.
+  static func state(_ request: VaultRequest) -> String {
+    switch request.state {
+    case .waiting:
+      request.releasesAt.map { "released at \(Timestamp.second($0)) unless refused" }
+        ?? "waits until \(Timestamp.second(request.endsAt))"
+    case .approved: "approved until \(Timestamp.second(request.endsAt))"
+    case .refused: "refused until \(Timestamp.second(request.endsAt))"
+    case .arriving: "approved, arriving"
+    }
+  }
+}
+
+/// `vault requests approve`
+struct RequestsApproveCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "approve",
+    abstract: "Say yes to a request.",
+    discussion: """
+      A release: this peer gets your share of this secret whenever it proves that it
+      holds one, for 24 hours or as long as --for says; other peers and other secrets
+      are not meant. Make sure that it really is the peer who asks: call, and compare
+      the fingerprint. A deposit: the share is kept.
+
+      Example: vault requests approve 3 --for 2h
+      """)
+
+  @Argument(help: "The request's number.")
+  var id: Int64
+
+  @OptionGroup var validity: DecisionOptions
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func validate() throws { try validity.check() }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let request = try await vault.approveRequest(id, for: validity.milliseconds)
+    switch request.kind {
+    case .release:
+      console.note(
+        "\(request.peer) (\(request.fingerprint)) gets your share of "
+          + "\(ShareReporter.name(request.description, id: request.secret)) until \(Timestamp.second(request.endsAt))")
+    case .deposit: console.note("the share of \(request.peer) (\(request.fingerprint)) is kept")
+    }
+    if console.json { try console.result(request.json) }
+  }
+}
+
+/// `vault requests refuse`
+struct RequestsRefuseCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "refuse",
+    abstract: "Say no to a request, or take back a yes.",
+    discussion: """
+      A release: this peer doesn't get your share of this secret for 24 hours, or as
+      long as --for says, whatever the policy; also if it would be released after its
+      delay. A deposit: the share is refused and discarded.
+
+      Example: vault requests refuse 3 --for 4w
+      """)
+
+  @Argument(help: "The request's number.")
+  var id: Int64
+
+  @OptionGroup var validity: DecisionOptions
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func validate() throws { try validity.check() }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let request = try vault.refuseRequest(id, for: validity.milliseconds)
+    switch request.kind {
+    case .release:
+      console.note(
+        "\(request.peer) doesn't get your share of \(ShareReporter.name(request.description, id: request.secret)) "
+          + "before \(Timestamp.second(request.endsAt))")
+    case .deposit: console.note("the share of \(request.peer) is refused")
+    }
+    if console.json { try console.result(request.json) }
+  }
+}
+
+/// How long a decision holds.
+struct DecisionOptions: ParsableArguments {
+  @Option(
+    name: .customLong("for"),
+    help: ArgumentHelp("How long this holds for a release, such as 30m, 24h or 7d.", valueName: "duration"))
+  var duration: String?
+
+  /// Milliseconds, if it was said.
+  var milliseconds: Int64? { duration.flatMap { DurationText.milliseconds($0) } }
+
+  func check() throws {
+    guard duration != nil else { return }
+    guard let milliseconds, (1000...Vault.longestDecision).contains(milliseconds) else {
+      throw ValidationError("--for needs a time from 1s to 365d, such as 30m, 24h or 7d.")
+    }
+  }
+}

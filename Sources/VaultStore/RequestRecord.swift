@@ -1,0 +1,86 @@
+public import Sodium
+
+/// Something that a peer wants and that this device's user decides about: a share to be released, or one to be kept.
+public struct RequestRecord: Hashable, Sendable {
+  /// What the peer wants.
+  public enum Kind: String, Hashable, Sendable {
+    /// To have this device's share of a secret. It has proved that it holds another one.
+    case release
+    /// To leave a share here.
+    case deposit
+  }
+
+  /// What has been decided.
+  public enum State: String, Hashable, Sendable {
+    /// Nothing yet.
+    case waiting
+    /// The user said yes.
+    case approved
+    /// The user said no.
+    case refused
+    /// A deposit that was approved is arriving.
+    case taken
+  }
+
+  /// Its number, never given twice. 0 before it is stored.
+  public internal(set) var id: Int64 = 0
+  /// What the peer wants.
+  public let kind: Kind
+  /// The peer's card digest.
+  public let peer: Digest
+  /// The secret's id.
+  public let secretID: [UInt8]
+  /// Digest of the header that the peer named.
+  public let headerDigest: Digest
+  /// The public description of what is offered.
+  public let description: String?
+  /// Bytes of the fragment that is offered.
+  public let byteCount: Int64?
+  /// What has been decided.
+  public var state = State.waiting
+  /// When the peer asked first, in milliseconds since 1970.
+  public let askedAt: Int64
+  /// From when the state, or the delay, counts.
+  public var startedAt: Int64
+  /// Milliseconds from ``startedAt`` on after which the share is released unless the user says no; nil where the user is asked.
+  public var delay: Int64?
+  /// When all this ends and the row means nothing any more.
+  public var endsAt: Int64
+
+  /// A request as it comes.
+  public init(
+    kind: Kind, peer: Digest, secretID: [UInt8], headerDigest: Digest, description: String? = nil,
+    byteCount: Int64? = nil, askedAt: Int64, startedAt: Int64? = nil, delay: Int64? = nil, endsAt: Int64
+  ) {
+    self.kind = kind
+    self.peer = peer
+    self.secretID = secretID
+    self.headerDigest = headerDigest
+    self.description = description
+    self.byteCount = byteCount
+    self.askedAt = askedAt
+    self.startedAt = startedAt ?? askedAt
+    self.delay = delay
+    self.endsAt = endsAt
+  }
+
+  /// The MAC of the row, under the number that it has.
+  func rowMAC(_ keys: VaultKeys) throws(StoreError) -> [UInt8] {
+    let presence: UInt64 = (description == nil ? 0 : 1) | (byteCount == nil ? 0 : 2) | (delay == nil ? 0 : 4)
+    return try keys.mac("vault/request-row/v1") { hash in
+      hash.append(UInt64(bitPattern: id))
+      hash.append(kind.rawValue)
+      hash.append(peer)
+      hash.append(secretID)
+      hash.append(headerDigest)
+      hash.append(description ?? "")
+      hash.append(UInt64(bitPattern: byteCount ?? 0))
+      hash.append(state.rawValue)
+      hash.append(UInt64(bitPattern: askedAt))
+      hash.append(UInt64(bitPattern: startedAt))
+      hash.append(UInt64(bitPattern: delay ?? 0))
+      hash.append(UInt64(bitPattern: endsAt))
+      hash.append(presence)
+    }
+  }
+}

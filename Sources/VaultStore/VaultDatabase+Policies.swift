@@ -1,0 +1,117 @@
+import GRDB
+public import Sodium
+
+extension VaultDatabase {
+  /// The policy of this secret in the caller's words, or nil if it goes by the setting.
+  public func policy(ofSecret id: [UInt8]) throws(StoreError) -> String? {
+    try readOne { db in
+      guard
+        let row = try Self.row("SELECT secret_id, policy, mac FROM policies WHERE secret_id = ?", [id.blob], db)
+      else { return nil }
+      let columns = StoredRow(row: row, what: "the policy of secret \(hexadecimal(id))")
+      let policy = try columns.text("policy")
+      // An index that somebody has written may lead to another row: the MAC is over the id that was looked for.
+      guard macsMatch(try columns.bytes("mac"), try self.policyMAC(id, policy)) else {
+        throw StoreError.damaged(columns.what)
+      }
+      return policy
+    }
+  }
+
+  /// Gives a secret a policy of its own; nil takes it away.
+  public func setPolicy(_ policy: String?, ofSecret id: [UInt8], at now: Int64) throws(StoreError) {
+    try write { db in
+      try self.setConsentClock(now, db)
+      try db.execute(sql: "DELETE FROM policies WHERE secret_id = ?", arguments: [id.blob])
+      guard let policy else { return }
+      guard try self.secret(where: "id", id.blob, db) != nil else { throw StoreError.notFound("the secret") }
+      let text = try checkedText(policy, "the policy", limit: 256)
+      try db.execute(
+        sql: "INSERT INTO policies (secret_id, policy, mac) VALUES (?, ?, ?)",
+        arguments: [id.blob, text, try self.policyMAC(id, text).blob])
+    }
+  }
+
+  func policyMAC(_ id: [UInt8], _ policy: String) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/policy-row/v1") { hash in
+      hash.append(id)
+      hash.append(policy)
+    }
+  }
+
+  // MARK: - The latest time
+
+  private static let clockKey = "consent-clock"
+
+  /// The latest time that was noted, so that a clock which was set back is found out; 0 if none was.
+  public func consentClock() throws(StoreError) -> Int64 { try readOne { db in try self.consentClock(db) } }
+
+  /// Notes that it is this late, unless it was later before.
+  public func advanceConsentClock(to now: Int64) throws(StoreError) {
+    guard try consentClock() < now else { return }
+    try write { db in
+      if try self.consentClock(db) < now { try self.setConsentClock(now, db) }
+    }
+  }
+
+  func consentClock(_ db: Database) throws -> Int64 {
+    guard let stored = try Meta.value(Self.clockKey, db) else { return 0 }
+    guard stored.count == 8 + Digest.byteCount else { throw StoreError.damaged("the clock of requests") }
+    let time = stored.prefix(8).reduce(Int64(0)) { $0 << 8 | Int64($1) }
+    guard macsMatch(Array(stored.dropFirst(8)), try clockMAC(time)) else {
+      throw StoreError.damaged("the clock of requests")
+    }
+    return time
+  }
+
+  func setConsentClock(_ time: Int64, _ db: Database) throws {
+    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * Int64($0))) }
+    try Meta.set(Self.clockKey, to: bytes + (try clockMAC(time)), db)
+  }
+
+  func clockMAC(_ time: Int64) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/consent-clock/v1") { $0.append(UInt64(bitPattern: time)) }
+  }
+
+  // MARK: - Releases of a day
+
+  /// Whether a release of this secret to this peer keeps within so many different secrets since `since`; if so it is noted, durably.
+  /// Times after `now`, which a clock that was set back leaves behind, count.
+  public func countRelease(
+    of id: [UInt8], to peer: Digest, at now: Int64, since: Int64, limit: Int
+  ) throws(StoreError) -> Bool {
+    let query = "SELECT secret_id, released_at, mac FROM releases NOT INDEXED WHERE peer = ?"
+    func recent(_ db: Database) throws -> [[UInt8]] {
+      try Row.fetchAll(db, sql: query, arguments: [peer.blob]).compactMap { row in
+        let columns = StoredRow(row: row, what: "a release of the day")
+        let secret = try columns.bytes("secret_id", count: SecretRecord.idByteCount)
+        let time = try columns.integer("released_at")
+        guard macsMatch(try columns.bytes("mac"), try self.releaseMAC(peer, secret, time)) else {
+          throw StoreError.damaged(columns.what)
+        }
+        return time > since ? secret : nil
+      }
+    }
+    if try read({ db in try recent(db) }).contains(id) { return true }
+    return try write { db in
+      let released = try recent(db)
+      if released.contains(id) { return true }
+      guard released.count < limit else { return false }
+      try db.execute(
+        sql: "DELETE FROM releases NOT INDEXED WHERE peer = ? AND (released_at <= ? OR secret_id = ?)",
+        arguments: [peer.blob, since, id.blob])
+      try db.execute(
+        sql: "INSERT INTO releases (peer, secret_id, released_at, mac) VALUES (?, ?, ?, ?)",
+        arguments: [peer.blob, id.blob, now, try self.releaseMAC(peer, id, now).blob])
+      return true
+    }
+  }
+
+  func releaseMAC(_ peer: Digest, _ id: [UInt8], _ time: Int64) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/release-row/v1") { hash in
+      hash.append(peer)
+      hash.append(id)
+      hash.append(UInt64(bitPattern: time))
+    }
+  }
+}
