@@ -73,6 +73,7 @@ let package = Package(
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
     library("SealedPayload", ["Sodium", "WireCodec"]),
     library("PeerAuth", ["Sodium", "WireCodec"]),
+    library("CallbackURL", ["Sodium"]),
 
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
@@ -104,6 +105,7 @@ let package = Package(
     tests(of: "QRCode"),
     tests(of: "ShamirKit", ["Sodium", "WireCodec"]),
     tests(of: "SealedPayload", ["Sodium", "WireCodec"]),
+    tests(of: "CallbackURL", ["Sodium"]),
     tests(of: "PeerAuth", ["Sodium", "WireCodec"], vectors: ["Vectors"]),
     tests(of: "VaultProtocol", ["PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
     tests(of: "PeerLink", ["PeerAuth", "Sodium", "WireCodec", nioCore]),

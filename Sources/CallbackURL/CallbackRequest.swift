@@ -1,0 +1,169 @@
+public import Sodium
+
+/// Another program's request to encrypt or decrypt something: a URL of the scheme `coresecret`, after x-callback-url.
+///
+///     coresecret://x-callback-url/encrypt?plaintext=…&x-success=…
+///
+/// The content lies in secret memory from here on; everything else in the URL counts as public. See `docs/formats/callback.md`.
+public struct CallbackRequest: ~Copyable, Sendable {
+  /// What a request asks for.
+  public enum Action: String, Hashable, Sendable {
+    case encrypt, decrypt
+  }
+
+  /// What every request begins with.
+  public static let prefix = "coresecret://x-callback-url/"
+  /// Most bytes of a request.
+  public static let byteLimit = 8 << 20
+  /// Most bytes of a description or a file name.
+  public static let textByteLimit = 1024
+
+  /// What to do.
+  public let action: Action
+  /// What the other program calls itself (`x-source`). Anybody can claim any name.
+  public let source: String?
+  /// Where answers go.
+  public let targets: CallbackTargets
+  /// What is to be encrypted, or the encrypted data, decoded.
+  public let content: SecretBytes
+  /// Name of the file whose content is to be encrypted; nil for text.
+  public let fileName: SecretBytes?
+  /// Public words about what is to be encrypted.
+  public let description: String?
+  /// Whether the result is to be kept here too.
+  public let isStored: Bool
+  /// Whether a password is to be asked for and used.
+  public let addsPassword: Bool
+  /// log2 of scrypt's N for that password, 15 … 20; nil leaves the choice to the user.
+  public let scryptLogarithm: Int?
+
+  /// Reads a request. `targets`, read before by ``CallbackTargets/init(of:)``, can be told of the failure.
+  public init(_ url: RawSpan) throws(CallbackError) {
+    let (action, queryStart) = try Self.parts(url)
+    let query = url.extracting(queryStart..<url.byteCount)
+    let parameters = try QueryParameters(query)
+    guard let action = Action(rawValue: action) else { throw .unknownAction }
+    self.action = action
+    targets = try CallbackTargets(parameters, query)
+    source = try Self.text("x-source", parameters, query)
+    isStored = try Self.flag("store", parameters, query)
+    guard action == .encrypt else {
+      description = nil
+      fileName = nil
+      addsPassword = false
+      scryptLogarithm = nil
+      guard let encrypted = try parameters.value("encryptedData", in: query) else { throw .missing("encryptedData") }
+      content = try Self.decoded("encryptedData", encrypted)
+      return
+    }
+    description = try Self.text("description", parameters, query)
+    addsPassword = try Self.flag("addPassword", parameters, query)
+    scryptLogarithm = try Self.logarithm(parameters, query, isExpected: addsPassword)
+    guard let plaintext = try parameters.value("plaintext", in: query) else { throw .missing("plaintext") }
+    let name = try parameters.value("filename", in: query)
+    switch consume name {
+    case .some(let name):
+      guard (1...Self.textByteLimit).contains(name.count) else {
+        throw .invalid("filename", rule: "1 to \(Self.textByteLimit) bytes")
+      }
+      fileName = consume name
+      content = try Self.decoded("plaintext", plaintext)
+    case .none:
+      fileName = nil
+      content = plaintext
+    }
+  }
+
+  /// The action's name, and where the query of a request begins.
+  static func parts(_ url: RawSpan) throws(CallbackError) -> (action: String, queryStart: Int) {
+    guard url.byteCount <= byteLimit else { throw .tooLong }
+    let prefix = Array(Self.prefix.utf8)
+    guard url.byteCount >= prefix.count else { throw .otherScheme }
+    // Schemes and hosts have no case.
+    for (position, expected) in prefix.enumerated() {
+      let byte = url.byte(position)
+      let isLetter = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+      guard (isLetter ? byte | 0x20 : byte) == expected else { throw .otherScheme }
+    }
+    var end = prefix.count
+    while end < url.byteCount, url.byte(end) != UInt8(ascii: "?") {
+      guard end - prefix.count < 32 else { throw .unknownAction }
+      end += 1
+    }
+    let action = url.text(prefix.count..<end)
+    return (action, min(end + 1, url.byteCount))
+  }
+
+  private static func text(
+    _ name: String, _ parameters: QueryParameters, _ query: RawSpan
+  ) throws(CallbackError) -> String? {
+    guard let bytes = try parameters.value(name, in: query) else { return nil }
+    guard bytes.count <= textByteLimit else { throw .invalid(name, rule: "at most \(textByteLimit) bytes") }
+    let text = bytes.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+    guard let text, !text.utf8.contains(0) else { throw .invalid(name, rule: "text in UTF-8") }
+    return text.isEmpty ? nil : text
+  }
+
+  private static func flag(
+    _ name: String, _ parameters: QueryParameters, _ query: RawSpan
+  ) throws(CallbackError) -> Bool {
+    switch try text(name, parameters, query) {
+    case nil, "0": return false
+    case "1": return true
+    default: throw .invalid(name, rule: "0 or 1")
+    }
+  }
+
+  private static func logarithm(
+    _ parameters: QueryParameters, _ query: RawSpan, isExpected: Bool
+  ) throws(CallbackError) -> Int? {
+    guard let text = try text("scryptN", parameters, query) else { return nil }
+    guard isExpected else { throw .invalid("scryptN", rule: "left out unless addPassword is 1") }
+    let rule = "a power of two from 32768 to 1048576"
+    guard text.utf8.count <= 7, let cost = UInt32(text), cost.nonzeroBitCount == 1,
+      (1 << 15...1 << 20).contains(cost)
+    else { throw .invalid("scryptN", rule: rule) }
+    return cost.trailingZeroBitCount
+  }
+
+  private static func decoded(
+    _ name: String, _ text: borrowing SecretBytes
+  ) throws(CallbackError) -> SecretBytes {
+    let decoded: SecretBytes?
+    do throws(SodiumError) { decoded = try Base64Text.decode(text.bytes) } catch { throw .outOfMemory }
+    guard let bytes = consume decoded else { throw .invalid(name, rule: "in base64") }
+    return bytes
+  }
+}
+
+/// Where the answers to a request go. Each may be missing: then nobody is told.
+public struct CallbackTargets: Hashable, Sendable {
+  /// When it was done.
+  public let success: CallbackTarget?
+  /// When it failed.
+  public let failure: CallbackTarget?
+  /// When the user said no.
+  public let cancel: CallbackTarget?
+
+  /// The targets of a request that may otherwise be faulty; nil if they are themselves.
+  public init?(of url: RawSpan) {
+    do throws(CallbackError) {
+      let (_, queryStart) = try CallbackRequest.parts(url)
+      let query = url.extracting(queryStart..<url.byteCount)
+      try self.init(QueryParameters(query), query)
+    } catch {
+      return nil
+    }
+  }
+
+  init(_ parameters: QueryParameters, _ query: RawSpan) throws(CallbackError) {
+    func target(_ name: String) throws(CallbackError) -> CallbackTarget? {
+      guard let value = try parameters.value(name, in: query) else { return nil }
+      guard value.count > 0 else { return nil }
+      return try CallbackTarget(value.bytes, name: name)
+    }
+    success = try target("x-success")
+    failure = try target("x-error")
+    cancel = try target("x-cancel")
+  }
+}

@@ -1,0 +1,101 @@
+public import Sodium
+
+/// Where an answer goes: the URL of another program, which gets parameters put behind it.
+public struct CallbackTarget: Hashable, Sendable {
+  /// Most bytes of such a URL before the answer's parameters.
+  public static let byteLimit = 8192
+
+  /// Schemes that don't belong to one program. A web page could otherwise have somebody's plaintext sent to its server.
+  static let forbiddenSchemes: Set<String> = [
+    "about", "blob", "chrome", "coresecret", "data", "dav", "davs", "file", "filesystem", "ftp", "ftps", "gopher",
+    "http",
+    "https", "javascript", "jar", "mailto", "nfs", "sftp", "smb", "sms", "ssh", "tel", "telnet", "trash", "vbscript",
+    "view-source", "ws", "wss", "xmpp",
+  ]
+
+  /// The URL as the other program gave it: printable ASCII.
+  public let text: String
+
+  /// Takes a URL with a scheme of its own. `name` is the parameter it came in.
+  init(_ bytes: RawSpan, name: String) throws(CallbackError) {
+    guard bytes.byteCount <= Self.byteLimit else {
+      throw .invalid(name, rule: "a URL of at most \(Self.byteLimit) bytes")
+    }
+    var isPrintable = true
+    for position in 0..<bytes.byteCount where !(0x21...0x7E).contains(bytes.byte(position)) { isPrintable = false }
+    let text = bytes.text(0..<bytes.byteCount)
+    guard isPrintable, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+      throw .invalid(name, rule: "a URL")
+    }
+    let scheme = text[..<colon].lowercased()
+    guard let first = scheme.utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
+      scheme.utf8.allSatisfy({ Self.isSchemeCharacter($0) })
+    else { throw .invalid(name, rule: "a URL") }
+    guard !Self.forbiddenSchemes.contains(scheme) else { throw .forbiddenTarget(name) }
+    self.text = text
+  }
+
+  private static func isSchemeCharacter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+    default: false
+    }
+  }
+
+  /// The scheme, to say who gets the answer.
+  public var scheme: String { String(text.prefix { $0 != ":" }) }
+
+  /// The answer to a successful encryption: `encryptedData`, in base64.
+  public func answer(encryptedData: RawSpan) throws(CallbackError) -> SecretBytes {
+    let base64 = try Self.base64(encryptedData)
+    var answer = try AnswerWriter(self, room: AnswerWriter.room("encryptedData", base64.count))
+    try answer.add("encryptedData", base64.bytes)
+    return try answer.finish()
+  }
+
+  /// The answer to a successful decryption. With a file name, empty or not, the content is sent in base64.
+  public func answer(
+    plaintext: RawSpan, fileName: borrowing SecretBytes?, description: String?
+  ) throws(CallbackError) -> SecretBytes {
+    let description = Array((description ?? "").utf8)
+    var room = AnswerWriter.room("description", description.count)
+    switch fileName {
+    case .some(let fileName):
+      let base64 = try Self.base64(plaintext)
+      room += AnswerWriter.room("plaintext", base64.count) + AnswerWriter.room("filename", fileName.count)
+      var answer = try AnswerWriter(self, room: room)
+      if !description.isEmpty { try answer.add("description", description.span.bytes) }
+      try answer.add("plaintext", base64.bytes)
+      try answer.add("filename", fileName.bytes)
+      return try answer.finish()
+    case .none:
+      room += AnswerWriter.room("plaintext", plaintext.byteCount)
+      var answer = try AnswerWriter(self, room: room)
+      if !description.isEmpty { try answer.add("description", description.span.bytes) }
+      try answer.add("plaintext", plaintext)
+      return try answer.finish()
+    }
+  }
+
+  /// The answer to a request that failed, with the parameters that x-callback-url names for it.
+  public func answer(errorCode: Int32, message: String) throws(CallbackError) -> SecretBytes {
+    let code = Array("\(errorCode)".utf8)
+    let message = Array(message.utf8)
+    var answer = try AnswerWriter(
+      self, room: AnswerWriter.room("errorCode", code.count) + AnswerWriter.room("errorMessage", message.count))
+    try answer.add("errorCode", code.span.bytes)
+    try answer.add("errorMessage", message.span.bytes)
+    return try answer.finish()
+  }
+
+  /// The answer to a request that its user turned down: nothing is put behind the URL.
+  public func answer() throws(CallbackError) -> SecretBytes {
+    let answer = try AnswerWriter(self, room: 0)
+    return try answer.finish()
+  }
+
+  private static func base64(_ bytes: RawSpan) throws(CallbackError) -> SecretBytes {
+    do throws(SodiumError) { return try Base64Text.encode(bytes) } catch { throw .outOfMemory }
+  }
+}

@@ -1,0 +1,39 @@
+import CSodium
+
+/// Base64 (RFC 4648, section 4, with padding) of secrets, by libsodium's codec, which takes no branch and no index from them.
+public enum Base64Text {
+  private static let variant = sodium_base64_VARIANT_ORIGINAL
+
+  /// The text of `bytes`: four characters for each three, the last ones filled up with `=`.
+  public static func encode(_ bytes: RawSpan) throws(SodiumError) -> SecretBytes {
+    try SodiumLibrary.ready()
+    // With the NUL that C writes behind it.
+    let room = sodium_base64_encoded_len(bytes.byteCount, variant)
+    var text = try SecretBytes(zeros: room)
+    bytes.withUnsafeBytes { source in
+      text.withUnsafeMutableBytes { target in
+        _ = sodium_bin2base64(
+          target.octets.withMemoryRebound(to: CChar.self, capacity: room) { $0 }, room, source.octets, source.count,
+          variant)
+      }
+    }
+    return try SecretBytes(copying: text.bytes.extracting(first: room - 1))
+  }
+
+  /// The bytes of `text`, or nil if it is not the one encoding of anything: other characters, missing or superfluous
+  /// padding, bits left over.
+  public static func decode(_ text: RawSpan) throws(SodiumError) -> SecretBytes? {
+    try SodiumLibrary.ready()
+    let room = text.byteCount / 4 * 3 + 3
+    var bytes = try SecretBytes(zeros: room)
+    var count = 0
+    let isValid = text.withUnsafeBytes { source in
+      bytes.withUnsafeMutableBytes { target in
+        let characters = UnsafeRawPointer(source.octets).assumingMemoryBound(to: CChar.self)
+        return sodium_base642bin(target.octets, room, characters, source.count, nil, &count, nil, variant) == 0
+      }
+    }
+    guard isValid else { return nil }
+    return try SecretBytes(copying: bytes.bytes.extracting(first: count))
+  }
+}

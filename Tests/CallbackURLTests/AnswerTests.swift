@@ -1,0 +1,106 @@
+import Sodium
+import Testing
+
+@testable import CallbackURL
+
+/// What other programs get back (C86, C88, C90, C91).
+@Suite struct AnswerTests {
+  @Test(arguments: [
+    "http://example.org/", "https://example.org/?", "HTTPS://example.org/", "file:///tmp/x", "javascript:alert(1)",
+    "data:,",
+    "mailto:a@example.org", "ws://example.org", "coresecret://x-callback-url/encrypt?plaintext=a",
+  ])
+  func `an answer never goes to the web, to a file or round in circles`(_ url: String) {
+    #expect(throws: CallbackError.forbiddenTarget("x-success")) { try target(url) }
+  }
+
+  @Test(arguments: ["", "client", "1client://", "cli ent://", "client\u{0}://", "://", "cliént://", "client://\u{7F}"])
+  func `an answer goes to a URL`(_ url: String) {
+    #expect(throws: CallbackError.invalid("x-success", rule: "a URL")) { try target(url) }
+  }
+
+  @Test(arguments: [
+    ("client://done", "client://done?encryptedData=%41%41%45%3D"),
+    ("client://done?", "client://done?encryptedData=%41%41%45%3D"),
+    ("client://done?a=b", "client://done?a=b&encryptedData=%41%41%45%3D"),
+    ("client://done?&a=b&", "client://done?&a=b&encryptedData=%41%41%45%3D"),
+  ])
+  func `parameters are put behind those that are there`(_ url: String, _ expected: String) throws {
+    let data: [UInt8] = [0, 1]
+    #expect(text(try target(url).answer(encryptedData: data.span.bytes)) == expected)
+  }
+
+  @Test func `what a client gets of a decrypted text is what was encrypted`() throws {
+    let plaintext = Array("ä&b=%\n".utf8)
+    let answer = try target("client://done?").answer(
+      plaintext: plaintext.span.bytes, fileName: nil, description: "two words")
+    let parameters = try parameters(of: answer)
+    #expect(parameters["plaintext"] == "ä&b=%\n")
+    #expect(parameters["description"] == "two words")
+    #expect(parameters["filename"] == nil)
+  }
+
+  @Test func `the content of a file is sent in base64, with its name`() throws {
+    let plaintext: [UInt8] = [0, 255]
+    let name = try SecretBytes(copying: Array("f.bin".utf8).span.bytes)
+    let answer = try target("client://done?").answer(plaintext: plaintext.span.bytes, fileName: name, description: nil)
+    let parameters = try parameters(of: answer)
+    #expect(parameters["plaintext"] == "AP8=")
+    #expect(parameters["filename"] == "f.bin")
+    #expect(parameters["description"] == nil)
+  }
+
+  @Test func `a failure is told with its code and words`() throws {
+    let answer = try target("client://failed?id=7").answer(errorCode: 8, message: "it is damaged")
+    let parameters = try parameters(of: answer)
+    #expect(parameters["id"] == "7")
+    #expect(parameters["errorCode"] == "8")
+    #expect(parameters["errorMessage"] == "it is damaged")
+  }
+
+  @Test func `a cancelled request is answered by the URL as it is`() throws {
+    #expect(text(try target("client://cancelled?id=7&").answer()) == "client://cancelled?id=7&")
+  }
+
+  @Test func `every byte survives the way there and back`() throws {
+    let all = (0...255).map { UInt8($0) }
+    let base64 = try Base64Text.encode(all.span.bytes)
+    let answer = try target("client://done?").answer(plaintext: base64.bytes, fileName: nil, description: nil)
+    let found = try parameters(of: answer)["plaintext"]
+    let back = try #require(found)
+    let characters = Array(back.utf8)
+    let decoded = try Base64Text.decode(characters.span.bytes)
+    switch decoded {
+    case .some(let decoded): #expect(decoded.withUnsafeBytes { Array($0) } == all)
+    case .none: Issue.record("base64 isn't read back")
+    }
+  }
+
+  private func parameters(of answer: borrowing SecretBytes) throws -> [String: String] {
+    let url = Array(text(answer).utf8)
+    let start = try #require(url.firstIndex(of: UInt8(ascii: "?"))) + 1
+    let query = url[start...].map { $0 }
+    let parameters = try QueryParameters(query.span.bytes)
+    var values: [String: String] = [:]
+    for place in parameters.places {
+      switch try parameters.value(place.name, in: query.span.bytes) {
+      case .some(let value): values[place.name] = text(value)
+      case .none: break
+      }
+    }
+    return values
+  }
+}
+
+/// The example in `docs/formats/callback.md`.
+@Suite struct DocumentedCallbackTests {
+  @Test func `the page's example is read and answered as it says`() throws {
+    let request = try request(
+      "coresecret://x-callback-url/encrypt?&plaintext=two%20words&description=Example&x-source=Client"
+        + "&x-success=client%3A%2F%2Fdone%3FIACRequestID%3D7%26IACResponseType%3D0%26")
+    #expect(text(request.content) == "two words")
+    let data: [UInt8] = [0, 1]
+    let answer = try #require(request.targets.success).answer(encryptedData: data.span.bytes)
+    #expect(text(answer) == "client://done?IACRequestID=7&IACResponseType=0&encryptedData=%41%41%45%3D")
+  }
+}

@@ -1,0 +1,26 @@
+import Testing
+
+@testable import Sodium
+
+@Suite struct Base64TextTests {
+  /// RFC 4648, section 10.
+  @Test(arguments: [
+    ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+    ("foobar", "Zm9vYmFy"),
+  ])
+  func `the vectors of RFC 4648 hold`(_ plain: String, _ encoded: String) throws {
+    let text = try Base64Text.encode(Array(plain.utf8).span.bytes)
+    #expect(text.withUnsafeBytes { Array($0) } == Array(encoded.utf8))
+    let bytes = try Base64Text.decode(Array(encoded.utf8).span.bytes)
+    switch bytes {
+    case .some(let bytes): #expect(bytes.withUnsafeBytes { Array($0) } == Array(plain.utf8))
+    case .none: Issue.record("\(encoded) isn't read")
+    }
+  }
+
+  @Test(arguments: ["Zg", "Zg=", "Zg===", "Zh==", "Zm9=", "Z", "Zm 9v", "Zm9v\n", "Zm9v=", "Zm-_", "====", "Zm9v\u{0}"])
+  func `only the one encoding is read`(_ text: String) throws {
+    let bytes = try Base64Text.decode(Array(text.utf8).span.bytes)
+    #expect(bytes == nil ? true : false)
+  }
+}
