@@ -43,35 +43,50 @@ public struct CallbackRequest: ~Copyable, Sendable {
     let query = url.extracting(queryStart..<url.byteCount)
     let parameters = try QueryParameters(query)
     guard let action = Action(rawValue: action) else { throw .unknownAction }
+    let isEncryption = action == .encrypt
+    let addsPassword = isEncryption ? try Self.flag("addPassword", parameters, query) : false
+    let isFile = isEncryption && parameters.places.contains { $0.name == "filename" }
+    let content = try Self.content(
+      isEncryption ? "plaintext" : "encryptedData", isEncoded: isFile || !isEncryption, parameters, query)
+    self.init(
+      action: action, source: try Self.text("x-source", parameters, query),
+      targets: try CallbackTargets(parameters, query), content: content,
+      fileName: try Self.fileName(of: action, parameters, query),
+      description: isEncryption ? try Self.text("description", parameters, query) : nil,
+      isStored: try Self.flag("store", parameters, query), addsPassword: addsPassword,
+      scryptLogarithm: isEncryption ? try Self.logarithm(parameters, query, isExpected: addsPassword) : nil)
+  }
+
+  private init(
+    action: Action, source: String?, targets: CallbackTargets, content: consuming SecretBytes,
+    fileName: consuming SecretBytes?, description: String?, isStored: Bool, addsPassword: Bool, scryptLogarithm: Int?
+  ) {
     self.action = action
-    targets = try CallbackTargets(parameters, query)
-    source = try Self.text("x-source", parameters, query)
-    isStored = try Self.flag("store", parameters, query)
-    guard action == .encrypt else {
-      description = nil
-      fileName = nil
-      addsPassword = false
-      scryptLogarithm = nil
-      guard let encrypted = try parameters.value("encryptedData", in: query) else { throw .missing("encryptedData") }
-      content = try Self.decoded("encryptedData", encrypted)
-      return
+    self.source = source
+    self.targets = targets
+    self.content = content
+    self.fileName = fileName
+    self.description = description
+    self.isStored = isStored
+    self.addsPassword = addsPassword
+    self.scryptLogarithm = scryptLogarithm
+  }
+
+  private static func fileName(
+    of action: Action, _ parameters: QueryParameters, _ query: RawSpan
+  ) throws(CallbackError) -> SecretBytes? {
+    guard action == .encrypt, let name = try parameters.value("filename", in: query) else { return nil }
+    guard (1...textByteLimit).contains(name.count) else {
+      throw .invalid("filename", rule: "1 to \(textByteLimit) bytes")
     }
-    description = try Self.text("description", parameters, query)
-    addsPassword = try Self.flag("addPassword", parameters, query)
-    scryptLogarithm = try Self.logarithm(parameters, query, isExpected: addsPassword)
-    guard let plaintext = try parameters.value("plaintext", in: query) else { throw .missing("plaintext") }
-    let name = try parameters.value("filename", in: query)
-    switch consume name {
-    case .some(let name):
-      guard (1...Self.textByteLimit).contains(name.count) else {
-        throw .invalid("filename", rule: "1 to \(Self.textByteLimit) bytes")
-      }
-      fileName = consume name
-      content = try Self.decoded("plaintext", plaintext)
-    case .none:
-      fileName = nil
-      content = plaintext
-    }
+    return name
+  }
+
+  private static func content(
+    _ name: String, isEncoded: Bool, _ parameters: QueryParameters, _ query: RawSpan
+  ) throws(CallbackError) -> SecretBytes {
+    guard let value = try parameters.value(name, in: query) else { throw .missing(name) }
+    return isEncoded ? try decoded(name, value) : value
   }
 
   /// The action's name, and where the query of a request begins.

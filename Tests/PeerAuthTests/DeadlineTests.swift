@@ -4,7 +4,7 @@ import Testing
 
 @testable import PeerAuth
 
-@Suite("A deadline", .timeLimit(.minutes(1))) struct DeadlineTests {
+@Suite("A deadline", .timeLimit(.minutes(5))) struct DeadlineTests {
   private static let never: @Sendable (Duration) async throws -> Void = { _ in try await Task.sleep(for: .seconds(3600))
   }
   private static let atOnce: @Sendable (Duration) async throws -> Void = { _ in }
@@ -79,7 +79,7 @@ import Testing
   }
 }
 
-@Suite("The transport in memory", .timeLimit(.minutes(1))) struct InMemoryTransportTests {
+@Suite("The transport in memory", .timeLimit(.minutes(5))) struct InMemoryTransportTests {
   @Test("carries bytes in order through a small buffer") func order() async throws {
     let ends = InMemoryTransport.pair(capacity: 3)
     let sent = (0..<1000).map { UInt8(truncatingIfNeeded: $0) }

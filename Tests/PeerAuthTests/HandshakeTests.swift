@@ -5,7 +5,7 @@ import WireCodec
 
 @testable import PeerAuth
 
-@Suite("Opening a session", .timeLimit(.minutes(1))) struct HandshakeTests {
+@Suite("Opening a session", .timeLimit(.minutes(5))) struct HandshakeTests {
   let pair: Pair
 
   init() throws { pair = try Pair() }

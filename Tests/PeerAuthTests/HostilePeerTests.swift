@@ -5,7 +5,7 @@ import WireCodec
 
 @testable import PeerAuth
 
-@Suite("A trusted peer that misbehaves", .timeLimit(.minutes(1))) struct HostilePeerTests {
+@Suite("A trusted peer that misbehaves", .timeLimit(.minutes(5))) struct HostilePeerTests {
   let pair: Pair
 
   init() throws { pair = try Pair() }
@@ -174,7 +174,7 @@ import WireCodec
   }
 }
 
-@Suite("The frames of a session", .timeLimit(.minutes(1))) struct FrameTests {
+@Suite("The frames of a session", .timeLimit(.minutes(5))) struct FrameTests {
   /// Sends three messages through a line that may change them, and gives what the receiver made of them.
   private func outcomes(
     _ change: @escaping @Sendable ([[UInt8]]) -> [[UInt8]]

@@ -4,7 +4,7 @@ import WireCodec
 
 @testable import PeerAuth
 
-@Suite("A session", .timeLimit(.minutes(1))) struct SessionTests {
+@Suite("A session", .timeLimit(.minutes(5))) struct SessionTests {
   @Test("proves both cards, names itself alike on both sides, and carries messages both ways")
   func happyPath() async throws {
     let pair = try Pair()

@@ -38,7 +38,8 @@ import Testing
     @discardableResult
     func admit(_ name: String) -> Bool {
       let source = Array(name.utf8.prefix(1))
-      let close: @Sendable () -> Void = { [self] in
+      let close: @Sendable () -> Void = { [weak self] in
+        guard let self else { return }
         gone.withLock { $0.append(name) }
         if clearsUp { leave(name) }
       }

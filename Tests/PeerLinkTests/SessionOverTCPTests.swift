@@ -12,7 +12,7 @@ final class Counter: Sendable {
   func add() { count.add(1, ordering: .relaxed) }
 }
 
-@Suite("A session over TCP", .timeLimit(.minutes(1))) struct SessionOverTCPTests {
+@Suite("A session over TCP", .timeLimit(.minutes(5))) struct SessionOverTCPTests {
   let alice: Identity
   let bob: Identity
 

@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import PeerAuth
 import Sodium
@@ -5,7 +6,7 @@ import Testing
 
 @testable import PeerLink
 
-@Suite("TCP", .timeLimit(.minutes(1))) struct TCPTests {
+@Suite("TCP", .timeLimit(.minutes(5))) struct TCPTests {
   private func connected(
     _ host: String = "127.0.0.1"
   ) async throws -> (listener: TCPListener, dialled: any PeerTransport, accepted: any PeerTransport) {
@@ -119,10 +120,10 @@ import Testing
   @Test("a port where nobody listens, and a name that isn't, are unreachable with a reason") func unreachable()
     async throws
   {
-    // At an address of its own, or another test might listen at the port by then.
-    let listener = try await TCPListener.bind(host: "127.42.42.42", port: 0)
-    let address = listener.address
-    await listener.close()
+    // Bound, so that nobody else gets it, but nobody listens.
+    let bound = try BoundSocket()
+    defer { withExtendedLifetime(bound) {} }
+    let address = try PeerAddress(host: "127.0.0.1", port: bound.port)
     await #expect(throws: TransportError.unreachable("connection refused")) {
       try await TCPConnector().connect(address)
     }
@@ -223,4 +224,28 @@ import Testing
     try await dialled.write([1])
     #expect(try await accepted.read(atMost: 1) == [1])
   }
+}
+
+/// A TCP port of this machine that is taken and doesn't listen, as long as this lives.
+private final class BoundSocket {
+  let port: Int
+  private let descriptor: Int32
+
+  init() throws {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var count = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        bind(descriptor, pointer, count) == 0 && getsockname(descriptor, pointer, &count) == 0
+      }
+    }
+    try #require(isBound)
+    self.descriptor = descriptor
+    port = Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  deinit { close(descriptor) }
 }

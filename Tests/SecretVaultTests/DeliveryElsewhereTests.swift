@@ -7,7 +7,7 @@ import VaultStore
 extension VaultTests {
   /// Ada's share for ben waits, and a second command or the daemon has taken it: the first one, which meant to deliver it,
   /// waits for what becomes of it.
-  @Suite(.timeLimit(.minutes(1))) struct DeliveringElsewhere {
+  @Suite(.timeLimit(.minutes(5))) struct DeliveringElsewhere {
     let world: TestWorld
     /// The delivery as the first command read it, before it was taken.
     let entry: OutboxRecord

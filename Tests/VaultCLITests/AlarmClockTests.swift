@@ -2,7 +2,7 @@ import Testing
 
 @testable import VaultCLI
 
-@Suite("The alarm clock", .timeLimit(.minutes(1)))
+@Suite("The alarm clock", .timeLimit(.minutes(5)))
 struct AlarmClockTests {
   @Test("wakes in the order of the times, and not before")
   func order() async throws {
