@@ -42,7 +42,7 @@ import Testing
 
   @Test func `the content of a file is sent in base64, with its name`() throws {
     let plaintext: [UInt8] = [0, 255]
-    let name = try SecretBytes(copying: Array("f.bin".utf8).span.bytes)
+    let name: SecretBytes? = try SecretBytes(copying: Array("f.bin".utf8).span.bytes)
     let answer = try target("client://done?").answer(plaintext: plaintext.span.bytes, fileName: name, description: nil)
     let parameters = try parameters(of: answer)
     #expect(parameters["plaintext"] == "AP8=")
@@ -95,12 +95,12 @@ import Testing
 /// The example in `docs/formats/callback.md`.
 @Suite struct DocumentedCallbackTests {
   @Test func `the page's example is read and answered as it says`() throws {
-    let request = try request(
+    let facts = try facts(
       "coresecret://x-callback-url/encrypt?&plaintext=two%20words&description=Example&x-source=Client"
         + "&x-success=client%3A%2F%2Fdone%3FIACRequestID%3D7%26IACResponseType%3D0%26")
-    #expect(text(request.content) == "two words")
+    #expect(facts.content == Array("two words".utf8))
     let data: [UInt8] = [0, 1]
-    let answer = try #require(request.targets.success).answer(encryptedData: data.span.bytes)
+    let answer = try #require(facts.targets.success).answer(encryptedData: data.span.bytes)
     #expect(text(answer) == "client://done?IACRequestID=7&IACResponseType=0&encryptedData=%41%41%45%3D")
   }
 }

@@ -8,6 +8,39 @@ func request(_ url: String) throws(CallbackError) -> CallbackRequest {
   return try CallbackRequest(bytes.span.bytes)
 }
 
+/// A request with its secrets laid open, for comparing.
+struct Facts {
+  let action: CallbackRequest.Action
+  let source: String?
+  let targets: CallbackTargets
+  let content: [UInt8]
+  let fileName: [UInt8]?
+  let description: String?
+  let isStored: Bool
+  let addsPassword: Bool
+  let scryptLogarithm: Int?
+
+  init(_ request: borrowing CallbackRequest) {
+    action = request.action
+    source = request.source
+    targets = request.targets
+    content = request.content.withUnsafeBytes { Array($0) }
+    switch request.fileName {
+    case .some(let name): fileName = name.withUnsafeBytes { Array($0) }
+    case .none: fileName = nil
+    }
+    description = request.description
+    isStored = request.isStored
+    addsPassword = request.addsPassword
+    scryptLogarithm = request.scryptLogarithm
+  }
+}
+
+func facts(_ url: String) throws(CallbackError) -> Facts {
+  let request = try request(url)
+  return Facts(request)
+}
+
 /// What is wrong with a request; nil if nothing is.
 func fault(_ url: String) -> CallbackError? {
   do throws(CallbackError) {
