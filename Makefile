@@ -10,6 +10,7 @@ unitdir = $(PREFIX)/lib/systemd/user
 bashdir = $(PREFIX)/share/bash-completion/completions
 zshdir = $(PREFIX)/share/zsh/site-functions
 fishdir = $(PREFIX)/share/fish/vendor_completions.d
+desktopdir = $(PREFIX)/share/applications
 
 # Swift may lie outside PATH; the scripts know the usual places.
 SWIFT = . scripts/common.sh && find_swift && swift
@@ -92,12 +93,13 @@ lint: setup ## check the layout and style of the sources
 format: setup ## put the sources into the layout that lint asks for
 	@$(SWIFT) format --in-place --parallel --recursive $(swift_files)
 
-install: release ## install the programs, the service and shell completions below PREFIX
+install: release ## install the programs, the service, shell completions and the handler of coresecret: URLs
 	@scripts/install "$(release_bin)" "$(DESTDIR)" "$(PREFIX)"
 
 uninstall: ## remove what install put below PREFIX
 	rm -f "$(DESTDIR)$(bindir)/vault" "$(DESTDIR)$(libexecdir)/vault-scan" "$(DESTDIR)$(unitdir)/vault.service" \
-	  "$(DESTDIR)$(bashdir)/vault" "$(DESTDIR)$(zshdir)/_vault" "$(DESTDIR)$(fishdir)/vault.fish"
+	  "$(DESTDIR)$(bashdir)/vault" "$(DESTDIR)$(zshdir)/_vault" "$(DESTDIR)$(fishdir)/vault.fish" \
+	  "$(DESTDIR)$(desktopdir)/vault-url.desktop"
 
 clean: ## remove what was built
 	rm -rf .build .build-thread .build-address Fuzz/.build Fuzz/Findings

@@ -37,6 +37,7 @@ let package = Package(
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
     library("SealedPayload", ["Sodium", "WireCodec"]),
     library("PeerAuth", ["Sodium", "WireCodec"]),
+    library("CallbackURL", ["Sodium"]),
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
     library("VaultStore", ["CShims", "Sodium", "WireCodec", grdb]),
     library(
@@ -52,7 +53,7 @@ let package = Package(
       name: "VaultFuzz",
       dependencies: [
         "VaultCLI", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit",
-        "Sodium", "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
+        "CallbackURL", "Sodium", "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
       ],
       swiftSettings: settings,
       linkerSettings: [.unsafeFlags(["-sanitize=address"]), .linkedLibrary("stdc++")]),

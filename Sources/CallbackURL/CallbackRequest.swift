@@ -135,7 +135,8 @@ public struct CallbackRequest: ~Copyable, Sendable {
     guard let text = try text("scryptN", parameters, query) else { return nil }
     guard isExpected else { throw .invalid("scryptN", rule: "left out unless addPassword is 1") }
     let rule = "a power of two from 32768 to 1048576"
-    guard text.utf8.count <= 7, let cost = UInt32(text), cost.nonzeroBitCount == 1,
+    let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } && !text.hasPrefix("0")
+    guard isNumber, text.utf8.count <= 7, let cost = UInt32(text), cost.nonzeroBitCount == 1,
       (1 << 15...1 << 20).contains(cost)
     else { throw .invalid("scryptN", rule: rule) }
     return cost.trailingZeroBitCount

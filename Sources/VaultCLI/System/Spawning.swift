@@ -43,7 +43,7 @@ extension ChildProcess {
   }
 
   /// Closes everything above standard error in the child. The function is newer than what Swift imports (glibc 2.34).
-  private static func closeOthers(_ actions: inout posix_spawn_file_actions_t) -> Bool {
+  static func closeOthers(_ actions: inout posix_spawn_file_actions_t) -> Bool {
     typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
     guard let address = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return false }
     return unsafeBitCast(address, to: CloseFrom.self)(&actions, 3) == 0

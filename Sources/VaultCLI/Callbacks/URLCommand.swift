@@ -1,0 +1,237 @@
+import ArgumentParser
+import CallbackURL
+import Glibc
+import SecretVault
+import Sodium
+
+/// `vault url`
+struct URLCommand: AsyncParsableCommand, UnlockingCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "url",
+    abstract: "Encrypt or decrypt for another program that asks by a URL.",
+    discussion: """
+      Takes coresecret://x-callback-url/encrypt?... and .../decrypt?..., as a desktop
+      hands them over once vault is registered for them, asks you, and opens the URL
+      that the other program wants as an answer. For an encryption you choose the key;
+      for a decryption it is found, and you confirm. With - the URL is read from
+      standard input, which no other process can see.
+
+      Programs that can use pipes had better call 'vault encrypt' and 'vault decrypt'.
+
+      Example: vault url 'coresecret://x-callback-url/encrypt?plaintext=abc' --print
+      """)
+
+  @Argument(help: ArgumentHelp("The request, or - for standard input.", valueName: "url"))
+  var url: String
+
+  @Option(help: ArgumentHelp("Encrypt under this key without asking for one.", valueName: "key"))
+  var key: String?
+
+  @Flag(help: "Do not ask whether to go on.")
+  var yes = false
+
+  @Flag(help: "Print the answer's URL instead of opening it.")
+  var print = false
+
+  @OptionGroup var password: PasswordOptions
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  var neededStreams: Set<Int32> { Set((url == "-" ? [STDIN_FILENO] : []) + (print ? [STDOUT_FILENO] : [])) }
+  var namedDescriptors: [(option: String, descriptor: Int32)] { password.namedDescriptors }
+
+  func validate() throws {
+    if url == "-" { try unlock.leavesStandardInput(for: "the request") }
+    try password.check(beside: unlock)
+  }
+
+  func run() async throws {
+    let console = global.console
+    let request = try request()
+    do throws(VaultError) {
+      let answer = try await answer(request, console)
+      try deliver(answer, console)
+    } catch {
+      try tell(error, request.targets)
+      throw error
+    }
+  }
+
+  // MARK: - The request
+
+  private func request() throws(VaultError) -> CallbackRequest {
+    let url = try bytes()
+    do throws(CallbackError) {
+      return try CallbackRequest(url.bytes)
+    } catch {
+      let failure = VaultError(.usage, "\(error)", hint: "see docs/formats/callback.md for what can be asked")
+      if let targets = CallbackTargets(of: url.bytes) { try tell(failure, targets) }
+      throw failure
+    }
+  }
+
+  private func bytes() throws(VaultError) -> SecretBytes {
+    if let taken = RequestArgument.url() { return taken }
+    guard url == "-" else {
+      throw VaultError(
+        .usage, "the request doesn't begin with \(CallbackRequest.prefix)",
+        hint: "see docs/formats/callback.md for what can be asked")
+    }
+    return try SecretStream.read(STDIN_FILENO, limit: CallbackRequest.byteLimit, what: "the request")
+  }
+
+  // MARK: - The answer
+
+  /// The URL to open; nil if nobody wants one.
+  private func answer(
+    _ request: borrowing CallbackRequest, _ console: Console
+  ) async throws(VaultError) -> SecretBytes? {
+    let composition = try Composition(global)
+    let vault = try composition.open(unlock)
+    defer { composition.finish(vault) }
+    switch request.action {
+    case .encrypt: return try await encrypted(request, vault, console)
+    case .decrypt: return try await decrypted(request, vault, console)
+    }
+  }
+
+  private func encrypted(
+    _ request: borrowing CallbackRequest, _ vault: Vault, _ console: Console
+  ) async throws(VaultError) -> SecretBytes? {
+    console.note(Self.announcement(request))
+    let key = try chosenKey(vault)
+    let layer = try passwordLayer(request, console)
+    let item = ItemRequest(
+      source: .memory(try Self.content(request)), password: layer, description: request.description)
+    let access = ItemReporter(console, verb: "encrypting").access()
+    let bytes = try await vault.encryptInMemory(item, under: key, keeps: request.isStored, access: access)
+    guard let target = request.targets.success else { return nil }
+    return try Self.written { () throws(CallbackError) in try target.answer(encryptedData: bytes.span.bytes) }
+  }
+
+  private func decrypted(
+    _ request: borrowing CallbackRequest, _ vault: Vault, _ console: Console
+  ) async throws(VaultError) -> SecretBytes? {
+    console.note(Self.announcement(request))
+    let bytes = request.content.withUnsafeBytes { Array($0) }
+    let facts = try vault.itemFacts(bytes)
+    if !yes {
+      try Question.confirm("Decrypt it with the key \(facts.key) and hand over the plaintext?", option: "--yes")
+    }
+    let access = ItemReporter(console, verb: "decrypting").access(passwords: password.source(console))
+    let content = try await vault.decryptInMemory(bytes, keeps: request.isStored, access: access)
+    guard let target = request.targets.success else { return nil }
+    let fileName = try Self.fileName(content)
+    let description = facts.description
+    return try Self.written { () throws(CallbackError) in
+      try target.answer(plaintext: content.body.bytes, fileName: fileName, description: description)
+    }
+  }
+
+  /// The name under which the content of a file is handed over; nil for a note.
+  private static func fileName(_ content: borrowing RecoveredContent) throws(VaultError) -> SecretBytes? {
+    switch content.kind {
+    case .note: return nil
+    case .file:
+      do throws(SodiumError) { return try SecretBytes(copying: content.header.fileName) } catch {
+        throw VaultError(.other, "no secret memory left")
+      }
+    case .password, .contact, .encryptionKey:
+      throw VaultError(
+        .refused, "this item is neither a text nor a file, and can't be handed over by a URL",
+        hint: "import it with `vault item import`, and look at it with `vault item show`")
+    }
+  }
+
+  private static func content(_ request: borrowing CallbackRequest) throws(VaultError) -> SecretContent {
+    do {
+      let body = try request.content.duplicate()
+      switch request.fileName {
+      case .some(let name):
+        let header = try PayloadHeader(kind: .file, fileName: name.bytes)
+        return SecretContent(header: header, body: body)
+      case .none:
+        let header = try PayloadHeader(kind: .note, mediaType: "text/plain")
+        return SecretContent(header: header, body: body)
+      }
+    } catch {
+      throw VaultError(.other, "no secret memory left")
+    }
+  }
+
+  private func chosenKey(_ vault: Vault) throws(VaultError) -> String {
+    if let key { return key }
+    let keys = try vault.encryptionKeys().filter { $0.secret.ownIndex != nil }
+    guard !keys.isEmpty else {
+      throw VaultError(
+        .notFound, "there is no key here to encrypt under", hint: "make one with `vault key create`")
+    }
+    let lines = keys.map { $0.secret.description ?? $0.secret.id }
+    guard Question.isPossible else {
+      throw VaultError(.usage, "which key to encrypt under is not clear", hint: "say --key NAME")
+    }
+    return keys[try Question.choose("Encrypt under which key?", among: lines)].secret.id
+  }
+
+  private func passwordLayer(
+    _ request: borrowing CallbackRequest, _ console: Console
+  ) throws(VaultError) -> SharePassword? {
+    guard request.addsPassword else { return nil }
+    let logarithm = try request.scryptLogarithm ?? chosenCost(console)
+    try PasswordCost.checkRoom(logarithm: logarithm)
+    console.note(try PasswordCost.explanation(logarithm: logarithm))
+    let chosen = try password.place.chosen(console)
+    return try SharePassword(chosen, logarithm: logarithm)
+  }
+
+  /// The request leaves scrypt's cost to the user.
+  private func chosenCost(_ console: Console) throws(VaultError) -> Int {
+    guard Question.isPossible else { return PasswordCost.usualLogarithm }
+    let costs = Array(15...20)
+    let smallest = try PasswordCost.measure()
+    let lines = costs.map { PasswordCost.line(logarithm: $0, smallest: smallest) }
+    return costs[try Question.choose("How costly shall each try of the password be?", among: lines)]
+  }
+
+  private static func announcement(_ request: borrowing CallbackRequest) -> String {
+    let who = request.source.map { "a program that calls itself \($0)" } ?? "another program"
+    let what = "\(Measures.count(request.content.count, "byte"))\(request.description.map { " (\($0))" } ?? "")"
+    let verb = request.action == .encrypt ? "encrypt" : "decrypt"
+    let place = request.targets.success.map { "the answer goes to \($0.scheme):" } ?? "it wants no answer"
+    return "\(who) asks to \(verb) \(what); \(place)"
+  }
+
+  // MARK: - Handing over
+
+  private func deliver(_ answer: borrowing SecretBytes?, _ console: Console) throws(VaultError) {
+    switch answer {
+    case .some(let answer): try hand(answer)
+    case .none: console.note("the request named no URL for an answer")
+    }
+  }
+
+  private func hand(_ answer: borrowing SecretBytes) throws(VaultError) {
+    guard print else { return try CallbackOpener.open(answer) }
+    try SecretStream.write(answer, to: STDOUT_FILENO)
+    try Console.write("\n", to: STDOUT_FILENO)
+  }
+
+  /// Tells the other program that it failed, or that the user said no. That this fails is no news: the error that comes
+  /// behind it is what the user should see.
+  private func tell(_ error: VaultError, _ targets: CallbackTargets) throws(VaultError) {
+    let isCancelled = error.code == .interrupted
+    guard let target = isCancelled ? targets.cancel : targets.failure else { return }
+    let answer = try Self.written { () throws(CallbackError) in
+      isCancelled
+        ? try target.answer()
+        : try target.answer(errorCode: ExitCodes.code(of: error.code), message: error.reason)
+    }
+    do throws(VaultError) { try hand(answer) } catch { global.console.warning(error.reason) }
+  }
+
+  private static func written(_ answer: () throws(CallbackError) -> SecretBytes) throws(VaultError) -> SecretBytes {
+    do throws(CallbackError) { return try answer() } catch {
+      throw VaultError(.other, "the answer can't be written: \(error)")
+    }
+  }
+}
