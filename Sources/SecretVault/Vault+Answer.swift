@@ -68,6 +68,7 @@ extension Vault {
     case let error as ProtocolError: LinkFailure(error).reason
     case let error as VaultError: "met a failure here: \(error.reason)"
     case let error as StoreError: "met a failure here: \(error)"
+    case is CancellationError: "was let go"
     default: "met a failure here"
     }
   }

@@ -84,8 +84,12 @@ extension Vault {
   private func waitUntilTaken(_ request: RequestRecord) async throws(VaultError) {
     let end = environment.monotonic() + Self.takingTime / .milliseconds(1)
     while environment.monotonic() < end {
-      let now = try stored { () throws(StoreError) in try database.request(request.id) }
-      guard now?.state == .approved else { return }
+      guard let now = try stored({ () throws(StoreError) in try database.request(request.id) }) else {
+        // Gone: the share has arrived already, or whoever waited with it has given up.
+        guard try stored({ () throws(StoreError) in try database.secret(request.secretID) }) == nil else { return }
+        break
+      }
+      guard now.state == .approved else { return }
       do { try await environment.sleep(.milliseconds(50)) } catch { break }
     }
     try stored { () throws(StoreError) in try database.removeRequest(request.id) }

@@ -12,7 +12,8 @@ extension Vault {
     }
     return VaultStatus(
       identity: try ownIdentity(), daemon: daemon, peers: try peers(list.listing, drills), secrets: secrets,
-      changedSettings: try settings().filter { $0.value != $0.defaultValue })
+      changedSettings: try settings().filter { $0.value != $0.defaultValue },
+      requests: try requests().filter { $0.state == .waiting })
   }
 
   private func peers(

@@ -12,6 +12,8 @@ public struct VaultStatus: Sendable {
   public let secrets: [Secret]
   /// Settings that differ from their default.
   public let changedSettings: [Setting]
+  /// What peers want and nobody has decided about.
+  public let requests: [VaultRequest]
 
   /// A peer, and what it has to do with this device's secrets.
   public struct Peer: Sendable {

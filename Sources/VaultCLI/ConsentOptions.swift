@@ -21,10 +21,14 @@ struct ConsentOptions: ParsableArguments {
     _ attempt: () async throws(VaultError) -> Result
   ) async throws(VaultError) -> Result {
     guard let wait else { return try await attempt() }
+    var said = ""
     return try await vault.patiently(
       for: wait.milliseconds, mayRepeat: mayRepeat,
       waits: { pause, reason in
-        console.note("not enough yet: \(reason.reason); asking again in \(DurationText.words(pause))")
+        // Often the same for hours.
+        guard reason.reason != said else { return }
+        said = reason.reason
+        console.note("not enough yet: \(said); asking again in \(DurationText.words(pause)), and then more seldom")
       }, attempt)
   }
 }

@@ -37,6 +37,7 @@ struct ConsentTests {
       #expect(request["peer"].string == "carol" && request["fingerprint"].string == fingerprint)
       #expect(request["kind"].string == "release" && request["state"].string == "waiting")
       #expect(request["secret"].string == id && request["description"].string == "plans")
+      #expect(try await bob.succeed("status", "--json").json()["requests"].int == 1)
       let table = try await bob.succeed("requests")
       #expect(table.lines.count == 2 && table.output.contains(fingerprint), "\(table)")
       try await bench.wait(for: "the notification") {
@@ -151,6 +152,8 @@ struct ConsentTests {
       try await alice.succeed("settings", "set", "listen", "off")
       try await bench.wait(for: "the daemon to stop listening") { daemon.written.contains("not listening\n") }
       #expect(try await bob.run("peer", "ping", "alice").status == 6)
+      let status = try await alice.succeed("status", "--json").json()
+      #expect(status["daemon"]["running"].bool == true && status["daemon"]["listening"].strings.isEmpty)
       // All of the shares are needed, and only alice can get at them.
       #expect(try await bob.run("recover", id, "-o", "second").status == 4)
       try await alice.succeed("recover", id, "-o", "mine")

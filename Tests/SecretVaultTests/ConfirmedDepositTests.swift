@@ -168,6 +168,22 @@ extension VaultTests {
       #expect(try ben.requests().isEmpty)
     }
 
+    @Test func `approving what is taken out of the list in the same moment is an error, too`() async throws {
+      let ada = try ben.find("ada")
+      let header = forged.header
+      let row = try #require(
+        try ben.database.changeRequest(.deposit, of: ada.digest, secret: header.id.bytes, at: world.clock.now) {
+          (row, _) throws(StoreError) in
+          row = RequestRecord(
+            kind: .deposit, peer: ada.digest, secretID: header.id.bytes, headerDigest: header.digest,
+            askedAt: world.clock.now, endsAt: world.clock.now + 60_000)
+        })
+      let approval = Task { [ben] in await refusal { try await ben.approveRequest(row.id) } }
+      #expect(try await eventually { try ben.requests().first?.state == .approved })
+      try ben.dropWaitingDeposits()
+      #expect(await approval.value?.code == .unreachable)
+    }
+
     @Test func `a share that was approved and cut off in the middle goes on without another question`() async throws {
       let (world, forged) = (world, forged)
       let cut = Task {

@@ -56,13 +56,16 @@ struct RecoverCommand: OpenedCommand {
     let reporter = RecoveryReporter(console)
     // What has gone to a pipe can't be taken back: another attempt would begin from the start behind it.
     let hasWritten = Atomic(false)
+    var attempts = 0
     let isStream = if case .descriptor = destination { true } else { false }
     let report = try await consent.run(
       vault, console, mayRepeat: { !isStream || !hasWritten.load(ordering: .relaxed) }
     ) { () async throws(VaultError) in
-      try await vault.recover(reference, to: destination) { event in
+      attempts += 1
+      let isFirst = attempts == 1
+      return try await vault.recover(reference, to: destination) { event in
         if case .progress = event { hasWritten.store(true, ordering: .relaxed) }
-        reporter.show(event)
+        if isFirst { reporter.show(event) } else { reporter.showAgain(event) }
       }
     }
     reporter.conclude(report)

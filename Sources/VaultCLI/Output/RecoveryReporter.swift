@@ -11,6 +11,14 @@ struct RecoveryReporter: Sendable {
     progress = ProgressLine("recovering", console)
   }
 
+  /// Shows one event of an attempt that is made again and again: only what is news to somebody who has seen the first.
+  func showAgain(_ event: RecoveryEvent) {
+    switch event {
+    case .started, .asking, .share, .problem, .waits: break
+    case .progress: show(event)
+    }
+  }
+
   /// Shows one event.
   func show(_ event: RecoveryEvent) {
     switch event {

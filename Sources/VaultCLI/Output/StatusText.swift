@@ -23,6 +23,9 @@ enum StatusText {
           ? "nothing" : list(waiting.map { "\(Measures.count($0.waiting, "share")) for \($0.summary.name)" })
       ),
     ]
+    if !status.requests.isEmpty {
+      facts.append(("requests", "\(status.requests.count) to decide about: see 'vault requests'"))
+    }
     for setting in status.changedSettings { facts.append(("setting", "\(setting.key) = \(setting.value)")) }
     var lines = TextTable.facts(facts)
     if !status.peers.isEmpty { lines += [""] + peers(status, now: now) }
@@ -35,8 +38,8 @@ enum StatusText {
   private static func daemon(_ running: DaemonLock.Running?, now: Int64) -> String {
     guard let running else { return "not running: peers get no answer, and nothing is delivered" }
     guard let facts = running.facts else { return "running" }
-    return
-      "running since \(Timestamp.minute(facts.startedAt)) UTC, listening on \(list(facts.listening)) (process \(facts.process))"
+    let place = facts.listening.isEmpty ? "listening nowhere" : "listening on \(list(facts.listening))"
+    return "running since \(Timestamp.minute(facts.startedAt)) UTC, \(place) (process \(facts.process))"
   }
 
   private static func peers(_ status: VaultStatus, now: Int64) -> [String] {
@@ -86,7 +89,7 @@ extension VaultStatus {
       "label": .string(identity.card.label), "fingerprint": .string(identity.fingerprint),
       "addresses": PeerText.json(identity.card.addresses), "daemon": daemonJSON,
       "peers": .array(peers.map(\.json)), "secrets": .array(secrets.map(\.json)),
-      "settings": .array(changedSettings.map(\.json)),
+      "settings": .array(changedSettings.map(\.json)), "requests": JSONValue(requests.count),
     ]
   }
 
