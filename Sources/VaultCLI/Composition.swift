@@ -53,9 +53,11 @@ struct Composition {
   /// Opens the vault; asks for a passphrase only if it has one.
   func open(_ unlock: UnlockOptions) throws(VaultError) -> Vault {
     let console = console
-    return try Vault.open(
+    let vault = try Vault.open(
       at: folders, passphrase: { () throws(VaultError) in try unlock.passphrase.existing(console) },
       environment: environment)
+    ClipboardRecords(folder: vault.clipboardFolder).settle(vault, console)
+    return vault
   }
 
   /// Ends what was opened, and gives notification commands a moment to take their event.
