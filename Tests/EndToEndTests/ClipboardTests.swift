@@ -77,8 +77,8 @@ struct ClipboardTests {
     }
   }
 
-  @Test(arguments: Desk.Kind.allCases)
-  func `a password is copied through a pipe and wiped after its time`(kind: Desk.Kind) async throws {
+  @Test("a password is copied through a pipe and wiped after its time", arguments: Desk.Kind.allCases)
+  func wiped(kind: Desk.Kind) async throws {
     try await Bench.run { bench in
       let desk = try await Desk(bench, kind)
       let outcome = try await desk.vault("recover --clip", kind)
@@ -91,7 +91,8 @@ struct ClipboardTests {
     }
   }
 
-  @Test func `what somebody else has copied since is left alone`() async throws {
+  @Test("what somebody else has copied since is left alone")
+  func changed() async throws {
     try await Bench.run { bench in
       let desk = try await Desk(bench)
       #expect(try await desk.vault("recover --clip --field title").status == 0)
@@ -102,7 +103,8 @@ struct ClipboardTests {
     }
   }
 
-  @Test func `whoever opens the vault next wipes it if the process that was to do it is killed, and only if unchanged`()
+  @Test("whoever opens the vault next wipes it if the process that was to do it is killed, and only if unchanged")
+  func killed()
     async throws
   {
     try await Bench.run { bench in
@@ -126,7 +128,8 @@ struct ClipboardTests {
     }
   }
 
-  @Test func `a signal makes the waiting process wipe at once`() async throws {
+  @Test("a signal makes the waiting process wipe at once")
+  func signal() async throws {
     try await Bench.run { bench in
       let desk = try await Desk(bench, seconds: 3600)
       #expect(try await desk.vault("recover --clip").status == 0)
@@ -135,7 +138,8 @@ struct ClipboardTests {
     }
   }
 
-  @Test func `the process that waits knows neither the secret nor the vault`() async throws {
+  @Test("the process that waits knows neither the secret nor the vault")
+  func knowsNothing() async throws {
     try await Bench.run { bench in
       let desk = try await Desk(bench, seconds: 3600)
       #expect(try await desk.vault("recover --clip").status == 0)
@@ -147,7 +151,8 @@ struct ClipboardTests {
     }
   }
 
-  @Test func `without a display and a terminal there is no clipboard, and that is said`() async throws {
+  @Test("without a display and a terminal there is no clipboard, and that is said")
+  func noClipboard() async throws {
     try await Bench.run { bench in
       let desk = try await Desk(bench)
       let outcome = try await bench.start(
@@ -157,7 +162,8 @@ struct ClipboardTests {
     }
   }
 
-  @Test func `a program that fails is reported, and nothing is left behind`() async throws {
+  @Test("a program that fails is reported, and nothing is left behind")
+  func failing() async throws {
     try await Bench.run { bench in
       let desk = try await Desk(bench)
       let broken = try bench.file("programs/wl-copy", Array("#!/bin/sh\ncat > /dev/null\nexit 4\n".utf8))
@@ -167,7 +173,8 @@ struct ClipboardTests {
     }
   }
 
-  @Test func `a bare terminal gets it by OSC 52, and a space in its place afterwards`() async throws {
+  @Test("a bare terminal gets it by OSC 52, and a space in its place afterwards")
+  func terminal() async throws {
     try await Bench.run { bench in
       let desk = try await Desk(bench, seconds: 3600)
       let terminal = try PseudoTerminal(desk.bob, ["recover", "--clip"])

@@ -22,8 +22,8 @@ struct EditorTests {
     String(decoding: try peer.read(file), as: UTF8.self).trimmingCharacters(in: .newlines)
   }
 
-  @Test
-  func `its file lies in memory, is nobody else's, and is gone afterwards with all that the editor left beside it`()
+  @Test("its file lies in memory, is nobody else's, and is gone afterwards with all that the editor left beside it")
+  func memory()
     async throws
   {
     try await Bench.run { bench in
@@ -49,8 +49,12 @@ struct EditorTests {
     }
   }
 
-  @Test(arguments: [("exit 3", 1), ("printf ' \\n' > \"$1\"", 130), ("rm \"$1\"", 130), ("rm \"$1\"; mkdir \"$1\"", 1)])
-  func `an editor that fails, or leaves nothing, shares nothing`(script: String, code: Int32) async throws {
+  @Test(
+    "an editor that fails, or leaves nothing, shares nothing",
+    arguments: [
+      ("exit 3", Int32(1)), ("printf ' \\n' > \"$1\"", 130), ("rm \"$1\"", 130), ("rm \"$1\"; mkdir \"$1\"", 1),
+    ])
+  func nothing(script: String, code: Int32) async throws {
     try await Bench.run { bench in
       let (alice, _) = try await bench.pair()
       let terminal = try edit("printf %s \"$1\" > path\n" + script, bench, alice)
@@ -62,7 +66,8 @@ struct EditorTests {
     }
   }
 
-  @Test func `Ctrl-C is the editor's affair`() async throws {
+  @Test("Ctrl-C is the editor's affair")
+  func interrupt() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
       let terminal = try edit(
@@ -74,7 +79,8 @@ struct EditorTests {
     }
   }
 
-  @Test func `a signal that ends the program wipes the file first`() async throws {
+  @Test("a signal that ends the program wipes the file first")
+  func signal() async throws {
     try await Bench.run { bench in
       let (alice, _) = try await bench.pair()
       let terminal = try edit(
@@ -88,7 +94,8 @@ struct EditorTests {
     }
   }
 
-  @Test func `what a killed program left is removed by the next command`() async throws {
+  @Test("what a killed program left is removed by the next command")
+  func killed() async throws {
     try await Bench.run { bench in
       let (alice, _) = try await bench.pair()
       let terminal = try edit(
@@ -104,7 +111,8 @@ struct EditorTests {
     }
   }
 
-  @Test func `without a terminal there is no editor`() async throws {
+  @Test("without a terminal there is no editor")
+  func noTerminal() async throws {
     try await Bench.run { bench in
       let (alice, _) = try await bench.pair()
       let outcome = try await bench.start(

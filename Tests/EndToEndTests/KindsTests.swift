@@ -7,7 +7,8 @@ struct KindsTests {
     "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Dr. Grey\r\nN:Grey;Ann;;Dr.;\r\nTEL;TYPE=work:+49 1\r\n"
     + "TEL;TYPE=home:+49 \r\n 2\r\nNOTE:ring twice\\, then wait\r\nEND:VCARD\r\n"
 
-  @Test func `a note is listed as one, shown on recovery, and written with -o only`() async throws {
+  @Test("a note is listed as one, shown on recovery, and written with -o only")
+  func note() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
       let text = "under the third stone\nnot the second\n"
@@ -28,7 +29,8 @@ struct KindsTests {
     }
   }
 
-  @Test func `what is no text is no note`() async throws {
+  @Test("what is no text is no note")
+  func noText() async throws {
     try await Bench.run { bench in
       let (alice, _) = try await bench.pair()
       let outcome = try await alice.run("note", "-", "--threshold", "2", input: [0x66, 0xFF, 0x00])
@@ -37,7 +39,8 @@ struct KindsTests {
     }
   }
 
-  @Test func `a generated password is hidden until it is asked for`() async throws {
+  @Test("a generated password is hidden until it is asked for")
+  func generated() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
       let notes = try bench.file("notes", Array("ask twice".utf8))
@@ -64,7 +67,8 @@ struct KindsTests {
     }
   }
 
-  @Test func `a password of one's own is read from a descriptor or typed twice`() async throws {
+  @Test("a password of one's own is read from a descriptor or typed twice")
+  func own() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
       let file = try bench.file("own", Array("corr3ct h\"orse\n".utf8))
@@ -85,7 +89,8 @@ struct KindsTests {
     }
   }
 
-  @Test func `a contact goes in and out as the same vCard, and is shown line by line`() async throws {
+  @Test("a contact goes in and out as the same vCard, and is shown line by line")
+  func contact() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
       try alice.write(Array(Self.card.utf8), to: "grey.vcf")
@@ -103,7 +108,8 @@ struct KindsTests {
     }
   }
 
-  @Test func `a contact is asked for on a terminal`() async throws {
+  @Test("a contact is asked for on a terminal")
+  func asked() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
       let terminal = try PseudoTerminal(alice, ["contact", "--threshold", "2"])
@@ -121,8 +127,10 @@ struct KindsTests {
     }
   }
 
-  @Test(arguments: ["hello", "BEGIN:VCARD\nVERSION:2.1\nFN:x\nEND:VCARD\n", "BEGIN:VCARD\nVERSION:4.0\nEND:VCARD\n"])
-  func `what is no vCard is refused`(text: String) async throws {
+  @Test(
+    "what is no vCard is refused",
+    arguments: ["hello", "BEGIN:VCARD\nVERSION:2.1\nFN:x\nEND:VCARD\n", "BEGIN:VCARD\nVERSION:4.0\nEND:VCARD\n"])
+  func noCard(text: String) async throws {
     try await Bench.run { bench in
       let (alice, _) = try await bench.pair()
       let outcome = try await alice.run("contact", "-", "--threshold", "2", input: Array(text.utf8))
@@ -130,7 +138,8 @@ struct KindsTests {
     }
   }
 
-  @Test func `a terminal is shown a note without what it would obey`() async throws {
+  @Test("a terminal is shown a note without what it would obey")
+  func terminal() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
       try await alice.succeed("note", "-", "--threshold", "2", input: Array("a\u{1B}[2Jb\n\tc\n".utf8))
@@ -140,7 +149,8 @@ struct KindsTests {
     }
   }
 
-  @Test func `every way out in the clear carries a warning`() async throws {
+  @Test("every way out in the clear carries a warning")
+  func warning() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
       try alice.write([1, 2, 3], to: "f")

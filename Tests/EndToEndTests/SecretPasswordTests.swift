@@ -15,7 +15,8 @@ struct SecretPasswordTests {
     return (alice, bob, password)
   }
 
-  @Test func `it opens with the password from a file or a descriptor, and the vault's passphrase is another matter`()
+  @Test("it opens with the password from a file or a descriptor, and the vault's passphrase is another matter")
+  func opens()
     async throws
   {
     try await Bench.run { bench in
@@ -31,7 +32,8 @@ struct SecretPasswordTests {
     }
   }
 
-  @Test func `a wrong password has a code of its own and leaves nothing`() async throws {
+  @Test("a wrong password has a code of its own and leaves nothing")
+  func wrong() async throws {
     try await Bench.run { bench in
       let (_, bob, _) = try await share(bench, sample(1000))
       let wrong = try bench.file("wrong", Array("open barley".utf8))
@@ -45,7 +47,8 @@ struct SecretPasswordTests {
     }
   }
 
-  @Test func `a terminal is asked when the shares are in, three times, unseen`() async throws {
+  @Test("a terminal is asked when the shares are in, three times, unseen")
+  func asked() async throws {
     try await Bench.run { bench in
       let (_, bob, _) = try await share(bench, Array("letter".utf8))
       let terminal = try PseudoTerminal(bob, ["recover", "-o", "out"])
@@ -72,7 +75,8 @@ struct SecretPasswordTests {
     }
   }
 
-  @Test func `nobody is asked while shares are missing`() async throws {
+  @Test("nobody is asked while shares are missing")
+  func missing() async throws {
     try await Bench.run { bench in
       let (alice, bob, password) = try await share(bench, sample(1000))
       try await alice.stopDaemon()
@@ -84,7 +88,8 @@ struct SecretPasswordTests {
     }
   }
 
-  @Test func `damage is no wrong password`() async throws {
+  @Test("damage is no wrong password")
+  func damage() async throws {
     try await Bench.run { bench in
       let (alice, bob, password) = try await share(bench, sample(1000))
       for peer in [alice, bob] {
@@ -97,7 +102,8 @@ struct SecretPasswordTests {
     }
   }
 
-  @Test func `a new password is asked for twice, and explained by what it costs here`() async throws {
+  @Test("a new password is asked for twice, and explained by what it costs here")
+  func explained() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
       try alice.write([1, 2, 3], to: "f")
