@@ -51,8 +51,12 @@ struct ClipboardGuard: ~Copyable {
       ends.closeRead()
       ends.closeWrite()
     }
+    // It leaves the folder that this program runs in.
+    let whole = realpath(record.path, nil)
+    defer { free(whole) }
+    let path = whole.flatMap { String(validatingCString: $0) } ?? record.path
     _ = try ChildProcess.spawn(
-      "/proc/self/exe", ["vault", ClipboardGuardCommand.name, record.path],
+      "/proc/self/exe", ["vault", ClipboardGuardCommand.name, path],
       standard: [ends.read, nowhere, nowhere, record.descriptor], detached: true)
     ends.closeRead()
     // Far fewer bytes than a pipe holds.
@@ -87,6 +91,8 @@ struct ClipboardGuard: ~Copyable {
 
   /// Waits, or until a signal comes, and wipes the clipboard if what was copied is still there.
   func run() throws(VaultError) {
+    // No disk is held busy for so long.
+    chdir("/")
     let flag = DueFlag()
     Interruption.redirect { _ in flag.raise() }
     let end = Self.now() + Int64(seconds) * 1000

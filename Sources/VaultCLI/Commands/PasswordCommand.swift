@@ -47,9 +47,16 @@ struct PasswordCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     let fields = try entry.fields(console)
     let content = try NewContent.password(fields)
-    if entry.clip { try await copy(fields, vault, console) }
+    var code: ExitCode?
+    do {
+      try await options.share(.memory(content.shared()), vault, console)
+    } catch let error as ExitCode {
+      // It is shared, if not with everybody yet. What is not shared at all is of no use to anybody.
+      code = error
+    }
     if entry.show { try Self.show(fields.password) }
-    try await options.share(.memory(content.shared()), vault, console)
+    if entry.clip { try await copy(fields, vault, console) }
+    if let code { throw code }
   }
 
   private func copy(_ fields: borrowing EntryFields, _ vault: Vault, _ console: Console) async throws {
