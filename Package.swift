@@ -91,7 +91,8 @@ let package = Package(
       dependencies: [
         // A program of its own: named here so that one build of `vault` yields both.
         "VaultScan",
-        "SecretVault", "VaultStore", "PeerLink", "PeerAuth", "QRCode", "Sodium", argumentParser, logging, lifecycle,
+        "SecretVault", "VaultStore", "PeerLink", "PeerAuth", "QRCode", "SealedPayload", "Sodium", argumentParser,
+        logging, lifecycle,
       ],
       swiftSettings: settings),
     .executableTarget(

@@ -25,6 +25,9 @@ extension VaultError {
         hint: "a share lives on one device only: recover and share the secrets again from the old device")
     case .tooOpen, .notOwned, .permissions, .readOnly, .diskFull, .busy, .inputOutput:
       self.init(.inputOutput, error.description)
+    case .notInMemory:
+      self.init(
+        .inputOutput, error.description, hint: "a tmpfs on /dev/shm will do, or hand in the text by - or a file")
     case .tooNew: self.init(.other, error.description, hint: "update vault on this device")
     case .sodium: self.init(.other, error.description)
     }

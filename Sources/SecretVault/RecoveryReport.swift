@@ -61,4 +61,15 @@ public struct RecoveryReport: Sendable {
   public let byteCount: UInt64
   /// One entry a peer that was asked.
   public let holders: [HolderOutcome]
+
+  /// A report from its parts.
+  public init(
+    secret: SecretSummary, path: String?, suggestedName: String, byteCount: UInt64, holders: [HolderOutcome]
+  ) {
+    self.secret = secret
+    self.path = path
+    self.suggestedName = suggestedName
+    self.byteCount = byteCount
+    self.holders = holders
+  }
 }

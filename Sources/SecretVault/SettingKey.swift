@@ -18,6 +18,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case releasePolicy = "release-policy"
   /// Most secrets whose shares are released to one peer in a day.
   case releaseLimit = "release-limit"
+  /// When the clipboard is wiped.
+  case clipboardSeconds = "clipboard-seconds"
 
   /// The value when nobody sets one.
   public var defaultValue: String {
@@ -31,6 +33,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .confirmTime: "60s"
     case .releasePolicy: "auto"
     case .releaseLimit: "0"
+    case .clipboardSeconds: "120"
     }
   }
 
@@ -51,6 +54,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
       "what it takes, besides its proof, until a holder gets this device's share: auto, ask (`vault requests`), or delay:2d (unless you refuse); `vault policy` says otherwise for one secret"
     case .releaseLimit:
       "most different secrets whose shares one peer gets in a day without being approved; 0 for any number"
+    case .clipboardSeconds: "seconds after which what was copied to the clipboard is wiped from it (1 to 3600)"
     }
   }
 
@@ -91,6 +95,10 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .releaseLimit:
       guard let count = Int(value), (0...1_000_000).contains(count) else {
         throw VaultError(.usage, "\(rawValue) must be a number from 0 to 1000000, not '\(value)'")
+      }
+    case .clipboardSeconds:
+      guard let count = Int(value), (1...3600).contains(count) else {
+        throw VaultError(.usage, "\(rawValue) must be a number from 1 to 3600, not '\(value)'")
       }
     }
   }

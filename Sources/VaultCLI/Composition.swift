@@ -51,11 +51,14 @@ struct Composition {
   }
 
   /// Opens the vault; asks for a passphrase only if it has one.
-  func open(_ unlock: UnlockOptions) throws(VaultError) -> Vault {
+  /// Then wipes what is left on the clipboard, unless this is the daemon, which has no desktop and nobody to talk to.
+  func open(_ unlock: UnlockOptions, settlesClipboard: Bool = true) throws(VaultError) -> Vault {
     let console = console
-    return try Vault.open(
+    let vault = try Vault.open(
       at: folders, passphrase: { () throws(VaultError) in try unlock.passphrase.existing(console) },
       environment: environment)
+    if settlesClipboard { ClipboardRecords(folder: vault.clipboardFolder).settle(vault, console) }
+    return vault
   }
 
   /// Ends what was opened, and gives notification commands a moment to take their event.

@@ -45,30 +45,14 @@ struct UnlockOptions: ParsableArguments {
     }
   }
 
+  /// The passphrase's own descriptor or file, whichever is given.
+  var input: SecretInput { SecretInput(descriptor: passphraseDescriptor, file: passphraseFile) }
+
   /// Refuses to read the passphrase from standard input when `what` comes from there: the passphrase is all that is
   /// read up to the end, and nothing would be left.
   func leavesStandardInput(for what: String) throws {
-    guard readsStandardInput else { return }
+    guard input.readsStandardInput else { return }
     throw ValidationError("The passphrase and \(what) cannot both come from standard input.")
-  }
-
-  /// Whether the passphrase comes from standard input, or from another name of the same pipe.
-  private var readsStandardInput: Bool {
-    var input = stat()
-    var other = stat()
-    let isKnown: Bool
-    if let passphraseDescriptor {
-      if passphraseDescriptor == STDIN_FILENO { return true }
-      isKnown = fstat(passphraseDescriptor, &other) == 0
-    } else if let passphraseFile {
-      isKnown = stat(passphraseFile, &other) == 0
-    } else {
-      return false
-    }
-    guard isKnown, fstat(STDIN_FILENO, &input) == 0 else { return false }
-    // A file can be read twice under two descriptors, a pipe or socket only once.
-    let kind = input.st_mode & S_IFMT
-    return (kind == S_IFIFO || kind == S_IFSOCK) && input.st_dev == other.st_dev && input.st_ino == other.st_ino
   }
 
   /// Where the passphrase comes from.

@@ -26,6 +26,7 @@ struct Root: AsyncParsableCommand {
       interrupted.
       """,
     version: "vault " + Version.text,
+    subcommands: [ClipboardGuardCommand.self],
     groupedSubcommands: [
       CommandGroup(
         name: "This device",
@@ -36,8 +37,8 @@ struct Root: AsyncParsableCommand {
       CommandGroup(
         name: "Secrets",
         subcommands: [
-          ShareCommand.self, ListCommand.self, InfoCommand.self, RecoverCommand.self, RetryCommand.self,
-          CheckCommand.self, DeleteCommand.self,
+          ShareCommand.self, NoteCommand.self, PasswordCommand.self, ContactCommand.self, ListCommand.self,
+          InfoCommand.self, RecoverCommand.self, RetryCommand.self, CheckCommand.self, DeleteCommand.self,
         ]),
       CommandGroup(name: "Consent", subcommands: [RequestsCommand.self, PolicyCommand.self]),
     ])

@@ -23,10 +23,15 @@ public struct OutputNotes: Sendable {
     defer { free(resolved) }
     var text = Array(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
     text += Array("/\(name)".utf8)
+    return try add(text, suffix: Self.suffix)
+  }
+
+  /// Makes a note of a text, and locks it.
+  func add(_ text: [UInt8], suffix: String) throws(StoreError) -> OutputNote {
     // Without this a cleaner could find the note before its lock is taken.
     let cleaning = try FragmentStore(folders).lockAgainstCleaning()
     defer { withExtendedLifetime(cleaning) {} }
-    let path = try folders.stagingPath + "/" + FileNames.random() + Self.suffix
+    let path = try folders.stagingPath + "/" + FileNames.random() + suffix
     let note = OutputNote(try OpenFile(path, O_RDWR | O_CREAT | O_EXCL))
     guard try note.file.lock(exclusive: true, waits: false) else { throw .busy(path: path) }
     try note.file.write(text.span.bytes)

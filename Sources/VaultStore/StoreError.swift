@@ -30,6 +30,8 @@ public enum StoreError: Error, Hashable, Sendable {
   case readOnly(path: String)
   /// No room: the disk is full, or a quota or file size limit is reached.
   case diskFull(path: String)
+  /// Something in the clear must lie in memory, and none of these folders does, or takes it.
+  case notInMemory([String])
   /// Another process has held the store, or this file, for too long.
   case busy(path: String)
   /// The store was written by a newer version of the program.
@@ -60,6 +62,8 @@ extension StoreError: CustomStringConvertible {
     case .permissions(let path): "no permission for \(path)"
     case .readOnly(let path): "\(path) is on a read-only file system"
     case .diskFull(let path): "no room left for \(path)"
+    case .notInMemory(let folders):
+      "what is in the clear may not lie on a disk, and no folder in memory takes it (tried \(folders.joined(separator: ", ")))"
     case .busy(let path): "\(path) is in use by another process"
     case .tooNew(let what): "\(what) was written by a newer version of this program"
     case .inputOutput(let path, let reason): "\(path): \(reason)"

@@ -77,6 +77,7 @@ extension VaultDatabase {
     for name in folders { if try lockIfAbandoned(name).isAbandoned { return true } }
     for name in notes {
       guard let note = try Self.lockIfUnused(name) else { continue }
+      if name.hasSuffix(OutputNotes.folderSuffix) { return true }
       guard case .missing = OutputNotes.noted(in: note) else { return true }
     }
     return false
@@ -85,13 +86,19 @@ extension VaultDatabase {
   /// Names of the staging folders, and paths of the notes beside them.
   private func stagingNames() throws(StoreError) -> (folders: [String], notes: [String]) {
     let names = try FileNames.list(folders.stagingPath)
-    let isNote = { (name: String) in name.hasSuffix(OutputNotes.suffix) }
+    let isNote = { (name: String) in
+      name.hasSuffix(OutputNotes.suffix) || name.hasSuffix(OutputNotes.folderSuffix)
+    }
     return (names.filter { !isNote($0) }, names.filter(isNote).map { folders.stagingPath + "/" + $0 })
   }
 
   private func removeNotedOutputs(at time: Int64, _ report: inout CleaningReport) throws(StoreError) {
     for path in try stagingNames().notes {
-      guard let note = try Self.lockIfUnused(path), try OutputNotes.settle(note, at: time) else { continue }
+      guard let note = try Self.lockIfUnused(path) else { continue }
+      let isFolder = path.hasSuffix(OutputNotes.folderSuffix)
+      guard try isFolder ? OutputNotes.settleFolder(note, at: time) : OutputNotes.settle(note, at: time) else {
+        continue
+      }
       try FileNames.remove(path)
       report.outputNotes += 1
     }

@@ -96,6 +96,8 @@ public struct VaultFolders: Hashable, Sendable {
   public var fragmentsPath: String { data + "/fragments" }
   /// Fragments that are being made.
   public var stagingPath: String { data + "/staging" }
+  /// What was put on the clipboard and is not wiped yet: a file for each.
+  public var clipboardPath: String { state + "/clipboard" }
   /// The lock between those who make files and those who clean up.
   var filesLockPath: String { data + "/files.lock" }
   /// There while the vault is being created.

@@ -114,6 +114,17 @@ public final class VaultKeys: Sendable {
     _ label: StaticString, key: borrowing SecretBytes
   ) throws(SodiumError) -> DomainHash { try DomainHash(label, key: key.bytes) }
 
+  /// A keyed, salted hash by which something secret is known again later, and not before: without these keys, it can't be told
+  /// from what it might be.
+  public func recognition(of secret: borrowing SecretBytes, salt: [UInt8]) throws(StoreError) -> [UInt8] {
+    try withSodium { () throws(SodiumError) in
+      var hash = try Self.hash("vault/recognition/v1", key: macKey)
+      hash.append(salt)
+      hash.append(secret.bytes)
+      return hash.digest().bytes
+    }
+  }
+
   /// A MAC over a stored row, under a subkey of the master key.
   func mac(
     _ label: StaticString, _ parts: (inout DomainHash) -> Void

@@ -28,6 +28,16 @@ struct ArgumentContractTests {
     "requests", "requests list", "requests --json", "requests approve 3", "requests approve 3 --for 2h",
     "requests refuse 3",
     "policy SECRET", "policy SECRET auto", "policy SECRET ask", "policy SECRET delay:2d", "policy SECRET default",
+    "recover SECRET --field user", "recover SECRET --fields", "recover SECRET --clip",
+    "recover SECRET --field user --clip", "recover SECRET --show", "recover SECRET --field user -o -",
+    "recover SECRET --password-fd 3", "recover SECRET --password-file f",
+    "share f --threshold 2 --password", "share f --threshold 2 --password --password-cost 20",
+    "share f --threshold 2 --password-fd 3 --password-cost 15", "share f --threshold 2 --password-file f",
+    "note --threshold 2", "note - --threshold 2 --title t", "note f --threshold 2 --to Bob --password",
+    "password --threshold 2", "password --threshold 2 --title t --user u --url l --notes f",
+    "password --threshold 2 --length 6 --alphabet digits --show --clip", "password --threshold 2 --characters ab",
+    "password --threshold 2 --typed", "password --threshold 2 --from-fd 3", "password --threshold 2 --from-file f",
+    "contact --threshold 2", "contact f --threshold 2", "contact - --threshold 2 --description d",
   ])
   func isAccepted(line: String) throws {
     _ = try Root.parseAsRoot(words(line))
@@ -47,6 +57,17 @@ struct ArgumentContractTests {
     "id --png=", "id --svg=", "recover --wait soon", "recover --wait SECRET", "recover --wait=0s", "requests approve",
     "requests approve x", "requests refuse 3 --for never", "requests approve 3 --for 400d", "policy",
     "policy SECRET never", "policy SECRET delay:0s",
+    "share f --threshold 2 --password-cost 16", "share f --threshold 2 --password --password-cost 14",
+    "share f --threshold 2 --password --password-cost 21", "share f --threshold 2 --password-fd 3 --password-file f",
+    "share - --threshold 2 --password-fd 0", "share f --threshold 2 --password-fd 3 --passphrase-fd 3",
+    "recover --password-fd 3 --passphrase-fd 3", "recover --fields --field x", "recover --fields -o f",
+    "recover --clip -o f", "recover --clip --show", "recover --show -o f", "note",
+    "note - --threshold 2 --password-fd 0",
+    "note f g --threshold 2", "password", "password --threshold 2 --typed --from-fd 3",
+    "password --threshold 2 --typed --length 9", "password --threshold 2 --length 3",
+    "password --threshold 2 --alphabet runes", "password --threshold 2 --characters aa",
+    "password --threshold 2 --notes - --from-fd 0", "password --threshold 2 --from-fd 3 --password-fd 3", "contact",
+    "contact f --threshold 1",
   ])
   func isAUsageError(line: String) {
     let error = #expect(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
@@ -60,6 +81,7 @@ struct ArgumentContractTests {
     "status",
     "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f",
     "requests list", "requests approve 3", "requests refuse 3", "policy SECRET",
+    "note --threshold 2", "password --threshold 2", "contact --threshold 2",
   ])
   func everyCommandTakesTheCommonOptions(line: String) throws {
     let common = words("--home /h --json --quiet --passphrase-file f")

@@ -38,7 +38,7 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
 
   func run() async throws {
     let composition = try Composition(global, logLevel: verbose ? .debug : global.quiet ? .warning : .info)
-    let vault = try composition.open(unlock)
+    let vault = try composition.open(unlock, settlesClipboard: false)
     defer { composition.finish(vault) }
     // Damaged settings must not turn into an open port and default quotas.
     _ = try vault.settings()

@@ -7,13 +7,19 @@ import Synchronization
 struct RecoverCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "recover",
-    abstract: "Collect shares from peers and rebuild a file.",
+    abstract: "Collect shares from peers and rebuild a secret.",
     discussion: """
       SECRET is an id, the beginning of one, or a description; without it the only
-      secret is taken, or you are asked. The file is written under its original name
+      secret is taken, or you are asked. A file is written under its original name
       into the current folder, or where -o says; its path goes to standard output.
       Nothing is written unless all of it verifies; with -o - verified pieces are
       written as they come.
+
+      A note, a password entry and a contact are shown instead, and written only with
+      -o: a note as text, a contact as vCard, an entry as JSON. A password is shown
+      only with --show, and printed by --field password.
+
+      A password that belongs to the secret is asked for when the shares are in.
 
       Holders may want to be asked first, or release their shares only some time
       after you ask; --wait keeps asking. SECRET stands before it.
@@ -21,9 +27,11 @@ struct RecoverCommand: OpenedCommand {
       Examples: vault recover
                 vault recover "house keys" -o keys.txt
                 vault recover 4be1 -o - | tar x
+                vault recover mail --field password --clip
 
       Exit codes: 4 fewer shares than the threshold, 8 damaged data, 9 the output is
-      there already, 11 enough holders wait for their users' word or for their time.
+      there already, 10 wrong password, 11 enough holders wait for their users' word
+      or for their time.
       """)
 
   @Argument(help: "Id, beginning of an id, or description.")
@@ -38,21 +46,54 @@ struct RecoverCommand: OpenedCommand {
   @Flag(help: "Overwrite the output; allow standard output to be a terminal.")
   var force = false
 
+  @Option(help: ArgumentHelp("Print, copy or write this field alone.", valueName: "name"))
+  var field: String?
+
+  @Flag(help: "Print the names of the fields.")
+  var fields = false
+
+  @Flag(help: "Copy to the clipboard instead, and wipe it after the setting clipboard-seconds.")
+  var clip = false
+
+  @Flag(help: "Show hidden fields, too.")
+  var show = false
+
   @OptionGroup var consent: ConsentOptions
+  @OptionGroup var password: PasswordOptions
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
   var neededStreams: Set<Int32> { output == "-" ? [STDOUT_FILENO] : [] }
+  var namedDescriptors: [(option: String, descriptor: Int32)] { password.namedDescriptors }
 
   func validate() throws {
+    try password.check(beside: unlock)
     if output == "-", global.json { throw ValidationError("--json and -o - both want standard output.") }
     if let output, output.isEmpty { throw ValidationError("-o needs the name of a file.") }
     try consent.check()
+    if fields, field != nil || clip || show || output != nil {
+      throw ValidationError("--fields prints names only and excludes --field, --clip, --show and -o.")
+    }
+    if clip, show || output != nil { throw ValidationError("--clip excludes --show and -o.") }
+    if show, output != nil { throw ValidationError("--show and -o exclude each other: -o writes everything.") }
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let destination = try destination()
+    // Before anything else: a destination that can't be is no reason to ask anybody.
+    let destination: RecoveryDestination? = if let output { try place(output) } else { nil }
     let reference = try secret ?? choose(from: try vault.secrets())
+    let kind = try vault.secret(reference).summary.kind
+    let wantsParts = field != nil || fields || clip || show
+    let isFileLike = kind == "file" || kind == "unknown"
+    let isWrittenAsItIs = output != nil && (kind == "note" || kind == "contact")
+    guard !wantsParts, isFileLike || isWrittenAsItIs else {
+      guard kind != "key" else {
+        throw VaultError(
+          .usage, "this secret is an encryption key: it is not shown",
+          hint: "items that it encrypts are listed by 'vault item list'")
+      }
+      return try await recoverInMemory(reference, to: destination, vault, console)
+    }
     let reporter = RecoveryReporter(console)
     // What has gone to a pipe can't be taken back: another attempt would begin from the start behind it.
     let hasWritten = Atomic(false)
@@ -63,18 +104,26 @@ struct RecoverCommand: OpenedCommand {
     ) { () async throws(VaultError) in
       attempts += 1
       let isFirst = attempts == 1
-      return try await vault.recover(reference, to: destination) { event in
+      return try await vault.recover(
+        reference, to: destination ?? .folder(path: ".", overwrites: force), passwords: password.source(console)
+      ) { event in
         if case .progress = event { hasWritten.store(true, ordering: .relaxed) }
         if isFirst { reporter.show(event) } else { reporter.showAgain(event) }
       }
     }
     reporter.conclude(report)
-    guard let path = report.path else { return }
+    guard let path = report.path else { return Self.warnOfOutput(console) }
+    console.caution("it lies in the clear in \(path) now; remove it when it is not needed any more")
     try console.result([Console.outputIsTerminal ? Printable.escape(path) : path], json: report.json)
   }
 
-  private func destination() throws(VaultError) -> RecoveryDestination {
-    guard let output else { return .folder(path: ".", overwrites: force) }
+  /// Says that something went to a pipe or a file of the shell's.
+  static func warnOfOutput(_ console: Console) {
+    if !Console.outputIsTerminal { console.caution("it went to standard output in the clear") }
+  }
+
+  /// Where `-o` leads.
+  private func place(_ output: String) throws(VaultError) -> RecoveryDestination {
     if output == "-" {
       guard force || !Console.outputIsTerminal else {
         throw VaultError(

@@ -14,7 +14,8 @@ struct ShareCommand: OpenedCommand {
       get their share from the daemon, or by 'vault retry'.
 
       The description and, unless --no-labels, the recipients' names travel with the
-      shares in clear.
+      shares in clear. With --password the file is encrypted under a password as well,
+      which is asked for when the shares are in.
 
       Examples: vault share note.txt --threshold 2
                 tar c photos | vault share - --threshold 2 --to Bob --to Carol
@@ -26,20 +27,7 @@ struct ShareCommand: OpenedCommand {
   @Argument(help: ArgumentHelp("The file, or - for standard input.", valueName: "file"), completion: .file())
   var file: String
 
-  @Option(help: ArgumentHelp("Shares needed to recover: at least 2.", valueName: "t"))
-  var threshold: Int
-
-  @Option(name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
-  var recipients: [String] = []
-
-  @Option(help: ArgumentHelp("Public words about the secret, in clear.", valueName: "text"))
-  var description: String?
-
-  @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names to the shares.")
-  var noLabels = false
-
-  @Flag(name: .customLong("no-own-share"), help: "Keep no share on this device.")
-  var noOwnShare = false
+  @OptionGroup var options: ShareOptions
 
   @Flag(name: .customLong("remove-source"), help: "Remove the file once it can be recovered without it.")
   var removeSource = false
@@ -49,32 +37,17 @@ struct ShareCommand: OpenedCommand {
 
   var neededStreams: Set<Int32> { file == "-" ? [STDIN_FILENO] : [] }
 
+  var namedDescriptors: [(option: String, descriptor: Int32)] { options.password.given.namedDescriptors }
+
   func validate() throws {
-    if threshold == 1 {
-      throw ValidationError(
-        "A threshold of 1 would let everybody who holds a share read the secret alone; use 2 or more.")
-    }
-    if !(2...255).contains(threshold) { throw ValidationError("The threshold must be from 2 to 255.") }
-    let holders = recipients.count + (noOwnShare ? 0 : 1)
-    if holders > 255 { throw ValidationError("A secret has at most 255 shares, not \(holders).") }
-    if !recipients.isEmpty, threshold > holders {
-      throw ValidationError("A threshold of \(threshold) needs as many holders; with these peers there are \(holders).")
-    }
     if file == "-", removeSource { throw ValidationError("--remove-source needs a file, not standard input.") }
-    if file == "-" { try unlock.leavesStandardInput(for: "the secret") }
+    try options.check(beside: unlock, standardInput: file == "-" ? "the secret" : nil)
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
     if file == "-", Console.inputIsTerminal { console.note("reading the secret from the terminal; Ctrl-D ends it") }
-    let request = ShareRequest(
-      source: file == "-" ? .descriptor(STDIN_FILENO, name: "stdin") : .file(path: file), threshold: threshold,
-      recipients: recipients, description: description, includesLabels: !noLabels, keepsOwnShare: !noOwnShare,
-      removesSource: removeSource)
-    let reporter = ShareReporter(console)
-    let report = try await vault.share(request) { reporter.show($0) }
-    reporter.conclude(report)
-    try console.result([report.id], json: report.json)
-    let code = ExitCodes.code(of: report)
-    if code != ExitCodes.done { throw ExitCode(code) }
+    try await options.share(
+      file == "-" ? .descriptor(STDIN_FILENO, name: "stdin") : .file(path: file), removingSource: removeSource, vault,
+      console)
   }
 }

@@ -49,6 +49,11 @@ struct Console: Sendable {
   /// A line that the user should not miss, whatever `--quiet` says.
   func warning(_ line: String) { Self.complain("warning: " + Printable.escape(line)) }
 
+  /// Says that something has left the vault in the clear: a line that only `--quiet` leaves out.
+  func caution(_ line: String) {
+    if !quiet { warning(line) }
+  }
+
   /// What went wrong, then what to do: a line each. A list belongs to the reason, one line an entry.
   func error(_ error: VaultError, list: [String] = []) {
     for line in Self.lines(of: error, list: list, json: json) { Self.complain(line) }

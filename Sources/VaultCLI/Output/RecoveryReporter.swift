@@ -45,6 +45,8 @@ struct RecoveryReporter: Sendable {
   func conclude(_ report: RecoveryReport) {
     let helpers = report.holders.filter { $0.state == .answered }.map(\.peer)
     let with = helpers.isEmpty ? "" : " with \(helpers.joined(separator: ", "))"
-    console.note("recovered \(Measures.size(report.byteCount))\(with)")
+    // An entry has fields and no body.
+    let size = report.byteCount > 0 ? " " + Measures.size(report.byteCount) : ""
+    console.note("recovered\(size)\(with)")
   }
 }

@@ -55,7 +55,7 @@ struct ChildProcess {
   private var tooLate: String { "did not finish in \(Measures.decimal(Double(timeLimit) / 1000, digits: 1)) seconds" }
 
   /// Waits for the end of a child, but not for ever. Nil if it has not ended.
-  private static func reap(_ process: pid_t, until end: Int64) -> Int32? {
+  static func reap(_ process: pid_t, until end: Int64) -> Int32? {
     var pause: UInt32 = 500
     while true {
       var status: Int32 = 0

@@ -8,10 +8,13 @@ protocol UnlockingCommand {
   var unlock: UnlockOptions { get }
   /// Those of 0 and 1 without which it would read or write nothing.
   var neededStreams: Set<Int32> { get }
+  /// Options besides `--passphrase-fd` that name a descriptor, with its number.
+  var namedDescriptors: [(option: String, descriptor: Int32)] { get }
 }
 
 extension UnlockingCommand {
   var neededStreams: Set<Int32> { [] }
+  var namedDescriptors: [(option: String, descriptor: Int32)] { [] }
 }
 
 /// What the caller left open. A number that was closed may mean another file a moment later, so this is noted first.
@@ -49,11 +52,13 @@ enum InheritedDescriptors {
     if needed.contains(STDOUT_FILENO), closed.contains(STDOUT_FILENO) {
       throw VaultError(.usage, "- means standard output, and that is closed", hint: "name a file, or redirect it")
     }
-    guard let descriptor = command.unlock.passphraseDescriptor else { return }
-    guard !closed.contains(descriptor), isOpen(descriptor) else {
-      throw VaultError(
-        .usage, "--passphrase-fd \(descriptor): no such descriptor is open",
-        hint: "open it in the shell, for example: --passphrase-fd 3 3<FILE")
+    let passphrase = command.unlock.passphraseDescriptor.map { [("--passphrase-fd", $0)] } ?? []
+    for (option, descriptor) in passphrase + command.namedDescriptors {
+      guard !closed.contains(descriptor), isOpen(descriptor) else {
+        throw VaultError(
+          .usage, "\(option) \(descriptor): no such descriptor is open",
+          hint: "open it in the shell, for example: \(option) 3 3<FILE")
+      }
     }
   }
 }

@@ -12,6 +12,7 @@ enum Interruption {
   private static let candidates: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
   private static let redirection = Mutex<(@Sendable (Int32) -> Void)?>(nil)
   private static let isEnding = Atomic<Bool>(false)
+  private static let wantsJSON = Atomic<Bool>(false)
 
   /// Blocks the signals that end this program, first of all, and returns them. Those that the caller ignores are none
   /// of them: SIGHUP under nohup, SIGINT and SIGQUIT in the background of a script.
@@ -24,6 +25,7 @@ enum Interruption {
   /// Starts the thread that waits for the signals which ``hold()`` has blocked. With `alwaysTerminates`, SIGTERM is
   /// among them whatever the caller ignores.
   static func start(_ held: [Int32], alwaysTerminates: Bool, console: Console) {
+    wantsJSON.store(console.json, ordering: .relaxed)
     var signals = held
     if alwaysTerminates, !signals.contains(SIGTERM) {
       block([SIGTERM])
@@ -51,6 +53,11 @@ enum Interruption {
       sleep(seconds)
       stop(console)
     }
+  }
+
+  /// Ends the program as a signal does: for a handler of ``redirect(to:)`` that has done what it wanted to do before.
+  static func end() {
+    stop(Console(json: wantsJSON.load(ordering: .relaxed), quiet: false))
   }
 
   /// Waits for the end if a signal is just bringing it about: its exit code counts, and what fails now failed by it.
@@ -92,6 +99,7 @@ enum Interruption {
   private static func stop(_ console: Console) -> Never {
     isEnding.store(true, ordering: .releasing)
     OutputFile.unlinkAll()
+    ClearFolder.removeAll()
     // Setting a terminal's modes from the background would stop the program.
     block([SIGTTOU])
     let wasAsking = TerminalModes.restoreAll()
@@ -107,6 +115,7 @@ enum Interruption {
     if poll(&room, 1, 200) > 0, room.revents & Int16(POLLOUT) != 0 { _ = write(STDERR_FILENO, words, words.utf8.count) }
     // Others went on meanwhile.
     OutputFile.unlinkAll()
+    ClearFolder.removeAll()
     _exit(ExitCodes.interrupted)
   }
 }

@@ -4,7 +4,12 @@ import SecretVault
 extension ChildProcess {
   /// Starts a program in a process group of its own with three descriptors, its caller's signals and the environment;
   /// every other descriptor is closed in it, so that no socket, key file or lock of ours leaks.
-  static func spawn(_ path: String, _ arguments: [String], standard: [Int32]) throws(VaultError) -> pid_t {
+  ///
+  /// With `inOwnGroup` false it stays in this program's group, so that it may read the terminal. With `detached` it gets a
+  /// session of its own and outlives this program's. `standard` may have more than three descriptors.
+  static func spawn(
+    _ path: String, _ arguments: [String], standard: [Int32], inOwnGroup: Bool = true, detached: Bool = false
+  ) throws(VaultError) -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -12,7 +17,7 @@ extension ChildProcess {
     for (position, descriptor) in standard.enumerated() {
       posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(position))
     }
-    guard closeOthers(&actions) else {
+    guard closeOthers(&actions, from: Int32(standard.count)) else {
       throw VaultError(.other, "cannot start \(path): this system's C library is too old")
     }
 
@@ -28,7 +33,10 @@ extension ChildProcess {
     for signal in [SIGPIPE, SIGXFSZ] { sigaddset(&usual, signal) }
     posix_spawnattr_setsigdefault(&attributes, &usual)
     posix_spawnattr_setpgroup(&attributes, 0)
-    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+    // From <spawn.h>, where it is one of the GNU extensions.
+    let newSession: Int32 = 0x80
+    let group = detached ? newSession : inOwnGroup ? POSIX_SPAWN_SETPGROUP : 0
+    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group
     posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
 
     var copies: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
@@ -43,10 +51,10 @@ extension ChildProcess {
   }
 
   /// Closes everything above standard error in the child. The function is newer than what Swift imports (glibc 2.34).
-  static func closeOthers(_ actions: inout posix_spawn_file_actions_t) -> Bool {
+  static func closeOthers(_ actions: inout posix_spawn_file_actions_t, from first: Int32) -> Bool {
     typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
     guard let address = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return false }
-    return unsafeBitCast(address, to: CloseFrom.self)(&actions, 3) == 0
+    return unsafeBitCast(address, to: CloseFrom.self)(&actions, first) == 0
   }
 
   /// Three pipes to a child and back.

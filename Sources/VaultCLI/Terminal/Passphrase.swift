@@ -22,9 +22,9 @@ enum Passphrase: Hashable, Sendable {
           .wrongPassphrase, "this vault needs its passphrase, and there is no terminal to ask on", hint: Self.hint)
       }
       return try terminal.secretLine("Passphrase: ")
-    case .descriptor(let descriptor): return try Self.read(from: descriptor, console)
+    case .descriptor(let descriptor): return try Self.read(from: descriptor, noun: "passphrase", console)
     case .file(let path):
-      return try Self.read(fileAt: path, console)
+      return try Self.read(fileAt: path, noun: "passphrase", console)
     }
   }
 
@@ -51,18 +51,27 @@ enum Passphrase: Hashable, Sendable {
 
   /// Two questions on a terminal that must have the same answer.
   static func askTwice(_ terminal: borrowing Terminal) throws(VaultError) -> SecretBytes {
-    let first = try terminal.secretLine("New passphrase: ")
+    try askTwice(terminal, noun: "passphrase", question: "New passphrase: ")
+  }
+
+  /// The same for something else that is as secret.
+  static func askTwice(
+    _ terminal: borrowing Terminal, noun: String, question: String
+  ) throws(VaultError) -> SecretBytes {
+    let first = try terminal.secretLine(question, noun: noun)
     guard first.count > 0 else { return first }
-    let second = try terminal.secretLine("The same again, to confirm: ")
+    let second = try terminal.secretLine("The same again, to confirm: ", noun: noun)
     guard first.matches(second) else {
-      throw VaultError(.usage, "the two passphrases differ", hint: "try again; nothing was written")
+      throw VaultError(.usage, "the two \(noun)s differ", hint: "try again; nothing was written")
     }
     return first
   }
 
   /// A descriptor may be a terminal: then nobody may read along, and one line is all there is.
-  private static func read(from descriptor: Int32, _ console: Console) throws(VaultError) -> SecretBytes {
-    let what = "the passphrase from descriptor \(descriptor)"
+  static func read(
+    from descriptor: Int32, noun: String, _ console: Console
+  ) throws(VaultError) -> SecretBytes {
+    let what = "the \(noun) from descriptor \(descriptor)"
     guard isatty(descriptor) == 1 else { return try read(from: descriptor, what: what, untilNewline: false) }
     // What has been typed already was shown, but it may be all that comes.
     guard TerminalModes.hideInput(of: descriptor, discardsWaiting: false) else {
@@ -73,21 +82,21 @@ enum Passphrase: Hashable, Sendable {
       TerminalModes.restore(descriptor)
       if asks { try? Console.write("\n", to: STDERR_FILENO) }
     }
-    if asks { try Console.write("Passphrase: ", to: STDERR_FILENO) }
+    if asks { try Console.write(noun.prefix(1).uppercased() + noun.dropFirst() + ": ", to: STDERR_FILENO) }
     return try read(from: descriptor, what: what, untilNewline: true)
   }
 
-  private static func read(fileAt path: String, _ console: Console) throws(VaultError) -> SecretBytes {
+  static func read(fileAt path: String, noun: String, _ console: Console) throws(VaultError) -> SecretBytes {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else {
-      throw VaultError(.inputOutput, "cannot read the passphrase file \(path): \(SystemError.text(errno))")
+      throw VaultError(.inputOutput, "cannot read the \(noun) file \(path): \(SystemError.text(errno))")
     }
     defer { close(descriptor) }
     var facts = stat()
     if fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 != 0 {
-      console.warning("others may read or change the passphrase file \(path); chmod 600 keeps it to you")
+      console.warning("others may read or change the \(noun) file \(path); chmod 600 keeps it to you")
     }
-    return try read(from: descriptor, what: "the passphrase file \(path)", untilNewline: false)
+    return try read(from: descriptor, what: "the \(noun) file \(path)", untilNewline: false)
   }
 
   /// Reads at most ``byteLimit`` bytes straight into secret memory, and drops one newline at the end.

@@ -15,16 +15,23 @@ struct Terminal: ~Copyable {
   deinit { close(descriptor) }
 
   /// Asks for a line that is not shown, and reads it straight into secret memory, without its end of line.
-  func secretLine(_ question: String) throws(VaultError) -> SecretBytes {
+  func secretLine(_ question: String, noun: String = "passphrase") throws(VaultError) -> SecretBytes {
     guard TerminalModes.hideInput(of: descriptor) else {
-      throw VaultError(.wrongPassphrase, "the terminal cannot hide what is typed", hint: Passphrase.hint)
+      throw VaultError(
+        .wrongPassphrase, "the terminal cannot hide what is typed", hint: "give the \(noun) by a descriptor or a file")
     }
     defer {
       TerminalModes.restore(descriptor)
       try? Console.write("\n", to: descriptor)
     }
     try Console.write(question, to: descriptor)
-    return try Passphrase.read(from: descriptor, what: "the passphrase", untilNewline: true)
+    return try Passphrase.read(from: descriptor, what: "the \(noun)", untilNewline: true)
+  }
+
+  /// Asks for a line that is shown and yet secret, such as a name or a note: it goes straight into secret memory.
+  func shownLine(_ question: String) throws(VaultError) -> SecretBytes {
+    try Console.write(question, to: descriptor)
+    return try Passphrase.read(from: descriptor, what: "the answer", untilNewline: true)
   }
 
   /// Asks for a line that is shown. Nil at the end of input.

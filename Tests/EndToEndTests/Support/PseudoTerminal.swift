@@ -47,6 +47,16 @@ final class PseudoTerminal {
     _ = write(keyboard, bytes, bytes.count)
   }
 
+  /// Forgets what was on the screen, so that the same words can be waited for again.
+  func forgetScreen() {
+    readScreen()
+    undecoded = []
+    screen = ""
+  }
+
+  /// Sends a signal to the program alone.
+  func signal(_ number: Int32) { kill(process, number) }
+
   /// Waits until a text is on the screen.
   func expect(_ text: String, within limit: Double = 30, _ location: SourceLocation = #_sourceLocation) async throws {
     let end = Child.now() + limit

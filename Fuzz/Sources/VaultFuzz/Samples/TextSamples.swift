@@ -3,6 +3,7 @@
 enum TextSamples {
   static func all() throws -> [Sample] {
     let card = try HeaderTargets.example.people[0].card(label: "Ann", serial: 7).text()
+    let zeros = String(repeating: "0", count: 64)
     func setting(_ number: UInt8, _ value: String) -> [UInt8] { [0, number] + Array(value.utf8) }
     return Sample.of(
       "setting",
@@ -55,6 +56,30 @@ enum TextSamples {
           "valid-three": "YWJj", "valid-one": "YQ==", "valid-empty": "", "rest-not-zero": "YR==",
           "padding-inside": "YQ==YQ==", "too-much-padding": "Y===", "short": "YWJ", "url-alphabet": "-_-_",
         ])
+      + Sample.of(
+        "vcard",
+        texts: [
+          "valid-4": "BEGIN:VCARD\r\nVERSION:4.0\r\nFN:Ann\r\nTEL;TYPE=\"a:b\",home:+49\r\n  1\r\nEND:VCARD\r\n",
+          "valid-3": "begin:vcard\nversion:3.0\nitem1.FN:x\\, y\\n\nN:a;b;;;\nend:vcard", "empty": "",
+          "no-name": "BEGIN:VCARD\nVERSION:4.0\nEND:VCARD\n", "no-version": "BEGIN:VCARD\nFN:x\nEND:VCARD\n",
+          "version-2.1": "BEGIN:VCARD\nVERSION:2.1\nFN:x\nEND:VCARD\n",
+          "two-cards": "BEGIN:VCARD\nVERSION:4.0\nFN:x\nEND:VCARD\nBEGIN:VCARD\nVERSION:4.0\nFN:y\nEND:VCARD\n",
+          "open-quote": "BEGIN:VCARD\nVERSION:4.0\nFN;X=\":x\nEND:VCARD\n",
+          "no-end": "BEGIN:VCARD\nVERSION:4.0\nFN:x\n",
+          "control": "BEGIN:VCARD\nVERSION:4.0\nFN:x\u{1b}\nEND:VCARD\n",
+          "no-colon": "BEGIN:VCARD\nVERSION:4.0\nFN\nEND:VCARD\n",
+        ])
+      + Sample.of(
+        "clipboard-note",
+        texts: [
+          "valid": "vault clipboard 1\nwl-copy\n" + zeros + "\n" + zeros + "\n",
+          "valid-terminal": "vault clipboard 1\nterminal\n" + zeros + "\n" + zeros + "\n", "empty": "",
+          "other-program": "vault clipboard 1\nrm\n" + zeros + "\n" + zeros + "\n",
+          "short-salt": "vault clipboard 1\nxsel\n00\n" + zeros + "\n",
+          "no-newline": "vault clipboard 1\nxclip\n" + zeros + "\n" + zeros,
+          "upper-case": "vault clipboard 1\nxclip\n" + zeros + "\n" + String(repeating: "A", count: 64) + "\n",
+        ])
+      + Sample.of("secret-text", texts: ["escape": "a\u{1b}\"\\\n", "emoji": "👩‍👩‍👧\u{202e}", "empty": ""])
       + Sample.of(
         "printable",
         texts: [

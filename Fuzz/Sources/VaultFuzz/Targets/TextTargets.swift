@@ -30,6 +30,7 @@ enum TextTargets {
         let policy = ReleasePolicy(value)
         require(policy != nil && ReleasePolicy(policy?.text ?? "") == policy, "a policy reads itself")
       case .releaseLimit: require(Int(value).map { $0 >= 0 } == true, "a number of secrets")
+      case .clipboardSeconds: require((1...3600).contains(Int(value) ?? 0), "a number of seconds")
       case .notifyCommand: require(value.utf8.count <= 4096, "a command keeps to its limit")
       }
       return true
@@ -58,6 +59,32 @@ enum TextTargets {
       require(Base64.decode(base64(bytes)[...].utf8) == bytes, "both sides of the scanner agree")
       guard let decoded = Base64.decode(String(decoding: bytes, as: UTF8.self)[...].utf8) else { return false }
       require(Array(base64(decoded).utf8) == bytes, "base64 has one form")
+      return true
+    },
+    FuzzTarget("vcard", upTo: 5000) { bytes in
+      let card = try VCard(bytes.span.bytes)
+      require(card.properties.count <= VCard.propertyLimit, "a card keeps to its limit")
+      for property in card.properties {
+        require(!property.name.isEmpty && property.name.utf8.count <= VCard.nameByteLimit, "a property has a name")
+        require(card.value(of: property).byteCount == property.value.count, "a value lies in the card")
+        require(card.parameters(of: property).byteCount == property.parameters.count, "parameters lie in the card")
+        let plain = try card.plainValue(of: property)
+        require(plain.count <= 2 * property.value.count, "a value is not much longer for people")
+      }
+      return true
+    },
+    FuzzTarget("clipboard-note", upTo: 600) { bytes in
+      guard let record = ClipboardRecord(bytes) else { return false }
+      require(record.bytes == bytes, "a note has one form")
+      return true
+    },
+    FuzzTarget("secret-text", upTo: 3000, judges: false) { bytes in
+      var json = try SecretText(capacity: 16)
+      try json.append(json: bytes.span.bytes)
+      let written = try json.finish()
+      let usual = JSONValue.string(String(decoding: bytes, as: UTF8.self)).text
+      let same = written.withUnsafeBytes { $0.elementsEqual(usual.utf8) }
+      require(same, "secret text is written as any other")
       return true
     },
     FuzzTarget("printable", upTo: 3000, judges: false) { bytes in

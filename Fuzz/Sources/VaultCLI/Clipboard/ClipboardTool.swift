@@ -1,0 +1,1 @@
+../../../../Sources/VaultCLI/Clipboard/ClipboardTool.swift

@@ -1,0 +1,146 @@
+import Glibc
+import SecretVault
+import Sodium
+
+/// Copies secrets to the clipboard, and sees to it that they don't stay there.
+enum Clipboard {
+  /// Most bytes that are copied.
+  static let byteLimit = 1 << 20
+  /// Most bytes that go to a terminal's clipboard: many terminals take no more.
+  static let terminalByteLimit = 50_000
+
+  /// What came of copying.
+  struct Outcome {
+    /// `wl-copy`, `xclip`, `xsel` or `terminal`.
+    let tool: String
+    let seconds: Int
+  }
+
+  /// Copies `content`, called `what`, and says when it will be wiped. With a terminal's clipboard this waits until then.
+  static func copy(
+    _ content: borrowing SecretBytes, called what: String, _ vault: Vault, _ console: Console
+  ) async throws(VaultError) -> Outcome {
+    guard content.count > 0 else { throw VaultError(.usage, "the \(what) is empty; nothing was copied") }
+    let seconds = UInt32(vault.settingValue(SettingKey.clipboardSeconds.rawValue)) ?? 120
+    let salt: [UInt8]
+    do throws(SodiumError) { salt = try Randomness.bytes(ClipboardRecord.saltByteCount) } catch {
+      throw VaultError(.other, "no randomness can be had")
+    }
+    let records = ClipboardRecords(folder: vault.clipboardFolder)
+    if let tool = try ClipboardTool.available() {
+      guard content.count <= byteLimit else { throw tooLarge(what, byteLimit) }
+      let tag = try vault.recognition(of: content, salt: salt)
+      let record = try records.add(ClipboardRecord(tool: tool, salt: salt, tag: tag))
+      defer { close(record.descriptor) }
+      do throws(VaultError) {
+        try tool.copy(content)
+        try ClipboardGuard.start(tool, seconds: seconds, content: content, record: record)
+      } catch {
+        // What can't be watched must not stay; if this fails too, the note stays for the next command.
+        if (try? tool.clear()) != nil { unlink(record.path) }
+        throw error
+      }
+      console.caution(
+        "the \(what) is on the clipboard, where every program of this session can read it; it will be wiped in \(seconds) s if it is still there"
+      )
+      return Outcome(tool: tool.name, seconds: Int(seconds))
+    }
+    guard let terminal = TerminalClipboard() else {
+      throw VaultError(
+        .notFound, "there is no clipboard here: neither a display with wl-copy, xclip or xsel, nor a terminal",
+        hint: "install wl-clipboard or xclip, or print it with --field")
+    }
+    guard content.count <= terminalByteLimit else { throw tooLarge(what, terminalByteLimit) }
+    let record = try records.add(
+      ClipboardRecord(tool: nil, salt: salt, tag: [UInt8](repeating: 0, count: Digest.byteCount)))
+    defer { close(record.descriptor) }
+    try terminal.copy(content)
+    console.caution(
+      "the \(what) went to the terminal's clipboard, which can't be looked at: it will be overwritten in \(seconds) s whatever is on it then, or at once if you press Enter"
+    )
+    terminal.waitAndWipe(seconds: seconds)
+    unlink(record.path)
+    console.note("the terminal's clipboard was overwritten")
+    return Outcome(tool: "terminal", seconds: Int(seconds))
+  }
+
+  private static func tooLarge(_ what: String, _ limit: Int) -> VaultError {
+    VaultError(
+      .usage, "the \(what) is larger than the \(Measures.size(UInt64(limit))) that go to the clipboard",
+      hint: "write it to a file with -o")
+  }
+}
+
+/// The clipboard behind a terminal, by the escape sequence OSC 52 of xterm. It can be written but not read.
+struct TerminalClipboard: ~Copyable {
+  private let terminal: Int32
+
+  /// Nil without a terminal.
+  init?() {
+    terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard terminal >= 0 else { return nil }
+  }
+
+  deinit { close(terminal) }
+
+  /// Puts something on it.
+  func copy(_ content: borrowing SecretBytes) throws(VaultError) {
+    let sequence = try Self.sequence(content)
+    try SecretStream.write(sequence.bytes, to: terminal)
+  }
+
+  /// `ESC ] 52 ; c ; base64 BEL`
+  static func sequence(_ content: borrowing SecretBytes) throws(VaultError) -> SecretBytes {
+    var text = try SecretText(capacity: content.count / 3 * 4 + 16)
+    try text.append("\u{1B}]52;c;")
+    try content.withUnsafeBytes { (bytes) throws(VaultError) in
+      var start = 0
+      while start < bytes.count {
+        let group = bytes[start..<min(start + 3, bytes.count)]
+        var number: UInt32 = 0
+        for byte in group { number = number << 8 | UInt32(byte) }
+        number <<= UInt32(8 * (3 - group.count))
+        for position in 0..<4 {
+          let digit = UInt8(truncatingIfNeeded: number >> UInt32(18 - 6 * position) & 63)
+          try text.append(byte: position <= group.count ? character(digit) : UInt8(ascii: "="))
+        }
+        start += 3
+      }
+    }
+    try text.append("\u{7}")
+    return try text.finish()
+  }
+
+  /// A digit of base64, computed: no table is looked up by a secret.
+  private static func character(_ digit: UInt8) -> UInt8 {
+    let value = Int32(digit)
+    // Each condition is all ones or all zeros.
+    func below(_ limit: Int32) -> Int32 { (value - limit) >> 31 }
+    let upper = below(26) & (value + 65)
+    let lower = ~below(26) & below(52) & (value + 71)
+    let number = ~below(52) & below(62) & (value - 4)
+    let plus = ~below(62) & below(63) & 43
+    let slash = ~below(63) & 47
+    return UInt8(truncatingIfNeeded: upper | lower | number | plus | slash)
+  }
+
+  /// Waits for the time, for Enter, or for a signal, and overwrites what is there, unseen, with a space.
+  func waitAndWipe(seconds: UInt32) {
+    let terminal = terminal
+    // A signal ends the program, but not before this.
+    Interruption.redirect { _ in
+      Self.wipe(terminal)
+      Interruption.end()
+    }
+    defer { Interruption.redirect(to: nil) }
+    var waiting = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
+    let end = ChildProcess.milliseconds() + Int64(seconds) * 1000
+    while ChildProcess.milliseconds() < end {
+      if poll(&waiting, 1, Int32(clamping: end - ChildProcess.milliseconds())) > 0 { break }
+    }
+    if waiting.revents & Int16(POLLIN) != 0 { tcflush(terminal, TCIFLUSH) }
+    Self.wipe(terminal)
+  }
+
+  private static func wipe(_ terminal: Int32) { try? Console.write("\u{1B}]52;c;IA==\u{7}", to: terminal) }
+}

@@ -1,0 +1,104 @@
+import Glibc
+import SecretVault
+import Sodium
+
+/// The notes of a vault.
+struct ClipboardRecords {
+  private static let suffix = ".copied"
+  /// Seconds after which a note whose clipboard is never to be reached again is given up.
+  private static let lifetime = 30 * 86_400
+
+  let folder: String
+
+  /// Makes a note and returns its open, locked file. Durable when it returns.
+  func add(_ record: ClipboardRecord) throws(VaultError) -> (path: String, descriptor: Int32) {
+    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw failure(folder) }
+    let random: [UInt8]
+    do throws(SodiumError) { random = try Randomness.bytes(16) } catch { throw VaultError(.other, "no randomness") }
+    let path = folder + "/" + hexadecimal(random) + Self.suffix
+    let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw failure(path) }
+    var isWritten = false
+    defer {
+      if !isWritten {
+        unlink(path)
+        close(file)
+      }
+    }
+    guard flock(file, LOCK_EX | LOCK_NB) == 0 else { throw failure(path) }
+    try Console.write(record.bytes, to: file)
+    guard fsync(file) == 0, synchronizeFolder() else { throw failure(path) }
+    isWritten = true
+    return (path, file)
+  }
+
+  private func synchronizeFolder() -> Bool {
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    return fsync(descriptor) == 0
+  }
+
+  private func failure(_ path: String) -> VaultError {
+    VaultError(.inputOutput, "cannot note what is copied in \(path): \(SystemError.text(errno)); nothing was copied")
+  }
+
+  /// Wipes what somebody was killed before wiping, if it is still there. To be called by every command that opens a vault.
+  func settle(_ vault: Vault, _ console: Console) {
+    guard let stream = opendir(folder) else { return }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name.hasSuffix(Self.suffix) { names.append(name) }
+    }
+    for name in names { settle(folder + "/" + name, vault, console) }
+  }
+
+  private func settle(_ path: String, _ vault: Vault, _ console: Console) {
+    let file = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard file >= 0 else { return }
+    defer { close(file) }
+    // Somebody is still going to do it.
+    guard flock(file, LOCK_EX | LOCK_NB) == 0 else { return }
+    var facts = stat()
+    guard fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return }
+    let age = Clocks.now() / 1000 - Int64(facts.st_mtim.tv_sec)
+    guard let bytes = try? PublicFile.read(file, limit: ClipboardRecord.byteLimit, name: path),
+      let record = ClipboardRecord(bytes), age < Self.lifetime
+    else {
+      unlink(path)
+      return
+    }
+    guard let tool = record.tool else {
+      console.warning(
+        "something secret was copied to a terminal's clipboard, and the program was ended before it wiped it; copy something else if it is still there"
+      )
+      unlink(path)
+      return
+    }
+    do throws(VaultError) {
+      guard try tool.isUsable else { return }
+      let isWiped = try Self.wipe(tool) { (content) throws(VaultError) in
+        let tag = try vault.recognition(of: content, salt: record.salt)
+        return constantTimeEqual(tag.span.bytes, record.tag.span.bytes)
+      }
+      unlink(path)
+      if isWiped { console.note("wiped the clipboard, on which something secret was left") }
+    } catch {
+      console.note("something secret may be left on the clipboard, which can't be reached: \(error.reason)")
+    }
+  }
+
+  /// Empties the clipboard if `isOurs` knows what is on it. Says whether it did.
+  static func wipe(
+    _ tool: ClipboardTool, isOurs: (borrowing SecretBytes) throws(VaultError) -> Bool
+  ) throws(VaultError) -> Bool {
+    let found = try tool.paste(limit: Clipboard.byteLimit)
+    guard let content = consume found, try isOurs(content) else { return false }
+    try tool.clear()
+    return true
+  }
+}

@@ -1,0 +1,68 @@
+import ArgumentParser
+import Glibc
+import SecretVault
+import Sodium
+
+/// `vault note`
+struct NoteCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "note",
+    abstract: "Write a note and hand out shares of it.",
+    discussion: """
+      Without FILE your editor ($VISUAL or $EDITOR) opens on a file that lies in
+      memory only. It is wiped and removed when the editor ends, and so is what a
+      killed program left of one, by the next command. What the editor itself keeps
+      elsewhere is its own affair; vim and nvim are told to keep nothing.
+
+      Everything that 'vault share' says of peers, shares and passwords holds here.
+
+      Examples: vault note --threshold 2
+                pwgen | vault note - --threshold 2 --to Bob --title "door code"
+
+      Exit codes: 2 recoverable but not all delivered, 3 fewer than the threshold
+      delivered, 130 the editor was left with an empty text.
+      """)
+
+  @Argument(
+    help: ArgumentHelp("A file with the text, or - for standard input.", valueName: "file"), completion: .file())
+  var file: String?
+
+  @Option(help: ArgumentHelp("What it is called, inside the secret.", valueName: "text"))
+  var title: String?
+
+  @OptionGroup var options: ShareOptions
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  var neededStreams: Set<Int32> { file == "-" ? [STDIN_FILENO] : [] }
+  var namedDescriptors: [(option: String, descriptor: Int32)] { options.password.given.namedDescriptors }
+
+  func validate() throws {
+    try options.check(beside: unlock, standardInput: file == "-" ? "the note" : nil)
+  }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let content = try await content(vault, console)
+    try await options.share(.memory(content.shared()), vault, console)
+  }
+
+  private func content(_ vault: Vault, _ console: Console) async throws(VaultError) -> NewContent {
+    if let file {
+      if file == "-", Console.inputIsTerminal { console.note("reading the note from the terminal; Ctrl-D ends it") }
+      return try .note(try SecretStream.read(path: file, limit: NewContent.noteByteLimit), title: title)
+    }
+    let held = try await OwnThread.run { () throws(VaultError) in
+      let empty: SecretBytes
+      do throws(SodiumError) { empty = try SecretBytes(zeros: 0) } catch { throw SecretText.noMemory }
+      return HeldSecret(try Editor().edit(empty, limit: NewContent.noteByteLimit, vault, console))
+    }
+    guard let text = held.take(), !Self.isBlank(text) else {
+      throw VaultError(.interrupted, "the text is empty; nothing was shared")
+    }
+    return try .note(text, title: title)
+  }
+
+  private static func isBlank(_ text: borrowing SecretBytes) -> Bool {
+    text.withUnsafeBytes { bytes in bytes.allSatisfy { [0x20, 0x0A, 0x0D, 0x09].contains($0) } }
+  }
+}

@@ -1,0 +1,140 @@
+import Glibc
+import SecretVault
+import Sodium
+import Synchronization
+import VaultStore
+
+/// The user's editor on a file that lies in memory only.
+struct Editor {
+  /// What `$VISUAL` or `$EDITOR` says: words for a shell.
+  let command: String
+  /// Folders in memory that are tried.
+  let bases: [String]
+
+  /// The usual editor, if the environment names none.
+  static let fallback = "vi"
+  private static let fileName = "note.txt"
+
+  /// The editor and the folders that the environment names.
+  init() throws(VaultError) {
+    var named = try Composition.variable("VISUAL")
+    if named == nil { named = try Composition.variable("EDITOR") }
+    command = named ?? Self.fallback
+    var bases: [String] = []
+    if let runtime = try Composition.variable("XDG_RUNTIME_DIR") { bases.append(runtime) }
+    self.bases = bases + ["/dev/shm"]
+  }
+
+  /// Lets the user edit a text and returns what it is then. The file is wiped and removed in every case.
+  func edit(
+    _ text: borrowing SecretBytes, limit: Int, _ vault: Vault, _ console: Console
+  ) throws(VaultError) -> SecretBytes {
+    guard let terminal = OpenTerminal() else {
+      throw VaultError(
+        .usage, "an editor needs a terminal, and there is none",
+        hint: "name a file with the text, or - for standard input")
+    }
+    if Self.swapsToDisk { console.note("this device swaps memory to a disk, and the editor's with it") }
+    let folder = try vault.makeClearFolder(in: bases)
+    do throws(StoreError) { try folder.write(Self.fileName, text.bytes) } catch {
+      throw VaultError(.inputOutput, "cannot make a file in memory for the editor: \(error)")
+    }
+    try run(on: folder.path + "/" + Self.fileName, terminal.descriptor)
+    do throws(StoreError) { return try folder.read(Self.fileName, limit: limit) } catch .notFound {
+      throw VaultError(.interrupted, "the editor removed its file; nothing was shared")
+    } catch {
+      throw VaultError(.inputOutput, "cannot read what the editor left: \(error)")
+    }
+  }
+
+  /// Runs the editor on the terminal, in this program's own process group, and waits. Ctrl-C belongs to the editor then; what
+  /// else ends this program ends the editor first.
+  private func run(on path: String, _ terminal: Int32) throws(VaultError) {
+    let script = command + " \"$@\""
+    let arguments = ["sh", "-c", script, "editor"] + Self.options(for: command) + [path]
+    let process = try ChildProcess.spawn(
+      "/bin/sh", arguments, standard: [terminal, terminal, terminal], inOwnGroup: false)
+    let child = EditorProcess(process)
+    Interruption.redirect { signal in
+      guard signal != SIGINT, signal != SIGQUIT else { return }
+      child.end()
+      Interruption.end()
+    }
+    defer { Interruption.redirect(to: nil) }
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0 {
+      guard errno == EINTR else { throw VaultError(.other, "the editor was lost: \(SystemError.text(errno))") }
+    }
+    child.forget()
+    let code = ChildProcess.exitCode(status)
+    guard code == 0 else {
+      let how = code > 128 ? "was ended by signal \(code - 128)" : "ended with code \(code)"
+      let hint = code == 127 ? "set VISUAL or EDITOR to an editor that is installed" : "nothing was shared"
+      throw VaultError(.other, "the editor '\(command)' \(how)", hint: hint)
+    }
+  }
+
+  /// What keeps an editor that is known from writing the text elsewhere: swap, backup and undo files, and its history.
+  static func options(for command: String) -> [String] {
+    guard !command.contains(" "), let program = resolve(command) else { return [] }
+    let name = program.split(separator: "/").last.map(String.init) ?? ""
+    guard name.hasPrefix("vim") || name == "nvim" else { return [] }
+    return ["-n", "-i", "NONE", "--cmd", "set noswapfile nobackup nowritebackup noundofile"]
+  }
+
+  /// The file that a command's name leads to, links followed.
+  private static func resolve(_ command: String) -> String? {
+    guard let path = ExecutableSearch.path(of: command), let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(validatingCString: resolved)
+  }
+
+  /// Whether memory may come to a disk: some swap is in use that is not compressed memory.
+  private static var swapsToDisk: Bool {
+    guard let bytes = try? PublicFile.read(path: "/proc/swaps", limit: 1 << 16) else { return false }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").dropFirst()
+    return lines.contains { !$0.hasPrefix("/dev/zram") }
+  }
+}
+
+/// The editor while it runs, for the thread that takes signals.
+private final class EditorProcess: Sendable {
+  private let process: Mutex<pid_t>
+
+  init(_ process: pid_t) { self.process = Mutex(process) }
+
+  /// It has ended by itself: its number may be another's.
+  func forget() { process.withLock { $0 = 0 } }
+
+  func end() {
+    process.withLock { process in
+      if process > 0 { kill(process, SIGTERM) }
+    }
+  }
+}
+
+/// The terminal as a descriptor for a child.
+private struct OpenTerminal: ~Copyable {
+  let descriptor: Int32
+
+  init?() {
+    descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard descriptor >= 0 else { return nil }
+  }
+
+  deinit { close(descriptor) }
+}
+
+/// Programs by their names.
+enum ExecutableSearch {
+  /// The path of a program: as it is if it has a slash, else the first in `$PATH`.
+  static func path(of name: String) -> String? {
+    if name.utf8.contains(UInt8(ascii: "/")) { return access(name, X_OK) == 0 ? name : nil }
+    guard let value = getenv("PATH"), let path = String(validatingCString: value) else { return nil }
+    for folder in path.split(separator: ":") where folder.hasPrefix("/") {
+      let candidate = "\(folder)/\(name)"
+      if access(candidate, X_OK) == 0 { return candidate }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,55 @@
+import Glibc
+import SecretVault
+import Sodium
+
+/// Secret bytes on their way in and out.
+enum SecretStream {
+  /// Writes all of it, straight from where it lies.
+  static func write(_ bytes: RawSpan, to descriptor: Int32) throws(VaultError) {
+    try bytes.withUnsafeBytes { (bytes) throws(VaultError) in
+      var done = 0
+      while done < bytes.count {
+        let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+        if count >= 0 {
+          done += count
+          continue
+        }
+        if errno == EINTR { continue }
+        guard errno == EAGAIN else {
+          throw VaultError(.inputOutput, "cannot write the result: \(SystemError.text(errno))")
+        }
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&waiting, 1, -1)
+      }
+    }
+  }
+
+  /// Reads a descriptor to its end; more than `limit` bytes are refused.
+  static func read(_ descriptor: Int32, limit: Int, name: String) throws(VaultError) -> SecretBytes {
+    var text = try SecretText(capacity: 65536)
+    var piece: SecretBytes
+    do { piece = try SecretBytes(zeros: 65536) } catch { throw SecretText.noMemory }
+    while true {
+      let got = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+      if got < 0 {
+        if errno == EINTR { continue }
+        throw VaultError(.inputOutput, "cannot read \(name): \(SystemError.text(errno))")
+      }
+      if got == 0 { return try text.finish() }
+      try text.append(piece.bytes.extracting(first: got))
+      guard text.count <= limit else {
+        throw VaultError(
+          .usage, "\(name) is larger than \(Measures.size(UInt64(limit)))", hint: "share it as a file: vault share")
+      }
+    }
+  }
+
+  /// The same for a file, or standard input as `-`.
+  static func read(path: String, limit: Int) throws(VaultError) -> SecretBytes {
+    if path == "-" { return try read(STDIN_FILENO, limit: limit, name: "standard input") }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+    guard descriptor >= 0 else { throw VaultError(.inputOutput, "cannot read \(path): \(SystemError.text(errno))") }
+    defer { close(descriptor) }
+    return try read(descriptor, limit: limit, name: path)
+  }
+}

@@ -1,0 +1,121 @@
+import SecretVault
+import Sodium
+
+/// Text that is put together in secret memory, piece by piece.
+struct SecretText: ~Copyable {
+  private var memory: SecretBytes
+  /// Bytes so far.
+  private(set) var count = 0
+
+  /// An empty text with room for some bytes.
+  init(capacity: Int = 1024) throws(VaultError) { memory = try Self.memory(max(16, capacity)) }
+
+  /// Adds bytes as they are.
+  mutating func append(_ bytes: RawSpan) throws(VaultError) {
+    try bytes.withUnsafeBytes { (bytes) throws(VaultError) in try append(bytes) }
+  }
+
+  /// Adds public text.
+  mutating func append(_ text: String) throws(VaultError) {
+    let bytes = Array(text.utf8)
+    try append(bytes.span.bytes)
+  }
+
+  /// Adds bytes as they are.
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {
+    try makeRoom(for: bytes.count)
+    let start = count
+    memory.withUnsafeMutableBytes {
+      UnsafeMutableRawBufferPointer(rebasing: $0[start..<start + bytes.count]).copyMemory(from: bytes)
+    }
+    count += bytes.count
+  }
+
+  /// Adds one byte.
+  mutating func append(byte: UInt8) throws(VaultError) {
+    try makeRoom(for: 1)
+    let position = count
+    memory.withUnsafeMutableBytes { $0[position] = byte }
+    count += 1
+  }
+
+  /// Adds UTF-8 as a terminal may show it: what is invisible or active is spelled out as ``Printable`` does, except that
+  /// lines may end and tabs stay if `keepsLines`.
+  mutating func append(printable bytes: RawSpan, keepsLines: Bool = false) throws(VaultError) {
+    try bytes.withUnsafeBytes { (bytes) throws(VaultError) in
+      try Self.scalars(of: bytes) { (scalar) throws(VaultError) in
+        if keepsLines, scalar == "\n" || scalar == "\t" { return try append(byte: UInt8(scalar.value)) }
+        if Printable.isHarmless(scalar) { return try append(scalar: scalar) }
+        try append("\\u{" + String(scalar.value, radix: 16) + "}")
+      }
+    }
+  }
+
+  /// Adds UTF-8 as a string of JSON, quotes and all.
+  mutating func append(json bytes: RawSpan) throws(VaultError) {
+    try append(byte: UInt8(ascii: "\""))
+    try bytes.withUnsafeBytes { (bytes) throws(VaultError) in
+      try Self.scalars(of: bytes) { (scalar) throws(VaultError) in
+        switch scalar {
+        case "\"": try append("\\\"")
+        case "\\": try append("\\\\")
+        case "\n": try append("\\n")
+        case "\r": try append("\\r")
+        case "\t": try append("\\t")
+        default:
+          if Printable.isHarmless(scalar) {
+            try append(scalar: scalar)
+          } else {
+            for unit in UTF16.encode(scalar) ?? .init() {
+              let digits = String(unit, radix: 16)
+              try append("\\u" + String(repeating: "0", count: 4 - digits.count) + digits)
+            }
+          }
+        }
+      }
+    }
+    try append(byte: UInt8(ascii: "\""))
+  }
+
+  private mutating func append(scalar: Unicode.Scalar) throws(VaultError) {
+    for byte in UTF8.encode(scalar) ?? .init() { try append(byte: byte) }
+  }
+
+  /// Decodes UTF-8; what is none comes as U+FFFD.
+  private static func scalars(
+    of bytes: UnsafeRawBufferPointer, _ body: (Unicode.Scalar) throws(VaultError) -> Void
+  ) throws(VaultError) {
+    var decoder = UTF8()
+    var rest = bytes.makeIterator()
+    while true {
+      switch decoder.decode(&rest) {
+      case .scalarValue(let scalar): try body(scalar)
+      case .error: try body("\u{FFFD}")
+      case .emptyInput: return
+      }
+    }
+  }
+
+  /// Ends the text.
+  consuming func finish() throws(VaultError) -> SecretBytes {
+    do throws(SodiumError) { return try SecretBytes(copying: memory.bytes.extracting(first: count)) } catch {
+      throw Self.noMemory
+    }
+  }
+
+  private mutating func makeRoom(for more: Int) throws(VaultError) {
+    guard more > memory.count - count else { return }
+    var larger = try Self.memory(max(memory.count * 2, count + more))
+    let used = count
+    larger.withUnsafeMutableBytes { target in
+      memory.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<used])) }
+    }
+    memory = larger
+  }
+
+  private static func memory(_ count: Int) throws(VaultError) -> SecretBytes {
+    do throws(SodiumError) { return try SecretBytes(zeros: count) } catch { throw noMemory }
+  }
+
+  static let noMemory = VaultError(.other, "no secret memory left")
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import SecretVault
+
+/// How something is shared, whatever it is: the options that all commands have which share.
+struct ShareOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Shares needed to recover: at least 2.", valueName: "t"))
+  var threshold: Int
+
+  @Option(name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
+  var recipients: [String] = []
+
+  @Option(help: ArgumentHelp("Public words about the secret, in clear.", valueName: "text"))
+  var description: String?
+
+  @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names to the shares.")
+  var noLabels = false
+
+  @Flag(name: .customLong("no-own-share"), help: "Keep no share on this device.")
+  var noOwnShare = false
+
+  @OptionGroup var password: NewPasswordOptions
+
+  func validate() throws {
+    if threshold == 1 {
+      throw ValidationError(
+        "A threshold of 1 would let everybody who holds a share read the secret alone; use 2 or more.")
+    }
+    if !(2...255).contains(threshold) { throw ValidationError("The threshold must be from 2 to 255.") }
+    let holders = recipients.count + (noOwnShare ? 0 : 1)
+    if holders > 255 { throw ValidationError("A secret has at most 255 shares, not \(holders).") }
+    if !recipients.isEmpty, threshold > holders {
+      throw ValidationError("A threshold of \(threshold) needs as many holders; with these peers there are \(holders).")
+    }
+  }
+
+  /// Refuses secrets that come from one stream. `what`, if it is said, is read from standard input as well.
+  func check(beside unlock: UnlockOptions, standardInput what: String? = nil) throws {
+    try password.given.check(beside: unlock)
+    guard let what else { return }
+    try unlock.leavesStandardInput(for: what)
+    if password.given.input.readsStandardInput {
+      throw ValidationError("The password and \(what) cannot both come from standard input.")
+    }
+  }
+
+  /// Shares it, tells how that goes, and ends with the code of what came of it.
+  func share(
+    _ source: ShareSource, removingSource: Bool = false, _ vault: Vault, _ console: Console
+  ) async throws {
+    let request = ShareRequest(
+      source: source, threshold: threshold, recipients: recipients, description: description,
+      includesLabels: !noLabels, keepsOwnShare: !noOwnShare, removesSource: removingSource,
+      password: try password.layer(console))
+    let reporter = ShareReporter(console)
+    let report = try await vault.share(request) { reporter.show($0) }
+    reporter.conclude(report)
+    try console.result([report.id], json: report.json)
+    let code = ExitCodes.code(of: report)
+    if code != ExitCodes.done { throw ExitCode(code) }
+  }
+}

@@ -1,0 +1,165 @@
+import CShims
+import Glibc
+public import Sodium
+import Synchronization
+
+/// A folder for what must be a file in the clear for a while, such as a note in an editor. It lies in memory, never on a disk.
+///
+/// The folder is this user's alone and has a name that nobody foresees. It goes with everything in it, wiped before, when the
+/// value ends, and by ``removeAll()`` when a signal ends the process; what `kill -9` leaves is removed by whoever opens the
+/// vault next, by the note that is made before the folder.
+public struct ClearFolder: ~Copyable {
+  static let prefix = "vault-clear-"
+  /// Folders inside folders that are looked into; editors make none.
+  private static let depthLimit = 4
+
+  /// Its path.
+  public let path: String
+  private let note: OutputNote
+
+  private static let alive = Mutex<Set<String>>([])
+
+  /// Makes a folder below one of `bases`, the first that lies in memory and takes it. Throws ``StoreError/notInMemory``
+  /// if none does.
+  public init(in bases: [String], notes: OutputNotes) throws(StoreError) {
+    for base in bases {
+      guard Self.isInMemory(base), let resolved = Self.resolved(base) else { continue }
+      let path = try resolved + "/" + Self.prefix + FileNames.random()
+      let note = try notes.add(clearFolder: path)
+      guard mkdir(path, 0o700) == 0 else { continue }
+      Self.alive.withLock { _ = $0.insert(path) }
+      self.path = path
+      self.note = note
+      return
+    }
+    throw .notInMemory(bases)
+  }
+
+  deinit {
+    Self.remove(path)
+    let path = path
+    Self.alive.withLock { _ = $0.remove(path) }
+  }
+
+  /// Whether a folder's file system keeps its files in memory: tmpfs or ramfs.
+  public static func isInMemory(_ folder: String) -> Bool { vault_lies_in_memory(folder) == 1 }
+
+  /// Writes a new file of this user's alone.
+  public func write(_ name: String, _ bytes: RawSpan) throws(StoreError) {
+    try OpenFile(path + "/" + name, O_WRONLY | O_CREAT | O_EXCL).write(bytes)
+  }
+
+  /// Reads a regular file into secret memory; one of more than `limit` bytes is refused.
+  public func read(_ name: String, limit: Int) throws(StoreError) -> SecretBytes {
+    let file = try OpenFile(path + "/" + name, O_RDONLY | O_NONBLOCK)
+    let status = try file.status()
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw .inputOutput(path: file.path, reason: "is not a regular file any more")
+    }
+    guard status.st_size <= limit else {
+      throw .inputOutput(path: file.path, reason: "is larger than \(limit) bytes")
+    }
+    var bytes = try withSodium { () throws(SodiumError) in try SecretBytes(zeros: Int(max(0, status.st_size))) }
+    let count = try bytes.withUnsafeMutableBytes { (buffer) throws(StoreError) in try file.read(into: buffer, at: 0) }
+    guard count == bytes.count else { throw .inputOutput(path: file.path, reason: "was changed while it was read") }
+    return bytes
+  }
+
+  /// Removes all such folders of this process: for the thread that ends it on a signal.
+  public static func removeAll() {
+    for path in alive.withLock({ $0 }) { remove(path) }
+  }
+
+  // MARK: - Removing
+
+  /// Removes a folder of this kind with everything in it; false if something stays.
+  @discardableResult
+  static func remove(_ path: String) -> Bool {
+    let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard folder >= 0 else { return errno == ENOENT }
+    empty(folder, depthLimit)
+    return rmdir(path) == 0
+  }
+
+  /// Empties an open folder and closes it.
+  private static func empty(_ folder: Int32, _ depth: Int) {
+    guard let stream = fdopendir(folder) else {
+      close(folder)
+      return
+    }
+    defer { closedir(stream) }
+    while let entry = readdir(stream) {
+      withUnsafePointer(to: &entry.pointee.d_name) { name in
+        name.withMemoryRebound(to: CChar.self, capacity: 256) { remove($0, in: folder, depth) }
+      }
+    }
+  }
+
+  private static func remove(_ name: UnsafePointer<CChar>, in folder: Int32, _ depth: Int) {
+    guard strcmp(name, ".") != 0, strcmp(name, "..") != 0 else { return }
+    var status = stat()
+    guard fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
+    if status.st_mode & S_IFMT == S_IFDIR {
+      let inner = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      if inner >= 0, depth > 0 { empty(inner, depth - 1) } else if inner >= 0 { close(inner) }
+      unlinkat(folder, name, AT_REMOVEDIR)
+      return
+    }
+    if status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 { wipe(name, in: folder, Int(status.st_size)) }
+    unlinkat(folder, name, 0)
+  }
+
+  /// Writes zeros over a file. It lies in memory, so they go where the text was.
+  private static func wipe(_ name: UnsafePointer<CChar>, in folder: Int32, _ byteCount: Int) {
+    let file = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard file >= 0 else { return }
+    defer { close(file) }
+    let zeros = [UInt8](repeating: 0, count: 65536)
+    var done = 0
+    while done < byteCount {
+      let count = pwrite(file, zeros, min(zeros.count, byteCount - done), off_t(done))
+      guard count > 0 else { return }
+      done += count
+    }
+  }
+
+  private static func resolved(_ folder: String) -> String? {
+    guard let path = realpath(folder, nil) else { return nil }
+    defer { free(path) }
+    return String(validatingCString: path)
+  }
+
+  /// Whether a path that a note holds is that of a folder which this type makes, of this user's, in memory. Nothing else is
+  /// ever touched, whatever the note says.
+  static func isAbandoned(_ path: String) -> Bool {
+    guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return false }
+    let name = path[path.index(after: slash)...]
+    let digits = name.utf8.dropFirst(prefix.utf8.count)
+    guard name.hasPrefix(prefix), digits.count == 32, digits.allSatisfy({ Array("0123456789abcdef".utf8).contains($0) })
+    else { return false }
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
+      return false
+    }
+    return isInMemory(path)
+  }
+}
+
+extension OutputNotes {
+  static let folderSuffix = ".clear"
+  /// More than the longest path that the system takes.
+  private static let folderPathLimit = 8192
+
+  /// Notes that there is about to be a folder with files in the clear. Durable when it returns; the note goes with the value.
+  func add(clearFolder path: String) throws(StoreError) -> OutputNote {
+    try add(Array(path.utf8), suffix: Self.folderSuffix)
+  }
+
+  /// Removes the folder that a note speaks of. Whether the note has done its service then.
+  static func settleFolder(_ note: OpenFile, at time: Int64) throws(StoreError) -> Bool {
+    guard let bytes = try? note.readAll(limit: folderPathLimit, what: note.path),
+      let path = String(validating: bytes, as: UTF8.self), ClearFolder.isAbandoned(path), !ClearFolder.remove(path)
+    else { return true }
+    return try Int64(note.status().st_mtim.tv_sec) * 1000 + lifetime <= time
+  }
+}
