@@ -245,12 +245,13 @@ enum AuditEvent: String {
   case requestRefused = "request-refused"
   case policyChanged = "policy-changed"
   case recoveryWaits = "recovery-waits"
+  case itemReceived = "item-received"
 
   /// Whether the user's notification command is told.
   var notifies: Bool {
     switch self {
     case .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost, .releaseRequested,
-      .depositRequested:
+      .depositRequested, .itemReceived:
       true
     default: false
     }
