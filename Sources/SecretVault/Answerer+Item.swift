@@ -4,7 +4,7 @@ import VaultStore
 import WireCodec
 
 /// An item whose pieces are arriving.
-struct ItemInProgress: ~Copyable, Sendable {
+struct ItemInProgress: ~Copyable {
   let record: ItemRecord
   let expected: Digest
   let file: ItemFile
@@ -95,7 +95,8 @@ extension Answerer {
     var digest: ItemDigest
     do throws(SodiumError) { digest = try ItemDigest(byteCount: total) } catch { throw .sodium(error) }
     let size = try file.byteCount()
-    if size < front || (try file.read(count: record.header.count, at: 0)) != record.header {
+    let begun = size < front ? [] : try file.read(count: record.header.count, at: 0)
+    if begun != record.header {
       try file.truncate(to: 0)
       try file.write(record.header, at: 0)
     } else {

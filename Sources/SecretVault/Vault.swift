@@ -246,6 +246,10 @@ enum AuditEvent: String {
   case policyChanged = "policy-changed"
   case recoveryWaits = "recovery-waits"
   case itemReceived = "item-received"
+  case itemAdded = "item-added"
+  case itemOpened = "item-opened"
+  case itemSent = "item-sent"
+  case itemDeleted = "item-deleted"
 
   /// Whether the user's notification command is told.
   var notifies: Bool {

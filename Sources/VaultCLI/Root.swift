@@ -40,6 +40,9 @@ struct Root: AsyncParsableCommand {
           CheckCommand.self, DeleteCommand.self,
         ]),
       CommandGroup(name: "Consent", subcommands: [RequestsCommand.self, PolicyCommand.self]),
+      CommandGroup(
+        name: "Shared keys",
+        subcommands: [KeyCommand.self, ItemCommand.self, EncryptCommand.self, DecryptCommand.self]),
     ])
 
   @OptionGroup var global: GlobalOptions

@@ -169,7 +169,8 @@ struct ItemTests {
     let key = try Self.key()
     let one = try ItemKeys.streamKey(of: header, key: key)
     let other = try ItemKeys.streamKey(of: plain, key: key)
-    #expect(!one.matches(other))
+    let isSame = one.matches(other)
+    #expect(!isSame)
   }
 
   @Test("the text form is read in both cases and with white space around it, and a wrong letter is found")
@@ -196,12 +197,13 @@ struct ItemTests {
     #expect(throws: ProtocolError.unexpectedPiece(number: 1)) { try digest.take(number: 1, bytes: bytes.span.bytes.extracting(last: 10)) }
     #expect(throws: ProtocolError.unexpectedPiece(number: 0)) { try digest.take(number: 0, bytes: bytes.span.bytes.extracting(first: 10)) }
     try digest.take(number: 0, bytes: bytes.span.bytes.extracting(first: 65_536))
-    #expect(!digest.isComplete)
+    let early = digest.isComplete
+    #expect(!early)
     try digest.take(number: 1, bytes: bytes.span.bytes.extracting(last: 10))
-    #expect(digest.isComplete)
+    let whole = digest.isComplete
+    #expect(whole)
     _ = try digest.digest()
-    let early = try ItemDigest(byteCount: 5)
-    #expect(throws: ProtocolError.unexpectedPiece(number: 0)) { try early.digest() }
+    #expect(throws: ProtocolError.unexpectedPiece(number: 0)) { try ItemDigest(byteCount: 5).digest() }
   }
 
   @Test("the public half counts only in the header of a shared key, and only if it is one")
@@ -236,10 +238,12 @@ struct ItemTests {
     let half = try ItemKeys.publicHalf(of: key, keyID: header.keyID)
     let sender = try ItemKeys.streamKey(of: header, ephemeralSecret: ephemeral, publicHalf: half)
     let receiver = try ItemKeys.streamKey(of: header, key: key)
-    #expect(sender.matches(receiver))
+    let isAgreed = sender.matches(receiver)
+    #expect(isAgreed)
     let other = try SecretBytes(random: 32)
     let stranger = try ItemKeys.streamKey(of: header, key: other)
-    #expect(!sender.matches(stranger))
+    let isOpenToAll = sender.matches(stranger)
+    #expect(!isOpenToAll)
     #expect(throws: SodiumError.self) {
       _ = try ItemKeys.streamKey(of: header, ephemeralSecret: ephemeral, publicHalf: [UInt8](repeating: 0, count: 32))
     }

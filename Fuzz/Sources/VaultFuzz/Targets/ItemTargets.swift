@@ -35,7 +35,7 @@ enum ItemTargets {
       let armored = ItemArmorInput(PrefixedInput(bytes, nil), name: "item")
       let plain = try armored.bytes(upTo: 140_000)
       var writer = ItemArmorWriter()
-      let text = ItemArmorWriter.front + plain.withUnsafeBytes { writer.append($0) } + writer.finish()
+      let text = plain.withUnsafeBytes { writer.append($0) } + writer.finish()
       let again = ItemArmorInput(PrefixedInput(text, nil), name: "item")
       let read = prepared { try again.bytes(upTo: 140_001) }
       require(read == plain, "an armor is read as it was written")
