@@ -18,7 +18,8 @@ final class ItemPlaintext {
       body = try FileSource(path: path)
       header = try Self.fileHeader(Vault.fileName(of: path), request.mediaType)
     case .descriptor(let descriptor, let name):
-      body = try SpooledSource(descriptor: descriptor, name: name.isEmpty ? "standard input" : name, stagingFolder: stagingFolder)
+      body = try SpooledSource(
+        descriptor: descriptor, name: name.isEmpty ? "standard input" : name, stagingFolder: stagingFolder)
       header = try Self.fileHeader(name, request.mediaType)
     case .memory(let content):
       let parts = try content.take()

@@ -17,7 +17,8 @@ struct ItemSink: ~Copyable {
     let overwrites: Bool
     switch destination {
     case .file(let given, let may): (path, overwrites) = (given, may)
-    case .folder(let folder, let may): (path, overwrites) = (folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)", may)
+    case .folder(let folder, let may):
+      (path, overwrites) = (folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)", may)
     case .descriptor: (path, overwrites) = (nil, false)
     }
     let opened = try Self.open(path, overwrites, notes)

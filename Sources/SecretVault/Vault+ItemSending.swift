@@ -53,7 +53,9 @@ extension Vault {
       if failure.refusal == .keyNotHeld {
         throw VaultError(
           .refused, "\(peer.name) holds no share of the key \(summary.key), so it takes no item under it",
-          hint: "copy the item to a key that you share with \(peer.name): vault item copy \(summary.id.prefix(12)) --to KEY")
+          hint:
+            "copy the item to a key that you share with \(peer.name): vault item copy \(summary.id.prefix(12)) --to KEY"
+        )
       }
       throw VaultError(failure, peer: peer.name)
     case .answered, .accepted:

@@ -44,7 +44,8 @@ public enum PeerRequest: Sendable {
       case .itemPiece: self = .itemPiece(try .decode(body, limit: type.byteLimit))
       case .itemEnd: self = .itemEnd(try .decode(body, limit: type.byteLimit))
       case .unsupported, .pong, .probeAnswer, .offerAnswer, .depositResult, .challenge, .release, .refusal,
-        .provenPiece, .piecesEnd, .drillChallenge, .drillAnswer, .drillRefusal, .drillPiece, .drillPiecesEnd, .itemAnswer,
+        .provenPiece, .piecesEnd, .drillChallenge, .drillAnswer, .drillRefusal, .drillPiece, .drillPiecesEnd,
+        .itemAnswer,
         .itemResult:
         self = .unknown(number)
       }

@@ -106,7 +106,9 @@ public final class ItemFile: @unchecked Sendable {
   }
 
   /// Writes `bytes` at `offset`.
-  public func write(_ bytes: [UInt8], at offset: Int64) throws(StoreError) { try file.write(bytes.span.bytes, at: offset) }
+  public func write(_ bytes: [UInt8], at offset: Int64) throws(StoreError) {
+    try file.write(bytes.span.bytes, at: offset)
+  }
 
   /// Reads `count` bytes that were written.
   public func read(count: Int, at offset: Int64) throws(StoreError) -> [UInt8] {

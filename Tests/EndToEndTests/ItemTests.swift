@@ -53,7 +53,9 @@ struct ItemTests {
       // Nothing of it lies in the vault in clear, and any one of the two others is enough.
       let stored = try FileManager.default.contentsOfDirectory(atPath: alice.home + "/data/items")
       #expect(stored == [id])
-      #expect(try Data(contentsOf: URL(fileURLWithPath: alice.home + "/data/items/" + id)).range(of: Data(body[100..<140])) == nil)
+      #expect(
+        try Data(contentsOf: URL(fileURLWithPath: alice.home + "/data/items/" + id)).range(of: Data(body[100..<140]))
+          == nil)
       try await bob.stopDaemon()
       _ = try alice.makeFolder("out")
       #expect(try await alice.succeed("item", "show", "photo.bin", "-o", "out").line == "out/photo.bin")

@@ -80,7 +80,8 @@ extension VaultTests {
       let body = try file.read(at: Int64(record.header.count), count: Int(record.byteCount))
       var hash = try ItemDigest(byteCount: UInt64(body.count))
       for number in 0..<ItemDigest.pieceCount(UInt64(body.count)) {
-        try hash.take(number: number, bytes: body[Int(number) * 65_536..<min(body.count, Int(number + 1) * 65_536)].span.bytes)
+        try hash.take(
+          number: number, bytes: body[Int(number) * 65_536..<min(body.count, Int(number + 1) * 65_536)].span.bytes)
       }
       let digest = try hash.digest()
       func offer(_ digest: Digest, _ pieces: [[UInt8]]) async throws -> RefusalReason? {
@@ -143,7 +144,8 @@ extension VaultTests {
       #expect(sent?.code == .refused)
     }
 
-    @Test func `an item's password is asked for when the key is there, three times, and told from damage`() async throws {
+    @Test func `an item's password is asked for when the key is there, three times, and told from damage`() async throws
+    {
       let bytes = randomBytes(200_000)
       let item = try await add(bytes, password: "sesame")
       #expect(item.hasPassword == true && item.name == nil && item.kind == nil && item.byteCount == nil)

@@ -9,7 +9,7 @@ private enum Place: CaseIterable {
   case greeting, idle, depositing, challenged, judged, released
   case depositingAfterRelease, challengedAfterRelease
   case challengedForDrill, drillJudged, drilled
-  case depositingAfterRelease, challengedAfterRelease, receivingItem
+  case receivingItem
 }
 
 /// A kind of request.

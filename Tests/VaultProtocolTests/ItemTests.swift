@@ -122,7 +122,9 @@ struct ItemTests {
         let bytes = try header.encoded()
         #expect(try ItemHeader.parse(beginningOf: bytes + [1, 2, 3]) == header)
         #expect(bytes.count == header.encodedByteCount)
-        for cut in bytes.indices { #expect(throws: WireError.self) { try ItemHeader.parse(beginningOf: Array(bytes[..<cut])) } }
+        for cut in bytes.indices {
+          #expect(throws: WireError.self) { try ItemHeader.parse(beginningOf: Array(bytes[..<cut])) }
+        }
       }
     }
   }
@@ -194,8 +196,12 @@ struct ItemTests {
     let bytes = [UInt8](repeating: 5, count: 65_536 + 10)
     var digest = try ItemDigest(byteCount: UInt64(bytes.count))
     #expect(ItemDigest.pieceCount(UInt64(bytes.count)) == 2)
-    #expect(throws: ProtocolError.unexpectedPiece(number: 1)) { try digest.take(number: 1, bytes: bytes.span.bytes.extracting(last: 10)) }
-    #expect(throws: ProtocolError.unexpectedPiece(number: 0)) { try digest.take(number: 0, bytes: bytes.span.bytes.extracting(first: 10)) }
+    #expect(throws: ProtocolError.unexpectedPiece(number: 1)) {
+      try digest.take(number: 1, bytes: bytes.span.bytes.extracting(last: 10))
+    }
+    #expect(throws: ProtocolError.unexpectedPiece(number: 0)) {
+      try digest.take(number: 0, bytes: bytes.span.bytes.extracting(first: 10))
+    }
     try digest.take(number: 0, bytes: bytes.span.bytes.extracting(first: 65_536))
     let early = digest.isComplete
     #expect(!early)

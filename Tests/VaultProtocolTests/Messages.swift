@@ -60,7 +60,8 @@ private func sampleItemMessages(_ request: UInt64, _ refusal: RefusalReason?) th
     ItemAnswer(request: request, verdict: .wants(from: .random(in: 0...(.max)))),
     ItemAnswer(request: request, verdict: .refused(.keyNotHeld)),
     ItemPiece(request: request, number: .random(in: 0...(.max)), bytes: try Randomness.bytes(.random(in: 0...500))),
-    ItemEnd(request: request), ItemResult(request: request, refusal: nil), ItemResult(request: request, refusal: refusal),
+    ItemEnd(request: request), ItemResult(request: request, refusal: nil),
+    ItemResult(request: request, refusal: refusal),
   ]
 }
 

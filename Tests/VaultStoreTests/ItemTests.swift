@@ -190,7 +190,9 @@ import Testing
     #expect(try database.items().count == 2)
   }
 
-  @Test func `cleaning removes files that no row names and items that stopped arriving long ago, and nothing else`() throws {
+  @Test func `cleaning removes files that no row names and items that stopped arriving long ago, and nothing else`()
+    throws
+  {
     let home = try TestHome()
     let database = try vault(home)
     try add(record(1), to: database)

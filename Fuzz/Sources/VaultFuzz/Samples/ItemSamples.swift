@@ -18,7 +18,8 @@ enum ItemSamples {
     let ephemeral = 8 + 3 + 16 + 32
     let item = plain + many(3, 40)
     let text = ItemText.text(of: item)
-    let armor = "-----BEGIN VAULT ITEM-----\n" + String(repeating: "A", count: 64) + "\nAAAA\n-----END VAULT ITEM-----\n"
+    let armor =
+      "-----BEGIN VAULT ITEM-----\n" + String(repeating: "A", count: 64) + "\nAAAA\n-----END VAULT ITEM-----\n"
     return Sample.of(
       "item-header",
       [
@@ -36,12 +37,16 @@ enum ItemSamples {
         "item-text",
         texts: [
           "valid-upper-case": text, "valid-lower-case": text.lowercased(), "valid-with-spaces": " \n" + text + "\n",
-          "empty": "", "mixed-case": text.prefix(60) + text.dropFirst(60).lowercased(), "wrong-checksum": text.dropLast() + "Q",
+          "empty": "", "mixed-case": text.prefix(60) + text.dropFirst(60).lowercased(),
+          "wrong-checksum": text.dropLast() + "Q",
           "card": "vaultpeer1qqqqqqqq", "cut": String(text.dropLast(20)),
         ])
       + Sample.of(
         "item-text-checksum",
-        ["valid-item": item, "cut": item.without(last: 1), "trailing-byte": item + [0], "empty": [], "header-alone": plain])
+        [
+          "valid-item": item, "cut": item.without(last: 1), "trailing-byte": item + [0], "empty": [],
+          "header-alone": plain,
+        ])
       + Sample.of(
         "item-armor",
         texts: [

@@ -7,7 +7,8 @@ struct Sample {
 
   /// All that can be made.
   static func all() throws -> [Sample] {
-    try CardSamples.all() + ProtocolSamples.all() + SessionSamples.all() + PayloadSamples.all() + ItemSamples.all() + StoreSamples.all()
+    try CardSamples.all() + ProtocolSamples.all() + SessionSamples.all() + PayloadSamples.all() + ItemSamples.all()
+      + StoreSamples.all()
       + TextSamples.all() + PictureSamples.all()
   }
 

@@ -67,7 +67,8 @@ enum PayloadTargets {
       for (offset, length) in places {
         var part = [UInt8](repeating: 0, count: length)
         let got = try part.withUnsafeMutableBytes { try reader.read(at: offset, into: $0) }
-        let expected = offset < count ? plaintext[start...].dropFirst(Int(offset)).prefix(Int(count - offset)).prefix(length) : []
+        let expected =
+          offset < count ? plaintext[start...].dropFirst(Int(offset)).prefix(Int(count - offset)).prefix(length) : []
         require(Array(part.prefix(got)) == Array(expected), "a part is what the payload has there")
       }
       try reader.verifyEnd()
