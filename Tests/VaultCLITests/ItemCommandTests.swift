@@ -1,8 +1,8 @@
 import ArgumentParser
 import Glibc
-import SecretVault
 import Testing
 
+@testable import SecretVault
 @testable import VaultCLI
 
 @Suite("Commands about keys and items")
@@ -71,12 +71,12 @@ struct ItemCommandTests {
   }
 
   @Test func jsonHasTheDocumentedKeysInTheirOrder() {
-    #expect(
-      Self.item.json.text
-        == #"{"id":"\#(Self.item.id)","keyID":"\#(Samples.id)","key":"family","name":"photo \u001b.jpg","kind":"file","#
-        + #""mediaType":"image/jpeg","bytes":1200,"itemBytes":2000,"hasPassword":false,"description":null,"#
-        + #""state":"new","origin":"sent","sender":"Bob","sealedToPublicHalf":false,"#
-        + #""receivedAt":"2026-11-21T03:15:54.120Z"}"#)
+    let expected = #"""
+      {"id":"\#(Self.item.id)","keyID":"\#(Samples.id)","key":"family","name":"photo \u001b.jpg","kind":"file",\#
+      "mediaType":"image/jpeg","bytes":1200,"itemBytes":2000,"hasPassword":false,"description":null,"state":"new",\#
+      "origin":"sent","sender":"Bob","sealedToPublicHalf":false,"receivedAt":"2026-11-21T03:15:54.120Z"}
+      """#
+    #expect(Self.item.json.text == expected)
     let report = ItemReport(item: nil, key: "family", path: "./x", suggestedName: "x", byteCount: 5)
     #expect(report.json.text == #"{"item":null,"key":"family","path":"./x","suggestedName":"x","bytes":5}"#)
     let key = KeySummary(secret: Samples.held, items: 3, newItems: 1, hasPublicHalf: true, isUnlocked: false)
