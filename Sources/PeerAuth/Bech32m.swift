@@ -1,13 +1,13 @@
 /// Bech32m (BIP 350) without its length limit, as age writes its keys.
 ///
 /// The checksum finds every single wrong character at any length; the guarantee for up to four holds for short texts only.
-enum Bech32m {
+package enum Bech32m {
   private static let alphabet = Array("qpzry9x8gf2tvdw0s3jn54khce6mua7l".utf8)
   private static let constant: UInt32 = 0x2bc8_30a3
   private static let checksumLength = 6
 
   /// Lower-case text of `bytes` behind the lower-case ASCII `prefix`.
-  static func encode(prefix: String, _ bytes: [UInt8]) -> String {
+  package static func encode(prefix: String, _ bytes: [UInt8]) -> String {
     encode(prefix: prefix, groups: fiveBitGroups(bytes))
   }
 
@@ -23,7 +23,7 @@ enum Bech32m {
   }
 
   /// The bytes behind `prefix`. The caller has limited the length of `text`.
-  static func decode(prefix: String, _ text: [UInt8]) throws(CardError) -> [UInt8] {
+  package static func decode(prefix: String, _ text: [UInt8]) throws(CardError) -> [UInt8] {
     let upper = text.contains { 65...90 ~= $0 }
     let lower = text.contains { 97...122 ~= $0 }
     let folded = text.map { 65...90 ~= $0 ? $0 + 32 : $0 }

@@ -85,7 +85,8 @@ struct LayerParser: ~Copyable {
     }
   }
 
-  private static func key(
+  /// The key of the inner stream, by the front of its layer and what may be the password.
+  static func key(
     of held: borrowing SecretBytes, password: borrowing SecretBytes
   ) throws(PayloadError) -> SecretBytes {
     let (logarithm, salt) = held.withUnsafeBytes { (Int($0[1]), Array($0.part(2, Scrypt.saltByteCount))) }
@@ -104,15 +105,22 @@ struct LayerParser: ~Copyable {
     case 0:
       parser = try PayloadParser(paddedByteCount: byteCount - 1, padding: padding)
     case 1:
-      guard plaintext.count > PasswordLayer.overhead else { throw .damaged }
-      guard Scrypt.acceptedLogarithms.contains(Int(plaintext[1])) else { throw .parametersRefused }
-      let layout = try ChunkLayout(ciphertextByteCount: byteCount - UInt64(PasswordLayer.overhead))
-      _ = try PayloadParser(paddedByteCount: layout.plaintextByteCount, padding: padding)
-      held = try sodium { () throws(SodiumError) in try SecretBytes(copying: plaintext.bytes) }
+      held = try Self.front(plaintext, byteCount: byteCount, padding: padding)
       isLocked = true
     default:
       throw .wire(.unsupported(field: "payload layer", value: UInt64(plaintext[0])))
     }
+  }
+
+  /// Keeps the first chunk of a password layer, after checking its cost and that the lengths it implies are possible.
+  static func front(
+    _ plaintext: UnsafeRawBufferPointer, byteCount: UInt64, padding: PayloadPadding
+  ) throws(PayloadError) -> SecretBytes {
+    guard plaintext.count > PasswordLayer.overhead else { throw .damaged }
+    guard Scrypt.acceptedLogarithms.contains(Int(plaintext[1])) else { throw .parametersRefused }
+    let layout = try ChunkLayout(ciphertextByteCount: byteCount - UInt64(PasswordLayer.overhead))
+    _ = try PayloadParser(paddedByteCount: layout.plaintextByteCount, padding: padding)
+    return try sodium { () throws(SodiumError) in try SecretBytes(copying: plaintext.bytes) }
   }
 
   private mutating func deliver(

@@ -38,6 +38,8 @@ public struct Envelope: Sendable {
     case release(ReleaseJob)
     /// "Do you still hold your shares of these?"
     case drill(DrillJob)
+    /// "Here is an item under a key that we share."
+    case item(ItemJob)
   }
 
   /// Names the request on every route.
@@ -114,6 +116,8 @@ public enum PeerReply: Sendable {
   case willing
   /// The share is durable there.
   case deposited
+  /// The item is durable there, and waits to be accepted; or was known before.
+  case itemTaken(isKnown: Bool)
   /// Its share, and a source of its fragment's pieces.
   case released(ReleasedShare)
   /// All of a drill's questions were answered; what came of each was told as it came.

@@ -68,6 +68,8 @@ public struct DeletionConsequence: Sendable {
   public let explanation: String
   /// Deliveries that still wait and would be destroyed.
   public let waitingDeliveries: [String]
+  /// Items under it, if it is a shared key: they are deleted with it.
+  public let items: [ItemSummary]
 }
 
 /// One line of the audit log.

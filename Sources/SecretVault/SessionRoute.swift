@@ -32,6 +32,7 @@ struct SessionRoute: PeerRoute {
       switch envelope.content {
       case .ping: reply = try await ping(envelope.id, conversation)
       case .probe(let byteCount): reply = try await probe(envelope.id, byteCount, conversation)
+      case .item(let job): reply = try await item(envelope.id, job, conversation)
       case .deposit(let job): reply = try await deposit(envelope.id, job, conversation)
       case .release(let job):
         // The conversation stays open: pieces of the fragment are asked for in it.

@@ -94,6 +94,8 @@ struct Answerer {
   var deposit: DepositInProgress?
   /// Whether the peer's program knows answers that wait for this device's user.
   var knowsConsent = false
+  /// An item whose pieces are arriving; what has arrived stays if the session ends in the middle.
+  var item: ItemBox?
   /// The state in which the peer's row was verified last.
   private var trustMark = TrustMark()
   /// Secrets whose shares were released in this session, with this device's index, by request number.
@@ -162,6 +164,9 @@ struct Answerer {
     case .considerOffer(let offer): try await consider(offer)
     case .store(let piece): store(piece)
     case .completeDeposit(let end): try await complete(end)
+    case .considerItem(let offer): try await consider(offer)
+    case .storeItem(let piece): store(piece)
+    case .completeItem(let end): try await complete(end)
     case .challenge(let request): try await challenge(request)
     case .judge(let possession, let request, let nonce): try await judge(possession, request, nonce)
     case .sendPieces(let request): try await sendPieces(request)

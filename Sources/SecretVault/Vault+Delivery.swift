@@ -276,7 +276,7 @@ private final class Lease: Sendable {
 }
 
 /// Bytes sent over all deliveries.
-private final class ByteCounter: Sendable {
+final class ByteCounter: Sendable {
   private let total = Mutex<UInt64>(0)
 
   func add(_ count: Int) -> UInt64 {

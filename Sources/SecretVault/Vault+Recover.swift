@@ -55,7 +55,7 @@ extension Vault {
     }
   }
 
-  private static func checkDestination(
+  static func checkDestination(
     _ destination: RecoveryDestination, _ notes: OutputNotes
   ) throws(VaultError) {
     guard case .file(let path, let overwrites) = destination else { return }

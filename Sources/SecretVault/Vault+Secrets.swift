@@ -207,6 +207,7 @@ extension Vault {
         "\(summary.shareCount) shares were dealt and \(threshold) are needed; once \(summary.shareCount - threshold + 1) are gone, the secret is lost for good, and this device can't recover it any more"
     }
     return DeletionConsequence(
-      secret: summary, makesUnrecoverable: lost, explanation: explanation, waitingDeliveries: waiting.map(\.peer))
+      secret: summary, makesUnrecoverable: lost, explanation: explanation, waitingDeliveries: waiting.map(\.peer),
+      items: try summaries(of: record.id))
   }
 }

@@ -245,12 +245,17 @@ enum AuditEvent: String {
   case requestRefused = "request-refused"
   case policyChanged = "policy-changed"
   case recoveryWaits = "recovery-waits"
+  case itemReceived = "item-received"
+  case itemAdded = "item-added"
+  case itemOpened = "item-opened"
+  case itemSent = "item-sent"
+  case itemDeleted = "item-deleted"
 
   /// Whether the user's notification command is told.
   var notifies: Bool {
     switch self {
     case .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost, .releaseRequested,
-      .depositRequested:
+      .depositRequested, .itemReceived:
       true
     default: false
     }

@@ -57,10 +57,14 @@ enum CardSource {
   /// Whether a text claims to be a card, in either case.
   static func isCardText(_ text: String) -> Bool { text.prefix(10).lowercased() == "vaultpeer1" }
 
+  /// Whether bytes begin like a PNG or JPEG picture.
+  static func isPicture(_ bytes: [UInt8]) -> Bool {
+    bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) || bytes.starts(with: [0xFF, 0xD8, 0xFF])
+  }
+
   /// Tells pictures and texts apart by their first bytes.
   static func kind(of bytes: [UInt8]) -> Kind {
-    if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return .picture }
-    if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return .picture }
+    if isPicture(bytes) { return .picture }
     guard bytes.count <= textLimit else { return .unknown }
     return isCardText(trimmed(String(decoding: bytes, as: UTF8.self))) ? .text : .unknown
   }

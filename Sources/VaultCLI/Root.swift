@@ -41,6 +41,9 @@ struct Root: AsyncParsableCommand {
           InfoCommand.self, RecoverCommand.self, RetryCommand.self, CheckCommand.self, DeleteCommand.self,
         ]),
       CommandGroup(name: "Consent", subcommands: [RequestsCommand.self, PolicyCommand.self]),
+      CommandGroup(
+        name: "Shared keys",
+        subcommands: [KeyCommand.self, ItemCommand.self, EncryptCommand.self, DecryptCommand.self]),
     ])
 
   @OptionGroup var global: GlobalOptions

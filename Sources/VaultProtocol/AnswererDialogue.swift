@@ -35,6 +35,12 @@ public struct AnswererDialogue: Sendable {
     case judgeDrill(DrillProof, DrillRequest, nonce: [UInt8])
     /// Show pieces of the fragment that the last drill was about.
     case showPieces(DrillPieceRequest)
+    /// Decide about an item; then call ``began(_:)-(ItemOffer)`` if pieces are to follow.
+    case considerItem(ItemOffer)
+    /// Store a piece of the running item, or drop it if that has failed already.
+    case storeItem(ItemPiece)
+    /// Verify the running item, make it durable, answer.
+    case completeItem(ItemEnd)
     /// Answer that this is not known here.
     case unsupported(UInt16)
   }
@@ -43,6 +49,7 @@ public struct AnswererDialogue: Sendable {
     case greeting
     case idle
     case depositing(UInt64)
+    case receivingItem(UInt64)
     case challenged(ReleaseRequest, nonce: [UInt8])
     case challengedForDrill(DrillRequest, nonce: [UInt8])
   }
@@ -77,6 +84,13 @@ public struct AnswererDialogue: Sendable {
     case (.depositing(let request), .depositEnd(let end)) where end.request == request:
       phase = .idle
       return .completeDeposit(end)
+    case (.idle, .itemOffer(let offer)):
+      return .considerItem(offer)
+    case (.receivingItem(let request), .itemPiece(let piece)) where piece.request == request:
+      return .storeItem(piece)
+    case (.receivingItem(let request), .itemEnd(let end)) where end.request == request:
+      phase = .idle
+      return .completeItem(end)
     case (.idle, .releaseRequest(let request)) where !releases.contains(request.request):
       return .challenge(request)
     case (.challenged(let request, let nonce), .possession(let possession)) where possession.request == request.request:
@@ -106,6 +120,11 @@ public struct AnswererDialogue: Sendable {
   /// An offer was taken: its pieces follow.
   public mutating func began(_ offer: Offer) {
     phase = .depositing(offer.request)
+  }
+
+  /// An item was taken: its pieces follow.
+  public mutating func began(_ offer: ItemOffer) {
+    phase = .receivingItem(offer.request)
   }
 
   /// A nonce was drawn for a request; only a proof for that request may follow.
@@ -149,6 +168,9 @@ extension PeerRequest {
     case .drillRequest: MessageType.drillRequest.rawValue
     case .drillProof: MessageType.drillProof.rawValue
     case .drillPieceRequest: MessageType.drillPieceRequest.rawValue
+    case .itemOffer: MessageType.itemOffer.rawValue
+    case .itemPiece: MessageType.itemPiece.rawValue
+    case .itemEnd: MessageType.itemEnd.rawValue
     case .unknown(let number): number
     }
   }

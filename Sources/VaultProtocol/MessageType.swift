@@ -1,6 +1,6 @@
 /// Numbers of the messages between peers, with the most bytes that each may have.
 ///
-/// Ranges: 0x00xx session, 0x01xx deposits, 0x02xx releases, 0x03xx drills, 0x04xx share lifecycle, 0x10xx–0x1fxx parcels,
+/// Ranges: 0x00xx session, 0x01xx deposits, 0x02xx releases, 0x03xx drills, 0x04xx share lifecycle, 0x05xx items, 0x10xx–0x1fxx parcels,
 /// 0x20xx–0x2fxx groups. A request of a type that the answerer doesn't know is answered by ``unsupported``.
 public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   case hello = 0x0001
@@ -33,15 +33,21 @@ public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   case drillPieceRequest = 0x0306
   case drillPiece = 0x0307
   case drillPiecesEnd = 0x0308
+  case itemOffer = 0x0501
+  case itemAnswer = 0x0502
+  case itemPiece = 0x0503
+  case itemEnd = 0x0504
+  case itemResult = 0x0505
 
   /// Most bytes of a message of this type; checked on the announced length, before the body is taken.
   public var byteLimit: Int {
     switch self {
     case .hello: 8192
     case .offer: SecretHeader.byteLimit + 1024
-    case .piece: 65536 + 64
     case .provenPiece, .drillPiece: 65536 + 4096
     case .drillPieceRequest: 1024
+    case .piece, .itemPiece: 65536 + 64
+    case .itemOffer: ItemHeader.byteLimit + 64
     default: 512
     }
   }
@@ -55,6 +61,7 @@ public enum PeerServiceKind: UInt16, Hashable, Sendable, CaseIterable {
   case deposit = 1
   case release = 2
   case drill = 3
+  case items = 4
   /// It knows answers that wait for the other side's user.
   case consent = 5
 }
@@ -83,6 +90,8 @@ public enum RefusalReason: UInt8, Hashable, Sendable, CaseIterable {
   case releaseDelayed = 17
   /// The proof held, but the holder releases no more secrets to this peer today.
   case releaseLimit = 18
+  /// The receiver of an item holds no share of its key.
+  case keyNotHeld = 19
 
   /// The reason in words that fit behind "the peer refused: ".
   public var explanation: String {
@@ -105,6 +114,7 @@ public enum RefusalReason: UInt8, Hashable, Sendable, CaseIterable {
     case .userAsked: "it asks its user first"
     case .releaseDelayed: "it releases its share only some time after you ask"
     case .releaseLimit: "it gives no more shares to you today"
+    case .keyNotHeld: "it holds no share of this item's key"
     }
   }
 }

@@ -14,6 +14,9 @@ public enum PeerRequest: Sendable {
   case drillRequest(DrillRequest)
   case drillProof(DrillProof)
   case drillPieceRequest(DrillPieceRequest)
+  case itemOffer(ItemOffer)
+  case itemPiece(ItemPiece)
+  case itemEnd(ItemEnd)
   /// A number without a meaning here; to be answered by ``Unsupported``.
   case unknown(UInt16)
 
@@ -37,8 +40,13 @@ public enum PeerRequest: Sendable {
       case .drillRequest: self = .drillRequest(try .decode(body, limit: type.byteLimit))
       case .drillProof: self = .drillProof(try .decode(body, limit: type.byteLimit))
       case .drillPieceRequest: self = .drillPieceRequest(try .decode(body, limit: type.byteLimit))
+      case .itemOffer: self = .itemOffer(try .decode(body, limit: type.byteLimit))
+      case .itemPiece: self = .itemPiece(try .decode(body, limit: type.byteLimit))
+      case .itemEnd: self = .itemEnd(try .decode(body, limit: type.byteLimit))
       case .unsupported, .pong, .probeAnswer, .offerAnswer, .depositResult, .challenge, .release, .refusal,
-        .provenPiece, .piecesEnd, .drillChallenge, .drillAnswer, .drillRefusal, .drillPiece, .drillPiecesEnd:
+        .provenPiece, .piecesEnd, .drillChallenge, .drillAnswer, .drillRefusal, .drillPiece, .drillPiecesEnd,
+        .itemAnswer,
+        .itemResult:
         self = .unknown(number)
       }
     } catch {

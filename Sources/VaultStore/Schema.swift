@@ -59,8 +59,27 @@ enum Schema {
     migrator.registerMigration("v1") { db in try db.execute(sql: version1) }
     migrator.registerMigration("drills") { db in try db.execute(sql: drills) }
     migrator.registerMigration("policies") { db in try db.execute(sql: PolicyTables.sql) }
+    migrator.registerMigration("items") { db in try db.execute(sql: items) }
     return migrator
   }
+
+  private static let items = """
+    CREATE TABLE items (
+      id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 32),
+      key_id BLOB NOT NULL CHECK (length(key_id) = 16),
+      header BLOB NOT NULL CHECK (length(header) <= 8192),
+      byte_count INTEGER NOT NULL CHECK (byte_count >= 0),
+      state TEXT NOT NULL,
+      origin TEXT NOT NULL,
+      sender BLOB CHECK (length(sender) = 32),
+      label BLOB CHECK (length(label) <= 4096),
+      received_at INTEGER NOT NULL,
+      mac BLOB NOT NULL CHECK (length(mac) = 32)
+    ) STRICT;
+
+    CREATE INDEX items_by_key ON items (key_id);
+    CREATE INDEX items_by_sender ON items (sender, byte_count, id) WHERE sender IS NOT NULL;
+    """
 
   private static let version1 = """
     CREATE TABLE meta (

@@ -6,9 +6,9 @@ import Sodium
 public struct CleaningReport: Hashable, Sendable {
   /// Folders of fragments in the making whose process is gone.
   public internal(set) var stagingFolders = 0
-  /// Fragment files that no row names.
+  /// Files of fragments and items that no row names.
   public internal(set) var orphanedFiles = 0
-  /// Partial fragments past their expiry.
+  /// Partial fragments and items past their expiry.
   public internal(set) var expiredPartials = 0
   /// Notes of output files whose process is gone; the files went, too, or are long gone.
   public internal(set) var outputNotes = 0
@@ -50,6 +50,7 @@ extension VaultDatabase {
     try removeNotedOutputs(at: time, &report)
     try removeStagingFolders(&report)
     try removeOrphans(&report)
+    try removeUnfinishedItems(at: time, &report)
     for folder in [folders.data, folders.state, folders.config] {
       try removeTemporaryFiles(in: folder, at: time, &report)
     }
@@ -185,7 +186,7 @@ extension VaultDatabase {
   }
 
   /// The file with its lock, or nil if it isn't there, isn't ours to touch, or somebody is using it.
-  private static func lockIfUnused(_ path: String) throws(StoreError) -> OpenFile? {
+  static func lockIfUnused(_ path: String) throws(StoreError) -> OpenFile? {
     guard let file = try? OpenFile.privateFile(path, O_RDWR) else { return nil }
     return try file.lock(exclusive: true, waits: false) ? file : nil
   }

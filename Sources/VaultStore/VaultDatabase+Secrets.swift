@@ -3,9 +3,9 @@ public import Sodium
 
 /// How much a dealer's deposits take here.
 public struct DepositUsage: Hashable, Sendable {
-  /// Secrets held.
+  /// Secrets held, and items.
   public let count: Int
-  /// Bytes of fragments, partial ones counted in full.
+  /// Bytes of fragments and items, partial ones counted in full.
   public let byteCount: Int64
 }
 
@@ -55,11 +55,13 @@ extension VaultDatabase {
     SELECT
       (SELECT count(DISTINCT id) FROM
         (SELECT id FROM secrets WHERE dealer = :dealer AND origin = 'held'
-         UNION SELECT secret_id FROM fragments WHERE source = :dealer)) AS secret_count,
-      (SELECT coalesce(sum(byte_count + trailer_byte_count), 0) FROM fragments WHERE source = :dealer) AS bytes
+         UNION SELECT secret_id FROM fragments WHERE source = :dealer
+         UNION SELECT id FROM items WHERE sender = :dealer)) AS secret_count,
+      (SELECT coalesce(sum(byte_count + trailer_byte_count), 0) FROM fragments WHERE source = :dealer)
+      + (SELECT coalesce(sum(byte_count), 0) FROM items WHERE sender = :dealer) AS bytes
     """
 
-  /// How much of this device's room a dealer takes, partial deposits included: for quotas.
+  /// How much of this device's room a dealer takes, partial deposits and items included: for quotas.
   public func usage(ofDealer dealer: Digest) throws(StoreError) -> DepositUsage {
     try read { db in
       let row = try Row.fetchOne(db, sql: Self.usageQuery, arguments: ["dealer": dealer.blob])
@@ -70,11 +72,12 @@ extension VaultDatabase {
     }
   }
 
-  /// Deletes a secret for good in one transaction: header, share, fragments, waiting deliveries; a tombstone stays.
+  /// Deletes a secret for good in one transaction: header, share, fragments, waiting deliveries, and the items under it if it
+  /// is a shared key; a tombstone stays.
   /// Then the files are unlinked and the write-ahead log is emptied. Returns the deliveries that were destroyed.
   @discardableResult
   public func deleteSecret(_ id: [UInt8], at time: Int64) throws(StoreError) -> [OutboxRecord] {
-    let (destroyed, indexes) = try write { db -> ([OutboxRecord], [Int]) in
+    let (destroyed, indexes, items) = try write { db -> ([OutboxRecord], [Int], [[UInt8]]) in
       let fragments = try Self.fragments(of: id, db)
       let destroyed = try self.cancelDeliveries(where: "secret_id = ?", [id.blob], db)
       try db.execute(sql: "DELETE FROM outbox WHERE secret_id = ?", arguments: [id.blob])
@@ -85,11 +88,12 @@ extension VaultDatabase {
       try db.execute(sql: "DELETE FROM secrets WHERE id = ?", arguments: [id.blob])
       guard db.changesCount == 1 else { throw StoreError.notFound("the secret") }
       try self.putTombstone(id, at: time, db)
-      return (destroyed, fragments.map(\.index))
+      return (destroyed, fragments.map(\.index), try Self.deleteItems(ofKey: id, db))
     }
     // What fails here is swept up at the next start: no row names it any more.
     for index in indexes { try? fragments.remove(id, index) }
     try? FileNames.synchronizeFolder(folders.fragmentsPath)
+    removeItemFiles(items)
     emptyLog()
     return destroyed
   }

@@ -68,7 +68,7 @@ public struct VaultFolders: Hashable, Sendable {
   /// Makes those folders of an existing vault again that can be done without, and checks all. Throws
   /// ``StoreError/wrongDevice`` if the state folder is missing: the device key is gone with it.
   func restore() throws(StoreError) {
-    for folder in [config, fragmentsPath, stagingPath] { try Self.makeFolder(folder) }
+    for folder in [config, fragmentsPath, itemsPath, stagingPath] { try Self.makeFolder(folder) }
     do throws(StoreError) { try check() } catch .notFound(state) { throw .wrongDevice }
   }
 
@@ -94,6 +94,8 @@ public struct VaultFolders: Hashable, Sendable {
   var settingsLockPath: String { config + "/settings.lock" }
   /// Fragments, whole and partial.
   public var fragmentsPath: String { data + "/fragments" }
+  /// Items under shared keys, whole and partial.
+  public var itemsPath: String { data + "/items" }
   /// Fragments that are being made.
   public var stagingPath: String { data + "/staging" }
   /// What was put on the clipboard and is not wiped yet: a file for each.
@@ -108,7 +110,7 @@ public struct VaultFolders: Hashable, Sendable {
   /// Locked while a daemon runs.
   var daemonLockPath: String { state + "/daemon.lock" }
 
-  private var all: [String] { [data, state, config, fragmentsPath, stagingPath] }
+  private var all: [String] { [data, state, config, fragmentsPath, itemsPath, stagingPath] }
 
   /// Makes a folder and those above it.
   private static func makeFolder(_ path: String) throws(StoreError) {

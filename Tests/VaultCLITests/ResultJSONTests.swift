@@ -101,10 +101,10 @@ struct ResultJSONTests {
 
   @Test func deletionLogSettingAndNotification() {
     let consequence = DeletionConsequence(
-      secret: Samples.held, makesUnrecoverable: true, explanation: "gone", waitingDeliveries: [])
+      secret: Samples.held, makesUnrecoverable: true, explanation: "gone", waitingDeliveries: [], items: [])
     #expect(
       consequence.json.text
-        == #"{"secret":\#(Samples.held.json.text),"makesUnrecoverable":true,"explanation":"gone","waitingDeliveries":[]}"#
+        == #"{"secret":\#(Samples.held.json.text),"makesUnrecoverable":true,"explanation":"gone","waitingDeliveries":[],"items":[]}"#
     )
     #expect(
       LogEntry(at: 0, event: "refused", peer: "Bob", secret: nil, detail: nil).json.text

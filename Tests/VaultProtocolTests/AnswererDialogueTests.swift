@@ -9,12 +9,14 @@ private enum Place: CaseIterable {
   case greeting, idle, depositing, challenged, judged, released
   case depositingAfterRelease, challengedAfterRelease
   case challengedForDrill, drillJudged, drilled
+  case receivingItem
 }
 
 /// A kind of request.
 private enum Kind: CaseIterable {
   case hello, unknown, ping, probe, offer, piece, depositEnd, releaseRequest, possession, pieceRequest
   case drillRequest, drillProof, drillPieceRequest
+  case itemOffer, itemPiece, itemEnd
 }
 
 private func message(_ kind: Kind, _ request: UInt64) throws -> PeerRequest {
@@ -32,6 +34,9 @@ private func message(_ kind: Kind, _ request: UInt64) throws -> PeerRequest {
   case .drillRequest: .drillRequest(try drillRequest(request))
   case .drillProof: .drillProof(DrillProof(possession: try possession(request), nonce: otherNonce))
   case .drillPieceRequest: .drillPieceRequest(DrillPieceRequest(request: request, numbers: [0, 3]))
+  case .itemOffer: .itemOffer(try itemOffer(request))
+  case .itemPiece: .itemPiece(ItemPiece(request: request, number: 0, bytes: [1]))
+  case .itemEnd: .itemEnd(ItemEnd(request: request))
   }
 }
 
@@ -42,6 +47,10 @@ private func possession(_ request: UInt64) throws -> Possession {
 private func drillRequest(_ request: UInt64) throws -> DrillRequest {
   let digest = try Digest([UInt8](repeating: 1, count: 32))
   return DrillRequest(request: request, tag: digest, headerDigest: digest, epoch: 0)
+}
+
+private func itemOffer(_ request: UInt64) throws -> ItemOffer {
+  ItemOffer(request: request, digest: try Digest([UInt8](repeating: 1, count: 32)), header: [1])
 }
 
 private func offer(_ request: UInt64) -> Offer { Offer(request: request, index: 1, sealedShare: [], header: []) }
@@ -72,6 +81,9 @@ private func dialogue(at place: Place) throws -> AnswererDialogue {
   case .depositing:
     _ = try dialogue.receive(message(.offer, 7))
     dialogue.began(offer(7))
+  case .receivingItem:
+    _ = try dialogue.receive(message(.itemOffer, 7))
+    dialogue.began(try itemOffer(7))
   case .challenged: try challenge(7)
   case .challengedForDrill, .drillJudged, .drilled:
     _ = try dialogue.receive(message(.drillRequest, 7))
@@ -99,16 +111,17 @@ private func isExpected(_ kind: Kind, _ request: UInt64, at place: Place) -> Boo
   switch place {
   case .greeting: kind == .hello
   case .idle, .judged, .drillJudged:
-    [.unknown, .ping, .probe, .offer, .releaseRequest, .drillRequest].contains(kind)
+    [.unknown, .ping, .probe, .offer, .itemOffer, .releaseRequest, .drillRequest].contains(kind)
   case .challengedForDrill: kind == .drillProof && request == 7
   case .drilled:
-    [.unknown, .ping, .probe, .offer, .releaseRequest, .drillRequest].contains(kind)
+    [.unknown, .ping, .probe, .offer, .itemOffer, .releaseRequest, .drillRequest].contains(kind)
       || kind == .drillPieceRequest && request == 7
+  case .receivingItem: [.itemPiece, .itemEnd].contains(kind) && request == 7
   case .depositing: [.piece, .depositEnd].contains(kind) && request == 7
   case .challenged: kind == .possession && request == 7
   case .released:
     switch kind {
-    case .unknown, .ping, .probe, .offer, .drillRequest: true
+    case .unknown, .ping, .probe, .offer, .itemOffer, .drillRequest: true
     case .releaseRequest: request != 7
     case .pieceRequest: request == 7
     default: false
@@ -139,6 +152,9 @@ struct AnswererDialogueTests {
       try proof.nonce == otherNonce && proof.possession.request == request && taken == drillRequest(request)
     case (.drillPieceRequest, .showPieces(let pieces)):
       pieces == DrillPieceRequest(request: request, numbers: [0, 3])
+    case (.itemOffer, .considerItem(let taken)): try taken == itemOffer(request)
+    case (.itemPiece, .storeItem(let piece)): piece == ItemPiece(request: request, number: 0, bytes: [1])
+    case (.itemEnd, .completeItem(let end)): end == ItemEnd(request: request)
     default: false
     }
   }

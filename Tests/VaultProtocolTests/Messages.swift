@@ -33,7 +33,7 @@ func sampleMessages() throws -> [any PeerMessage] {
     PieceRequest(request: request, first: .random(in: 0...(.max)), count: .random(in: 1...PieceRequest.countLimit)),
     ProvenPiece(request: request, number: 3, path: path, bytes: try Randomness.bytes(.random(in: 0...500))),
     PiecesEnd(request: request, refusal: nil), PiecesEnd(request: request, refusal: refusal),
-  ] + (try sampleDrillMessages(request, refusal, path))
+  ] + (try sampleDrillMessages(request, refusal, path)) + (try sampleItemMessages(request, refusal))
 }
 
 private func sampleDrillMessages(
@@ -51,6 +51,17 @@ private func sampleDrillMessages(
     DrillPieceRequest(request: request, numbers: [3, 5, .random(in: 6...(.max))]),
     DrillPiece(request: request, number: 3, path: path, bytes: try Randomness.bytes(.random(in: 0...500))),
     DrillPiecesEnd(request: request, refusal: nil), DrillPiecesEnd(request: request, refusal: refusal),
+  ]
+}
+
+private func sampleItemMessages(_ request: UInt64, _ refusal: RefusalReason?) throws -> [any PeerMessage] {
+  [
+    ItemOffer(request: request, digest: try randomDigest(), header: try Randomness.bytes(.random(in: 0...500))),
+    ItemAnswer(request: request, verdict: .wants(from: .random(in: 0...(.max)))),
+    ItemAnswer(request: request, verdict: .refused(.keyNotHeld)),
+    ItemPiece(request: request, number: .random(in: 0...(.max)), bytes: try Randomness.bytes(.random(in: 0...500))),
+    ItemEnd(request: request), ItemResult(request: request, refusal: nil),
+    ItemResult(request: request, refusal: refusal),
   ]
 }
 
@@ -77,6 +88,8 @@ func largestMessages() throws -> [any PeerMessage] {
     ProvenPiece(request: .max, number: .max, path: MerklePath(siblings: siblings), bytes: piece),
     DrillPiece(request: .max, number: .max, path: MerklePath(siblings: siblings), bytes: piece),
     DrillPieceRequest(request: .max, numbers: (0..<UInt64(DrillPieceRequest.countLimit)).map { .max - 64 + $0 }),
+    ItemOffer(request: .max, digest: randomDigest(), header: [UInt8](repeating: 4, count: ItemHeader.byteLimit)),
+    ItemPiece(request: .max, number: .max, bytes: piece),
   ] + sampleMessages()
 }
 
@@ -96,6 +109,9 @@ extension PeerRequest {
     case .drillRequest(let message): try message.encoded()
     case .drillProof(let message): try message.encoded()
     case .drillPieceRequest(let message): try message.encoded()
+    case .itemOffer(let message): try message.encoded()
+    case .itemPiece(let message): try message.encoded()
+    case .itemEnd(let message): try message.encoded()
     case .unknown: nil
     }
   }

@@ -29,7 +29,8 @@ struct FuzzTarget: Sendable {
   /// All of them.
   static let all: [FuzzTarget] =
     CardTargets.all + HeaderTargets.all + MessageTargets.all + ShareTargets.all + FragmentTargets.all
-    + SessionTargets.all + PayloadTargets.all + StoreTargets.all + RowTargets.all + TextTargets.all + URLTargets.all
+    + SessionTargets.all + PayloadTargets.all + ItemTargets.all + StoreTargets.all + RowTargets.all
+    + TextTargets.all + URLTargets.all
     + PictureTargets.all
 }
 

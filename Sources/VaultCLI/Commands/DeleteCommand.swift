@@ -29,6 +29,7 @@ struct DeleteCommand: OpenedCommand {
     } else {
       console.note(consequence.explanation)
     }
+    Self.warn(about: consequence.items, console)
     for delivery in consequence.waitingDeliveries { console.warning("still waiting and destroyed too: \(delivery)") }
     if !yes {
       let name = consequence.secret.description ?? consequence.secret.id
@@ -38,5 +39,13 @@ struct DeleteCommand: OpenedCommand {
     let done = try vault.delete(consequence.secret.id)
     console.note("deleted the share of \(done.secret.id)")
     if console.json { try console.result(done.json) }
+  }
+
+  /// Names the items that go with a key, as many as one can read.
+  private static func warn(about items: [ItemSummary], _ console: Console) {
+    guard !items.isEmpty else { return }
+    console.warning("\(Measures.count(items.count, "item")) under this key will be deleted from this device too:")
+    for item in items.prefix(20) { console.warning("  \(item.shortName) (\(item.id.prefix(12)))") }
+    if items.count > 20 { console.warning("  and \(items.count - 20) more; see 'vault item list'") }
   }
 }

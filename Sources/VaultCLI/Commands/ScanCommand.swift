@@ -10,8 +10,10 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
     abstract: "Show what the QR codes in a picture, or in front of a camera, hold.",
     discussion: """
       IMAGE is a PNG or JPEG file, or - for standard input. The text in each code
-      goes to standard output; if it is a peer's card, its label and fingerprint are
-      shown too. Nothing is imported. With --camera, hold the code in front of a
+      goes to standard output. If it is a peer's card, its label and fingerprint are
+      shown; import it with 'vault peer add'. If it is an item under a key of which
+      this device holds a share, it is imported, as by 'vault item import', where the
+      vault opens without a question; --no-import only looks. With --camera, hold the code in front of a
       camera until it is seen; IMAGE then names the device, if not /dev/video0.
 
       Examples: vault scan photo.jpg
@@ -20,6 +22,9 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
 
   @Argument(help: ArgumentHelp("The picture, or -.", valueName: "image"), completion: .file())
   var image: String?
+
+  @Flag(name: .customLong("no-import"), help: "Import nothing, not even an item.")
+  var noImport = false
 
   @OptionGroup var look: CameraOptions
 
@@ -36,11 +41,15 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
   func run() async throws {
     let console = global.console
     let texts = look.camera ? try look.texts(device: image, console) : try CardSource.texts(image ?? "-")
-    let known = knownHere()
+    let opened = opened()
+    defer { if let opened { opened.composition.finish(opened.vault) } }
+    let peers = opened.flatMap { try? $0.vault.peers() } ?? []
+    let own = opened.flatMap { try? $0.vault.ownIdentity().fingerprint }
     var found: [JSONValue] = []
     for text in texts {
-      let finding = Finding(text, among: known.peers, own: known.own)
+      var finding = Finding(text, among: peers, own: own)
       finding.describe(console)
+      if ItemPicture.isItemText(text) { finding.item = try await item(text, opened?.vault, console) }
       if console.json {
         found.append(finding.json)
       } else {
@@ -50,9 +59,27 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
     if console.json { try console.result(.array(found)) }
   }
 
-  /// The peers and the own fingerprint, if there is a vault that opens without a question: looking at a picture should not
-  /// ask for a passphrase.
-  private func knownHere() -> (peers: [PeerSummary], own: String?) {
+  /// Imports an item if this device may: says what it is otherwise.
+  private func item(_ text: String, _ vault: Vault?, _ console: Console) async throws -> ItemArrival? {
+    guard let vault else {
+      console.note("an item under a shared key; bring it in with 'vault item import' and this picture")
+      return nil
+    }
+    let facts = try vault.itemText(text)
+    guard facts.isHeld, let key = facts.key else {
+      console.note("an item under the key \(facts.keyID), of which this device holds no share")
+      return nil
+    }
+    console.note("an item under the key \(key)")
+    guard !noImport else { return nil }
+    let arrival = try await vault.importItem(
+      text: text, access: ItemReporter(console, verb: "importing").access())
+    ItemImportCommand.note(arrival, console)
+    return arrival
+  }
+
+  /// The vault, if there is one that opens without a question: looking at a picture should not ask for a passphrase.
+  private func opened() -> (vault: Vault, composition: Composition)? {
     guard let composition = try? Composition(global), composition.folders.containsVault,
       let vault = try? Vault.open(
         at: composition.folders,
@@ -60,9 +87,8 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
           guard unlock.passphrase != .terminal else { throw VaultError(.wrongPassphrase, "not asked") }
           return try unlock.passphrase.existing(global.console)
         }, environment: composition.environment)
-    else { return ([], nil) }
-    defer { composition.finish(vault) }
-    return ((try? vault.peers()) ?? [], try? vault.ownIdentity().fingerprint)
+    else { return nil }
+    return (vault, composition)
   }
 
   /// One code and what it means.
@@ -72,6 +98,8 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
     let fingerprint: String?
     let peer: PeerSummary?
     private let isOwn: Bool
+    /// The item that came of it.
+    var item: ItemArrival?
 
     init(_ text: String, among peers: [PeerSummary], own: String? = nil) {
       self.text = text
@@ -84,6 +112,7 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
 
     func describe(_ console: Console) {
       guard let card, let fingerprint else {
+        if ItemPicture.isItemText(text) { return }
         return console.note(CardSource.isCardText(text) ? "a card that is damaged:" : "a QR code with this text:")
       }
       console.note("the card of \(card.label), fingerprint \(fingerprint)")
@@ -100,6 +129,7 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
       [
         "text": .string(text), "isCard": .bool(card != nil), "label": JSONValue(card?.label),
         "fingerprint": JSONValue(fingerprint), "peer": JSONValue(peer?.name),
+        "item": item.map(\.json) ?? .null,
       ]
     }
   }

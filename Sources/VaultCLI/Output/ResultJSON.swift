@@ -108,7 +108,7 @@ extension DeletionConsequence {
   var json: JSONValue {
     [
       "secret": secret.json, "makesUnrecoverable": .bool(makesUnrecoverable), "explanation": .string(explanation),
-      "waitingDeliveries": JSONValue(waitingDeliveries),
+      "waitingDeliveries": JSONValue(waitingDeliveries), "items": .array(items.map(\.json)),
     ]
   }
 }

@@ -61,6 +61,11 @@ enum MessageTargets {
     case .drillPieceRequest: try read(DrillPieceRequest.self)
     case .drillPiece: try read(DrillPiece.self)
     case .drillPiecesEnd: try read(DrillPiecesEnd.self)
+    case .itemOffer: try read(ItemOffer.self)
+    case .itemAnswer: try read(ItemAnswer.self)
+    case .itemPiece: try read(ItemPiece.self)
+    case .itemEnd: try read(ItemEnd.self)
+    case .itemResult: try read(ItemResult.self)
     }
     return true
   }
@@ -69,6 +74,7 @@ enum MessageTargets {
   private static func expected<Message: PeerMessage>(_ body: [UInt8], _ message: Message.Type) -> [UInt8] {
     let hasReason =
       message is any OutcomeMessage.Type || message is any RefusalMessage.Type || message == OfferAnswer.self
+      || message == ItemAnswer.self
     guard hasReason, let reason = body.last, reason != 0, RefusalReason(rawValue: reason) == nil else { return body }
     return body.dropLast() + [RefusalReason.internalFailure.rawValue]
   }
@@ -90,6 +96,7 @@ enum MessageTargets {
     var deposit: UInt64?
     var challenge: (request: UInt64, nonce: [UInt8], isDrill: Bool)?
     var drill: (request: UInt64, pieces: Int)?
+    var item: UInt64?
     var releases: Set<UInt64> = []
     while tape.hasMore {
       guard let request = request(&tape) else { continue }
@@ -101,8 +108,9 @@ enum MessageTargets {
       }
       switch step {
       case .store, .completeDeposit: require(deposit != nil, "pieces belong to a deposit")
+      case .storeItem, .completeItem: require(item != nil, "pieces belong to an item")
       case .judge, .judgeDrill: break
-      default: require(deposit == nil && challenge == nil, "one thing is done after another")
+      default: require(deposit == nil && item == nil && challenge == nil, "one thing is done after another")
       }
       switch step {
       case .greet: hasGreeted = true
@@ -115,6 +123,15 @@ enum MessageTargets {
       case .completeDeposit(let end):
         require(end.request == deposit, "a deposit ends under its own number")
         deposit = nil
+      case .considerItem(let offer):
+        if tape.flag() {
+          dialogue.began(offer)
+          item = offer.request
+        }
+      case .storeItem(let piece): require(piece.request == item, "a piece has its item's number")
+      case .completeItem(let end):
+        require(end.request == item, "an item ends under its own number")
+        item = nil
       case .challenge(let request):
         require(!releases.contains(request.request), "a number is released once")
         let nonce = tape.bytes(exactly: 32)
@@ -158,7 +175,7 @@ enum MessageTargets {
   /// A request of few numbers, so that they meet.
   private static func request(_ tape: inout Tape) -> PeerRequest? {
     let example = HeaderTargets.example
-    let kind = tape.byte() % 14
+    let kind = tape.byte() % 17
     let number = UInt64(tape.byte() & 3)
     switch kind {
     case 0: return .hello(Hello(services: [.deposit]))
@@ -182,6 +199,9 @@ enum MessageTargets {
     case 12:
       let numbers = (0..<UInt64(tape.byte() % 64 + 1)).map { $0 }
       return .drillPieceRequest(DrillPieceRequest(request: number, numbers: numbers))
+    case 13: return .itemOffer(ItemOffer(request: number, digest: example.header.digest, header: []))
+    case 14: return .itemPiece(ItemPiece(request: number, number: tape.anyNumber(), bytes: []))
+    case 15: return .itemEnd(ItemEnd(request: number))
     default: return try? PeerRequest(number: tape.u16(), body: tape.bytes().span.bytes)
     }
   }

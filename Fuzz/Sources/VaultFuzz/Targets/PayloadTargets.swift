@@ -44,6 +44,37 @@ enum PayloadTargets {
       let stream = try seal(inside, key: lock.key)
       return try open(try seal(front + stream), announced: nil, padding: padding, cut: cut) != nil
     },
+    // Parts in any order, compared with the whole.
+    FuzzTarget("payload-part", upTo: 140_000, allocating: 8) { bytes in
+      var tape = Tape(bytes)
+      let padding: PayloadPadding = tape.flag() ? .standard : .compact
+      let places = (0..<4).map { _ in (tape.anyNumber(), tape.number(below: 70_000)) }
+      var plaintext = tape.remainder()
+      if let body = plaintext.first, body == 0, let padded = padding.paddedByteCount(UInt64(plaintext.count - 1)) {
+        plaintext += [UInt8](repeating: 0, count: Int(padded) + 1 - plaintext.count)
+      }
+      guard !plaintext.isEmpty else { return false }
+      let ciphertext = try seal(plaintext)
+      var reader = try PayloadReader(
+        key: secret(keyBytes), ciphertextByteCount: UInt64(ciphertext.count), padding: padding
+      ) { offset, target in
+        require(offset + UInt64(target.count) <= UInt64(ciphertext.count), "only what is there is read")
+        target.copyBytes(from: ciphertext[Int(offset)..<Int(offset) + target.count])
+      }
+      guard let count = reader.bodyByteCount else { return reader.needsPassword && false }
+      require(count <= UInt64(plaintext.count), "a body lies within its payload")
+      let start = reader.withHeader { 1 + PayloadSource.lengthByteCount + $0.byteCount } ?? 0
+      for (offset, length) in places {
+        var part = [UInt8](repeating: 0, count: length)
+        let got = try part.withUnsafeMutableBytes { try reader.read(at: offset, into: $0) }
+        let expected =
+          offset < count ? plaintext[start...].dropFirst(Int(offset)).prefix(Int(count - offset)).prefix(length) : []
+        require(Array(part.prefix(got)) == Array(expected), "a part is what the payload has there")
+      }
+      try reader.verifyEnd()
+      try reader.verifyAll()
+      return true
+    },
     FuzzTarget("payload-header", upTo: 40_000) { bytes in
       let header = try PayloadHeader(from: bytes.span.bytes)
       require(

@@ -147,6 +147,24 @@ enum RowTargets {
       _ = try? $0.drills()
       _ = try $0.drill(ofSecret: id)
     },
+    Table(
+      name: "items",
+      row: [
+        ("id", digestBlob), ("key_id", idBlob), ("header", digestBlob), ("byte_count", .int64(64)),
+        ("state", .string("seen")), ("origin", .string("sent")), ("sender", digestBlob), ("label", .null),
+        ("received_at", .int64(5)), ("mac", digestBlob),
+      ]
+    ) {
+      _ = try? $0.usage(ofDealer: Digest(digest))
+      _ = try? $0.deleteItem(digest)
+      _ = try? $0.discardArrival(digest)
+      _ = try? $0.setItem(digest, state: .new, label: nil)
+      _ = try? $0.itemCounts()
+      for item in try $0.items() {
+        require(item.byteCount >= 0 && item.id.count == 32, "an item's numbers are in range")
+        _ = try? $0.openItem(item)
+      }
+    },
     Table(name: "meta", row: [("key", .string("user.key")), ("value", digestBlob)]) {
       _ = try? $0.consentClock()
       _ = try $0.meta("key")

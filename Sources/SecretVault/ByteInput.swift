@@ -1,0 +1,89 @@
+import Glibc
+
+/// Bytes in order, of unknown number: a file, a pipe, or what is decoded from one.
+protocol ByteInput: AnyObject {
+  /// Fills the start of `buffer` and returns how much; 0 at the end.
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int
+}
+
+extension ByteInput {
+  /// Fills as much of `buffer` as there is.
+  func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
+    var done = 0
+    while done < buffer.count {
+      let count = try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[done...]))
+      guard count > 0 else { break }
+      done += count
+    }
+    return done
+  }
+
+  /// The next bytes, at most `limit`: fewer only at the end.
+  func bytes(upTo limit: Int) throws(VaultError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: limit)
+    var failure: VaultError?
+    var count = 0
+    bytes.withUnsafeMutableBytes { buffer in
+      do throws(VaultError) { count = try fill(buffer) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    return Array(bytes.prefix(count))
+  }
+}
+
+/// An open descriptor, which stays open, or a file, which is closed at the end.
+final class DescriptorInput: ByteInput {
+  private let descriptor: Int32
+  private let name: String
+  private let closes: Bool
+
+  init(_ descriptor: Int32, name: String) {
+    self.descriptor = descriptor
+    self.name = name
+    closes = false
+  }
+
+  init(path: String) throws(VaultError) {
+    // Without O_NONBLOCK a named pipe that nobody writes to would hang here.
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard descriptor >= 0 else { throw FileSource.failure("read", path, errno) }
+    name = path
+    closes = true
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw FileSource.failure("read", path, errno) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw VaultError(.inputOutput, "\(path) is not a regular file", hint: "pipe it in with -")
+    }
+    posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL)
+  }
+
+  deinit { if closes { Glibc.close(descriptor) } }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
+    while true {
+      let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+      if count >= 0 { return count }
+      if errno == EINTR { continue }
+      throw FileSource.failure("read", name, errno)
+    }
+  }
+}
+
+/// Bytes that were read already, in front of the others.
+final class PrefixedInput: ByteInput {
+  private var front: ArraySlice<UInt8>
+  private let rest: (any ByteInput)?
+
+  init(_ front: [UInt8], _ rest: (any ByteInput)?) {
+    self.front = front[...]
+    self.rest = rest
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
+    guard !front.isEmpty else { return try rest?.read(into: buffer) ?? 0 }
+    let part = front.prefix(buffer.count)
+    buffer.copyBytes(from: part)
+    front = front.dropFirst(part.count)
+    return part.count
+  }
+}

@@ -1,0 +1,78 @@
+import SealedPayload
+import Sodium
+import VaultStore
+import WireCodec
+
+/// What a list shows of an item's contents: kept beside the item, sealed under the vault's own keys, so that a list needs no
+/// peers. Of the contents themselves there is nothing in it, only the sanitised name of a file.
+struct ItemLabel: WireValue, Hashable {
+  static let byteLimit = 2048
+  static let nameByteLimit = 200
+
+  /// The kind's number; nil if a password hides it.
+  let kind: UInt8?
+  /// Whether there is a password.
+  let hasPassword: Bool
+  /// Bytes of the body; nil if a password hides it.
+  let byteCount: UInt64?
+  /// The file's name.
+  let name: String?
+  let mediaType: String?
+
+  var encodedByteCount: Int { 1 + 1 + 8 + 2 + (name?.utf8.count ?? 0) + 2 + (mediaType?.utf8.count ?? 0) + 2 }
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u8(kind ?? 0)
+    try writer.flag(hasPassword)
+    try writer.u64(byteCount ?? .max)
+    try writer.text16(name ?? "")
+    try writer.text16(mediaType ?? "")
+    try Extensions().encode(into: &writer)
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    let kind = try reader.u8("kind")
+    self.kind = kind == 0 ? nil : kind
+    hasPassword = try reader.flag("password")
+    let count = try reader.u64("byte count")
+    byteCount = count == .max ? nil : count
+    let name = try reader.text16(limit: Self.nameByteLimit, "name")
+    self.name = name.isEmpty ? nil : name
+    let mediaType = try reader.text16(limit: PayloadHeader.mediaTypeByteLimit, "media type")
+    self.mediaType = mediaType.isEmpty ? nil : mediaType
+    let extensions = try Extensions(from: &reader)
+    try extensions.require()
+    guard extensions.entries.isEmpty else { throw .invalidValue(field: "extensions") }
+  }
+
+  /// Of a payload behind a password.
+  init(locked: Void) {
+    kind = nil
+    hasPassword = true
+    byteCount = nil
+    name = nil
+    mediaType = nil
+  }
+
+  /// Of a payload whose header is known.
+  init(_ header: borrowing PayloadHeader, byteCount: UInt64, hasPassword: Bool) {
+    kind = header.kind.rawValue
+    self.hasPassword = hasPassword
+    self.byteCount = byteCount
+    mediaType = header.mediaType.isEmpty ? nil : header.mediaType
+    name = header.fileName.byteCount > 0 ? SuggestedName.sanitised(header.fileName) : nil
+  }
+
+  /// The label as it is kept with its item.
+  func sealed(for id: [UInt8], _ keys: VaultKeys) throws(VaultError) -> [UInt8] {
+    do {
+      let count = encodedByteCount
+      let plain = try SecretBytes(count: count, allocation: { $0 as any Error }) { output throws(any Error) in
+        try write(into: &output) { (writer) throws(WireError) in try encode(into: &writer) }
+      }
+      return try keys.seal(plain, ItemRecord.labelName(id))
+    } catch {
+      throw VaultError(.other, "an item's name can't be kept: \(error)")
+    }
+  }
+}

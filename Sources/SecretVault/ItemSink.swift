@@ -1,0 +1,80 @@
+import Glibc
+import VaultStore
+
+/// Where the bytes of an encrypted item, or a part of one's contents, go: a file that gets its name only at the end, or a
+/// descriptor.
+struct ItemSink: ~Copyable {
+  private var file: OutputFile?
+  private let descriptor: Int32?
+  private var armor: ItemArmorWriter?
+  /// The path that is being written.
+  let path: String?
+  private(set) var byteCount: UInt64 = 0
+
+  /// `name` is what a file in a folder is called. With `armored` the bytes are written as text for mail.
+  init(_ destination: RecoveryDestination, name: String, armored: Bool, _ notes: OutputNotes) throws(VaultError) {
+    let path: String?
+    let overwrites: Bool
+    switch destination {
+    case .file(let given, let may): (path, overwrites) = (given, may)
+    case .folder(let folder, let may):
+      (path, overwrites) = (folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)", may)
+    case .descriptor: (path, overwrites) = (nil, false)
+    }
+    let opened = try Self.open(path, overwrites, notes)
+    file = opened
+    self.path = path
+    if case .descriptor(let number) = destination { descriptor = number } else { descriptor = nil }
+    armor = armored ? ItemArmorWriter() : nil
+  }
+
+  private static func open(
+    _ path: String?, _ overwrites: Bool, _ notes: OutputNotes
+  ) throws(VaultError) -> OutputFile? {
+    guard let path else { return nil }
+    do throws(StoreError) { return try OutputFile(path: path, overwrites: overwrites, notes: notes) } catch {
+      throw RecoveredOutput.error(error, path)
+    }
+  }
+
+  /// Adds bytes.
+  mutating func write(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {
+    byteCount += UInt64(bytes.count)
+    if let text = armor?.append(bytes) { try put(text) } else { try put(bytes) }
+  }
+
+  /// Makes a file durable and gives it its name.
+  mutating func commit() throws(VaultError) {
+    if let text = armor?.finish() { try put(text) }
+    guard let file = file.take() else { return }
+    do throws(StoreError) { try file.commit() } catch { throw RecoveredOutput.error(error, path ?? "") }
+  }
+
+  private mutating func put(_ bytes: [UInt8]) throws(VaultError) {
+    var failure: VaultError?
+    bytes.withUnsafeBytes { bytes in
+      do throws(VaultError) { try put(bytes) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  private mutating func put(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {
+    if let descriptor {
+      var done = 0
+      while done < bytes.count {
+        let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+        if count < 0 {
+          if errno == EINTR { continue }
+          throw FileSource.failure("write", "the output", errno)
+        }
+        done += count
+      }
+      return
+    }
+    guard var open = file.take() else { return }
+    do throws(StoreError) { try open.write(RawSpan(_unsafeBytes: bytes)) } catch {
+      throw RecoveredOutput.error(error, path ?? "")
+    }
+    file = consume open
+  }
+}

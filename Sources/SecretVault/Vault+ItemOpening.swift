@@ -1,0 +1,241 @@
+import SealedPayload
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// Opening, bringing in and giving out items.
+extension Vault {
+  /// An item of which the key is here.
+  struct OpenableItem {
+    let record: ItemRecord
+    let header: ItemHeader
+    let key: SecretRecord
+    let name: String
+  }
+
+  /// Decrypts an item of the store to somewhere; after that it counts as looked at.
+  public func openItem(
+    _ reference: String, to destination: RecoveryDestination, range: ItemRange? = nil,
+    access: ItemAccess = ItemAccess()
+  ) async throws(VaultError) -> ItemReport {
+    let item = try openableItem(reference)
+    let notes = OutputNotes(folders)
+    try Self.checkDestination(destination, notes)
+    let key = try await itemKey(item.key, access)
+    let opening = ItemOpening(header: item.header, name: item.name, access: access)
+    let report: ItemReport
+    if let range {
+      report = try await writeRange(range, of: item, opening, key, to: destination, notes)
+    } else {
+      let file = try stored { () throws(StoreError) in try database.openItem(item.record) }
+      let written = try await write(
+        StoredItemInput(file, behind: item.record.header.count), opening, key, to: destination, notes)
+      report = ItemReport(
+        item: try summary(item.record), key: Self.keyName(item.key), path: written.path,
+        suggestedName: written.name, byteCount: written.byteCount)
+    }
+    try await learn(item, opening, key, state: .seen)
+    self.record(.itemOpened, secret: storedHeader(item.record.keyID), detail: item.name)
+    return report
+  }
+
+  /// Decrypts an item of the store into memory; after that it counts as looked at.
+  public func itemContent(
+    _ reference: String, limit: Int = RecoveredContent.usualLimit, access: ItemAccess = ItemAccess()
+  ) async throws(VaultError) -> RecoveredContent {
+    let item = try openableItem(reference)
+    let key = try await itemKey(item.key, access)
+    let opening = ItemOpening(header: item.header, name: item.name, access: access)
+    let file = try stored { () throws(StoreError) in try database.openItem(item.record) }
+    var output = RecoveredOutput(.memory(limit: limit))
+    try await opening.run(
+      StoredItemInput(file, behind: item.record.header.count), key: key, output: &output)
+    guard let content = output.takeContent() else { throw opening.damage() }
+    try await learn(item, opening, key, state: .seen)
+    self.record(.itemOpened, secret: storedHeader(item.record.keyID), detail: item.name)
+    return content
+  }
+
+  /// Decrypts an item that is not kept here: the key is found by its header.
+  public func decrypt(
+    _ source: ShareSource, to destination: RecoveryDestination, access: ItemAccess = ItemAccess()
+  ) async throws(VaultError) -> ItemReport {
+    let (input, name) = try Self.itemInput(source)
+    let notes = OutputNotes(folders)
+    try Self.checkDestination(destination, notes)
+    let (header, rest) = try Self.readHeader(input, name)
+    let record = try keyRecord(of: header)
+    let key = try await itemKey(record, access)
+    let opening = ItemOpening(header: header, name: name, access: access)
+    let written = try await write(rest, opening, key, to: destination, notes)
+    return ItemReport(
+      item: nil, key: Self.keyName(record), path: written.path, suggestedName: written.name,
+      byteCount: written.byteCount)
+  }
+
+  /// Accepts an item that a peer has sent: recovers its key and verifies it. It is new until it is looked at.
+  public func acceptItem(
+    _ reference: String, access: ItemAccess = ItemAccess()
+  ) async throws(VaultError) -> ItemArrival {
+    let item = try openableItem(reference)
+    guard item.record.state == .waiting else { return ItemArrival(item: try summary(item.record), isKnown: true) }
+    let key = try await itemKey(item.key, access)
+    let opening = ItemOpening(header: item.header, name: item.name, access: access)
+    var reader = try itemReader(item, opening, key)
+    let total = item.header.ciphertextByteCount
+    do { try reader.verifyAll { access.progress($0, total) } } catch {
+      throw opening.damage("nothing was accepted; `vault item delete` removes it")
+    }
+    try await learn(item, opening, key, state: .new)
+    self.record(.itemAdded, secret: storedHeader(item.record.keyID), detail: "accepted")
+    return ItemArrival(item: try self.item(hexadecimal(item.record.id)), isKnown: false)
+  }
+
+  /// Writes the encrypted item to somewhere: to be mailed, or imported elsewhere.
+  public func exportItem(
+    _ reference: String, armored: Bool, to destination: RecoveryDestination, access: ItemAccess = ItemAccess()
+  ) throws(VaultError) -> ItemReport {
+    let record = try resolveItem(reference)
+    let summary = try summary(record)
+    let name = Self.exportName(summary, armored: armored)
+    let file = try stored { () throws(StoreError) in try database.openItem(record) }
+    let input = StoredItemInput(file, behind: 0)
+    var sink = try ItemSink(destination, name: name, armored: armored, OutputNotes(folders))
+    let total = UInt64(file.byteCount)
+    while sink.byteCount < total {
+      if Task.isCancelled { throw VaultError(.interrupted, "exporting was interrupted; nothing was written") }
+      let batch = try input.bytes(upTo: ItemOpening.batchByteCount)
+      guard !batch.isEmpty else { throw VaultError(.damaged, "the file of \(summary.shortName) ends too early") }
+      try batch.span.bytes.withUnsafeBytes { (bytes) throws(VaultError) in try sink.write(bytes) }
+      access.progress(sink.byteCount, total)
+    }
+    try sink.commit()
+    return ItemReport(
+      item: summary, key: summary.key, path: sink.path, suggestedName: name, byteCount: sink.byteCount)
+  }
+
+  /// What an exported item's file is called: after its name, or the beginning of its id.
+  static func exportName(_ item: ItemSummary?, armored: Bool) -> String {
+    let base = item?.name ?? item.map { String($0.id.prefix(12)) } ?? "item"
+    return base + (armored ? ".vaultitem.txt" : ".vaultitem")
+  }
+
+  // MARK: - Parts
+
+  func openableItem(_ reference: String) throws(VaultError) -> OpenableItem {
+    let record = try resolveItem(reference)
+    let header = try itemHeader(of: record)
+    return OpenableItem(
+      record: record, header: header, key: try keyRecord(of: header), name: try summary(record).shortName)
+  }
+
+  /// The whole of a small stored item.
+  func itemBytes(_ item: OpenableItem) throws(VaultError) -> [UInt8] {
+    try stored { () throws(StoreError) in
+      let file = try database.openItem(item.record)
+      return try file.read(at: 0, count: Int(clamping: file.byteCount))
+    }
+  }
+
+  func itemReader(
+    _ item: OpenableItem, _ opening: ItemOpening, _ key: borrowing SecretBytes
+  ) throws(VaultError) -> PayloadReader {
+    let file = try stored { () throws(StoreError) in try database.openItem(item.record) }
+    let start = Int64(item.record.header.count)
+    return try Self.itemReader(opening, key) { offset, target in
+      try file.read(into: target, at: start + Int64(offset))
+    }
+  }
+
+  static func itemReader(
+    _ opening: ItemOpening, _ key: borrowing SecretBytes, source: @escaping PayloadReader.Source
+  ) throws(VaultError) -> PayloadReader {
+    let streamKey = try opening.streamKey(key)
+    do {
+      return try PayloadReader(
+        key: streamKey, ciphertextByteCount: opening.header.ciphertextByteCount, padding: opening.header.padding,
+        source: source)
+    } catch let error as StoreError {
+      throw VaultError(error)
+    } catch {
+      throw opening.damage()
+    }
+  }
+
+  /// What a list shows of an item whose stream has been opened.
+  static func itemLabel(of reader: borrowing PayloadReader) -> ItemLabel {
+    let count = reader.bodyByteCount ?? 0
+    return reader.withHeader { ItemLabel($0, byteCount: count, hasPassword: false) } ?? ItemLabel(locked: ())
+  }
+
+  /// Notes how far an item is, and its name if that wasn't known.
+  private func learn(
+    _ item: OpenableItem, _ opening: ItemOpening, _ key: borrowing SecretBytes, state: ItemRecord.State
+  ) async throws(VaultError) {
+    guard item.record.state != state || item.record.label == nil else { return }
+    var label: [UInt8]?
+    if item.record.label == nil {
+      let reader = try itemReader(item, opening, key)
+      label = try Self.itemLabel(of: reader).sealed(for: item.record.id, database.keys)
+    }
+    let sealed = label
+    try stored { () throws(StoreError) in try database.setItem(item.record.id, state: state, label: sealed) }
+  }
+
+  private func write(
+    _ input: any ByteInput, _ opening: ItemOpening, _ key: borrowing SecretBytes,
+    to destination: RecoveryDestination, _ notes: OutputNotes
+  ) async throws(VaultError) -> (path: String?, name: String, byteCount: UInt64) {
+    var output = RecoveredOutput(.outside(destination), notes)
+    do throws(VaultError) {
+      try await opening.run(input, key: key, output: &output)
+    } catch {
+      throw output.hasLeaked ? error.afterOutput : error
+    }
+    return try output.commit()
+  }
+
+  private func writeRange(
+    _ range: ItemRange, of item: OpenableItem, _ opening: ItemOpening, _ key: borrowing SecretBytes,
+    to destination: RecoveryDestination, _ notes: OutputNotes
+  ) async throws(VaultError) -> ItemReport {
+    var reader = try itemReader(item, opening, key)
+    _ = try await opening.unlock(&reader)
+    // First: that the item was cut short should be known before a part of it is taken for good.
+    do { try reader.verifyEnd() } catch { throw opening.damage() }
+    let total = reader.bodyByteCount ?? 0
+    guard range.offset <= total else {
+      throw VaultError(.usage, "\(item.name) has \(total) bytes; there is nothing at \(range.offset)")
+    }
+    let name = reader.withHeader { SuggestedName.sanitised($0.fileName) } ?? SuggestedName.fallback
+    let end = range.offset + min(range.length ?? .max, total - range.offset)
+    var sink = try ItemSink(destination, name: name, armored: false, notes)
+    var batch: SecretBytes
+    do { batch = try SecretBytes(zeros: Int(min(65_536, max(1, end - range.offset)))) } catch {
+      throw VaultError(.other, "no memory is left for \(item.name)")
+    }
+    var place = range.offset
+    while place < end {
+      if Task.isCancelled { throw VaultError(.interrupted, "reading was interrupted; nothing was written") }
+      let wanted = Int(min(UInt64(batch.count), end - place))
+      let count: Int
+      do {
+        count = try batch.withUnsafeMutableBytes { memory in
+          try reader.read(at: place, into: UnsafeMutableRawBufferPointer(rebasing: memory[..<wanted]))
+        }
+      } catch {
+        let damage = opening.damage()
+        throw sink.path == nil && sink.byteCount > 0 ? damage.afterOutput : damage
+      }
+      guard count == wanted else { throw opening.damage() }
+      try batch.withUnsafeBytes { (bytes) throws(VaultError) in
+        try sink.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+      }
+      place += UInt64(count)
+    }
+    try sink.commit()
+    return ItemReport(
+      item: try summary(item.record), key: Self.keyName(item.key), path: sink.path, suggestedName: name,
+      byteCount: sink.byteCount)
+  }
+}

@@ -1,0 +1,134 @@
+import PeerAuth
+import SealedPayload
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// The items that are kept here.
+extension Vault {
+  /// The items under a key, or all, newest first.
+  public func items(under key: String? = nil) throws(VaultError) -> [ItemSummary] {
+    let record = try key.map { (reference) throws(VaultError) in try resolveKey(reference) }
+    return try summaries(of: record?.id)
+  }
+
+  /// One item, by its id, a unique beginning of it, or its name.
+  public func item(_ reference: String) throws(VaultError) -> ItemSummary { try summary(resolveItem(reference)) }
+
+  /// Deletes an item for good.
+  public func deleteItem(_ reference: String) throws(VaultError) -> ItemSummary {
+    let record = try resolveItem(reference)
+    let summary = try summary(record)
+    try stored { () throws(StoreError) in try database.deleteItem(record.id) }
+    self.record(.itemDeleted, secret: storedHeader(record.keyID), detail: summary.shortName)
+    return summary
+  }
+
+  func summaries(of keyID: [UInt8]?) throws(VaultError) -> [ItemSummary] {
+    let records = try stored { () throws(StoreError) in try database.items(ofKey: keyID) }
+    return try summaries(records)
+  }
+
+  private func summaries(_ records: [ItemRecord]) throws(VaultError) -> [ItemSummary] {
+    guard !records.isEmpty else { return [] }
+    let peers = try peerNames()
+    var keys: [[UInt8]: String] = [:]
+    return try records.map { (record) throws(VaultError) in
+      let key: String
+      if let known = keys[record.keyID] {
+        key = known
+      } else {
+        let secret = try stored { () throws(StoreError) in try database.secret(record.keyID) }
+        key = secret.map(Self.keyName) ?? hexadecimal(record.keyID.prefix(6))
+        keys[record.keyID] = key
+      }
+      return try summary(record, key: key, peers: peers)
+    }
+  }
+
+  func summary(_ record: ItemRecord) throws(VaultError) -> ItemSummary {
+    let secret = try stored { () throws(StoreError) in try database.secret(record.keyID) }
+    return try summary(
+      record, key: secret.map(Self.keyName) ?? hexadecimal(record.keyID.prefix(6)), peers: peerNames())
+  }
+
+  private func summary(
+    _ record: ItemRecord, key: String, peers: [Digest: String]
+  ) throws(VaultError) -> ItemSummary {
+    let header = try itemHeader(of: record)
+    let label = try label(of: record)
+    let state: ItemSummary.State =
+      switch record.state {
+      case .arriving, .waiting: .waiting
+      case .new: .new
+      case .seen: .seen
+      }
+    let origin: ItemSummary.Origin =
+      switch record.origin {
+      case .made: .made
+      case .imported: .imported
+      case .sent: .sent
+      }
+    let isSealed = if case .sealed = header.mode { true } else { false }
+    return ItemSummary(
+      id: hexadecimal(record.id), keyID: hexadecimal(record.keyID), key: key, name: label?.name,
+      kind: label?.kind.map { SecretList.kind($0) }, mediaType: label?.mediaType, byteCount: label?.byteCount,
+      itemByteCount: header.itemByteCount, hasPassword: label?.hasPassword,
+      description: header.description.isEmpty ? nil : header.description, state: state, origin: origin,
+      sender: record.sender.map { peers[$0] ?? "a former peer" }, isSealedToPublicHalf: isSealed,
+      receivedAt: record.receivedAt)
+  }
+
+  /// The parsed header of a stored item.
+  func itemHeader(of record: ItemRecord) throws(VaultError) -> ItemHeader {
+    do {
+      let header = try ItemHeader.decode(record.header, limit: ItemHeader.byteLimit)
+      guard header.id == record.id, header.keyID.bytes == record.keyID,
+        UInt64(clamping: record.byteCount) == header.ciphertextByteCount
+      else { throw ProtocolError.inconsistentHeader("id") }
+      return header
+    } catch {
+      throw VaultError(.damaged, "the stored header of item \(hexadecimal(record.id.prefix(6))) is damaged")
+    }
+  }
+
+  private func label(of record: ItemRecord) throws(VaultError) -> ItemLabel? {
+    guard let sealed = record.label else { return nil }
+    let what = "the name of item \(hexadecimal(record.id.prefix(6)))"
+    let opened = try stored { () throws(StoreError) in
+      try database.keys.open(sealed, ItemRecord.labelName(record.id), what: what)
+    }
+    do { return try ItemLabel.decode(opened.bytes, limit: ItemLabel.byteLimit) } catch {
+      throw VaultError(.damaged, "\(what) is damaged")
+    }
+  }
+
+  private func isMeant(_ record: ItemRecord, _ reference: String, _ lowered: String) throws(VaultError) -> Bool {
+    if lowered.utf8.count >= 2, hexadecimal(record.id).hasPrefix(lowered) { return true }
+    if let label = try label(of: record), label.name == reference { return true }
+    return try itemHeader(of: record).description == reference
+  }
+
+  /// The item that the user means.
+  func resolveItem(_ reference: String) throws(VaultError) -> ItemRecord {
+    let lowered = reference.lowercased()
+    let records = try stored { () throws(StoreError) in try database.items() }
+    if let exact = records.first(where: { hexadecimal($0.id) == lowered }) { return exact }
+    // Both at once: a name is somebody else's choice, and must not hide an item named by its id.
+    var matches: [ItemRecord] = []
+    for record in records where try isMeant(record, reference, lowered) { matches.append(record) }
+    if matches.count == 1 { return matches[0] }
+    guard matches.isEmpty else {
+      let ids = matches.prefix(8).map { hexadecimal($0.id.prefix(6)) }.joined(separator: ", ")
+      throw VaultError(
+        .ambiguous, "\(matches.count) items fit \(reference): \(ids)", hint: "name one by more of its id")
+    }
+    throw VaultError(
+      .notFound, "this device has no item named \(reference)", hint: "see what there is with `vault item list`")
+  }
+}
+
+extension ItemSummary {
+  /// How it is called in a sentence: its name, its public words, or the beginning of its id.
+  public var shortName: String { name ?? description ?? String(id.prefix(12)) }
+}

@@ -1,0 +1,132 @@
+import SealedPayload
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+import WireCodec
+
+/// Shared encryption keys: secrets like others, whose contents are 32 random bytes under which items are sealed.
+extension Vault {
+  /// Makes a key and shares it. Its name travels in clear, as every description does.
+  public func createKey(
+    named name: String, threshold: Int, recipients: [String] = [], includesLabels: Bool = true,
+    keepsOwnShare: Bool = true, events: @escaping @Sendable (ShareEvent) -> Void
+  ) async throws(VaultError) -> ShareReport {
+    guard !name.isEmpty else { throw VaultError(.usage, "a key needs a name") }
+    guard try keyRecords().allSatisfy({ $0.description != name }) else {
+      throw VaultError(.usage, "there is a key named \(name) already", hint: "choose another name")
+    }
+    let content = try Self.keyContent()
+    return try await share(
+      ShareRequest(
+        source: .memory(content), threshold: threshold, recipients: recipients, description: name,
+        includesLabels: includesLabels, keepsOwnShare: keepsOwnShare), events: events)
+  }
+
+  private static func keyContent() throws(VaultError) -> SecretContent {
+    let body = try freshSecret(ItemKeys.keyByteCount)
+    let header: PayloadHeader
+    do { header = try PayloadHeader(kind: .encryptionKey) } catch {
+      throw VaultError(.other, "no memory is left for a key")
+    }
+    return SecretContent(header: header, body: body) { (id, key) throws(VaultError) in
+      var extensions = Extensions()
+      do throws(SodiumError) {
+        extensions[ItemKeys.publicHalfExtension] = try ItemKeys.publicHalf(of: key, keyID: id)
+      } catch {
+        throw VaultError(.other, "the key's public half can't be computed: \(error)")
+      }
+      return extensions
+    }
+  }
+
+  /// All keys that are known here, newest first.
+  public func encryptionKeys() throws(VaultError) -> [KeySummary] {
+    let counts = try stored { () throws(StoreError) in try database.itemCounts() }
+    let names = try peerNames()
+    let unlocked = environment.unlocked.ids()
+    return try keyRecords().map { (record) throws(VaultError) in
+      let count = counts[record.id] ?? ItemCount()
+      let header = try header(of: record)
+      return KeySummary(
+        secret: try summary(record, names: names), items: count.all, newItems: count.new,
+        hasPublicHalf: header.publicHalf != nil, isUnlocked: unlocked.contains(header.id))
+    }
+  }
+
+  private func keyRecords() throws(VaultError) -> [SecretRecord] {
+    let listing = try stored { () throws(StoreError) in try database.listing(verifying: false) }
+    var records: [SecretRecord] = []
+    for line in listing.lines where line.kind == SecretHeader.encryptionKeyKind {
+      let record = try stored { () throws(StoreError) in try database.secret(SecretListing.bytes(line.id)) }
+      if let record { records.append(record) }
+    }
+    return records
+  }
+
+  /// The key that the user means, by its name or id: only keys count, so that a file may have the same description.
+  func resolveKey(_ reference: String) throws(VaultError) -> SecretRecord {
+    let lowered = reference.lowercased()
+    let keys = try keyRecords()
+    if let exact = keys.first(where: { hexadecimal($0.id) == lowered }) { return exact }
+    let matches = keys.filter {
+      $0.description == reference || (lowered.utf8.count >= 2 && hexadecimal($0.id).hasPrefix(lowered))
+    }
+    if matches.count == 1 { return matches[0] }
+    guard matches.isEmpty else {
+      let ids = matches.prefix(8).map { hexadecimal($0.id.prefix(6)) }.joined(separator: ", ")
+      throw VaultError(
+        .ambiguous, "\(matches.count) keys fit \(reference): \(ids)", hint: "name one by more of its id")
+    }
+    if let other = try? resolve(reference) {
+      throw VaultError(
+        .usage, "\(reference) is a \(SecretList.kind(other.kind)), not an encryption key",
+        hint: "make a key with `vault key create NAME --threshold T`")
+    }
+    throw VaultError(
+      .notFound, "this device knows no encryption key named \(reference)",
+      hint: "see what there is with `vault key list`, or make one with `vault key create NAME --threshold T`")
+  }
+
+  /// The key of an item, of which this device must hold a share: nobody else may bring the item in.
+  func keyRecord(of header: ItemHeader) throws(VaultError) -> SecretRecord {
+    let record = try stored { () throws(StoreError) in try database.secret(header.keyID.bytes) }
+    guard let record, record.kind == SecretHeader.encryptionKeyKind, record.ownIndex != nil else {
+      throw VaultError(
+        .refused, "this device holds no share of the key of this item (\(header.keyID))",
+        hint: "open it on the device of somebody who holds one, or have it copied to a key that you share")
+    }
+    return record
+  }
+
+  static func keyName(_ record: SecretRecord) -> String { record.description ?? hexadecimal(record.id.prefix(6)) }
+
+  /// The key itself: unlocked, or recovered from peers.
+  func itemKey(_ record: SecretRecord, _ access: ItemAccess) async throws(VaultError) -> SecretBytes {
+    let header = try header(of: record)
+    let content = try await recoverContent(
+      header.id.description, limit: ItemKeys.keyByteCount, passwords: Self.noPassword, events: access.recovering)
+    guard content.kind == .encryptionKey, content.body.count == ItemKeys.keyByteCount else {
+      throw VaultError(.damaged, "\(Self.keyName(record)) is no encryption key: its dealer made it wrong")
+    }
+    do throws(SodiumError) {
+      return try Self.checked(content.body, header)
+    } catch .verificationFailed {
+      throw VaultError(
+        .damaged, "the public half of the key \(Self.keyName(record)) is not its own: its dealer made it wrong",
+        hint: "what was encrypted to it can't be read with this key; make another one")
+    } catch {
+      throw VaultError(.other, "no memory is left for the key")
+    }
+  }
+
+  /// A copy of a recovered key whose public half, if its header names one, is its own.
+  private static func checked(
+    _ key: borrowing SecretBytes, _ header: SecretHeader
+  ) throws(SodiumError) -> SecretBytes {
+    if let claimed = header.publicHalf {
+      guard try ItemKeys.publicHalf(of: key, keyID: header.id) == claimed else { throw .verificationFailed }
+    }
+    return try key.duplicate()
+  }
+}

@@ -1,0 +1,271 @@
+import ArgumentParser
+import Glibc
+import SecretVault
+
+/// `vault item export`
+struct ItemExportCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Write an item to a file, encrypted as it is, for mail or for another device.",
+    discussion: """
+      Needs neither the key nor a peer. The receiver, who must hold a share of the
+      key, brings it in with 'vault item import'. With --armor it is text, to be
+      pasted into a mail. What is inside comes out with 'vault item show ITEM -o FILE'.
+
+      Example: vault item export photo.jpg -o photo.vaultitem
+               vault item export note.txt --armor -o - | mail bob@example.org
+      """)
+
+  @Argument(help: "The item.")
+  var item: String
+
+  @Flag(help: "Write text for mail.")
+  var armor = false
+
+  @OptionGroup var place: OutputOptions
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  var neededStreams: Set<Int32> { place.output == "-" ? [STDOUT_FILENO] : [] }
+
+  func validate() throws {
+    if place.output == "-", global.json { throw ValidationError("--json and -o - both want standard output.") }
+  }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let destination =
+      place.output == "-"
+      ? try place.standardOutput(plaintext: false, isText: armor)
+      : try place.destination(plaintext: false) ?? .folder(path: ".", overwrites: place.force)
+    let report = try vault.exportItem(
+      item, armored: armor, to: destination, access: ItemReporter(console, verb: "writing").access())
+    guard let path = report.path else { return }
+    try console.result([Console.outputIsTerminal ? Printable.escape(path) : path], json: report.json)
+  }
+}
+
+/// `vault item import`
+struct ItemImportCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Bring in an item from a file, a mail, or a picture of its QR code.",
+    discussion: """
+      The key is found by itself; this device must hold a share of it. It is recovered,
+      unless it is unlocked, and everything is verified before the item is kept. It is
+      new until you look at it. FILE may be text for mail, also within a mail, or a PNG
+      or JPEG picture of a QR code; - is standard input. The item's id goes to standard
+      output.
+
+      Example: vault item import photo.vaultitem
+
+      Exit codes: 4 the key could not be recovered, 5 no share of its key here, 8
+      damaged.
+      """)
+
+  @Argument(help: ArgumentHelp("The file, or -.", valueName: "file"), completion: .file())
+  var file: String
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  var neededStreams: Set<Int32> { file == "-" ? [STDIN_FILENO] : [] }
+
+  func validate() throws {
+    if file == "-" { try unlock.leavesStandardInput(for: "the item") }
+  }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let access = ItemReporter(console, verb: "importing").access()
+    let arrivals: [ItemArrival]
+    if file != "-", let texts = try ItemPicture.texts(path: file) {
+      arrivals = try await ItemPicture.importAll(texts, named: file, into: vault, access)
+    } else {
+      let source = file == "-" ? ShareSource.descriptor(STDIN_FILENO, name: "standard input") : .file(path: file)
+      arrivals = [try await vault.importItem(source, access: access)]
+    }
+    for arrival in arrivals { Self.note(arrival, console) }
+    if console.json, let only = arrivals.first, arrivals.count == 1 { return try console.result(only.json) }
+    try console.result(arrivals.map(\.item.id), json: .array(arrivals.map(\.json)))
+  }
+
+  /// What came of it, for people.
+  static func note(_ arrival: ItemArrival, _ console: Console) {
+    let name = arrival.item.shortName
+    console.note(
+      arrival.isKnown
+        ? "\(name) is here already, under the key \(arrival.item.key)"
+        : "imported \(name) under the key \(arrival.item.key)")
+  }
+}
+
+/// Items in pictures of QR codes.
+enum ItemPicture {
+  /// The texts in the codes of a picture; nil if the file is none.
+  static func texts(path: String) throws(VaultError) -> [String]? {
+    guard isPicture(path) else { return nil }
+    let bytes = try PublicFile.read(path: path, limit: CardSource.byteLimit)
+    return try ScanHelper.contents(of: bytes, named: path).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private static func isPicture(_ path: String) -> Bool {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var front = [UInt8](repeating: 0, count: 8)
+    let count = front.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+    return count > 0 && CardSource.isPicture(Array(front.prefix(count)))
+  }
+
+  /// Whether a text claims to be an item, in either case.
+  static func isItemText(_ text: String) -> Bool { text.prefix(10).lowercased() == "vaultitem1" }
+
+  /// Brings in every item among some texts; none is an error that says what is there instead.
+  static func importAll(
+    _ texts: [String], named name: String, into vault: Vault, _ access: ItemAccess
+  ) async throws(VaultError) -> [ItemArrival] {
+    let items = texts.filter { isItemText($0) }
+    guard !items.isEmpty else {
+      let isCard = texts.contains { CardSource.isCardText($0) }
+      throw VaultError(
+        .usage, "there is no item in \(name)\(isCard ? ", but the card of a peer" : "")",
+        hint: isCard ? "import it with 'vault peer add'" : "'vault scan' shows what is in a picture")
+    }
+    var arrivals: [ItemArrival] = []
+    for text in items { arrivals.append(try await vault.importItem(text: text, access: access)) }
+    return arrivals
+  }
+}
+
+/// `vault item accept`
+struct ItemAcceptCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "accept",
+    abstract: "Accept an item that a peer has sent.",
+    discussion: """
+      Items from peers wait until you accept them. The key is found by itself and
+      recovered, and everything is verified. Without ITEM, all that wait are accepted.
+      To refuse one, delete it. The ids go to standard output.
+
+      Example: vault item accept
+      """)
+
+  @Argument(help: "The item.")
+  var item: String?
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let waiting = try item.map { [$0] } ?? vault.items().filter { $0.state == .waiting }.map(\.id)
+    if waiting.isEmpty { console.note("no item waits to be accepted") }
+    let access = ItemReporter(console, verb: "verifying").access()
+    var arrivals: [ItemArrival] = []
+    for reference in waiting {
+      let before = try vault.item(reference)
+      console.note("\(before.shortName), sent by \(before.sender ?? "nobody"), is under the key \(before.key)")
+      let arrival = try await vault.acceptItem(reference, access: access)
+      arrivals.append(arrival)
+      console.note(
+        arrival.isKnown ? "\(arrival.item.shortName) was accepted before" : "accepted \(arrival.item.shortName)")
+    }
+    try console.result(arrivals.map(\.item.id), json: .array(arrivals.map(\.json)))
+  }
+}
+
+/// `vault item send`
+struct ItemSendCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "send",
+    abstract: "Send an item to a peer that holds a share of its key.",
+    discussion: """
+      Goes over an authenticated session, encrypted as it is. It waits at the peer
+      until its user accepts it. An interrupted transfer goes on where it stopped when
+      the command is repeated.
+
+      Example: vault item send photo.jpg Bob
+
+      Exit codes: 5 the peer refused (no share of the key, quota), 6 unreachable.
+      """)
+
+  @Argument(help: "The item.")
+  var item: String
+
+  @Argument(help: "The peer.")
+  var peer: String
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let delivery = try await vault.sendItem(
+      item, to: peer, access: ItemReporter(console, verb: "sending").access())
+    console.note(
+      delivery.isKnown
+        ? "\(delivery.peer) has \(delivery.item.shortName) already"
+        : "\(delivery.item.shortName) is at \(delivery.peer), where it waits to be accepted")
+    if console.json { try console.result(delivery.json) }
+  }
+}
+
+/// `vault item copy`
+struct ItemCopyCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "copy",
+    abstract: "Encrypt an item once more, under another key.",
+    discussion: """
+      Both keys are recovered unless they are unlocked; with --public the other key's
+      public half is enough. The item itself stays. A password of its own goes along.
+      The new item's id goes to standard output.
+
+      Example: vault item copy photo.jpg --to friends
+      """)
+
+  @Argument(help: "The item.")
+  var item: String
+
+  @Option(name: .customLong("to"), help: ArgumentHelp("The other key.", valueName: "key"))
+  var key: String
+
+  @Flag(name: .customLong("public"), help: "Encrypt to the other key's public half, without recovering it.")
+  var usesPublicHalf = false
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let copy = try await vault.copyItem(
+      item, to: key, usesPublicHalf: usesPublicHalf, access: ItemReporter(console, verb: "copying").access())
+    console.note("copied \(copy.shortName) to the key \(copy.key)")
+    try console.result([copy.id], json: copy.json)
+  }
+}
+
+/// `vault item delete`
+struct ItemDeleteCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract: "Delete an item from this device.",
+    discussion: """
+      Asks first; --yes answers. Copies that were exported or sent stay where they are.
+
+      Example: vault item delete photo.jpg --yes
+      """)
+
+  @Argument(help: "The item.")
+  var item: String
+
+  @Flag(help: "Do not ask.")
+  var yes = false
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let item = try vault.item(self.item)
+    if !yes { try Question.confirm("Delete the item \(item.shortName) from this device?", option: "--yes") }
+    // By id: another item could have come to have the name while the question stood.
+    let deleted = try vault.deleteItem(item.id)
+    console.note("deleted \(deleted.shortName)")
+    if console.json { try console.result(deleted.json) }
+  }
+}

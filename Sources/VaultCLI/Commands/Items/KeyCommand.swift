@@ -1,0 +1,118 @@
+import ArgumentParser
+import SecretVault
+
+/// `vault key`
+struct KeyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "key",
+    abstract: "Make and list shared encryption keys.",
+    discussion: """
+      A shared key is a secret like any other: any threshold of its holders recover
+      it, fewer can't. Any number of items can be encrypted under one key, of any
+      size; they stay on the devices where they are, and travel between holders.
+
+      Example: vault key create "family" --threshold 2
+               vault item add family photo.jpg
+      """,
+    subcommands: [KeyCreateCommand.self, KeyListCommand.self])
+
+  @OptionGroup var global: GlobalOptions
+
+  func run() throws { throw MissingSubcommand(group: Self.self) }
+}
+
+/// `vault key create`
+struct KeyCreateCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "create",
+    abstract: "Make an encryption key and hand out shares of it.",
+    discussion: """
+      Every chosen peer, and you, get one share, as with 'vault share'; without --to
+      all authenticated peers are chosen. The key's name travels with the shares in
+      clear. Its id goes to standard output.
+
+      Example: vault key create family --threshold 2 --to Bob --to Carol
+
+      Exit codes: 2 recoverable but not all delivered, 3 fewer than the threshold
+      delivered.
+      """)
+
+  @Argument(help: "The key's name, in clear.")
+  var name: String
+
+  @Option(help: ArgumentHelp("Shares needed to recover the key: at least 2.", valueName: "t"))
+  var threshold: Int
+
+  @Option(name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
+  var recipients: [String] = []
+
+  @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names to the shares.")
+  var noLabels = false
+
+  @Flag(name: .customLong("no-own-share"), help: "Keep no share on this device.")
+  var noOwnShare = false
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func validate() throws {
+    guard !name.isEmpty else { throw ValidationError("A key needs a name.") }
+    if threshold == 1 {
+      throw ValidationError(
+        "A threshold of 1 would let everybody who holds a share open every item alone; use 2 or more.")
+    }
+    if !(2...255).contains(threshold) { throw ValidationError("The threshold must be from 2 to 255.") }
+    let holders = recipients.count + (noOwnShare ? 0 : 1)
+    if holders > 255 { throw ValidationError("A key has at most 255 shares, not \(holders).") }
+    if !recipients.isEmpty, threshold > holders {
+      throw ValidationError("A threshold of \(threshold) needs as many holders; with these peers there are \(holders).")
+    }
+  }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let reporter = ShareReporter(console)
+    let report = try await vault.createKey(
+      named: name, threshold: threshold, recipients: recipients, includesLabels: !noLabels,
+      keepsOwnShare: !noOwnShare, events: { reporter.show($0) })
+    reporter.conclude(report)
+    try console.result([report.id], json: report.json)
+    let code = ExitCodes.code(of: report)
+    if code != ExitCodes.done { throw ExitCode(code) }
+  }
+}
+
+/// `vault key list`
+struct KeyListCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List the encryption keys, and how many items each has here.",
+    discussion: """
+      Keys are among the secrets of 'vault list' too, marked as such.
+
+      Example: vault key list --json
+      """)
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let keys = try vault.encryptionKeys()
+    if keys.isEmpty { console.note("no keys yet; make one with 'vault key create NAME --threshold T'") }
+    try console.result(
+      keys.isEmpty ? [] : Self.table(keys, now: Clocks.now()).lines, json: .array(keys.map(\.json)))
+  }
+
+  /// The list for people.
+  static func table(_ keys: [KeySummary], now: Int64) -> TextTable {
+    var table = TextTable("ID", "NAME", "FROM", "NEEDS", "ITEMS", "UNLOCKED", "CREATED")
+    for key in keys {
+      let secret = key.secret
+      table.add(
+        String(secret.id.prefix(12)), secret.description ?? "-", secret.dealer,
+        "\(secret.threshold) of \(secret.shareCount)",
+        key.newItems > 0 ? "\(key.items), \(key.newItems) new" : "\(key.items)", key.isUnlocked ? "yes" : "no",
+        Measures.ago(secret.createdAt, now: now))
+    }
+    return table
+  }
+}

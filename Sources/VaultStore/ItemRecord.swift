@@ -1,0 +1,115 @@
+public import Sodium
+
+/// An item under a shared key: its public header, and how it came here. The ciphertext lies in a file of its own.
+public struct ItemRecord: Hashable, Sendable {
+  /// Bytes of an item's id.
+  public static let idByteCount = 32
+  /// Most bytes of a header.
+  public static let headerByteLimit = 8192
+  /// Most bytes of a sealed label.
+  public static let labelByteLimit = 4096
+
+  /// How far an item is.
+  public enum State: String, Hashable, Sendable {
+    /// Its ciphertext is still arriving from a peer; the file isn't whole.
+    case arriving
+    /// A peer has sent it, and the user hasn't accepted it.
+    case waiting
+    /// It came from outside, and the user hasn't looked at it.
+    case new
+    /// An item like others.
+    case seen
+
+    var number: UInt8 {
+      switch self {
+      case .arriving: 1
+      case .waiting: 2
+      case .new: 3
+      case .seen: 4
+      }
+    }
+  }
+
+  /// Where an item came from.
+  public enum Origin: String, Hashable, Sendable {
+    /// Made here.
+    case made
+    /// Imported by the user, from a file or a picture.
+    case imported
+    /// Sent by a peer, over a session.
+    case sent
+
+    var number: UInt8 {
+      switch self {
+      case .made: 1
+      case .imported: 2
+      case .sent: 3
+      }
+    }
+  }
+
+  /// 32 bytes.
+  public let id: [UInt8]
+  /// The secret that is its key, 16 bytes.
+  public let keyID: [UInt8]
+  /// The encoded header, at most 8 KiB: what its file begins with.
+  public let header: [UInt8]
+  /// Bytes of the ciphertext behind it.
+  public let byteCount: Int64
+  /// How far it is.
+  public var state: State
+  /// Where it came from.
+  public let origin: Origin
+  /// The card digest of the peer that sent it.
+  public let sender: Digest?
+  /// What a list shows of the contents, sealed under the vault's own keys (``VaultKeys/seal(_:_:)``); nil as long as
+  /// nobody here has opened it.
+  public var label: [UInt8]?
+  /// When it came, by this device's clock; while it is arriving, when the last piece of work on it began.
+  public var receivedAt: Int64
+
+  /// A record from its parts.
+  public init(
+    id: [UInt8], keyID: [UInt8], header: [UInt8], byteCount: Int64, state: State, origin: Origin, sender: Digest?,
+    label: [UInt8]?, receivedAt: Int64
+  ) {
+    self.id = id
+    self.keyID = keyID
+    self.header = header
+    self.byteCount = byteCount
+    self.state = state
+    self.origin = origin
+    self.sender = sender
+    self.label = label
+    self.receivedAt = receivedAt
+  }
+
+  /// Under which name the label of an item is sealed.
+  public static func labelName(_ id: [UInt8]) -> RecordName { RecordName(table: "items", row: id) }
+
+  /// Bytes of the whole file.
+  var fileByteCount: Int64 { Int64(header.count) + byteCount }
+
+  func rowMAC(_ keys: VaultKeys) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/item-row/v1") { hash in
+      hash.append(id)
+      hash.append(keyID)
+      hash.append(header)
+      hash.append(UInt64(bitPattern: byteCount))
+      hash.append([state.number, origin.number, sender == nil ? 0 : 1, label == nil ? 0 : 1])
+      hash.append(sender?.bytes ?? [])
+      hash.append(label ?? [])
+      hash.append(UInt64(bitPattern: receivedAt))
+    }
+  }
+}
+
+/// How many items a key has here.
+public struct ItemCount: Hashable, Sendable {
+  /// All of them but those that are still arriving.
+  public var all = 0
+  /// Those that came from outside and were not looked at, the waiting ones included.
+  public var new = 0
+  /// No items.
+  public init() {}
+}

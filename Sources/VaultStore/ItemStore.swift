@@ -1,0 +1,138 @@
+import Glibc
+import Sodium
+
+/// Files of items: `items/<item id>`, and `items/<item id>.part` while one arrives from a peer. A file is the whole item, header
+/// and ciphertext, as it is sent and exported. Whether it counts is decided by its row alone.
+public struct ItemStore: Sendable {
+  static let partialSuffix = ".part"
+
+  let folders: VaultFolders
+
+  init(_ folders: VaultFolders) { self.folders = folders }
+
+  /// Starts the file of an item that is made or imported here. It has no name that counts before ``ItemFile/publish(as:)``, and
+  /// disappears unless that is called, also when a signal ends the process.
+  public func begin() throws(StoreError) -> ItemFile {
+    let folder = try OpenFile.folder(folders.itemsPath)
+    let name = try FileNames.temporary()
+    // Without this a cleaner could find the file before its lock is taken.
+    let cleaning = try FragmentStore(folders).lockAgainstCleaning()
+    defer { withExtendedLifetime(cleaning) {} }
+    let registration = UnlinkRegistry.register(name, in: folder.descriptor)
+    do throws(StoreError) {
+      let file = try OpenFile(folders.itemsPath + "/" + name, O_RDWR | O_CREAT | O_EXCL)
+      guard try file.lock(exclusive: true, waits: false) else { throw .busy(path: file.path) }
+      return ItemFile(self, file, folder, registration, isKept: false)
+    } catch {
+      if let registration { UnlinkRegistry.release(registration) }
+      throw error
+    }
+  }
+
+  /// Opens the file of an item that arrives, or starts it. It stays when the value ends. Throws ``StoreError/busy(path:)``
+  /// while somebody else has it.
+  func beginPartial(_ id: [UInt8]) throws(StoreError) -> ItemFile {
+    let folder = try OpenFile.folder(folders.itemsPath)
+    let cleaning = try FragmentStore(folders).lockAgainstCleaning()
+    defer { withExtendedLifetime(cleaning) {} }
+    let path = try path(id) + Self.partialSuffix
+    let file = try OpenFile(path, O_RDWR | O_CREAT)
+    let status = try file.status()
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .inputOutput(path: path, reason: "not a regular file") }
+    try checkPrivate(status, path: path)
+    guard try file.lock(exclusive: true, waits: false), try file.status().st_nlink > 0 else {
+      throw .busy(path: path)
+    }
+    return ItemFile(self, file, folder, nil, isKept: true)
+  }
+
+  func path(_ id: [UInt8]) throws(StoreError) -> String {
+    guard id.count == ItemRecord.idByteCount else { throw .invalid("an item id of \(id.count) bytes") }
+    return folders.itemsPath + "/" + hexadecimal(id)
+  }
+
+  /// Removes the files of an item. That there are none is no error.
+  func remove(_ id: [UInt8]) throws(StoreError) {
+    try FileNames.remove(path(id))
+    try FileNames.remove(path(id) + Self.partialSuffix)
+  }
+
+  /// Opens the whole file of an item.
+  func open(_ item: ItemRecord) throws(StoreError) -> FragmentReader {
+    let path = try path(item.id)
+    let file: OpenFile
+    do throws(StoreError) { file = try OpenFile.privateFile(path, O_RDONLY) } catch .notFound {
+      throw .damaged("\(path) is missing: item \(hexadecimal(item.id.prefix(6)))")
+    }
+    guard item.byteCount >= 0, try file.byteCount() - item.byteCount == Int64(item.header.count) else {
+      throw .damaged(path)
+    }
+    let front = try file.read(count: item.header.count, at: 0)
+    guard front == item.header else { throw .damaged(path) }
+    return FragmentReader(file: file, byteCount: item.fileByteCount, trailerByteCount: 0)
+  }
+}
+
+/// The file of an item in the making. Its owner alone writes it: it carries a lock until the value ends.
+public final class ItemFile: @unchecked Sendable {
+  private let store: ItemStore
+  private let file: OpenFile
+  private let folder: OpenFile
+  private let isKept: Bool
+  private var registration: Int?
+  private var isPublished = false
+  /// Keeps cleaners away between the name and the row.
+  private var cleaning: OpenFile?
+
+  init(_ store: ItemStore, _ file: OpenFile, _ folder: OpenFile, _ registration: Int?, isKept: Bool) {
+    self.store = store
+    self.file = file
+    self.folder = folder
+    self.registration = registration
+    self.isKept = isKept
+  }
+
+  deinit {
+    if !isPublished, !isKept { unlink(file.path) }
+    if let registration { UnlinkRegistry.release(registration) }
+  }
+
+  /// Bytes so far.
+  public func byteCount() throws(StoreError) -> Int64 { try file.byteCount() }
+
+  /// Writes `bytes` at `offset`.
+  public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {
+    try file.write(bytes, at: offset)
+  }
+
+  /// Writes `bytes` at `offset`.
+  public func write(_ bytes: [UInt8], at offset: Int64) throws(StoreError) {
+    try file.write(bytes.span.bytes, at: offset)
+  }
+
+  /// Reads `count` bytes that were written.
+  public func read(count: Int, at offset: Int64) throws(StoreError) -> [UInt8] {
+    try file.read(count: count, at: offset)
+  }
+
+  /// Fills `target` with bytes that were written.
+  public func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) {
+    guard try file.read(into: target, at: offset) == target.count else { throw .damaged(file.path) }
+  }
+
+  /// Cuts the file.
+  public func truncate(to byteCount: Int64) throws(StoreError) { try file.truncate(to: byteCount) }
+
+  /// Makes what was written durable and gives the file the name of its item. It counts once its row is there; until the value
+  /// ends, cleaners leave it alone.
+  func publish(as id: [UInt8]) throws(StoreError) {
+    try file.synchronize()
+    cleaning = try FragmentStore(store.folders).lockAgainstCleaning()
+    // From here on a signal must not remove it: a row may be about to name it.
+    if let registration { UnlinkRegistry.release(registration) }
+    registration = nil
+    try FileNames.rename(file.path, to: store.path(id), replacing: true)
+    isPublished = true
+    try FileNames.synchronizeFolder(store.folders.itemsPath)
+  }
+}

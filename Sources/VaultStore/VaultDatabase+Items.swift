@@ -1,0 +1,256 @@
+import GRDB
+import Glibc
+public import Sodium
+
+/// What became of an item that was to be stored.
+public enum ItemOutcome: Hashable, Sendable {
+  /// It is durable now.
+  case stored
+  /// An item of this id is here already; nothing was changed.
+  case alreadyStored
+  /// This device doesn't hold a share of its key, or no longer.
+  case keyNotHeld
+}
+
+extension VaultDatabase {
+  /// Milliseconds for which an item that has stopped arriving is kept.
+  static let arrivalLifetime: Int64 = 7 * 24 * 3600 * 1000
+
+  private static let itemColumns = "id, key_id, header, byte_count, state, origin, sender, label, received_at, mac"
+
+  /// Files of items.
+  public var itemFiles: ItemStore { ItemStore(folders) }
+
+  /// The items of a key, or of all, newest first; without those that are still arriving.
+  public func items(ofKey keyID: [UInt8]? = nil) throws(StoreError) -> [ItemRecord] {
+    try read { db in
+      let condition = keyID == nil ? "" : "AND key_id = ?"
+      return try Row.fetchAll(
+        db,
+        sql: """
+          SELECT \(Self.itemColumns) FROM items WHERE state <> 'arriving' \(condition) ORDER BY received_at DESC, id
+          """,
+        arguments: keyID.map { [$0.blob] } ?? []
+      )
+      .map { try self.decodeItem($0) }
+    }
+  }
+
+  /// The item with this id, arriving or not, or nil.
+  public func item(_ id: [UInt8]) throws(StoreError) -> ItemRecord? {
+    try read { db in try self.item(id, db) }
+  }
+
+  /// How many items each key has here.
+  public func itemCounts() throws(StoreError) -> [[UInt8]: ItemCount] {
+    var counts: [[UInt8]: ItemCount] = [:]
+    for item in try items() {
+      counts[item.keyID, default: ItemCount()].all += 1
+      if item.state != .seen { counts[item.keyID, default: ItemCount()].new += 1 }
+    }
+    return counts
+  }
+
+  /// Opens the file of an item that is whole.
+  public func openItem(_ item: ItemRecord) throws(StoreError) -> FragmentReader {
+    guard item.state != .arriving else { throw .notFound("item \(hexadecimal(item.id.prefix(6)))") }
+    return try itemFiles.open(item)
+  }
+
+  /// Stores an item whose file is written to its end: makes the file durable, gives it its name, then adds the row. When this
+  /// returns ``ItemOutcome/stored`` the item may be acknowledged. `file` began the item; keep it until this returns.
+  public func addItem(_ item: ItemRecord, file: ItemFile) throws(StoreError) -> ItemOutcome {
+    guard item.state != .arriving, try file.byteCount() == item.fileByteCount else {
+      throw .invalid("an item that isn't whole")
+    }
+    if let known = try self.item(item.id), known.state != .arriving { return .alreadyStored }
+    try file.publish(as: item.id)
+    let outcome = try write { db -> ItemOutcome in
+      guard try self.holdsKey(item.keyID, db) else { return .keyNotHeld }
+      if let known = try self.item(item.id, db) {
+        guard known.state == .arriving else { return .alreadyStored }
+        try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [item.id.blob])
+      }
+      try self.insert(item, db)
+      return .stored
+    }
+    switch outcome {
+    case .stored: try? FileNames.remove(itemFiles.path(item.id) + ItemStore.partialSuffix)
+    case .keyNotHeld: try? itemFiles.remove(item.id)
+    case .alreadyStored: break
+    }
+    return outcome
+  }
+
+  /// Begins an item that arrives from a peer, or takes it up again, after noting it: its bytes count from here on
+  /// (``usage(ofDealer:)``). Nil if this device holds no share of its key.
+  ///
+  /// Throws ``StoreError/alreadyExists(_:)`` if there is an item of this id that is whole, or comes from somebody else or
+  /// with another header, and ``StoreError/busy(path:)`` while another session is at it.
+  public func beginArrival(_ item: ItemRecord) throws(StoreError) -> ItemFile? {
+    guard item.state == .arriving, item.origin == .sent, item.sender != nil, item.label == nil else {
+      throw .invalid("an arriving item without its sender")
+    }
+    let file = try itemFiles.beginPartial(item.id)
+    var isFresh = false
+    let isHeld = try write { db in
+      guard try self.holdsKey(item.keyID, db) else { return false }
+      if let known = try self.item(item.id, db) {
+        guard known.state == .arriving, known.sender == item.sender, known.header == item.header else {
+          throw StoreError.alreadyExists("item \(hexadecimal(item.id))")
+        }
+        try self.update(item, db)
+      } else {
+        isFresh = true
+        try self.insert(item, db)
+      }
+      return true
+    }
+    guard isHeld else {
+      try? itemFiles.remove(item.id)
+      return nil
+    }
+    // What lies there without a row was swept up halfway.
+    if isFresh { try file.truncate(to: 0) }
+    return file
+  }
+
+  /// Throws away what has arrived of an item. One that is whole is left alone.
+  public func discardArrival(_ id: [UInt8]) throws(StoreError) {
+    let removed = try write { db in
+      try db.execute(sql: "DELETE FROM items WHERE id = ? AND state = 'arriving'", arguments: [id.blob])
+      return db.changesCount == 1
+    }
+    if removed { try FileNames.remove(itemFiles.path(id) + ItemStore.partialSuffix) }
+  }
+
+  /// Changes how far an item is, and what is known of its contents.
+  public func setItem(_ id: [UInt8], state: ItemRecord.State, label: [UInt8]?) throws(StoreError) {
+    try write { db in
+      guard var item = try self.item(id, db), item.state != .arriving else { throw StoreError.notFound("the item") }
+      item.state = state
+      if let label { item.label = label }
+      try self.update(item, db)
+    }
+  }
+
+  /// Deletes an item: its row, then its file.
+  public func deleteItem(_ id: [UInt8]) throws(StoreError) {
+    try write { db in
+      try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [id.blob])
+      guard db.changesCount == 1 else { throw StoreError.notFound("the item") }
+    }
+    removeItemFiles([id])
+  }
+
+  /// Removes the files of items whose rows are gone. What fails here is swept up later.
+  func removeItemFiles(_ ids: [[UInt8]]) {
+    guard !ids.isEmpty else { return }
+    for id in ids { try? itemFiles.remove(id) }
+    try? FileNames.synchronizeFolder(folders.itemsPath)
+  }
+
+  // MARK: - Rows
+
+  /// Ids of the items of a key, arriving ones included, whose rows go with it.
+  static func deleteItems(ofKey keyID: [UInt8], _ db: Database) throws -> [[UInt8]] {
+    let ids = try Row.fetchAll(db, sql: "SELECT id FROM items WHERE key_id = ?", arguments: [keyID.blob]).map {
+      try StoredRow(row: $0, what: "an item").bytes("id", count: ItemRecord.idByteCount)
+    }
+    try db.execute(sql: "DELETE FROM items WHERE key_id = ?", arguments: [keyID.blob])
+    return ids
+  }
+
+  /// Whether there is a share of the secret `keyID` here, and it is a shared key.
+  private func holdsKey(_ keyID: [UInt8], _ db: Database) throws -> Bool {
+    guard let secret = try secret(where: "id", keyID.blob, db) else { return false }
+    return secret.kind == 5 && secret.ownIndex != nil
+  }
+
+  private func item(_ id: [UInt8], _ db: Database) throws -> ItemRecord? {
+    try Row.fetchOne(db, sql: "SELECT \(Self.itemColumns) FROM items WHERE id = ?", arguments: [id.blob])
+      .map { try decodeItem($0) }
+  }
+
+  private func decodeItem(_ row: Row) throws(StoreError) -> ItemRecord {
+    let id = try StoredRow(row: row, what: "an item").bytes("id", count: ItemRecord.idByteCount)
+    let columns = StoredRow(row: row, what: "item \(hexadecimal(id.prefix(6)))")
+    let item = ItemRecord(
+      id: id, keyID: try columns.bytes("key_id", count: SecretRecord.idByteCount),
+      header: try columns.bytes("header", count: nil), byteCount: try columns.integer("byte_count"),
+      state: try columns.value("state", as: ItemRecord.State.self),
+      origin: try columns.value("origin", as: ItemRecord.Origin.self), sender: try columns.optionalDigest("sender"),
+      label: try columns.optionalBytes("label"), receivedAt: try columns.integer("received_at"))
+    guard item.byteCount >= 0, item.byteCount <= Int64.max - Int64(item.header.count),
+      macsMatch(try columns.bytes("mac"), try item.rowMAC(keys))
+    else { throw .damaged(columns.what) }
+    return item
+  }
+
+  private func insert(_ item: ItemRecord, _ db: Database) throws {
+    guard item.id.count == ItemRecord.idByteCount, item.keyID.count == SecretRecord.idByteCount,
+      item.header.count <= ItemRecord.headerByteLimit, item.label?.count ?? 0 <= ItemRecord.labelByteLimit,
+      item.byteCount >= 0, item.byteCount <= Int64.max - Int64(item.header.count)
+    else { throw StoreError.invalid("the item") }
+    try db.execute(
+      sql: "INSERT INTO items (\(Self.itemColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      arguments: [
+        item.id.blob, item.keyID.blob, item.header.blob, item.byteCount, item.state.rawValue, item.origin.rawValue,
+        item.sender?.blob, item.label?.blob, item.receivedAt, try item.rowMAC(keys).blob,
+      ])
+  }
+
+  /// Stores what may change of an item.
+  private func update(_ item: ItemRecord, _ db: Database) throws {
+    guard item.label?.count ?? 0 <= ItemRecord.labelByteLimit else { throw StoreError.invalid("the item's label") }
+    try db.execute(
+      sql: "UPDATE items SET state = ?, label = ?, received_at = ?, mac = ? WHERE id = ?",
+      arguments: [
+        item.state.rawValue, item.label?.blob, item.receivedAt, try item.rowMAC(keys).blob, item.id.blob,
+      ])
+  }
+}
+
+// MARK: - Sweeping up
+
+extension VaultDatabase {
+  /// Removes items that have stopped arriving, and files that no row names. The files lock is held exclusively.
+  func removeUnfinishedItems(at time: Int64, _ report: inout CleaningReport) throws(StoreError) {
+    let arriving = try read { db in
+      try Row.fetchAll(db, sql: "SELECT id, received_at FROM items WHERE state = 'arriving'").map { row in
+        let columns = StoredRow(row: row, what: "an item")
+        return (
+          id: try columns.bytes("id", count: ItemRecord.idByteCount), since: try columns.integer("received_at")
+        )
+      }
+    }
+    for item in arriving {
+      let (expiry, overflow) = item.since.addingReportingOverflow(Self.arrivalLifetime)
+      guard !overflow, expiry <= time else { continue }
+      let path = try itemFiles.path(item.id) + ItemStore.partialSuffix
+      let lock = try Self.lockIfUnused(path)
+      if lock == nil, access(path, F_OK) == 0 { continue }
+      try discardArrival(item.id)
+      report.expiredPartials += 1
+      withExtendedLifetime(lock) {}
+    }
+    // Files first, rows second: a row committed in between keeps its file.
+    let names = try FileNames.list(folders.itemsPath)
+    guard !names.isEmpty else { return }
+    let rows = try read { db in
+      try Row.fetchAll(db, sql: "SELECT id, state FROM items").map { row in
+        let columns = StoredRow(row: row, what: "an item")
+        let name = hexadecimal(try columns.bytes("id", count: ItemRecord.idByteCount))
+        return try columns.text("state") == ItemRecord.State.arriving.rawValue ? name + ItemStore.partialSuffix : name
+      }
+    }
+    let expected = Set(rows)
+    for name in names where !expected.contains(name) {
+      let path = folders.itemsPath + "/" + name
+      guard let lock = try Self.lockIfUnused(path) else { continue }
+      try FileNames.remove(path)
+      report.orphanedFiles += 1
+      withExtendedLifetime(lock) {}
+    }
+  }
+}
