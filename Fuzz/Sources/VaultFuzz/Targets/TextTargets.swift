@@ -21,7 +21,6 @@ enum TextTargets {
           "a place to listen at")
       case .quotaBytes: require(SettingKey.byteCount(value) != nil, "a number of bytes")
       case .quotaShares: require(Int(value) != nil, "a number of shares")
-      case .checkInterval: require(value == "off" || SettingKey.interval(value) != nil, "off, or a time")
       case .confirmSharing: require(value == "on" || value == "off", "yes or no")
       case .confirmTime:
         let time = DurationText.milliseconds(value)
@@ -30,6 +29,10 @@ enum TextTargets {
         let policy = ReleasePolicy(value)
         require(policy != nil && ReleasePolicy(policy?.text ?? "") == policy, "a policy reads itself")
       case .releaseLimit: require(Int(value).map { $0 >= 0 } == true, "a number of secrets")
+      case .checkInterval:
+        let interval = SettingKey.interval(value)
+        require(
+          value == "off" || interval.map { (60_000...31_536_000_000).contains($0) } == true, "a time between checks")
       case .notifyCommand: require(value.utf8.count <= 4096, "a command keeps to its limit")
       }
       return true
