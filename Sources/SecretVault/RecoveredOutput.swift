@@ -10,6 +10,8 @@ struct RecoveredOutput: ~Copyable {
     case outside(RecoveryDestination)
     /// It stays in secret memory, unless it is longer than this.
     case memory(limit: Int)
+    /// It waits, encrypted, to be shared again.
+    case spool(RecoveredSpool)
   }
 
   private let destination: Destination
@@ -71,6 +73,7 @@ struct RecoveredOutput: ~Copyable {
       try open(folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)", overwrites: may)
     case .outside(.descriptor): break
     case .memory(let limit): try prepare(opener, length, limit)
+    case .spool(let spool): try spool.begin(opener)
     }
     isOpen = true
     guard let held = waiting.take() else { return }
@@ -115,6 +118,7 @@ struct RecoveredOutput: ~Copyable {
     case .outside(.descriptor(let descriptor)): try Self.writeAll(bytes, to: descriptor)
     case .outside: try write(bytes)
     case .memory: try keep(bytes, at: position)
+    case .spool(let spool): try spool.append(bytes)
     }
   }
 

@@ -2,6 +2,8 @@
 public enum ShareSource: Sendable {
   /// Something of any kind that lies in memory only. What shares it takes it: it can be shared once.
   case memory(SecretContent)
+  /// Something that was recovered to be shared again; once.
+  case recovered(RecoveredSpool)
   /// A file at a path.
   case file(path: String)
   /// An open descriptor of unknown length, such as standard input, under a name.

@@ -23,6 +23,11 @@ final class SharedPlaintext {
       body = try SpooledSource(descriptor: descriptor, name: name, stagingFolder: stagingFolder)
       header = try Self.fileHeader(name)
       makeExtensions = nil
+    case .recovered(let spool):
+      let parts = try spool.take()
+      makeExtensions = nil
+      header = parts.header
+      body = parts.body
     case .memory(let content):
       let parts = try content.take()
       makeExtensions = parts.extensions

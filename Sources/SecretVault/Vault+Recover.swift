@@ -29,6 +29,14 @@ extension Vault {
     return content
   }
 
+  /// Collects shares and rebuilds a secret of any kind and size into an encrypted spool.
+  func recover(
+    _ reference: String, into spool: RecoveredSpool, passwords: @escaping PasswordSource,
+    events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws(VaultError) {
+    _ = try await recover(reference, .spool(spool), passwords, events)
+  }
+
   private func recover(
     _ reference: String?, _ destination: RecoveredOutput.Destination,
     _ passwords: @escaping PasswordSource, _ events: @escaping @Sendable (RecoveryEvent) -> Void

@@ -236,6 +236,8 @@ enum AuditEvent: String {
   case recoveryFailed = "recovery-failed"
   case deleted = "share-deleted"
   case checked = "checked"
+  case backedUp = "backup-created"
+  case restored = "backup-restored"
   case holdersLow = "holders-low"
   case holdersLost = "holders-lost"
   case releaseRequested = "release-requested"

@@ -32,13 +32,15 @@ struct Root: AsyncParsableCommand {
         name: "This device",
         subcommands: [
           InitCommand.self, IdentityCommand.self, StatusCommand.self, SettingsCommand.self, LogCommand.self,
+          BackupCommand.self,
         ]),
       CommandGroup(name: "Peers", subcommands: [PeerCommand.self, ScanCommand.self, DaemonCommand.self]),
       CommandGroup(
         name: "Secrets",
         subcommands: [
           ShareCommand.self, NoteCommand.self, PasswordCommand.self, ContactCommand.self, ListCommand.self,
-          InfoCommand.self, RecoverCommand.self, RetryCommand.self, CheckCommand.self, DeleteCommand.self,
+          InfoCommand.self, RecoverCommand.self, RetryCommand.self, CheckCommand.self, ReshareCommand.self,
+          DeleteCommand.self,
         ]),
       CommandGroup(name: "Consent", subcommands: [RequestsCommand.self, PolicyCommand.self]),
       CommandGroup(

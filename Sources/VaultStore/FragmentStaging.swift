@@ -128,6 +128,9 @@ public final class FragmentStaging: Sendable {
 
   static let lockName = "lock"
 
+  /// Path of the first file, for what is no fragment but has to lie somewhere for a while and then disappear.
+  var firstPath: String { Self.path(folder, 1) }
+
   private static func path(_ folder: String, _ index: Int) -> String { "\(folder)/\(index)" }
 
   /// Removes a staging folder and the files in it.

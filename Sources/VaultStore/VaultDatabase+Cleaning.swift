@@ -49,6 +49,7 @@ extension VaultDatabase {
     guard try lock.lock(exclusive: true, waits: false) else { return report }
     try removeNotedOutputs(at: time, &report)
     try removeStagingFolders(&report)
+    BackupRestoration.sweep(folders)
     try removeOrphans(&report)
     try removeUnfinishedItems(at: time, &report)
     for folder in [folders.data, folders.state, folders.config] {

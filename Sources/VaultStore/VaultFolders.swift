@@ -18,6 +18,13 @@ public struct VaultFolders: Hashable, Sendable {
     config = home + "/config"
   }
 
+  /// Three folders, wherever they are.
+  init(data: String, state: String, config: String) {
+    self.data = data
+    self.state = state
+    self.config = config
+  }
+
   /// The usual places below `userHome`. A base folder that is nil, empty or not absolute is replaced by its default, as
   /// the XDG Base Directory Specification asks.
   public init(userHome: String, dataHome: String?, stateHome: String?, configHome: String?) {

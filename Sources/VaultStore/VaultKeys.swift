@@ -32,6 +32,13 @@ public final class VaultKeys: Sendable {
   ) throws(StoreError) -> VaultKeys {
     let file = try readFile(folders)
     try folders.restore()
+    return try unlock(file, folders, passphrase: passphrase)
+  }
+
+  /// Opens the keys of a `master.key` wherever it lies, with the device key of `folders`.
+  static func unlock(
+    _ file: MasterKeyFile, _ folders: VaultFolders, passphrase: borrowing SecretBytes?
+  ) throws(StoreError) -> VaultKeys {
     let device = try existingDeviceKey(folders)
     guard try withSodium({ () throws(SodiumError) in try deviceID(device) }) == file.deviceID else {
       throw .wrongDevice
@@ -138,6 +145,11 @@ public final class VaultKeys: Sendable {
 }
 
 extension VaultKeys {
+  /// ``mac(_:_:)`` for what comes piece by piece.
+  func beginMAC(_ label: StaticString) throws(SodiumError) -> DomainHash {
+    try Self.hash(label, key: macKey)
+  }
+
   /// ``mac(_:_:)`` for very many rows.
   func prepareMAC(_ label: StaticString) throws(SodiumError) -> PreparedDomainHash {
     try PreparedDomainHash(label, key: macKey)

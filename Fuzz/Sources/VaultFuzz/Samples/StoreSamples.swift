@@ -17,6 +17,15 @@ enum StoreSamples {
     func rows(_ table: UInt8, _ place: Int, _ value: [UInt8]) -> [UInt8] {
       [0, table] + many(11, place) + value + many(11, 20)
     }
+    func stored(_ name: String, _ contents: [UInt8]) -> [UInt8] {
+      [0, UInt8(name.utf8.count)] + Array(name.utf8) + many(0, 4) + bigEndian(UInt32(contents.count)) + contents
+        + many(5, 32)
+    }
+    func backup(_ count: UInt8, _ files: [UInt8]...) -> [UInt8] {
+      Array("VAULTBAK".utf8) + [1] + many(0, 8) + many(1, 32) + [0, 0, 0, count] + files.joined() + many(6, 32)
+    }
+    let (key, database) = (stored("master.key", bytes), stored("vault.db", many(7, 50)))
+    let fragment = stored("fragments/" + String(repeating: "0a", count: 16) + ".2", many(8, 9))
     let peer = many(1, 32) + many(2, 32) + many(3, 32)
     return Sample.of(
       "text-list",
@@ -26,6 +35,25 @@ enum StoreSamples {
         "truncated": list.without(last: 1), "trailing-byte": list + row, "not-utf8": [0, 1, 0, 1, 0xff],
         "nul": [0, 1, 0, 1, 0],
       ])
+      + Sample.of(
+        "backup",
+        [
+          "valid-smallest": backup(2, key, database), "valid-fragment": backup(3, key, database, fragment),
+          "valid-settings-and-item": backup(
+            4, key, database, stored("settings.json", []), stored("items/" + String(repeating: "ff", count: 16), [1])),
+          "empty": [], "without-database": backup(1, key), "without-key": backup(1, database),
+          "out-of-order": backup(3, key, fragment, database),
+          "same-file-twice": backup(4, key, database, fragment, fragment),
+          "name-outside": backup(3, key, database, stored("fragments/../master.key", [1])),
+          "name-unknown": backup(3, key, database, stored("device.key", many(1, 32))),
+          "fragment-zero": backup(
+            3, key, database, stored("fragments/" + String(repeating: "0a", count: 16) + ".0", [1])),
+          "huge-count": backup(255, key, database), "truncated": backup(2, key, database).without(last: 1),
+          "trailing-byte": backup(2, key, database) + [0],
+          "huge-length": backup(2, key, [0, 8] + Array("vault.db".utf8) + many(0xff, 8)),
+          "other-device": backup(2, key, database).with(17, [9]),
+          "unknown-version": backup(2, key, database).with(8, [2]),
+        ])
       + Sample.of(
         "drill-holders",
         [

@@ -27,6 +27,9 @@ enum TextSamples {
         "valid-policy-ask": setting(7, "ask"), "valid-policy-delay": setting(7, "delay:48h"),
         "policy-delay-of-nothing": setting(7, "delay:"), "policy-delay-too-long": setting(7, "delay:53w"),
         "valid-limit": setting(8, "0"), "limit-negative": setting(8, "-1"),
+        "valid-interval-off": setting(4, "off"),
+        "interval-too-long": setting(4, "366d"), "interval-overflow": setting(4, "99999999999999999999d"),
+        "interval-of-seconds": setting(4, "1s"), "interval-without-number": setting(4, "d"),
       ])
       + Sample.of(
         "peer-address",

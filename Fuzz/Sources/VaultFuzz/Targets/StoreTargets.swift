@@ -43,6 +43,22 @@ enum StoreTargets {
       require((try? home.keys.open(record, other, what: "a record").count) == nil, "a record opens in its place alone")
       return true
     },
+    FuzzTarget("backup", upTo: 8000) { bytes in
+      let path = home.folders.stagingPath + "/backup"
+      home.write(bytes, to: path)
+      let archive = try BackupArchive(path: path)
+      require(archive.byteCount == UInt64(bytes.count), "a backup is as long as its file")
+      var end = UInt64(BackupFormat.headByteCount)
+      for entry in archive.entries {
+        require(BackupFormat.rank(entry.name) != nil, "a file of a backup has a name from the list")
+        require(entry.offset == end + 10 + UInt64(entry.name.utf8.count), "a backup has no gaps")
+        end = entry.offset + entry.byteCount + 32
+      }
+      require(end + 32 == archive.byteCount, "a backup ends with its MAC")
+      // Nobody but the vault can make one that verifies.
+      require((try? archive.verify(home.keys)) == nil, "a made-up backup doesn't verify")
+      return true
+    },
     FuzzTarget("settings-file", upTo: SettingsFile.byteLimit + 100) { bytes in
       home.write(bytes, to: home.folders.settingsPath)
       let settings = try SettingsFile(home.folders, keys: home.keys).load()

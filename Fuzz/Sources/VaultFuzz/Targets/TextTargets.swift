@@ -21,7 +21,6 @@ enum TextTargets {
           "a place to listen at")
       case .quotaBytes: require(SettingKey.byteCount(value) != nil, "a number of bytes")
       case .quotaShares: require(Int(value) != nil, "a number of shares")
-      case .checkInterval: require(value == "off" || SettingKey.interval(value) != nil, "off, or a time")
       case .confirmSharing: require(value == "on" || value == "off", "yes or no")
       case .confirmTime:
         let time = DurationText.milliseconds(value)

@@ -1,0 +1,46 @@
+/// A request to share a secret anew, as another one: a copy under a new id and a new key, for other holders or another
+/// threshold, or with another content.
+public struct ReshareRequest: Sendable {
+  /// What the user makes of the recovered content before it is shared again. Nil leaves it as it is.
+  public typealias Edit = @Sendable (consuming RecoveredContent) async throws(VaultError) -> SecretContent
+
+  /// The old secret.
+  public var reference: String
+  /// Shares needed; nil takes as many as before.
+  public var threshold: Int?
+  /// Peers by name; empty takes those that hold a share of the old one, as far as this device knows.
+  public var recipients: [String]
+  /// Whether the names of the recipients travel with the shares; nil does as before.
+  public var includesLabels: Bool?
+  /// Changes the content. Only for what fits into memory.
+  public var edit: Edit?
+
+  /// A request that changes nothing unless it is told to.
+  public init(
+    reference: String, threshold: Int? = nil, recipients: [String] = [], includesLabels: Bool? = nil, edit: Edit? = nil
+  ) {
+    self.reference = reference
+    self.threshold = threshold
+    self.recipients = recipients
+    self.includesLabels = includesLabels
+    self.edit = edit
+  }
+}
+
+/// What is known before anything is done.
+public struct ResharePlan: Sendable {
+  /// The old secret.
+  public let old: SecretSummary
+  /// Shares needed of the new one.
+  public let threshold: Int
+  /// Who is to get one.
+  public let recipients: [String]
+}
+
+/// How sharing anew ended.
+public struct ReshareReport: Sendable {
+  /// The old secret. It is still there.
+  public let old: SecretSummary
+  /// The new one.
+  public let share: ShareReport
+}

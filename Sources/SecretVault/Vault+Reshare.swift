@@ -1,0 +1,117 @@
+import SealedPayload
+import Sodium
+import Synchronization
+import VaultProtocol
+import VaultStore
+
+extension Vault {
+  /// Who would get what, without asking anybody.
+  public func planReshare(_ request: ReshareRequest) throws(VaultError) -> ResharePlan {
+    let record = try resolve(request.reference)
+    let header = try header(of: record)
+    guard PayloadKind(rawValue: record.kind) != .encryptionKey else {
+      throw VaultError(
+        .refused, "a shared key can't be shared anew: what was encrypted to it belongs to this very secret",
+        hint: "make a new key with `vault key create`, and copy the items to it")
+    }
+    let recipients =
+      try request.recipients.isEmpty
+      ? knownHolders(record, header).map(\.name)
+      : request.recipients.map { (name) throws(VaultError) in try find(name).name }
+    guard !recipients.isEmpty else {
+      throw VaultError(
+        .usage, "this device doesn't know who holds shares of \(record.description ?? hexadecimal(record.id))",
+        hint: "say who is to get one: --to PEER")
+    }
+    let threshold = request.threshold ?? record.threshold
+    guard threshold <= recipients.count + 1 else {
+      throw VaultError(
+        .usage, "a threshold of \(threshold) can't be met by \(recipients.count + 1) holders",
+        hint: "choose a smaller one with --threshold, or more holders with --to")
+    }
+    return ResharePlan(
+      old: try summary(record, names: peerNames()), threshold: threshold, recipients: recipients)
+  }
+
+  /// Recovers a secret and shares a copy of it as a new one. The old one stays as it is, whatever happens.
+  public func reshare(
+    _ request: ReshareRequest, passwords: @escaping PasswordSource,
+    recovering: @escaping @Sendable (RecoveryEvent) -> Void, sharing: @escaping @Sendable (ShareEvent) -> Void
+  ) async throws(VaultError) -> ReshareReport {
+    let plan = try planReshare(request)
+    let record = try resolve(plan.old.id)
+    let header = try header(of: record)
+    let kept = KeptPassword()
+    let source: PasswordSource = { (attempt) async throws(VaultError) in
+      try kept.keep(try await passwords(attempt), attempt)
+    }
+    let plaintext: ShareSource
+    if let edit = request.edit {
+      let content = try await recoverContent(plan.old.id, passwords: source, events: recovering)
+      plaintext = .memory(try await edit(content))
+    } else {
+      let spool = try RecoveredSpool(stagingFolder: folders.stagingPath)
+      try await recover(plan.old.id, into: spool, passwords: source, events: recovering)
+      plaintext = .recovered(spool)
+    }
+    let share = try await share(
+      ShareRequest(
+        source: plaintext, threshold: plan.threshold, recipients: plan.recipients,
+        description: record.description, includesLabels: request.includesLabels ?? (header.labels != nil),
+        password: try kept.again()),
+      events: sharing)
+    return ReshareReport(old: plan.old, share: share)
+  }
+
+  /// Peers that hold a share, as far as this device knows: those it gave one, those that have proved one, the dealer, and those that
+  /// the labels name.
+  private func knownHolders(_ record: SecretRecord, _ header: SecretHeader) throws(VaultError) -> [PeerRecord] {
+    var known: Set<Digest> = []
+    let drill = try stored { () throws(StoreError) in try database.drill(ofSecret: record.id) }
+    for holder in drill?.holders ?? [] { known.insert(holder.peer) }
+    if record.origin == .dealt {
+      let deliveries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }
+      for entry in deliveries where entry.state != .cancelled { known.insert(entry.entry.recipient) }
+    }
+    let labels = Set(header.labels ?? [])
+    return try stored { () throws(StoreError) in try database.peers() }.filter { peer in
+      known.contains(peer.digest) || record.origin == .held && peer.signingKey == header.dealerKey
+        || labels.contains(peer.name)
+    }
+  }
+}
+
+/// The password that has opened the old secret, for the new one: its second encryption is not to get lost on the way.
+private final class KeptPassword: Sendable {
+  private struct Given: ~Copyable {
+    let password: SecretBytes
+    let logarithm: Int
+  }
+  private let given = Mutex<Given?>(nil)
+
+  /// Keeps a copy of the last answer. A wrong one is followed by another, or by a failure of the whole.
+  func keep(_ answer: consuming SecretBytes?, _ attempt: PasswordAttempt) throws(VaultError) -> SecretBytes? {
+    guard let answer else { return nil }
+    let copy: SecretBytes
+    do { copy = try answer.duplicate() } catch { throw VaultError(.other, "no memory is left for the password") }
+    let fresh = Given(password: copy, logarithm: attempt.logarithm)
+    put(fresh)
+    return answer
+  }
+
+  private func put(_ fresh: consuming sending Given) {
+    var fresh: Given? = fresh
+    given.withLock { $0 = fresh.take() }
+  }
+
+  /// The password layer of the new secret, if the old one had one.
+  func again() throws(VaultError) -> SharePassword? {
+    guard let kept = given.withLock({ $0.take() }) else { return nil }
+    let logarithm = kept.logarithm
+    return try SharePassword(try copy(kept), logarithm: logarithm)
+  }
+
+  private func copy(_ kept: borrowing Given) throws(VaultError) -> SecretBytes {
+    do { return try kept.password.duplicate() } catch { throw VaultError(.other, "no memory is left for the password") }
+  }
+}

@@ -1,0 +1,133 @@
+import ArgumentParser
+import SecretVault
+import VaultStore
+
+/// `vault backup`
+struct BackupCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "backup",
+    abstract: "Save everything that this vault has in one file, and put it back on this device.",
+    discussion: """
+      A backup has keys, peers, shares, items and settings in it, but not the device
+      key: only the device where it was made can use it, because a share must never
+      live twice. To move to another device, share your secrets anew for it with
+      'vault reshare'.
+
+      Example: vault backup create /media/usb/vault.backup
+      """,
+    subcommands: [BackupCreateCommand.self, BackupRestoreCommand.self])
+
+  @OptionGroup var global: GlobalOptions
+
+  func run() throws { throw MissingSubcommand(group: Self.self) }
+}
+
+/// `vault backup create`
+struct BackupCreateCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "create",
+    abstract: "Save everything that this vault has in one file.",
+    discussion: """
+      The daemon may run meanwhile: the backup is of one moment. Its private parts are
+      encrypted as they are in the vault; who gets it sees no more than who gets the
+      data folder.
+
+      Example: vault backup create /media/usb/vault.backup
+      """)
+
+  @Argument(help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
+  var file: String
+
+  @Flag(help: "Overwrite the file.")
+  var force = false
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let report = try vault.createBackup(to: file, overwrites: force)
+    console.note("wrote \(Measures.size(report.byteCount)) in \(Measures.count(report.fileCount, "part"))")
+    console.note("only this device can use it; see 'vault backup --help'")
+    try console.result([Console.outputIsTerminal ? Printable.escape(report.path) : report.path], json: report.json)
+  }
+}
+
+/// `vault backup restore`
+struct BackupRestoreCommand: AsyncParsableCommand, UnlockingCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "restore",
+    abstract: "Put a backup back, on the device where it was made.",
+    discussion: """
+      All of it is checked before anything changes. If the vault is still there, it
+      goes back to what it was then: peers that you removed since are trusted again,
+      deleted shares are back, and what came since is lost. That needs --force, is
+      listed, and asked. Another vault is never overwritten. Stop the daemon before.
+
+      Example: vault backup restore /media/usb/vault.backup
+
+      Exit codes: 5 made on another device, 8 damaged.
+      """)
+
+  @Argument(help: ArgumentHelp("The backup.", valueName: "file"), completion: .file())
+  var file: String
+
+  @Flag(help: "Put an existing vault back to what it was then.")
+  var force = false
+
+  @Flag(help: "Do not ask.")
+  var yes = false
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run() async throws {
+    let composition = try Composition(global)
+    let console = global.console
+    let passphrase = unlock.passphrase
+    let plan = try Vault.restoreBackup(
+      from: file, at: composition.folders, overwrites: force,
+      passphrase: { () throws(VaultError) in try passphrase.existing(console) },
+      confirm: { (plan) throws(VaultError) in try confirm(plan, console) }, environment: composition.environment)
+    console.note("restored the vault of \(Timestamp.minute(plan.createdAt)) UTC")
+    if console.json { try console.result(plan.json) }
+  }
+
+  private func confirm(_ plan: RestorePlan, _ console: Console) throws(VaultError) {
+    console.note("this backup was made on \(Timestamp.minute(plan.createdAt)) UTC")
+    guard plan.replaces else { return }
+    for line in Self.warnings(plan) { console.warning(line) }
+    if !yes { try Question.confirm("Put the vault back to what it was then?", option: "--yes") }
+  }
+
+  /// What would not be as it is now.
+  static func warnings(_ plan: RestorePlan) -> [String] {
+    guard plan.isComparable else {
+      return ["the vault as it is now can't be read: nobody can say what came or went since the backup"]
+    }
+    var lines: [String] = []
+    func add(_ names: [String], _ sentence: String) {
+      if !names.isEmpty { lines.append("\(sentence): \(names.joined(separator: ", "))") }
+    }
+    add(plan.returningPeers, "peers that were removed since, and would be trusted again")
+    add(plan.lostPeers, "peers that were added since, and would be unknown")
+    add(plan.returningSecrets.map(\.name), "shares that were deleted since, and would be back")
+    add(plan.lostSecrets.map(\.name), "shares that came since, and would be LOST")
+    return lines
+  }
+}
+
+extension BackupReport {
+  var json: JSONValue {
+    ["path": .string(path), "files": .integer(Int64(fileCount)), "bytes": JSONValue(byteCount)]
+  }
+}
+
+extension RestorePlan {
+  var json: JSONValue {
+    [
+      "createdAt": .string(Timestamp.exact(createdAt)), "replaced": .bool(replaces),
+      "returnedPeers": JSONValue(returningPeers), "lostPeers": JSONValue(lostPeers),
+      "returnedSecrets": JSONValue(returningSecrets.map(\.id)), "lostSecrets": JSONValue(lostSecrets.map(\.id)),
+    ]
+  }
+}

@@ -1,0 +1,104 @@
+import ArgumentParser
+import SecretVault
+
+/// `vault reshare`
+struct ReshareCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reshare",
+    abstract: "Share a secret anew: for other people, or with another threshold.",
+    discussion: """
+      Recovers the secret, as 'vault recover' does, and shares a copy of it under a
+      new id and a new key. Nothing of it is written in clear. Without --to the peers
+      get shares that hold one of the old secret, as far as this device knows;
+      without --threshold as many shares are needed as before.
+
+      The old secret stays until you delete this device's share of it, and the others
+      keep theirs: who held a share of it can still recover the old one. The id of the
+      new secret goes to standard output.
+
+      Examples: vault reshare "house keys" --to Bob --to Dave --threshold 2
+                vault reshare 4be1 --delete-old
+
+      Exit codes: those of 'vault recover' and 'vault share'.
+      """)
+
+  @Argument(help: "Id, beginning of an id, or description.")
+  var secret: String
+
+  @Option(help: ArgumentHelp("Shares needed to recover the new one: at least 2.", valueName: "t"))
+  var threshold: Int?
+
+  @Option(name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
+  var recipients: [String] = []
+
+  @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names to the shares.")
+  var noLabels = false
+
+  @Flag(name: .customLong("keep-old"), help: "Keep this device's share of the old secret; do not ask.")
+  var keepOld = false
+
+  @Flag(
+    name: .customLong("delete-old"),
+    help: "Delete this device's share of the old secret once the new one can be recovered; do not ask.")
+  var deleteOld = false
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func validate() throws {
+    if keepOld, deleteOld { throw ValidationError("--keep-old and --delete-old exclude each other.") }
+    guard let threshold else { return }
+    if threshold == 1 {
+      throw ValidationError(
+        "A threshold of 1 would let everybody who holds a share read the secret alone; use 2 or more.")
+    }
+    if !(2...255).contains(threshold) { throw ValidationError("The threshold must be from 2 to 255.") }
+  }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let request = ReshareRequest(
+      reference: secret, threshold: threshold, recipients: recipients, includesLabels: noLabels ? false : nil)
+    let recovery = RecoveryReporter(console)
+    let sharing = ShareReporter(console)
+    let report = try await vault.reshare(
+      request, passwords: Vault.noPassword, recovering: { recovery.show($0) }, sharing: { sharing.show($0) })
+    sharing.conclude(report.share)
+    let isDeleted = try settleOld(report, vault, console)
+    try console.result([report.share.id], json: report.json(oldDeleted: isDeleted))
+    let code = ExitCodes.code(of: report.share)
+    if code != ExitCodes.done { throw ExitCode(code) }
+  }
+
+  /// Asks what becomes of this device's share of the old secret, and does it.
+  private func settleOld(_ report: ReshareReport, _ vault: Vault, _ console: Console) throws -> Bool {
+    let name = ShareReporter.name(report.old.description, id: report.old.id)
+    guard report.share.isRecoverable else {
+      console.warning("the old secret \(name) stays: the new one can't be recovered yet")
+      return false
+    }
+    if try isToBeDeleted(name) {
+      _ = try vault.delete(report.old.id)
+      console.note(
+        "deleted this device's share of the old secret \(name); whoever else holds one keeps it, and \(report.old.threshold) of them still recover it"
+      )
+      return true
+    }
+    console.note(
+      "the old secret \(name) stays as it is; delete this device's share of it with 'vault delete \(report.old.id.prefix(12))'"
+    )
+    return false
+  }
+
+  private func isToBeDeleted(_ name: String) throws(VaultError) -> Bool {
+    if keepOld || deleteOld { return deleteOld }
+    guard Question.isPossible else { return false }
+    let choices = ["keep it", "delete this device's share of it; the others keep theirs"]
+    return try Question.choose("What becomes of the old secret \(name)?", among: choices) == 1
+  }
+}
+
+extension ReshareReport {
+  func json(oldDeleted: Bool) -> JSONValue {
+    ["old": old.json, "share": share.json, "oldDeleted": .bool(oldDeleted)]
+  }
+}

@@ -1,0 +1,158 @@
+import Glibc
+public import Sodium
+import WireCodec
+
+/// A backup that is there to be restored. Opening it reads its structure; nothing in it is believed before ``verify(_:)``.
+public final class BackupArchive: Sendable {
+  /// When it was made, in milliseconds since 1970.
+  public let createdAt: Int64
+  /// Bytes of the whole.
+  public let byteCount: UInt64
+  let device: Digest
+  let masterKey: MasterKeyFile
+  let masterKeyBytes: [UInt8]
+  let entries: [BackupEntry]
+  private let mac: Digest
+  private let file: OpenFile
+  private let path: String
+
+  /// Opens the file at `path`. Throws ``StoreError/damaged(_:)`` for anything but a backup from its first byte to its last.
+  public convenience init(path: String) throws(StoreError) {
+    let file = try OpenFile(path, O_RDONLY | O_NONBLOCK)
+    guard try file.status().st_mode & S_IFMT == S_IFREG else {
+      throw .inputOutput(path: path, reason: "not a regular file")
+    }
+    try self.init(file, path: path)
+  }
+
+  init(_ file: OpenFile, path: String) throws(StoreError) {
+    let length = UInt64(clamping: try file.byteCount())
+    var reader = Cursor(file: file, path: path, length: length)
+    let head = try reader.bytes(BackupFormat.headByteCount)
+    let count: Int
+    do throws(WireError) {
+      var fields = Reader(head.span.bytes)
+      guard try fields.bytes(BackupFormat.magic.count, "magic") == BackupFormat.magic else {
+        throw .invalidValue(field: "magic")
+      }
+      let version = try fields.u8("version")
+      guard version == BackupFormat.version else { throw .unsupported(field: "version", value: UInt64(version)) }
+      createdAt = Int64(bitPattern: try fields.u64("created"))
+      guard let device = try? Digest(fields.bytes(Digest.byteCount, "device")) else {
+        throw .invalidValue(field: "device")
+      }
+      self.device = device
+      let number = try fields.u32("files")
+      guard number <= UInt32(BackupFormat.fileLimit) else {
+        throw .limitExceeded(field: "files", limit: BackupFormat.fileLimit)
+      }
+      count = Int(number)
+      try fields.finish()
+    } catch .unsupported {
+      throw .tooNew(path)
+    } catch {
+      throw .damaged("\(path) is no backup, or it")
+    }
+    var entries: [BackupEntry] = []
+    for _ in 0..<count {
+      let entry = try reader.entry()
+      guard BackupFormat.follows(entry.name, entries.last?.name) else { throw reader.damage }
+      entries.append(entry)
+    }
+    guard let first = entries.first, entries.count > 1, entries[1].name == BackupFormat.database,
+      first.byteCount <= UInt64(MasterKeyFile.byteLimit)
+    else { throw reader.damage }
+    if entries.count > 2, entries[2].name == BackupFormat.settings {
+      guard entries[2].byteCount <= UInt64(SettingsFile.byteLimit) else { throw reader.damage }
+    }
+    mac = try reader.digest()
+    guard reader.position == length else { throw reader.damage }
+    byteCount = length
+    self.entries = entries
+    self.file = file
+    self.path = path
+    masterKeyBytes = try file.read(count: Int(first.byteCount), at: Int64(first.offset), what: path)
+    do throws(WireError) {
+      masterKey = try MasterKeyFile.decode(masterKeyBytes, limit: MasterKeyFile.byteLimit)
+    } catch .unsupported {
+      throw .tooNew(path)
+    } catch {
+      throw reader.damage
+    }
+    guard masterKey.deviceID == device else { throw reader.damage }
+  }
+
+  /// Whether the vault in it has a passphrase.
+  public var needsPassphrase: Bool { masterKey.costLogarithm != nil }
+
+  /// The keys of the vault in it. Throws ``StoreError/wrongDevice`` unless it was made on this device.
+  public func unlock(_ folders: VaultFolders, passphrase: borrowing SecretBytes?) throws(StoreError) -> VaultKeys {
+    try VaultKeys.unlock(masterKey, folders, passphrase: passphrase)
+  }
+
+  /// Whether the vault in `folders` is the one that this is a backup of: it has the same keys, in the same wrapping.
+  public func isOf(_ folders: VaultFolders) -> Bool {
+    (try? AtomicFile.read(folders.masterKeyPath, limit: MasterKeyFile.byteLimit)) == masterKeyBytes
+  }
+
+  /// Reads all of it. Throws ``StoreError/damaged(_:)`` unless every byte is as this vault's program wrote it.
+  public func verify(_ keys: VaultKeys) throws(StoreError) {
+    var check = try withSodium { () throws(SodiumError) in
+      try BackupMAC(keys, createdAt: createdAt, device: device, count: entries.count)
+    }
+    for entry in entries {
+      try read(entry) { (_) throws(StoreError) in }
+      check.append(entry.name, entry.byteCount, entry.digest)
+    }
+    guard macsMatch(check.digest().bytes, mac.bytes) else { throw .damaged(path) }
+  }
+
+  /// Hands out the contents of a file part by part, and throws at the end if they are not what its digest says.
+  func read(_ entry: BackupEntry, _ body: (RawSpan) throws(StoreError) -> Void) throws(StoreError) {
+    var digest = try withSodium { () throws(SodiumError) in try BackupDigest(entry.name, byteCount: entry.byteCount) }
+    var done: UInt64 = 0
+    while done < entry.byteCount {
+      let part = try file.read(
+        count: Int(min(UInt64(BackupFormat.chunk), entry.byteCount - done)), at: Int64(clamping: entry.offset + done),
+        what: path)
+      part.withUnsafeBytes { digest.append($0) }
+      try body(part.span.bytes)
+      done += UInt64(part.count)
+    }
+    guard digest.digest() == entry.digest else { throw .damaged("\(entry.name) in \(path)") }
+  }
+
+  /// Reads the structure from front to back. No length is believed that goes beyond the file.
+  private struct Cursor {
+    let file: OpenFile
+    let path: String
+    let length: UInt64
+    var position: UInt64 = 0
+
+    var damage: StoreError { .damaged(path) }
+
+    mutating func bytes(_ count: Int) throws(StoreError) -> [UInt8] {
+      guard UInt64(count) <= length - position else { throw damage }
+      let bytes = try file.read(count: count, at: Int64(clamping: position), what: path)
+      position += UInt64(count)
+      return bytes
+    }
+
+    mutating func digest() throws(StoreError) -> Digest {
+      let bytes = try bytes(Digest.byteCount)
+      return try withSodium { () throws(SodiumError) in try Digest(bytes) }
+    }
+
+    mutating func entry() throws(StoreError) -> BackupEntry {
+      let lengths = try bytes(2)
+      let nameCount = Int(lengths[0]) << 8 | Int(lengths[1])
+      guard (1...BackupFormat.nameByteLimit).contains(nameCount) else { throw damage }
+      guard let name = String(validating: try bytes(nameCount), as: UTF8.self) else { throw damage }
+      let byteCount = try bytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      guard byteCount <= BackupFormat.contentByteLimit, byteCount <= length - position else { throw damage }
+      let offset = position
+      position += byteCount
+      return BackupEntry(name: name, offset: offset, byteCount: byteCount, digest: try digest())
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import CShims
+import Glibc
+import Sodium
+
+/// A backup on its way back: unpacked beside the data folder, checked, and then put in its place in one step.
+public final class BackupRestoration: Sendable {
+  private let folders: VaultFolders
+  private let staged: VaultFolders
+  private let root: String
+  private let settings: Bool
+  private let lock: OpenFile
+  /// The trust list in it.
+  public let peers: [PeerRecord]
+  /// Ids and descriptions of the secrets in it.
+  public let secrets: [[UInt8]: String?]
+
+  /// Unpacks `archive`, which has been verified, beside the data folder of `folders`, and opens the database in it to see that it
+  /// is whole. Nothing of an existing vault is touched.
+  /// `note` goes into the log in it.
+  public init(
+    _ archive: BackupArchive, _ folders: VaultFolders, keys: VaultKeys, note: AuditRecord
+  ) throws(StoreError) {
+    let parent = try SplitPath(folders.data).folder
+    var status = stat()
+    if lstat(folders.data, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
+      throw .inputOutput(path: folders.data, reason: "is not a folder itself, so nothing can take its place")
+    }
+    Self.sweep(folders)
+    self.folders = folders
+    root = try parent + "/" + Self.prefix + FileNames.random()
+    staged = VaultFolders(data: root + "/data", state: folders.state, config: root + "/config")
+    settings = archive.entries.contains { $0.name == BackupFormat.settings }
+    guard mkdir(root, 0o700) == 0 else { throw StoreError(errno: errno, path: root) }
+    do throws(StoreError) {
+      lock = try OpenFile.folder(root)
+      guard try lock.lock(exclusive: true, waits: false) else { throw .busy(path: root) }
+      for folder in [staged.data, staged.config, staged.data + "/items"] {
+        guard mkdir(folder, 0o700) == 0 else { throw StoreError(errno: errno, path: folder) }
+      }
+      for folder in [staged.fragmentsPath, staged.stagingPath] {
+        guard mkdir(folder, 0o700) == 0 else { throw StoreError(errno: errno, path: folder) }
+      }
+      for entry in archive.entries { try Self.unpack(entry, archive, staged) }
+      for folder in [staged.fragmentsPath, staged.data + "/items", staged.data, staged.config, root] {
+        try FileNames.synchronizeFolder(folder)
+      }
+      let database = try VaultDatabase(staged, keys: keys)
+      _ = try database.identity()
+      peers = try database.peers()
+      secrets = try database.descriptions()
+      try database.audit(note)
+      try database.flushAudit()
+      try database.closeForMoving()
+    } catch {
+      Self.remove(root)
+      throw error
+    }
+  }
+
+  deinit { Self.remove(root) }
+
+  private static let prefix = ".vault-restoring-"
+
+  /// Removes what restorations have left that were killed. All of it is ciphertext, and nobody uses it.
+  static func sweep(_ folders: VaultFolders) {
+    guard let parent = try? SplitPath(folders.data).folder, let names = try? FileNames.list(parent) else { return }
+    for name in names where name.hasPrefix(prefix) {
+      let path = parent + "/" + name
+      guard let folder = try? OpenFile.folder(path), (try? folder.lock(exclusive: true, waits: false)) == true else {
+        continue
+      }
+      remove(path)
+      withExtendedLifetime(folder) {}
+    }
+  }
+
+  private static func unpack(
+    _ entry: BackupEntry, _ archive: BackupArchive, _ staged: VaultFolders
+  ) throws(StoreError) {
+    let path = entry.name == BackupFormat.settings ? staged.settingsPath : staged.data + "/" + entry.name
+    let file = try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL)
+    try archive.read(entry) { (part) throws(StoreError) in try file.write(part) }
+    try file.synchronize()
+  }
+
+  /// Puts it in the place of the data folder, and its settings in the place of the settings. What was there before goes. Before the
+  /// one step in which the folders change places nothing has changed; after it everything has but the settings, which follow. Once.
+  public func commit() throws(StoreError) {
+    let parent = try SplitPath(folders.data).folder
+    try folders.create()
+    switch vault_rename_exchange(staged.data, folders.data) {
+    case 0: break
+    default:
+      let code = errno
+      guard code == EINVAL || code == ENOSYS else { throw StoreError(errno: code, path: folders.data) }
+      try Self.exchangeSlowly(staged.data, folders.data, by: root + "/before")
+    }
+    try FileNames.synchronizeFolder(parent)
+    try FileNames.synchronizeFolder(root)
+    if settings {
+      let bytes = try AtomicFile.read(staged.settingsPath, limit: SettingsFile.byteLimit)
+      try AtomicFile.write(bytes.span.bytes, to: folders.settingsPath, replacing: true)
+    } else {
+      try FileNames.remove(folders.settingsPath)
+    }
+  }
+
+  /// Where the file system can't exchange two names: for a moment the old folder lies beside the new one's place, and goes back if
+  /// that can't be taken.
+  private static func exchangeSlowly(_ new: String, _ place: String, by before: String) throws(StoreError) {
+    guard rename(place, before) == 0 else { throw StoreError(errno: errno, path: place) }
+    guard rename(new, place) == 0 else {
+      let code = errno
+      rename(before, place)
+      throw StoreError(errno: code, path: place)
+    }
+  }
+
+  /// Removes a folder that this program has made, with everything in it.
+  private static func remove(_ folder: String) {
+    for name in (try? FileNames.list(folder)) ?? [] {
+      let path = folder + "/" + name
+      var status = stat()
+      guard lstat(path, &status) == 0 else { continue }
+      if status.st_mode & S_IFMT == S_IFDIR { remove(path) } else { unlink(path) }
+    }
+    rmdir(folder)
+  }
+}
+
+extension VaultDatabase {
+  /// Ids and descriptions of all secrets.
+  public func descriptions() throws(StoreError) -> [[UInt8]: String?] {
+    let listing = try listing()
+    return Dictionary(
+      listing.lines.map { (SecretListing.bytes($0.id), listing.description(of: $0)) },
+      uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Ends all connections and leaves nothing but the database's one file.
+  func closeForMoving() throws(StoreError) {
+    emptyLog()
+    do { try pool.close() } catch { throw StoreError(database: error, path: folders.databasePath) }
+  }
+}

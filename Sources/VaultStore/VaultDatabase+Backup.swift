@@ -1,0 +1,83 @@
+import GRDB
+import Glibc
+import Sodium
+import WireCodec
+
+/// What a backup has in it.
+public struct BackupSummary: Hashable, Sendable {
+  /// Files, the database and the keys among them.
+  public let fileCount: Int
+  /// Bytes of the backup.
+  public let byteCount: UInt64
+}
+
+extension VaultDatabase {
+  /// How often a backup begins anew because something it was about to copy was deleted meanwhile.
+  private static let backupAttempts = 5
+
+  /// Writes everything of the data folder, and the settings, into one file at `path`: a state that this vault was in at one moment,
+  /// whatever others do to it meanwhile. The device key is not in it, so only this device can use it.
+  public func writeBackup(to path: String, overwrites: Bool, at time: Int64) throws(StoreError) -> BackupSummary {
+    // Nobody sweeps files up while they are copied.
+    let cleaning = try fragments.lockAgainstCleaning()
+    defer { withExtendedLifetime(cleaning) {} }
+    var attempt = 1
+    while true {
+      do throws(StoreError) { return try writeBackupOnce(path, overwrites, time) } catch .busy(let gone) {
+        attempt += 1
+        guard attempt <= Self.backupAttempts else { throw .busy(path: gone) }
+      }
+    }
+  }
+
+  private func writeBackupOnce(
+    _ path: String, _ overwrites: Bool, _ time: Int64
+  ) throws(StoreError) -> BackupSummary {
+    // As fragments in the making: removed with their folder by whoever opens the vault next, if this process is killed.
+    let staging = try FragmentStaging(fragments, count: 1)
+    defer { staging.close() }
+    let names = try writeSnapshot(to: staging.firstPath)
+    var files: [(name: String, path: String)] = [
+      (BackupFormat.masterKey, folders.masterKeyPath), (BackupFormat.database, staging.firstPath),
+    ]
+    if access(folders.settingsPath, F_OK) == 0 { files.append((BackupFormat.settings, folders.settingsPath)) }
+    for name in names { files.append(("fragments/" + name, folders.fragmentsPath + "/" + name)) }
+    let items = folders.data + "/items"
+    if access(items, F_OK) == 0 {
+      for name in try FileNames.list(items).sorted() where BackupFormat.rank("items/" + name) != nil {
+        files.append(("items/" + name, items + "/" + name))
+      }
+    }
+    var writer = try BackupWriter(
+      path: path, overwrites: overwrites, notes: OutputNotes(folders), keys: keys,
+      device: try MasterKeyFile.read(folders.masterKeyPath).deviceID, count: files.count, at: time)
+    for file in files {
+      // Deleted since the copy of the database was made, which names it.
+      do throws(StoreError) { try writer.add(file.name, from: file.path) } catch .notFound {
+        throw .busy(path: file.path)
+      }
+    }
+    return try writer.finish()
+  }
+
+  /// A consistent copy of the database without its log, and without fragments that are still arriving: their bytes are not in the
+  /// backup. Returns the names of the whole ones, in the order of a backup.
+  private func writeSnapshot(to path: String) throws(StoreError) -> [String] {
+    try flushAudit()
+    do {
+      try pool.writeWithoutTransaction { db in try db.execute(sql: "VACUUM INTO ?", arguments: [path]) }
+      let copy = try DatabaseQueue(path: path)
+      defer { try? copy.close() }
+      return try copy.write { db in
+        try db.execute(sql: "DELETE FROM fragments WHERE complete = 0")
+        return try Row.fetchAll(db, sql: "SELECT secret_id, fragment_index FROM fragments").map { row in
+          let columns = StoredRow(row: row, what: "a fragment")
+          let id = try columns.bytes("secret_id", count: SecretRecord.idByteCount)
+          return hexadecimal(id) + ".\(try columns.number("fragment_index", in: 1...255))"
+        }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+      }
+    } catch {
+      throw StoreError(database: error, path: path)
+    }
+  }
+}

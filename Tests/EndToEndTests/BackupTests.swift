@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+@Suite("Moving, saving and sharing anew")
+struct BackupTests {
+  @Test("a vault whose data is lost comes back on the same device, and only there")
+  func restore() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let bytes = sample(500_000)
+      try alice.write(bytes, to: "plan.pdf")
+      let id = try await alice.succeed("share", "plan.pdf", "--threshold", "2").line
+      // Written while the daemon runs.
+      let created = try await alice.succeed("backup", "create", "vault.backup", "--json").json()
+      #expect(created.keys == ["path", "files", "bytes"])
+      #expect(try await alice.run("backup", "create", "vault.backup").status == 9)
+      let running = try await alice.run("backup", "restore", "vault.backup", "--force", "--yes")
+      #expect(running.status == 5 && running.complaint.contains("the daemon of this vault is running"), "\(running)")
+      try await alice.stopDaemon()
+      try FileManager.default.removeItem(atPath: alice.home + "/data")
+      #expect(try await alice.run("list").status == 1)
+      let restored = try await alice.succeed("backup", "restore", "vault.backup", "--json").json()
+      #expect(restored["replaced"].bool == false)
+      try await alice.succeed("recover", id, "-o", "copy")
+      try alice.expect("copy", toHold: bytes)
+      try await alice.startDaemon()
+      // Another device has another device key, or none.
+      let file = alice.folder + "/vault.backup"
+      let other = try await bob.run("--home", bob.base + "/new", "backup", "restore", file)
+      #expect(other.status == 5 && other.complaint.contains("made on another device"), "\(other)")
+      #expect(other.complaint.contains("vault reshare"), "\(other)")
+      let taken = try await bob.run("backup", "restore", file, "--force", "--yes")
+      #expect(taken.status == 5 && taken.complaint.contains("another vault"), "\(taken)")
+      try await bob.succeed("recover", id)
+    }
+  }
+
+  @Test("an existing vault goes back only after it was said what comes and goes")
+  func goingBack() async throws {
+    try await Bench.run { bench in
+      let (alice, _) = try await bench.pair()
+      try await alice.succeed("backup", "create", "vault.backup")
+      try await alice.succeed("peer", "remove", "bob", "--yes")
+      try await alice.stopDaemon()
+      #expect(try await alice.run("backup", "restore", "vault.backup").status == 1)
+      let unasked = try await alice.run("backup", "restore", "vault.backup", "--force")
+      #expect(unasked.status == 64, "\(unasked)")
+      #expect(unasked.complaint.contains("would be trusted again: bob"), "\(unasked)")
+      #expect(try await alice.succeed("peer", "list", "--json").json().array.isEmpty)
+      try await alice.succeed("backup", "restore", "vault.backup", "--force", "--yes")
+      #expect(try await alice.succeed("peer", "list", "--json").json()[0]["name"].string == "bob")
+      try Peer.flipBit(of: alice.folder + "/vault.backup", at: 3000)
+      let damaged = try await alice.run("backup", "restore", "vault.backup", "--force", "--yes")
+      #expect(damaged.status == 8, "\(damaged)")
+    }
+  }
+
+  @Test("a vault with a passphrase needs it to come back")
+  func passphrase() async throws {
+    try await Bench.run { bench in
+      let alice = try Peer("alice", bench)
+      try alice.write(Array("open sesame\n".utf8), to: "pass")
+      try alice.write(Array("guess\n".utf8), to: "wrong")
+      try await alice.succeed("init", "--label", "alice", "--passphrase-file", "pass")
+      try await alice.succeed("backup", "create", "b", "--passphrase-file", "pass")
+      try FileManager.default.removeItem(atPath: alice.home + "/data")
+      #expect(try await alice.run("backup", "restore", "b", "--passphrase-file", "wrong").status == 7)
+      #expect(!FileManager.default.fileExists(atPath: alice.home + "/data/master.key"))
+      try await alice.succeed("backup", "restore", "b", "--passphrase-file", "pass")
+      try await alice.succeed("id", "--text", "--passphrase-file", "pass")
+    }
+  }
+
+  @Test("a secret is shared anew for others, and the old one's fate is the user's choice")
+  func reshare() async throws {
+    try await Bench.run { bench in
+      let (alice, _, carol) = try await bench.trio()
+      let bytes = sample(3_000_000)
+      try alice.write(bytes, to: "plan.pdf")
+      let old = try await alice.succeed(
+        "share", "plan.pdf", "--threshold", "2", "--to", "bob", "--description", "plan"
+      ).line
+      let outcome = try await alice.succeed("reshare", "plan", "--to", "bob", "--to", "carol", "--keep-old", "--json")
+      let report = try outcome.json()
+      #expect(report.keys == ["old", "share", "oldDeleted"])
+      #expect(report["old"]["id"].string == old && report["oldDeleted"].bool == false)
+      let new = try #require(report["share"]["id"].string)
+      #expect(new != old)
+      try await carol.succeed("recover", new, "-o", "copy")
+      try carol.expect("copy", toHold: bytes)
+      let deleting = try await alice.succeed("reshare", new, "--threshold", "3", "--delete-old")
+      #expect(deleting.complaint.contains("whoever else holds one keeps it"), "\(deleting)")
+      let ids = try await alice.succeed("list", "--json").json().array.compactMap { $0["id"].string }
+      #expect(Set(ids) == [old, deleting.line])
+      let log = try await alice.succeed("log").output
+      #expect(log.contains("share-deleted"))
+      for wrong in [
+        ["reshare", old, "--threshold", "1"], ["reshare", old, "--keep-old", "--delete-old"], ["reshare"],
+      ] {
+        #expect(try await alice.run(wrong).status == 64)
+      }
+    }
+  }
+}

@@ -1,0 +1,185 @@
+import Glibc
+import Sodium
+import Testing
+import VaultProtocol
+
+@testable import SecretVault
+@testable import VaultStore
+
+extension VaultTests {
+  @Suite struct Backups {
+    let world: TestWorld
+    let id: String
+    let bytes = randomBytes(2_500_000)
+    let path: String
+
+    init() async throws {
+      world = try TestWorld(3)
+      id = try await world.share(bytes, threshold: 2, description: "plan").id
+      path = world.scratch.path + "/vault.backup"
+    }
+
+    private func restore(
+      to folders: VaultFolders? = nil, from file: String? = nil, overwrites: Bool = false,
+      confirm: (RestorePlan) throws(VaultError) -> Void = { (_) in }
+    ) throws -> RestorePlan {
+      try Vault.restoreBackup(
+        from: file ?? path, at: folders ?? world[0].folders, overwrites: overwrites,
+        passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none") }, confirm: confirm,
+        environment: world[0].environment)
+    }
+
+    private func loseData() {
+      for file in files(below: world[0].folders.data, folders: true) { if unlink(file) != 0 { rmdir(file) } }
+      rmdir(world[0].folders.data)
+    }
+
+    @Test func `a lost data folder comes back whole on the same device`() async throws {
+      _ = try world[0].vault.set("quota-shares", to: "77")
+      let report = try world[0].vault.createBackup(to: path, overwrites: false)
+      // Keys, database, settings and a fragment.
+      #expect(report.fileCount == 4 && report.byteCount > 1_250_000)
+      var status = stat()
+      #expect(lstat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+      let before = try world[0].vault.ownIdentity().fingerprint
+      world[0].vault.close()
+      loseData()
+      let plan = try restore()
+      #expect(!plan.replaces)
+      try world[0].restart()
+      #expect(try world[0].vault.ownIdentity().fingerprint == before)
+      #expect(try world[0].vault.settings().first { $0.key == "quota-shares" }?.value == "77")
+      #expect(try await world.recover(by: 0, id).bytes == bytes)
+      #expect(try world[0].vault.log(limit: 10).contains { $0.event == "backup-restored" })
+      #expect(try FileList(world.scratch.path + "/ada").names.sorted() == ["config", "data", "state"])
+    }
+
+    @Test func `another device refuses it, and says what to do instead`() async throws {
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      let other = VaultFolders(home: world.scratch.path + "/elsewhere")
+      let empty = await refusal { try restore(to: other) }
+      #expect(empty?.code == .refused && empty?.hint?.contains("vault reshare") == true)
+      #expect(files(below: world.scratch.path + "/elsewhere").isEmpty)
+      // One with a vault of its own refuses it even with force.
+      let ben = await refusal { try restore(to: world[1].folders, overwrites: true) }
+      #expect(ben?.code == .refused && ben?.reason.contains("another vault") == true)
+      #expect(try await world.recover(by: 1, id).bytes == bytes)
+    }
+
+    @Test func `an existing vault goes back only on the user's word, who is told what comes and goes`() async throws {
+      let second = try await world.share([1], from: 1, threshold: 2, description: "second").id
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      let third = try await world.share([2], from: 1, threshold: 2, description: "third").id
+      _ = try world[0].vault.delete(second)
+      _ = try world[0].vault.removePeer("cleo")
+      let refused = await refusal { try restore() }
+      #expect(refused?.code == .vaultExists)
+      var seen: RestorePlan?
+      let stopped = await refusal {
+        try restore(overwrites: true) { (plan) throws(VaultError) in
+          seen = plan
+          throw VaultError(.interrupted, "no")
+        }
+      }
+      #expect(stopped?.code == .interrupted)
+      let plan = try #require(seen)
+      #expect(plan.replaces && plan.isComparable)
+      #expect(plan.returningPeers == ["cleo"] && plan.lostPeers.isEmpty)
+      #expect(plan.returningSecrets.map(\.id) == [second] && plan.lostSecrets.map(\.id) == [third])
+      try world[0].restart()
+      #expect(try world[0].vault.peers().map(\.name) == ["ben"])
+      world[0].vault.close()
+      _ = try restore(overwrites: true)
+      try world[0].restart()
+      #expect(try world[0].vault.peers().map(\.name) == ["ben", "cleo"])
+      #expect(Set(try world[0].vault.secrets().map(\.id)) == [id, second])
+      #expect(try await world.recover(by: 0, id).bytes == bytes)
+    }
+
+    @Test func `a damaged or shortened one is refused before anything changes`() async throws {
+      let report = try world[0].vault.createBackup(to: path, overwrites: false)
+      let whole = try #require(contents(path))
+      let before = try world[0].vault.secrets()
+      let length = Int(report.byteCount)
+      var places = [0, 8, 9, 20, 49, 60, 100, length / 2, length - 40, length - 1]
+      places += (0..<20).map { _ in Int.random(in: 0..<length) }
+      for place in places {
+        var changed = whole
+        changed[place] ^= 1
+        let file = try world.scratch.write(changed, as: "changed")
+        let failure = await refusal { try restore(from: file, overwrites: true) }
+        #expect([.damaged, .refused, .other].contains(failure?.code), "\(place): \(failure as Any)")
+      }
+      for count in [0, 1, 8, 52, 53, 54, 100, length - 33, length - 32, length - 1] {
+        let file = try world.scratch.write(Array(whole[..<count]), as: "cut")
+        let failure = await refusal { try restore(from: file, overwrites: true) }
+        #expect(failure?.code == .damaged, "\(count)")
+      }
+      let longer = try world.scratch.write(whole + [0], as: "longer")
+      #expect(await refusal { try restore(from: longer, overwrites: true) }?.code == .damaged)
+      try world[0].restart()
+      #expect(try world[0].vault.secrets() == before)
+    }
+
+    @Test func `it is written while a daemon and others change the vault, and is of one moment`() async throws {
+      let vault = world[0].vault
+      let world = world
+      let others = Task {
+        for number in 0..<12 { try await world.share(randomBytes(50_000), threshold: 2, name: "\(number)") }
+        for summary in try vault.secrets().prefix(6) { _ = try vault.delete(summary.id) }
+      }
+      var count = 0
+      while count < 6 {
+        _ = try world[0].opened().createBackup(to: path, overwrites: true)
+        count += 1
+        let archive = try BackupArchive(path: path)
+        try archive.verify(vault.keys)
+        let staged = try BackupRestoration(
+          archive, world[0].folders, keys: vault.keys, note: AuditRecord(at: 0, event: "test"))
+        // A share's fragment is there if and only if the share is.
+        let fragments = Set(
+          archive.entries.filter { $0.name.hasPrefix("fragments/") }.map { String($0.name.dropFirst(10).prefix(32)) })
+        #expect(fragments == Set(staged.secrets.keys.map { hexadecimal($0) }))
+      }
+      try await others.value
+      #expect(try FileList(world.scratch.path + "/ada").names.sorted() == ["config", "data", "state"])
+    }
+
+    @Test func `a running daemon is not pulled away from under`() async throws {
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      let daemon = try world[0].vault.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let failure = await refusal { try restore(overwrites: true) }
+      #expect(failure?.code == .refused && failure?.reason.contains("daemon") == true)
+      withExtendedLifetime(daemon) {}
+    }
+
+    @Test func `it is never written over something else unless that is said`() async throws {
+      let taken = try world.scratch.write([7], as: "taken")
+      let failure = await refusal { try world[0].vault.createBackup(to: taken, overwrites: false) }
+      #expect(failure?.code == .outputExists && contents(taken) == [7])
+      _ = try world[0].vault.createBackup(to: taken, overwrites: true)
+      #expect(try BackupArchive(path: taken).entries.count == 3)
+    }
+
+    @Test func `it has nothing readable in it that the vault keeps sealed`() async throws {
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      let backup = try #require(contents(path))
+      let held = try world[0].held(world[0].header(id))
+      let share = held.share.bytes.withUnsafeBytes { Array($0) }
+      #expect(!contains(backup, Array(share.prefix(32))))
+      let device = try #require(contents(world[0].folders.deviceKeyPath))
+      #expect(!contains(backup, device))
+    }
+
+    @Test func `what a killed restoration has left goes`() async throws {
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      let left = world.scratch.path + "/ada/.vault-restoring-0123"
+      mkdir(left, 0o700)
+      mkdir(left + "/data", 0o700)
+      _ = try world.scratch.write([1], as: "ada/.vault-restoring-0123/data/vault.db")
+      world.clock.advance(milliseconds: 2 * 3_600_000)
+      try world[0].restart()
+      #expect(try FileList(world.scratch.path + "/ada").names.sorted() == ["config", "data", "state"])
+    }
+  }
+}
