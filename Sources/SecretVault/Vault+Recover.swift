@@ -38,6 +38,9 @@ extension Vault {
     let summary = try summary(record, names: peerNames())
     let notes = OutputNotes(folders)
     if case .outside(let place) = destination { try Self.checkDestination(place, notes) }
+    if let unlocked = try environment.unlocked.secret(header.id) {
+      return try await recover(unlocked, header, summary, destination, passwords, events)
+    }
     let own = try ownShare(of: record, header)
     events(.started(summary))
     let recovery = Recovery(
@@ -93,7 +96,7 @@ extension Vault {
     return ordered.map(\.element)
   }
 
-  private func search(
+  func search(
     _ header: SecretHeader, _ own: HeldShare, _ events: @escaping @Sendable (RecoveryEvent) -> Void
   ) throws(VaultError) -> HolderSearch {
     let peers = try likelyHolders(header)
@@ -122,7 +125,7 @@ extension Vault {
   }
 
   /// The own fragment, unless it is missing or unreadable: then one more peer's takes its place.
-  private func localPieces(
+  func localPieces(
     _ record: SecretRecord, _ header: SecretHeader, _ own: HeldShare,
     _ events: @escaping @Sendable (RecoveryEvent) -> Void
   ) -> LocalPieces? {

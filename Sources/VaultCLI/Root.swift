@@ -36,8 +36,8 @@ struct Root: AsyncParsableCommand {
       CommandGroup(
         name: "Secrets",
         subcommands: [
-          ShareCommand.self, ListCommand.self, InfoCommand.self, RecoverCommand.self, RetryCommand.self,
-          CheckCommand.self, DeleteCommand.self,
+          ShareCommand.self, ListCommand.self, InfoCommand.self, RecoverCommand.self, UnlockCommand.self,
+          LockCommand.self, RetryCommand.self, CheckCommand.self, DeleteCommand.self,
         ]),
       CommandGroup(name: "Consent", subcommands: [RequestsCommand.self, PolicyCommand.self]),
     ])

@@ -28,6 +28,7 @@ struct ArgumentContractTests {
     "requests", "requests list", "requests --json", "requests approve 3", "requests approve 3 --for 2h",
     "requests refuse 3",
     "policy SECRET", "policy SECRET auto", "policy SECRET ask", "policy SECRET delay:2d", "policy SECRET default",
+    "unlock", "unlock SECRET", "unlock --list", "lock", "lock SECRET",
   ])
   func isAccepted(line: String) throws {
     _ = try Root.parseAsRoot(words(line))
@@ -47,6 +48,7 @@ struct ArgumentContractTests {
     "id --png=", "id --svg=", "recover --wait soon", "recover --wait SECRET", "recover --wait=0s", "requests approve",
     "requests approve x", "requests refuse 3 --for never", "requests approve 3 --for 400d", "policy",
     "policy SECRET never", "policy SECRET delay:0s",
+    "unlock --list SECRET", "unlock a b", "lock a b",
   ])
   func isAUsageError(line: String) {
     let error = #expect(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
@@ -57,7 +59,7 @@ struct ArgumentContractTests {
     "id", "peer add x", "peer list", "peer show x", "peer rename x y", "peer address x a:1", "peer remove x",
     "peer ping x", "daemon", "share f --threshold 2", "list", "info x", "retry", "delete x", "log",
     "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f", "check",
-    "status",
+    "status", "unlock", "lock",
     "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f",
     "requests list", "requests approve 3", "requests refuse 3", "policy SECRET",
   ])
@@ -159,6 +161,8 @@ struct ArgumentContractTests {
     case let command as InitCommand: (command.global, command.unlock)
     case let command as ScanCommand: (command.global, command.unlock)
     case let command as DaemonCommand: (command.global, command.unlock)
+    case let command as UnlockCommand: (command.global, command.unlock)
+    case let command as LockCommand: (command.global, command.unlock)
     default: nil
     }
   }

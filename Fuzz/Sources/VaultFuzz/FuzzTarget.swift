@@ -29,7 +29,8 @@ struct FuzzTarget: Sendable {
   /// All of them.
   static let all: [FuzzTarget] =
     CardTargets.all + HeaderTargets.all + MessageTargets.all + ShareTargets.all + FragmentTargets.all
-    + SessionTargets.all + PayloadTargets.all + StoreTargets.all + RowTargets.all + TextTargets.all + PictureTargets.all
+    + SessionTargets.all + PayloadTargets.all + StoreTargets.all + RowTargets.all + TextTargets.all + LocalTargets.all
+    + PictureTargets.all
 }
 
 /// Ends the process: a property that must hold for every input does not.

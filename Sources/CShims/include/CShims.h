@@ -4,6 +4,7 @@
 #define VAULT_CSHIMS_H
 
 #include "Camera.h"
+#include "LocalMessages.h"
 #include "Privileges.h"
 #include "Renaming.h"
 

@@ -17,6 +17,8 @@ struct RecoveryReporter: Sendable {
     case .started(let secret):
       console.note(
         "recovering \(secret.description ?? secret.id): \(secret.threshold) of \(secret.shareCount) shares are needed")
+    case .unlocked(let secret):
+      console.note("recovering \(secret.description ?? secret.id): it is unlocked, so no peer is asked")
     case .asking(let peer): console.note("asking \(peer)")
     case .share(let peer, let have, let need): console.note("\(peer): share verified, \(have) of \(need)")
     case .problem(let peer, let reason):
@@ -38,5 +40,12 @@ struct RecoveryReporter: Sendable {
     let helpers = report.holders.filter { $0.state == .answered }.map(\.peer)
     let with = helpers.isEmpty ? "" : " with \(helpers.joined(separator: ", "))"
     console.note("recovered \(Measures.size(report.byteCount))\(with)")
+  }
+
+  /// The last word of an unlocking that is not undone by itself before `until`.
+  func conclude(_ report: UnlockReport, _ until: String) {
+    let helpers = report.holders.filter { $0.state == .answered }.map(\.peer)
+    let with = helpers.isEmpty ? "" : " with \(helpers.joined(separator: ", "))"
+    console.note("unlocked\(with), \(until)")
   }
 }

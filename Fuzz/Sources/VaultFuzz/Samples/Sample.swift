@@ -8,7 +8,7 @@ struct Sample {
   /// All that can be made.
   static func all() throws -> [Sample] {
     try CardSamples.all() + ProtocolSamples.all() + SessionSamples.all() + PayloadSamples.all() + StoreSamples.all()
-      + TextSamples.all() + PictureSamples.all()
+      + TextSamples.all() + LocalSamples.all() + PictureSamples.all()
   }
 
   /// Several for one target.

@@ -26,6 +26,9 @@ enum TextSamples {
         "valid-policy-ask": setting(7, "ask"), "valid-policy-delay": setting(7, "delay:48h"),
         "policy-delay-of-nothing": setting(7, "delay:"), "policy-delay-too-long": setting(7, "delay:53w"),
         "valid-limit": setting(8, "0"), "limit-negative": setting(8, "-1"),
+        "valid-time": setting(9, "90s"), "valid-minutes": setting(9, "10"),
+        "time-overflow": setting(9, "9223372036854775807h"), "time-negative": setting(9, "-1m"),
+        "time-unit-alone": setting(9, "h"), "time-empty": setting(9, ""),
       ])
       + Sample.of(
         "peer-address",

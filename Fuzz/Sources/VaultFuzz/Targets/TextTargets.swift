@@ -30,6 +30,8 @@ enum TextTargets {
         let policy = ReleasePolicy(value)
         require(policy != nil && ReleasePolicy(policy?.text ?? "") == policy, "a policy reads itself")
       case .releaseLimit: require(Int(value).map { $0 >= 0 } == true, "a number of secrets")
+      case .agentTimeout:
+        require(SettingKey.milliseconds(value).map { $0 >= 0 && $0 <= 2_592_000_000 } == true, "a time")
       case .notifyCommand: require(value.utf8.count <= 4096, "a command keeps to its limit")
       }
       return true
