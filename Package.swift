@@ -91,8 +91,8 @@ let package = Package(
       dependencies: [
         // A program of its own: named here so that one build of `vault` yields both.
         "VaultScan",
-        "SecretVault", "VaultStore", "PeerLink", "PeerAuth", "QRCode", "SealedPayload", "Sodium", argumentParser,
-        logging, lifecycle,
+        "SecretVault", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload", "CallbackURL",
+        "Sodium", "WireCodec", "CShims", argumentParser, logging, lifecycle,
       ],
       swiftSettings: settings),
     .executableTarget(
@@ -124,12 +124,13 @@ let package = Package(
     .executableTarget(
       name: "ScanTable", dependencies: ["ScanPictures", "QRCode"], path: "Tests/ScanTable", swiftSettings: settings),
     tests(of: "VaultScan", ["QRCode", "ScanPictures", "CShims"], vectors: ["Preload"]),
-    tests(of: "VaultCLI", ["SecretVault", "VaultStore", "PeerAuth", "Sodium"]),
+    tests(
+      of: "VaultCLI", ["MemoryScan", "SecretVault", "VaultStore", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "VaultCLI", "VaultScan", "FaultInjection", "MemoryScan", "SecretVault", "VaultStore", "VaultProtocol",
-        "PeerLink", "PeerAuth", "ShamirKit", "Sodium", "WireCodec", logging, grdb,
+        "PeerLink", "PeerAuth", "ShamirKit", "Sodium", "WireCodec", "CShims", logging, grdb,
       ],
       swiftSettings: settings),
     .target(name: "FaultInjection", path: "Tests/FaultInjection"),

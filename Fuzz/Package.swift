@@ -45,7 +45,9 @@ let package = Package(
       ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
 
     // Of the two programs only the files that parse, and what those need.
-    library("VaultCLI", ["SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "Sodium"]),
+    library(
+      "VaultCLI",
+      ["SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
     library("VaultScan", ["CZBar", "CPNG", "CJPEG"]),
 
     .target(name: "CFuzzer"),

@@ -1,4 +1,3 @@
-import SealedPayload
 import ShamirKit
 import Sodium
 import Synchronization
@@ -11,7 +10,7 @@ import VaultProtocol
 /// something else convict the dealer.
 ///
 /// Three batches are under way at once: one is fetched, the one before it decoded and hashed, and the one before that
-/// decrypted and written. Memory: some batches of a few MiB, whatever the file's size.
+/// passed on, as a rule decrypted and written. Memory: some batches of a few MiB, whatever the file's size.
 struct FragmentAssembly {
   static let batchByteTarget = 2 << 20
 
@@ -21,14 +20,12 @@ struct FragmentAssembly {
     @Sendable (_ failed: any PieceSource, LinkFailure, _ position: UInt64) async throws(VaultError) -> any PieceSource
   /// Whether somebody else could take a slow source's place.
   let maySwitch: @Sendable () async -> Bool
-  /// Asked for the password of a payload that has one.
-  let passwords: PasswordSource
   let environment: VaultEnvironment
   let progress: (_ done: UInt64) -> Void
 
-  /// Reads everything from `sources`, k of them with different indices, and hands verified plaintext to `output`.
-  func run(
-    from sources: [any PieceSource], into opener: inout PayloadOpener, output: inout RecoveredOutput
+  /// Reads everything from `sources`, k of them with different indices, and hands it to `sink`.
+  func run<Sink: CiphertextSink & ~Copyable>(
+    from sources: [any PieceSource], into sink: inout Sink
   ) async throws(VaultError) {
     let plan = header.dispersal
     var active = sources
@@ -37,7 +34,7 @@ struct FragmentAssembly {
     let batch = UInt64(max(1, Self.batchByteTarget / plan.maximumStripeByteCount))
     let size = Int(min(batch, plan.stripeCount)) * plan.maximumStripeByteCount
     var current = [UInt8](repeating: 0, count: size)
-    var decoded = Decoded(bytes: [UInt8](repeating: 0, count: plan.stripeCount > batch ? size : 0))
+    var decoded = CiphertextBatch(bytes: [UInt8](repeating: 0, count: plan.stripeCount > batch ? size : 0))
     var position: UInt64 = 0
     var ahead = fetch(active, first: 0, count: min(batch, plan.stripeCount))
     defer { ahead.cancel() }
@@ -59,12 +56,12 @@ struct FragmentAssembly {
         ahead = fetch(active, first: next, count: min(batch, plan.stripeCount - next))
       }
       // The first chunk tells whether there is a password, and everything behind it waits for that.
-      try await begin(&decoded, &opener, &output)
+      try await sink.begin(&decoded)
       let pieces = try fetched.results.map { (result) throws(VaultError) in
         do throws(LinkFailure) { return try result.get() } catch { throw VaultError(.other, error.reason) }
       }
       let stripes = Stripes(first: position, count: Int(count), pieces: pieces, sources: active.map(\.index))
-      let leaves = try decode(stripes, decoder, into: &current, decrypting: decoded, &opener, &output)
+      let leaves = try decode(stripes, decoder, into: &current, passing: decoded, to: &sink)
       if decoded.end > 0 { progress(decoded.end) }
       try keep(leaves, of: stripes, in: &accumulators)
       let end = decoded.end
@@ -74,21 +71,11 @@ struct FragmentAssembly {
       decoded.count = (0..<count).reduce(0) { $0 + plan.stripeDataByteCount(position + $1) }
       position = next
     }
-    try await begin(&decoded, &opener, &output)
-    try append(decoded, to: &opener, output: &output)
+    try await sink.begin(&decoded)
+    try sink.append(decoded)
     progress(decoded.end)
     try verifyRoots(accumulators)
-    try finish(&opener, output: &output)
-  }
-
-  /// Ciphertext that waits to be decrypted.
-  private struct Decoded {
-    var bytes: [UInt8]
-    var start: UInt64 = 0
-    var count = 0
-    /// How many of them have been decrypted already.
-    var taken = 0
-    var end: UInt64 { start + UInt64(count) }
+    try sink.finish()
   }
 
   /// What came of a batch: for each source its pieces, in the order of the stripes.
@@ -107,40 +94,35 @@ struct FragmentAssembly {
     }
   }
 
-  /// Decodes and hashes a batch, one stripe each on whichever thread is free, while the batch before it is decrypted and
-  /// written. Returns the leaf hashes of the data fragments, stripe by stripe.
-  private func decode(
-    _ stripes: Stripes, _ decoder: StripeDecoder, into ciphertext: inout [UInt8], decrypting before: Decoded,
-    _ opener: inout PayloadOpener, _ output: inout RecoveredOutput
+  /// Decodes and hashes a batch, one stripe each on whichever thread is free, while the sink takes the batch before it, which
+  /// as a rule means decrypting and writing. Returns the leaf hashes of the data fragments, stripe by stripe.
+  private func decode<Sink: CiphertextSink & ~Copyable>(
+    _ stripes: Stripes, _ decoder: StripeDecoder, into ciphertext: inout [UInt8], passing before: CiphertextBatch,
+    to sink: inout Sink
   ) throws(VaultError) -> [Digest] {
     let plan = header.dispersal
     let leaves = Mutex([Digest?](repeating: nil, count: stripes.count * plan.dataCount))
     var failure: VaultError?
-    // One piece of work alone touches opener and output, and every other one the ciphertext of its stripe.
+    // One piece of work alone touches the sink, and every other one the ciphertext of its stripe.
     nonisolated(unsafe) let this = self
     ciphertext.withUnsafeMutableBytes { target in
       nonisolated(unsafe) let target = target
-      withUnsafeMutablePointer(to: &opener) { opener in
-        nonisolated(unsafe) let opener = opener
-        withUnsafeMutablePointer(to: &output) { output in
-          nonisolated(unsafe) let output = output
-          let decrypting = before.count > before.taken ? 1 : 0
-          do throws(VaultError) {
-            try ParallelWork.run(stripes.count + decrypting) { (number) throws(VaultError) in
-              guard number >= decrypting else {
-                return try this.append(before, to: &opener.pointee, output: &output.pointee)
-              }
-              let offset = number - decrypting
-              let start = offset * plan.maximumStripeByteCount
-              let length = plan.dataCount * plan.pieceByteCount(stripes.first + UInt64(offset))
-              let own = try this.decode(
-                stripes, offset, decoder,
-                into: UnsafeMutableRawBufferPointer(rebasing: target[start..<(start + length)]))
-              leaves.withLock { $0.replaceSubrange(offset * plan.dataCount..<(offset + 1) * plan.dataCount, with: own) }
-            }
-          } catch {
-            failure = error
+      withUnsafeMutablePointer(to: &sink) { sink in
+        nonisolated(unsafe) let sink = sink
+        let passing = before.count > before.taken ? 1 : 0
+        do throws(VaultError) {
+          try ParallelWork.run(stripes.count + passing) { (number) throws(VaultError) in
+            guard number >= passing else { return try sink.pointee.append(before) }
+            let offset = number - passing
+            let start = offset * plan.maximumStripeByteCount
+            let length = plan.dataCount * plan.pieceByteCount(stripes.first + UInt64(offset))
+            let own = try this.decode(
+              stripes, offset, decoder,
+              into: UnsafeMutableRawBufferPointer(rebasing: target[start..<(start + length)]))
+            leaves.withLock { $0.replaceSubrange(offset * plan.dataCount..<(offset + 1) * plan.dataCount, with: own) }
           }
+        } catch {
+          failure = error
         }
       }
     }
@@ -185,78 +167,6 @@ struct FragmentAssembly {
     }
   }
 
-  /// Decrypts as much of the first chunk as is there, by itself, because it tells the name of the file and whether a password
-  /// is needed; and asks for that.
-  private func begin(
-    _ decoded: inout Decoded, _ opener: inout PayloadOpener, _ output: inout RecoveredOutput
-  ) async throws(VaultError) {
-    let first = UInt64(opener.firstChunkByteCount)
-    guard decoded.count > decoded.taken, decoded.start < first else { return }
-    let end = Int(min(UInt64(decoded.count), first - decoded.start))
-    try append(decoded, upTo: end, to: &opener, output: &output)
-    decoded.taken = end
-    if opener.needsPassword { try await unlock(&opener) }
-  }
-
-  /// Asks for passwords until one fits.
-  private func unlock(_ opener: inout PayloadOpener) async throws(VaultError) {
-    for number in 1...PasswordAttempt.limit {
-      let attempt = PasswordAttempt(number: number, logarithm: opener.passwordLogarithm ?? 0)
-      let given = try await passwords(attempt)
-      if Task.isCancelled { throw VaultError(.interrupted, "recovery was interrupted; nothing was written") }
-      guard let password = given else { throw attempt.unanswered }
-      do throws(PayloadError) {
-        return try opener.unlock(password: password)
-      } catch .wrongPassword {
-        continue
-      } catch .sodium {
-        throw attempt.outOfMemory
-      } catch {
-        throw Self.damage(error)
-      }
-    }
-    throw PasswordAttempt.allWrong
-  }
-
-  /// Decrypts what has been decoded and not yet taken.
-  private func append(
-    _ decoded: Decoded, upTo limit: Int? = nil, to opener: inout PayloadOpener, output: inout RecoveredOutput
-  ) throws(VaultError) {
-    let end = limit ?? decoded.count
-    guard decoded.taken < end else { return }
-    var failure: VaultError?
-    do {
-      let taken = try decoded.bytes.withUnsafeBytes { bytes in
-        try opener.append(UnsafeRawBufferPointer(rebasing: bytes[decoded.taken..<end])) { plain in
-          do throws(VaultError) { try output.take(plain) } catch {
-            failure = error
-            throw error
-          }
-        }
-      }
-      guard taken == end - decoded.taken else { throw PayloadError.passwordRequired }
-    } catch {
-      throw failure ?? Self.damage(error)
-    }
-    try output.settle(opener)
-  }
-
-  /// Checks that the stream ends where it should, to the last zero of its padding.
-  private func finish(_ opener: inout PayloadOpener, output: inout RecoveredOutput) throws(VaultError) {
-    var failure: VaultError?
-    do {
-      try opener.finish { plain in
-        do throws(VaultError) { try output.take(plain) } catch {
-          failure = error
-          throw error
-        }
-      }
-    } catch {
-      throw failure ?? Self.damage(error)
-    }
-    try output.settle(opener)
-  }
-
   private func verifyRoots(_ accumulators: [MerkleAccumulator]) throws(VaultError) {
     for (position, accumulator) in accumulators.enumerated() {
       let root = try? accumulator.root()
@@ -265,17 +175,6 @@ struct FragmentAssembly {
           .damaged, "the dealer of this secret made fragments that don't fit together; nothing was written",
           hint: "every piece is exactly as the dealer signed it, so the fault is the dealer's; ask for the file again")
       }
-    }
-  }
-
-  static func damage(_ error: any Error) -> VaultError {
-    switch error {
-    case let error as VaultError: error
-    default:
-      // The key fits the commitments and every piece its signed root, so nobody but the dealer can be at fault.
-      VaultError(
-        .damaged, "the dealer of this secret made it so that it can't be decrypted; nothing was written",
-        hint: "every share and piece is exactly as the dealer signed it; ask for the file again")
     }
   }
 

@@ -92,16 +92,16 @@ public struct LocalPipeline {
       let plan = header.dispersal
       let left = (1...plan.fragmentCount).filter { !missing.contains($0) }
       let sources = try left.prefix(plan.dataCount).map { try source($0, header) }
-      var opener = try PayloadOpener(key: key, ciphertextByteCount: plan.byteCount)
       let assembly = FragmentAssembly(
         header: header,
         replace: { (_, failure, _) throws(VaultError) in throw VaultError(.damaged, failure.reason) },
-        maySwitch: { false }, passwords: { (_) async throws(VaultError) in nil }, environment: environment,
-        progress: { _ in })
-      var output = RecoveredOutput(.outside(.file(path: path, overwrites: false)))
-      try await assembly.run(from: sources, into: &opener, output: &output)
+        maySwitch: { false }, environment: environment, progress: { _ in })
+      var sink = try PlaintextSink(
+        key: key, byteCount: plan.byteCount, output: RecoveredOutput(.outside(.file(path: path, overwrites: false))),
+        passwords: { (_) async throws(VaultError) in nil })
+      try await assembly.run(from: sources, into: &sink)
       reached(.processed)
-      _ = try output.commit()
+      _ = try sink.output.commit()
       reached(.durable)
     } catch {
       throw Self.failure(error)

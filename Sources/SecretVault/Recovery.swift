@@ -44,14 +44,37 @@ actor Recovery {
     passwords: @escaping PasswordSource
   ) async throws(VaultError) -> Recovered {
     let key = try await collectKey()
+    let output = RecoveredOutput(destination, kind: header.kind, notes)
+    var sink = try PlaintextSink(
+      key: key, byteCount: header.dispersal.byteCount, output: output, passwords: passwords)
+    do throws(VaultError) { try await assemble(into: &sink) } catch {
+      throw sink.output.hasLeaked ? error.afterOutput : error
+    }
+    let written = try sink.output.commit()
+    return Recovered(
+      report: RecoveryReport(
+        secret: summary, path: written.path, suggestedName: written.name, byteCount: written.byteCount,
+        holders: await outcomes()),
+      content: sink.output.takeContent())
+  }
+
+  /// Collects the key, and the ciphertext into `file`, and decrypts nothing.
+  func unlock(into file: CiphertextFile) async throws(VaultError) -> Unlocked {
+    let key = try await collectKey()
+    var sink = CiphertextKeeper(file: file)
+    try await assemble(into: &sink)
+    return Unlocked(secret: UnlockedSecret(key: key, ciphertext: file), holders: await outcomes())
+  }
+
+  /// What came of unlocking.
+  struct Unlocked: ~Copyable, Sendable {
+    let secret: UnlockedSecret
+    let holders: [HolderOutcome]
+  }
+
+  private func assemble<Sink: CiphertextSink & ~Copyable>(into sink: inout Sink) async throws(VaultError) {
     var sources: [any PieceSource] = []
     while sources.count < header.dispersal.dataCount { sources.append(try await anotherSource()) }
-    var opener: PayloadOpener
-    do {
-      opener = try PayloadOpener(key: key, ciphertextByteCount: header.dispersal.byteCount)
-    } catch {
-      throw VaultError(.damaged, "the secret's length is impossible: its dealer made it wrong")
-    }
     let total = header.dispersal.byteCount
     let events = events
     let assembly = FragmentAssembly(
@@ -60,21 +83,14 @@ actor Recovery {
         try await replacement(for: failed, failure, at: position)
       },
       maySwitch: { [self] in await hasOtherSources() },
-      passwords: passwords, environment: environment,
+      environment: environment,
       progress: { events(.progress(done: $0, total: total)) })
-    var output = RecoveredOutput(destination, kind: header.kind, notes)
-    do throws(VaultError) {
-      try await assembly.run(from: sources, into: &opener, output: &output)
-    } catch {
-      throw output.hasLeaked ? error.afterOutput : error
-    }
-    let written = try output.commit()
+    try await assembly.run(from: sources, into: &sink)
+  }
+
+  private func outcomes() async -> [HolderOutcome] {
     for peer in await search.asked { tally.notNeeded(peer) }
-    return Recovered(
-      report: RecoveryReport(
-        secret: summary, path: written.path, suggestedName: written.name, byteCount: written.byteCount,
-        holders: tally.outcomes),
-      content: output.takeContent())
+    return tally.outcomes
   }
 
   /// What came of it; with a content if it was to stay in memory.

@@ -12,6 +12,8 @@ public enum RecoveryDestination: Sendable {
 public enum RecoveryEvent: Sendable {
   /// The secret that is being recovered.
   case started(SecretSummary)
+  /// The secret that is being recovered, from what is unlocked: no peer is asked.
+  case unlocked(SecretSummary)
   /// A peer is being asked.
   case asking(peer: String)
   /// A peer's share verified; so many of so many.

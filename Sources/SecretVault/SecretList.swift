@@ -1,4 +1,5 @@
 import SealedPayload
+public import ShamirKit
 import Sodium
 public import VaultStore
 
@@ -8,11 +9,20 @@ public struct SecretList: Sendable {
   public let listing: SecretListing
   /// The dealers' names here, by their places in ``listing``.
   public let dealers: [String]
+  /// Ids of the secrets that are unlocked just now.
+  private let unlocked: Set<[UInt8]>
 
   /// A list from its parts.
-  public init(listing: SecretListing, dealers: [String]) {
+  public init(listing: SecretListing, dealers: [String], unlocked: Set<SecretID> = []) {
     self.listing = listing
     self.dealers = dealers
+    self.unlocked = Set(unlocked.map(\.bytes))
+  }
+
+  /// Whether a secret is unlocked just now.
+  public func isUnlocked(_ line: SecretListing.Line) -> Bool {
+    // Rarely any are: no bytes are made of an id then.
+    !unlocked.isEmpty && unlocked.contains(SecretListing.bytes(line.id))
   }
 
   /// Every kind's word, by its number.
@@ -38,6 +48,7 @@ public struct SecretList: Sendable {
       kind: Self.kind(line.kind), origin: isDealt ? .dealt : .held, dealer: isDealt ? "you" : dealers[line.dealer],
       threshold: Int(line.threshold), shareCount: Int(line.shareCount),
       ownIndex: line.ownIndex == 0 ? nil : Int(line.ownIndex), createdAt: line.createdAt,
-      delivered: isDealt ? Int(line.delivered) : nil, waiting: isDealt ? Int(line.waiting) : nil)
+      delivered: isDealt ? Int(line.delivered) : nil, waiting: isDealt ? Int(line.waiting) : nil,
+      isUnlocked: isUnlocked(line))
   }
 }

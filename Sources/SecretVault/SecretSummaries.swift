@@ -24,6 +24,8 @@ public struct SecretSummary: Hashable, Sendable {
   public let delivered: Int?
   /// Deliveries that still wait, if this device is the dealer.
   public let waiting: Int?
+  /// Whether it is unlocked just now, where somebody has looked.
+  public var isUnlocked = false
 }
 
 /// Everything known about a secret before it is recovered.

@@ -18,6 +18,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case releasePolicy = "release-policy"
   /// Most secrets whose shares are released to one peer in a day.
   case releaseLimit = "release-limit"
+  /// How long what is unlocked stays so.
+  case agentTimeout = "agent-timeout"
   /// When the clipboard is wiped.
   case clipboardSeconds = "clipboard-seconds"
 
@@ -33,6 +35,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .confirmTime: "60s"
     case .releasePolicy: "auto"
     case .releaseLimit: "0"
+    case .agentTimeout: "10m"
     case .clipboardSeconds: "120"
     }
   }
@@ -54,6 +57,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
       "what it takes, besides its proof, until a holder gets this device's share: auto, ask (`vault requests`), or delay:2d (unless you refuse); `vault policy` says otherwise for one secret"
     case .releaseLimit:
       "most different secrets whose shares one peer gets in a day without being approved; 0 for any number"
+    case .agentTimeout:
+      "what is unlocked is locked when nobody has used it for so long: a time such as 90s, 10m or 2h; 0 for never"
     case .clipboardSeconds: "seconds after which what was copied to the clipboard is wiped from it (1 to 3600)"
     }
   }
@@ -96,6 +101,11 @@ public enum SettingKey: String, CaseIterable, Sendable {
       guard let count = Int(value), (0...1_000_000).contains(count) else {
         throw VaultError(.usage, "\(rawValue) must be a number from 0 to 1000000, not '\(value)'")
       }
+    case .agentTimeout:
+      guard Self.milliseconds(value) != nil else {
+        throw VaultError(
+          .usage, "\(rawValue) must be a time of up to 30 days such as 90s, 10m or 2h, or 0, not '\(value)'")
+      }
     case .clipboardSeconds:
       guard let count = Int(value), (1...3600).contains(count) else {
         throw VaultError(.usage, "\(rawValue) must be a number from 1 to 3600, not '\(value)'")
@@ -117,6 +127,23 @@ public enum SettingKey: String, CaseIterable, Sendable {
     if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
     guard !host.isEmpty, host.utf8.count <= 255, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { return nil }
     return (String(host), port)
+  }
+
+  /// Milliseconds of a text such as `90s`, `10m`, `2h`; a bare number is minutes. At most 30 days.
+  public static func milliseconds(_ text: String) -> Int64? {
+    let unit: Int64? =
+      switch text.utf8.last {
+      case UInt8(ascii: "s"): 1000
+      case UInt8(ascii: "m"): 60_000
+      case UInt8(ascii: "h"): 3_600_000
+      default: nil
+      }
+    let digits = unit == nil ? text.utf8[...] : text.utf8.dropLast()
+    guard !digits.isEmpty, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+      let number = Int64(String(decoding: digits, as: UTF8.self))
+    else { return nil }
+    let (product, overflow) = number.multipliedReportingOverflow(by: unit ?? 60_000)
+    return overflow || product > 30 * 24 * 3_600_000 ? nil : product
   }
 
   /// Bytes of a text such as `500M`; powers of 1024.

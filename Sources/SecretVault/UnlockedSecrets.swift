@@ -18,6 +18,9 @@ public protocol UnlockedSecrets: Sendable {
   /// A secret's file key and ciphertext, or nil if it isn't unlocked. Counts as a use.
   func secret(_ id: SecretID) throws(VaultError) -> UnlockedSecret?
 
+  /// Throws if there is nobody to keep what is unlocked: to be asked before peers are.
+  func prepare() throws(VaultError)
+
   /// Unlocks a secret. Throws if there is nobody to keep it.
   func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws(VaultError)
 
@@ -50,9 +53,9 @@ public struct NothingUnlocked: UnlockedSecrets {
   /// None.
   public func secret(_ id: SecretID) throws(VaultError) -> UnlockedSecret? { nil }
   /// Always refused.
-  public func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws(VaultError) {
-    throw VaultError(.other, "nobody keeps secrets unlocked here")
-  }
+  public func prepare() throws(VaultError) { throw VaultError(.other, "nobody keeps secrets unlocked here") }
+  /// Always refused.
+  public func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws(VaultError) { try prepare() }
   /// Does nothing.
   public func lock(_ id: SecretID) {}
 }

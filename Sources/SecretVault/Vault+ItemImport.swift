@@ -86,7 +86,7 @@ extension Vault {
     return (header, PrefixedInput(rest, front.count < ItemHeader.byteLimit ? nil : input))
   }
 
-  private func importItem(
+  func importItem(
     _ input: any ByteInput, _ name: String, _ access: ItemAccess
   ) async throws(VaultError) -> ItemArrival {
     let (header, rest) = try Self.readHeader(input, name)

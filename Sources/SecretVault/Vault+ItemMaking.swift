@@ -115,7 +115,7 @@ extension Vault {
   }
 
   /// The key, or its public half if that is to be used.
-  private func itemKeySource(
+  func itemKeySource(
     _ record: SecretRecord, usesPublicHalf: Bool, _ access: ItemAccess
   ) async throws(VaultError) -> ItemKeySource {
     guard usesPublicHalf else { return .key(try await itemKey(record, access)) }

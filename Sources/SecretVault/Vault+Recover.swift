@@ -46,6 +46,9 @@ extension Vault {
     let summary = try summary(record, names: peerNames())
     let notes = OutputNotes(folders)
     if case .outside(let place) = destination { try Self.checkDestination(place, notes) }
+    if let unlocked = try environment.unlocked.secret(header.id) {
+      return try await recover(unlocked, header, summary, destination, passwords, events)
+    }
     let own = try ownShare(of: record, header)
     events(.started(summary))
     let recovery = Recovery(
@@ -101,7 +104,7 @@ extension Vault {
     return ordered.map(\.element)
   }
 
-  private func search(
+  func search(
     _ header: SecretHeader, _ own: HeldShare, _ events: @escaping @Sendable (RecoveryEvent) -> Void
   ) throws(VaultError) -> HolderSearch {
     let peers = try likelyHolders(header)
@@ -130,7 +133,7 @@ extension Vault {
   }
 
   /// The own fragment, unless it is missing or unreadable: then one more peer's takes its place.
-  private func localPieces(
+  func localPieces(
     _ record: SecretRecord, _ header: SecretHeader, _ own: HeldShare,
     _ events: @escaping @Sendable (RecoveryEvent) -> Void
   ) -> LocalPieces? {

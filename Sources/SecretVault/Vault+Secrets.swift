@@ -15,7 +15,9 @@ extension Vault {
   public func secretList() throws(VaultError) -> SecretList {
     let names = try peerNames()
     let listing = try stored { () throws(StoreError) in try database.listing() }
-    return SecretList(listing: listing, dealers: listing.dealers.map { names[$0] ?? Self.formerPeer })
+    return SecretList(
+      listing: listing, dealers: listing.dealers.map { names[$0] ?? Self.formerPeer },
+      unlocked: listing.lines.isEmpty ? [] : environment.unlocked.ids())
   }
 
   private static let formerPeer = "a former peer"
@@ -26,8 +28,10 @@ extension Vault {
     let header = try header(of: record)
     let names = try peerNames()
     let evidence = try stored { () throws(StoreError) in try database.evidence(aboutSecret: record.id) }
+    var summary = try summary(record, names: names)
+    summary.isUnlocked = environment.unlocked.ids().contains(header.id)
     return SecretDetails(
-      summary: try summary(record, names: names), ciphertextByteCount: header.dispersal.byteCount,
+      summary: summary, ciphertextByteCount: header.dispersal.byteCount,
       fragmentByteCount: header.dispersal.fragmentByteCount, labels: header.labels,
       deliveries: try deliveries(of: record, names: names), headerDigest: header.digest.description,
       conflictingHeadersFrom: evidence.map { names[$0.peer] ?? "a former peer" })
@@ -45,6 +49,7 @@ extension Vault {
     let header = try? header(of: record)
     let now = environment.now()
     try stored { () throws(StoreError) in _ = try database.deleteSecret(record.id, at: now) }
+    if let id = try? SecretID(record.id) { environment.unlocked.lock(id) }
     self.record(.deleted, secret: header)
     return consequence
   }

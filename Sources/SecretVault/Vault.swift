@@ -108,21 +108,13 @@ public final class Vault: VaultService, Sendable {
     }
   }
 
-  /// Opens a vault. `passphrase` is called only if the vault has one.
+  /// Opens a vault. Only if it has a passphrase, `stretched` is asked for what ``stretchedPassphrase(at:passphrase:)`` made of
+  /// it before, and `passphrase` for the passphrase itself if there is no such thing or it doesn't fit.
   public static func open(
-    at folders: VaultFolders, passphrase: () throws(VaultError) -> SecretBytes, environment: VaultEnvironment
+    at folders: VaultFolders, passphrase: () throws(VaultError) -> SecretBytes,
+    stretched: () -> SecretBytes? = { nil }, environment: VaultEnvironment
   ) throws(VaultError) -> Vault {
-    guard try stored({ () throws(StoreError) in try folders.holdsVault() }) else {
-      throw VaultError(
-        .noVault, "there is no vault in \(folders.data)", hint: "make one with `vault init --label YOUR-NAME`")
-    }
-    let keys: VaultKeys
-    if try stored({ () throws(StoreError) in try VaultKeys.needsPassphrase(in: folders) }) {
-      let given: SecretBytes? = try passphrase()
-      keys = try stored { () throws(StoreError) in try VaultKeys.unlock(folders, passphrase: given) }
-    } else {
-      keys = try stored { () throws(StoreError) in try VaultKeys.unlock(folders, passphrase: nil) }
-    }
+    let keys = try unlock(folders, passphrase, stretched)
     let database = try stored { () throws(StoreError) in try VaultDatabase(folders, keys: keys) }
     let identity: Identity
     do {
@@ -233,6 +225,7 @@ enum AuditEvent: String {
   case notHeld = "not-held"
   case conflict = "conflicting-header"
   case recovered = "recovered"
+  case unlocked = "unlocked"
   case recoveryFailed = "recovery-failed"
   case deleted = "share-deleted"
   case checked = "checked"

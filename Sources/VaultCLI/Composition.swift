@@ -10,6 +10,7 @@ struct Composition {
   let console: Console
   let folders: VaultFolders
   let environment: VaultEnvironment
+  let agent: AgentClient
   let notifications: NotificationRunner
 
   /// Everything for one run. Opens nothing and starts no thread: the network's start with the first connection.
@@ -20,13 +21,16 @@ struct Composition {
     let notifications = NotificationRunner { log.warning("\($0)") }
     self.notifications = notifications
     let alarm = AlarmClock()
-    environment = VaultEnvironment(
+    agent = AgentClient(folders)
+    var environment = VaultEnvironment(
       now: { Clocks.now() },
       monotonic: { Clocks.monotonic() },
       sleep: { try await alarm.sleep(for: $0) },
       log: log,
       connect: { (address) async throws(TransportError) in try await TCPConnector().connect(address) },
       notify: { command, event in notifications.run(command, event) })
+    environment.unlocked = agent
+    self.environment = environment
   }
 
   /// The folders by `--home`, else `VAULT_HOME`, else the XDG variables.
@@ -50,13 +54,14 @@ struct Composition {
     return text
   }
 
-  /// Opens the vault; asks for a passphrase only if it has one.
+  /// Opens the vault; asks for a passphrase only if it has one, and if neither an option gives it nor an agent knows it.
   /// Then wipes what is left on the clipboard, unless this is the daemon, which has no desktop and nobody to talk to.
   func open(_ unlock: UnlockOptions, settlesClipboard: Bool = true) throws(VaultError) -> Vault {
     let console = console
+    let agent = unlock.passphrase == .terminal ? agent : nil
     let vault = try Vault.open(
       at: folders, passphrase: { () throws(VaultError) in try unlock.passphrase.existing(console) },
-      environment: environment)
+      stretched: { agent?.passphrase() }, environment: environment)
     if settlesClipboard { ClipboardRecords(folder: vault.clipboardFolder).settle(vault, console) }
     return vault
   }

@@ -7,12 +7,13 @@ import SecretVault
 @main
 enum Main {
   static func main() {
+    RequestArgument.take(Int(CommandLine.argc), CommandLine.unsafeArgv)
     let signals = Interruption.hold()
     ProcessHardening.apply()
     let console = Invocation.console(of: CommandLine.arguments)
     let parsed = Result { try parse() }
     let isDaemon = if case .success(let command) = parsed { command is DaemonCommand } else { false }
-    Interruption.start(signals, alwaysTerminates: isDaemon, console: console)
+    Interruption.start(signals, isDaemon: isDaemon, console: console)
     let code: Int32
     switch parsed {
     case .success(let command): code = finish(command, console)

@@ -37,6 +37,11 @@ enum PasswordCost {
       + " (\(chosen)); it would be \(others.joined(separator: ", "))"
   }
 
+  /// A cost with its time and memory, to choose from a list.
+  static func line(logarithm: Int, smallest: Double) -> String {
+    "N = \(1 << logarithm): about \(time(logarithm, smallest)) and \(memory(logarithm)) a try"
+  }
+
   private static func time(_ logarithm: Int, _ smallest: Double) -> String {
     let steps = logarithm - Scrypt.acceptedLogarithms.lowerBound
     return Measures.decimal(smallest * Double(1 << max(0, steps)) / 1000, digits: 2) + " s"

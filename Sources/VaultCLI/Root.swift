@@ -39,13 +39,13 @@ struct Root: AsyncParsableCommand {
         name: "Secrets",
         subcommands: [
           ShareCommand.self, NoteCommand.self, PasswordCommand.self, ContactCommand.self, ListCommand.self,
-          InfoCommand.self, RecoverCommand.self, RetryCommand.self, CheckCommand.self, ReshareCommand.self,
-          DeleteCommand.self,
+          InfoCommand.self, RecoverCommand.self, UnlockCommand.self, LockCommand.self, RetryCommand.self,
+          CheckCommand.self, ReshareCommand.self, DeleteCommand.self,
         ]),
       CommandGroup(name: "Consent", subcommands: [RequestsCommand.self, PolicyCommand.self]),
       CommandGroup(
         name: "Shared keys",
-        subcommands: [KeyCommand.self, ItemCommand.self, EncryptCommand.self, DecryptCommand.self]),
+        subcommands: [KeyCommand.self, ItemCommand.self, EncryptCommand.self, DecryptCommand.self, URLCommand.self]),
     ])
 
   @OptionGroup var global: GlobalOptions

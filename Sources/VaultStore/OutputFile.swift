@@ -7,7 +7,7 @@ import Glibc
 /// renamed: an unforeseeable one beside the destination, mode 0600. On other file systems it has such a name from the first
 /// byte on. These names are removed when the value ends, and by ``unlinkAll()`` when a signal ends the process. What
 /// `kill -9` leaves is removed by whoever opens the vault next, if ``OutputNotes`` are kept.
-public struct OutputFile: ~Copyable {
+public struct OutputFile: ~Copyable, Sendable {
   private let path: String
   private let destination: SplitPath
   private let overwrites: Bool

@@ -31,6 +31,46 @@ public final class VaultKeys: Sendable {
     _ folders: VaultFolders, passphrase: borrowing SecretBytes?
   ) throws(StoreError) -> VaultKeys {
     let file = try readFile(folders)
+    let device = try deviceKey(of: file, folders)
+    guard file.costLogarithm != nil else { return try open(file, folders, device, stretched: nil) }
+    switch passphrase {
+    case .none: throw .passphraseRequired
+    case .some(let passphrase):
+      let stretched: SecretBytes? = try stretch(passphrase, file)
+      return try open(file, folders, device, stretched: stretched)
+    }
+  }
+
+  /// What scrypt makes of the passphrase of the vault in `folders`: it opens this vault on this device and nothing else, and
+  /// saves the time that scrypt takes. Nil if the vault has no passphrase. Whether it is the right one, ``unlock(_:stretched:)`` tells.
+  public static func stretch(
+    _ passphrase: borrowing SecretBytes, for folders: VaultFolders
+  ) throws(StoreError) -> SecretBytes? {
+    let file = try readFile(folders)
+    return file.costLogarithm == nil ? nil : try stretch(passphrase, file)
+  }
+
+  private static func stretch(
+    _ passphrase: borrowing SecretBytes, _ file: MasterKeyFile
+  ) throws(StoreError) -> SecretBytes {
+    try withSodium { () throws(SodiumError) in
+      try Scrypt.deriveKey(password: passphrase.bytes, salt: file.salt, logarithm: file.costLogarithm ?? 0)
+    }
+  }
+
+  /// Opens a vault that has a passphrase with what ``stretch(_:for:)`` made of it. Throws what ``unlock(_:passphrase:)`` throws.
+  public static func unlock(
+    _ folders: VaultFolders, stretched: borrowing SecretBytes
+  ) throws(StoreError) -> VaultKeys {
+    let file = try readFile(folders)
+    let device = try deviceKey(of: file, folders)
+    guard file.costLogarithm != nil else { return try open(file, folders, device, stretched: nil) }
+    let given: SecretBytes? = try withSodium { () throws(SodiumError) in try stretched.duplicate() }
+    return try open(file, folders, device, stretched: given)
+  }
+
+  /// This device's key, if the vault was made with it. Makes folders again that can be done without.
+  private static func deviceKey(of file: MasterKeyFile, _ folders: VaultFolders) throws(StoreError) -> SecretBytes {
     try folders.restore()
     return try unlock(file, folders, passphrase: passphrase)
   }
@@ -43,15 +83,15 @@ public final class VaultKeys: Sendable {
     guard try withSodium({ () throws(SodiumError) in try deviceID(device) }) == file.deviceID else {
       throw .wrongDevice
     }
-    if file.costLogarithm != nil {
-      switch passphrase {
-      case .none: throw .passphraseRequired
-      case .some: break
-      }
-    }
+    return device
+  }
+
+  private static func open(
+    _ file: MasterKeyFile, _ folders: VaultFolders, _ device: borrowing SecretBytes,
+    stretched: borrowing SecretBytes?
+  ) throws(StoreError) -> VaultKeys {
     do throws(SodiumError) {
-      let key = try keyEncryptionKey(
-        device: device, passphrase: passphrase, costLogarithm: file.costLogarithm, salt: file.salt)
+      let key = try keyEncryptionKey(device: device, stretched: stretched)
       return try VaultKeys(master: SecretBox.open(file.sealed.span.bytes, key: key, nonce: file.nonce))
     } catch .verificationFailed {
       // The checksum held, so with a passphrase the passphrase is the likely culprit.
@@ -98,16 +138,23 @@ public final class VaultKeys: Sendable {
   static func keyEncryptionKey(
     device: borrowing SecretBytes, passphrase: borrowing SecretBytes?, costLogarithm: Int?, salt: [UInt8]
   ) throws(SodiumError) -> SecretBytes {
+    guard let costLogarithm else { return try keyEncryptionKey(device: device, stretched: nil) }
+    switch passphrase {
+    case .some(let passphrase):
+      let stretched: SecretBytes? =
+        try Scrypt.deriveKey(password: passphrase.bytes, salt: salt, logarithm: costLogarithm)
+      return try keyEncryptionKey(device: device, stretched: stretched)
+    case .none: throw .parametersRefused
+    }
+  }
+
+  private static func keyEncryptionKey(
+    device: borrowing SecretBytes, stretched: borrowing SecretBytes?
+  ) throws(SodiumError) -> SecretBytes {
     var hash = try DomainHash("vault/storage/v1", key: device.bytes)
-    if let costLogarithm {
-      switch passphrase {
-      case .some(let passphrase):
-        let stretched = try Scrypt.deriveKey(password: passphrase.bytes, salt: salt, logarithm: costLogarithm)
-        hash.append(stretched.bytes)
-      case .none: throw .parametersRefused
-      }
-    } else {
-      hash.append(RawSpan())
+    switch stretched {
+    case .some(let stretched): hash.append(stretched.bytes)
+    case .none: hash.append(RawSpan())
     }
     return try hash.secret()
   }

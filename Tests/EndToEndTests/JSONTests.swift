@@ -13,7 +13,7 @@ struct JSONTests {
       ]
       let secret: Set = [
         "id", "description", "kind", "origin", "dealer", "threshold", "shareCount", "ownIndex", "createdAt",
-        "delivered", "waiting",
+        "delivered", "waiting", "unlocked",
       ]
       let delivery: Set = ["peer", "index", "state", "reason"]
       let identity = try await alice.succeed("id", "--json").json()

@@ -56,8 +56,8 @@ public struct ProcessMemory {
   /// Another process. Reading it takes the right to trace it.
   public static func of(_ process: Int32) -> ProcessMemory { ProcessMemory(folder: "/proc/\(process)") }
 
-  /// Looks for every aligned word of every secret.
-  public func search(for needles: Needles) throws -> Report {
+  /// Looks for every aligned word of every secret; `everywhere`, also in what `SecretBytes` keeps.
+  public func search(for needles: Needles, everywhere: Bool = false) throws -> Report {
     let regions = try self.regions()
     let memory = open(folder + "/mem", O_RDONLY | O_CLOEXEC)
     guard memory >= 0 else { throw Self.failure("open \(folder)/mem") }
@@ -70,7 +70,7 @@ public struct ProcessMemory {
       guard region.permissions.hasPrefix("r"), !region.name.hasPrefix("[v") else { continue }
       // Code and constants of files are the same for everybody.
       if region.permissions.hasPrefix("r-"), region.name.hasPrefix("/") { continue }
-      if region.isLeftOutOfDumps, position > 0, position + 1 < regions.count,
+      if !everywhere, region.isLeftOutOfDumps, position > 0, position + 1 < regions.count,
         Self.isGuarded(region, regions[position - 1], regions[position + 1])
       {
         report.leftOut += Int(region.end - region.start)

@@ -19,4 +19,21 @@ import Testing
   func `what is no number of bytes is refused`(text: String) {
     #expect(SettingKey.byteCount(text) == nil)
   }
+
+  @Test(arguments: [
+    ("0", 0), ("0s", 0), ("2s", 2000), ("90s", 90_000), ("10", 600_000), ("10m", 600_000), ("2h", 7_200_000),
+    ("720h", 2_592_000_000),
+  ])
+  func `a time may have a unit and is minutes without`(text: String, milliseconds: Int64) throws {
+    #expect(SettingKey.milliseconds(text) == milliseconds)
+    try SettingKey.agentTimeout.validate(text)
+  }
+
+  @Test(arguments: [
+    "", "s", "-1", "+1m", "1.5m", "1 m", "721h", "99999999999999999999", "9223372036854775807h", "1M", "١m",
+  ])
+  func `what is no time is refused`(text: String) {
+    #expect(SettingKey.milliseconds(text) == nil)
+    #expect(throws: VaultError.self) { try SettingKey.agentTimeout.validate(text) }
+  }
 }

@@ -38,6 +38,7 @@ struct ArgumentContractTests {
     "password --threshold 2 --length 6 --alphabet digits --show --clip", "password --threshold 2 --characters ab",
     "password --threshold 2 --typed", "password --threshold 2 --from-fd 3", "password --threshold 2 --from-file f",
     "contact --threshold 2", "contact f --threshold 2", "contact - --threshold 2 --description d",
+    "unlock", "unlock SECRET", "unlock --list", "lock", "lock SECRET",
   ])
   func isAccepted(line: String) throws {
     _ = try Root.parseAsRoot(words(line))
@@ -68,6 +69,7 @@ struct ArgumentContractTests {
     "password --threshold 2 --alphabet runes", "password --threshold 2 --characters aa",
     "password --threshold 2 --notes - --from-fd 0", "password --threshold 2 --from-fd 3 --password-fd 3", "contact",
     "contact f --threshold 1",
+    "unlock --list SECRET", "unlock a b", "lock a b",
   ])
   func isAUsageError(line: String) {
     let error = #expect(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
@@ -78,7 +80,7 @@ struct ArgumentContractTests {
     "id", "peer add x", "peer list", "peer show x", "peer rename x y", "peer address x a:1", "peer remove x",
     "peer ping x", "daemon", "share f --threshold 2", "list", "info x", "retry", "delete x", "log",
     "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f", "check",
-    "status",
+    "status", "unlock", "lock",
     "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f",
     "requests list", "requests approve 3", "requests refuse 3", "policy SECRET",
     "note --threshold 2", "password --threshold 2", "contact --threshold 2",
@@ -181,6 +183,8 @@ struct ArgumentContractTests {
     case let command as InitCommand: (command.global, command.unlock)
     case let command as ScanCommand: (command.global, command.unlock)
     case let command as DaemonCommand: (command.global, command.unlock)
+    case let command as UnlockCommand: (command.global, command.unlock)
+    case let command as LockCommand: (command.global, command.unlock)
     default: nil
     }
   }

@@ -55,13 +55,13 @@ struct ResultJSONTests {
       Samples.secret.json.text == #"""
         {"id":"4be1c0ffee00112233445566778899aa","description":"house \"keys\"\n","kind":"file","origin":"dealt",\#
         "dealer":"you","threshold":2,"shareCount":3,"ownIndex":1,"createdAt":"2026-11-21T03:15:54.120Z",\#
-        "delivered":1,"waiting":1}
+        "delivered":1,"waiting":1,"unlocked":false}
         """#)
     #expect(
       Samples.held.json.text == #"""
         {"id":"4be1c0ffee00112233445566778899aa","description":null,"kind":"note","origin":"held",\#
         "dealer":"Carol","threshold":2,"shareCount":3,"ownIndex":2,"createdAt":"2026-11-21T03:15:54.120Z",\#
-        "delivered":null,"waiting":null}
+        "delivered":null,"waiting":null,"unlocked":false}
         """#)
   }
 

@@ -5,6 +5,7 @@
 
 #include "Camera.h"
 #include "FileSystems.h"
+#include "LocalMessages.h"
 #include "Privileges.h"
 #include "Renaming.h"
 

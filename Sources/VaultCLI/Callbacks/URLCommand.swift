@@ -1,6 +1,7 @@
 import ArgumentParser
 import CallbackURL
 import Glibc
+import SealedPayload
 import SecretVault
 import Sodium
 
@@ -77,7 +78,12 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
         .usage, "the request doesn't begin with \(CallbackRequest.prefix)",
         hint: "see docs/formats/callback.md for what can be asked")
     }
-    return try SecretStream.read(STDIN_FILENO, limit: CallbackRequest.byteLimit, what: "the request")
+    let text = try SecretStream.read(STDIN_FILENO, limit: CallbackRequest.byteLimit, name: "the request")
+    let hasEnd = text.withUnsafeBytes { $0.last == UInt8(ascii: "\n") }
+    guard hasEnd else { return text }
+    do throws(SodiumError) { return try SecretBytes(copying: text.bytes.extracting(first: text.count - 1)) } catch {
+      throw SecretText.noMemory
+    }
   }
 
   // MARK: - The answer
@@ -134,7 +140,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     case .note: return nil
     case .file:
       do throws(SodiumError) { return try SecretBytes(copying: content.header.fileName) } catch {
-        throw VaultError(.other, "no secret memory left")
+        throw SecretText.noMemory
       }
     case .password, .contact, .encryptionKey:
       throw VaultError(
@@ -155,7 +161,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
         return SecretContent(header: header, body: body)
       }
     } catch {
-      throw VaultError(.other, "no secret memory left")
+      throw SecretText.noMemory
     }
   }
 
@@ -212,7 +218,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
 
   private func hand(_ answer: borrowing SecretBytes) throws(VaultError) {
     guard print else { return try CallbackOpener.open(answer) }
-    try SecretStream.write(answer, to: STDOUT_FILENO)
+    try SecretStream.write(answer.bytes, to: STDOUT_FILENO)
     try Console.write("\n", to: STDOUT_FILENO)
   }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dispatch
 import Glibc
 import Logging
 import SecretVault
@@ -11,9 +12,10 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     abstract: "Answer peers, and deliver what waits.",
     discussion: """
       Prints 'listening on HOST:PORT' when it is ready, and logs to standard error.
-      SIGTERM or Ctrl-C ends it in order. It tells systemd when it is ready
-      (Type=notify). Without --listen it follows the setting 'listen' while it runs;
-      'off' makes it answer nobody, and it still delivers what waits.
+      SIGTERM or Ctrl-C ends it in order; SIGHUP locks what is unlocked. It tells
+      systemd when it is ready (Type=notify). Without --listen it follows the setting
+      'listen' while it runs; 'off' makes it answer nobody, and it still delivers what
+      waits.
 
       Example: vault daemon --listen 127.0.0.1:4721
       """)
@@ -53,9 +55,19 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
       logger: Logger(label: "services") { _ in SwiftLogNoOpLogHandler() })
     configuration.maximumGracefulShutdownDuration = .seconds(Self.patience)
     let group = ServiceGroup(configuration: configuration)
+    let agent = Self.startAgent(composition, vault)
+    let sleepWatch = agent.flatMap { Self.watchSleep($0, log) }
+    defer {
+      sleepWatch?.stop()
+      agent?.stop()
+    }
     // The signal thread of the program hands its signals on. A daemon outlives the terminal it was started from.
     Interruption.redirect { signal in
-      guard signal != SIGHUP else { return }
+      guard signal != SIGHUP else {
+        agent?.memory.lockAll("SIGHUP")
+        return
+      }
+      agent?.memory.lockAll("the daemon ends")
       // A log that nobody reads any more holds up neither this nor the next signal.
       Task { await group.triggerGracefulShutdown() }
       Interruption.stop(after: UInt32(Self.patience) + 3, console: console)
@@ -69,5 +81,26 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     } catch {
       throw VaultError(.other, "a part of the daemon ended by itself", hint: "its log may say why; start it again")
     }
+  }
+
+  /// The agent, unless another daemon of this vault has it. It can be done without.
+  private static func startAgent(_ composition: Composition, _ vault: Vault) -> AgentServer? {
+    let log = composition.environment.log
+    // A log that nobody reads any more holds up no locking.
+    let notes = DispatchQueue(label: "agent")
+    let memory = AgentMemory(
+      timeout: { SettingKey.milliseconds(vault.settingValue(SettingKey.agentTimeout.rawValue)) ?? 0 },
+      note: { line in notes.async { log.info("\(line)") } })
+    do throws(VaultError) { return try AgentServer.start(composition.folders, memory: memory) } catch {
+      log.warning("nothing can be unlocked here: \(error.reason)")
+      return nil
+    }
+  }
+
+  /// Has everything locked before the machine sleeps, where somebody says when.
+  private static func watchSleep(_ agent: AgentServer, _ log: Logger) -> SleepWatch? {
+    let given = getenv("DBUS_SYSTEM_BUS_ADDRESS").map { String(cString: $0) }
+    let paths = given.map { BusAddress.paths($0) ?? [] } ?? [BusAddress.usual]
+    return SleepWatch.start(paths: paths, log: log) { agent.memory.lockAll("the machine goes to sleep") }
   }
 }

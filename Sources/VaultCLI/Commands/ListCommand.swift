@@ -53,7 +53,7 @@ struct InfoCommand: OpenedCommand {
     var facts: [(name: String, value: String)] = [
       ("id", secret.id), ("description", secret.description ?? "none"), ("kind", secret.kind),
       ("from", secret.origin == .dealt ? "you" : secret.dealer),
-      ("needs", "\(secret.threshold) of \(secret.shareCount) shares"),
+      ("needs", "\(secret.threshold) of \(secret.shareCount) shares\(secret.isUnlocked ? "; it is unlocked" : "")"),
       ("own share", secret.ownIndex.map { "number \($0)" } ?? "none"),
       ("created", "\(Timestamp.minute(secret.createdAt)) UTC, \(Measures.ago(secret.createdAt, now: now))"),
       ("size", "\(Measures.size(details.ciphertextByteCount)) encrypted and padded"),

@@ -25,6 +25,8 @@ struct RecoveryReporter: Sendable {
     case .started(let secret):
       console.note(
         "recovering \(secret.description ?? secret.id): \(secret.threshold) of \(secret.shareCount) shares are needed")
+    case .unlocked(let secret):
+      console.note("recovering \(secret.description ?? secret.id): it is unlocked, so no peer is asked")
     case .asking(let peer): console.note("asking \(peer)")
     case .share(let peer, let have, let need): console.note("\(peer): share verified, \(have) of \(need)")
     case .problem(let peer, let reason):
@@ -48,5 +50,12 @@ struct RecoveryReporter: Sendable {
     // An entry has fields and no body.
     let size = report.byteCount > 0 ? " " + Measures.size(report.byteCount) : ""
     console.note("recovered\(size)\(with)")
+  }
+
+  /// The last word of an unlocking that is not undone by itself before `until`.
+  func conclude(_ report: UnlockReport, _ until: String) {
+    let helpers = report.holders.filter { $0.state == .answered }.map(\.peer)
+    let with = helpers.isEmpty ? "" : " with \(helpers.joined(separator: ", "))"
+    console.note("unlocked\(with), \(until)")
   }
 }

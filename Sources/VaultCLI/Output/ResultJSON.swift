@@ -52,7 +52,7 @@ extension SecretSummary {
       "origin": .string(origin.rawValue), "dealer": .string(dealer), "threshold": .integer(Int64(threshold)),
       "shareCount": .integer(Int64(shareCount)), "ownIndex": JSONValue(ownIndex),
       "createdAt": .string(Timestamp.exact(createdAt)), "delivered": JSONValue(delivered),
-      "waiting": JSONValue(waiting),
+      "waiting": JSONValue(waiting), "unlocked": .bool(isUnlocked),
     ]
   }
 }

@@ -78,7 +78,7 @@ struct SecretListText {
       if isDealt { output.append(number: Int(line.delivered)) } else { output.append("null") }
       output.append(",\"waiting\":")
       if isDealt { output.append(number: Int(line.waiting)) } else { output.append("null") }
-      output.append("}")
+      output.append(list.isUnlocked(line) ? ",\"unlocked\":true}" : ",\"unlocked\":false}")
     }
     return output.bytes
   }
@@ -154,6 +154,7 @@ struct SecretListText {
       cells.text.append(number: Int(line.threshold))
       cells.text.append(" of ")
       cells.text.append(number: Int(line.shareCount))
+      if list.isUnlocked(line) { cells.text.append(", unlocked") }
       cells.end()
       if isDealt {
         cells.text.append(number: Int(line.delivered))

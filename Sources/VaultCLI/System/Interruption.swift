@@ -22,18 +22,19 @@ enum Interruption {
     return signals
   }
 
-  /// Starts the thread that waits for the signals which ``hold()`` has blocked. With `alwaysTerminates`, SIGTERM is
-  /// among them whatever the caller ignores.
-  static func start(_ held: [Int32], alwaysTerminates: Bool, console: Console) {
+  /// Starts the thread that waits for the signals which ``hold()`` has blocked. For a daemon, SIGTERM and SIGHUP are among
+  /// them whatever the caller ignores; the latter only ever for ``redirect(to:)``, then.
+  static func start(_ held: [Int32], isDaemon: Bool, console: Console) {
     wantsJSON.store(console.json, ordering: .relaxed)
     var signals = held
-    if alwaysTerminates, !signals.contains(SIGTERM) {
-      block([SIGTERM])
-      signal(SIGTERM, SIG_DFL)
-      signals.append(SIGTERM)
+    for number in isDaemon ? [SIGTERM, SIGHUP] : [] where !signals.contains(number) {
+      block([number])
+      signal(number, SIG_DFL)
+      signals.append(number)
     }
     let awaited = signals
-    guard BackgroundThread.start({ wait(for: awaited, console) }) else {
+    let spared = held.contains(SIGHUP) ? nil : SIGHUP
+    guard BackgroundThread.start({ wait(for: awaited, sparing: spared, console) }) else {
       // Without the thread the signals must at least end the program as usual.
       var set = set(of: signals)
       pthread_sigmask(SIG_UNBLOCK, &set, nil)
@@ -85,12 +86,12 @@ enum Interruption {
     return set
   }
 
-  private static func wait(for signals: [Int32], _ console: Console) {
+  private static func wait(for signals: [Int32], sparing spared: Int32?, _ console: Console) {
     var awaited = set(of: signals)
     while true {
       var number: Int32 = 0
       guard sigwait(&awaited, &number) == 0 else { continue }
-      if let handler = redirection.withLock({ $0 }) { handler(number) } else { stop(console) }
+      if let handler = redirection.withLock({ $0 }) { handler(number) } else if number != spared { stop(console) }
     }
   }
 

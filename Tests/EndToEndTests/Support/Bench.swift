@@ -82,7 +82,11 @@ final class Bench: Sendable {
   /// The environment of every program: nothing of the user's but what tells a sanitizer where to report.
   static let environment: [String: String] = {
     let path = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-    return ["PATH": path, "LANG": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no"].merging(Sanitizer.environment) { $1 }
+    let usual = [
+      "PATH": path, "LANG": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no",
+      "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent/bus",
+    ]
+    return usual.merging(Sanitizer.environment) { $1 }
   }()
 
   /// Starts a program in this bench's process group.

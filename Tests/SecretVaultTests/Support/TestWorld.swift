@@ -16,12 +16,14 @@ final class Member: Sendable {
   let environment: VaultEnvironment
   /// Where recovered files go.
   let desk: String
+  /// What it has unlocked.
+  let unlocked: KeptSecrets
   private let passphrase: @Sendable () throws -> SecretBytes?
   private let state: Mutex<Vault>
 
   init(
     _ name: String, folders: VaultFolders, address: PeerAddress, environment: VaultEnvironment, desk: String,
-    passphrase: @escaping @Sendable () throws -> SecretBytes?
+    unlocked: KeptSecrets, passphrase: @escaping @Sendable () throws -> SecretBytes?
   ) throws {
     self.passphrase = passphrase
     self.name = name
@@ -29,6 +31,7 @@ final class Member: Sendable {
     self.address = address
     self.environment = environment
     self.desk = desk
+    self.unlocked = unlocked
     state = Mutex(
       try Vault.create(
         at: folders, label: name, addresses: [address], passphrase: passphrase(), environment: environment))
@@ -94,9 +97,11 @@ final class TestWorld: Sendable {
         connect: { (address) async throws(TransportError) in try await network.connect(address) },
         notify: { command, event in notifications.add(name, command, event) })
       environment.deadlines = deadlines
+      let unlocked = KeptSecrets()
+      environment.unlocked = unlocked
       let member = try Member(
         name, folders: VaultFolders(home: scratch.path + "/" + name), address: PeerAddress(host: name, port: 4721),
-        environment: environment, desk: scratch.makeFolder(name + "-desk"), passphrase: passphrase)
+        environment: environment, desk: scratch.makeFolder(name + "-desk"), unlocked: unlocked, passphrase: passphrase)
       network.serve(member.address) { [member] in await member.vault.answer($0) }
       return member
     }

@@ -30,6 +30,9 @@ enum TextSamples {
         "valid-interval-off": setting(4, "off"),
         "interval-too-long": setting(4, "366d"), "interval-overflow": setting(4, "99999999999999999999d"),
         "interval-of-seconds": setting(4, "1s"), "interval-without-number": setting(4, "d"),
+        "valid-time": setting(9, "90s"), "valid-minutes": setting(9, "10"),
+        "time-overflow": setting(9, "9223372036854775807h"), "time-negative": setting(9, "-1m"),
+        "time-unit-alone": setting(9, "h"), "time-empty": setting(9, ""),
       ])
       + Sample.of(
         "peer-address",

@@ -29,6 +29,12 @@ enum TextTargets {
         let policy = ReleasePolicy(value)
         require(policy != nil && ReleasePolicy(policy?.text ?? "") == policy, "a policy reads itself")
       case .releaseLimit: require(Int(value).map { $0 >= 0 } == true, "a number of secrets")
+      case .checkInterval:
+        let interval = SettingKey.interval(value)
+        require(
+          value == "off" || interval.map { (60_000...31_536_000_000).contains($0) } == true, "a time between checks")
+      case .agentTimeout:
+        require(SettingKey.milliseconds(value).map { $0 >= 0 && $0 <= 2_592_000_000 } == true, "a time")
       case .clipboardSeconds: require((1...3600).contains(Int(value) ?? 0), "a number of seconds")
       case .notifyCommand: require(value.utf8.count <= 4096, "a command keeps to its limit")
       }

@@ -1,0 +1,1 @@
+../../../../Sources/VaultCLI/Agent/AgentMessages.swift

@@ -1,0 +1,47 @@
+import VaultStore
+
+/// Where a rebuilt ciphertext goes, batch by batch, from its first byte to its last.
+protocol CiphertextSink: ~Copyable, Sendable {
+  /// Takes what must go in by itself before others work on the next batch, and asks the user if that takes asking.
+  mutating func begin(_ batch: inout CiphertextBatch) async throws(VaultError)
+  /// Takes the bytes that ``begin(_:)`` has left.
+  mutating func append(_ batch: CiphertextBatch) throws(VaultError)
+  /// Says that this was the last, and that all of it fits the dealer's roots.
+  mutating func finish() throws(VaultError)
+}
+
+/// A part of a ciphertext.
+struct CiphertextBatch: Sendable {
+  /// Memory for it, used again for one batch after another.
+  var bytes: [UInt8]
+  /// Where the part begins in the ciphertext.
+  var start: UInt64 = 0
+  /// How many of ``bytes`` count.
+  var count = 0
+  /// How many of these have been taken already.
+  var taken = 0
+  /// Where the part ends in the ciphertext.
+  var end: UInt64 { start + UInt64(count) }
+}
+
+/// Keeps the ciphertext as it is: for a secret that is unlocked.
+struct CiphertextKeeper: CiphertextSink {
+  let file: CiphertextFile
+
+  func begin(_ batch: inout CiphertextBatch) async throws(VaultError) {}
+
+  func append(_ batch: CiphertextBatch) throws(VaultError) {
+    guard batch.count > 0 else { return }
+    var failure: StoreError?
+    batch.bytes.withUnsafeBytes { bytes in
+      do throws(StoreError) {
+        try file.write(UnsafeRawBufferPointer(rebasing: bytes[..<batch.count]), at: batch.start)
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw VaultError(failure) }
+  }
+
+  func finish() throws(VaultError) {}
+}

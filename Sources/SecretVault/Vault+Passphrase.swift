@@ -1,0 +1,44 @@
+public import Sodium
+public import VaultStore
+
+extension Vault {
+  /// The keys of a vault, by whatever opens it.
+  static func unlock(
+    _ folders: VaultFolders, _ passphrase: () throws(VaultError) -> SecretBytes, _ stretched: () -> SecretBytes?
+  ) throws(VaultError) -> VaultKeys {
+    guard try needsPassphrase(at: folders) else {
+      return try stored { () throws(StoreError) in try VaultKeys.unlock(folders, passphrase: nil) }
+    }
+    if let kept = stretched() {
+      do throws(StoreError) { return try VaultKeys.unlock(folders, stretched: kept) } catch .wrongPassphrase {
+        // It was made for another vault that was here before.
+      } catch {
+        throw VaultError(error)
+      }
+    }
+    let given: SecretBytes? = try passphrase()
+    return try stored { () throws(StoreError) in try VaultKeys.unlock(folders, passphrase: given) }
+  }
+
+  /// Whether the vault has a passphrase. Throws ``VaultError/Code/noVault`` if there is none here.
+  public static func needsPassphrase(at folders: VaultFolders) throws(VaultError) -> Bool {
+    guard try stored({ () throws(StoreError) in try folders.holdsVault() }) else {
+      throw VaultError(
+        .noVault, "there is no vault in \(folders.data)", hint: "make one with `vault init --label YOUR-NAME`")
+    }
+    return try stored { () throws(StoreError) in try VaultKeys.needsPassphrase(in: folders) }
+  }
+
+  /// What opens the vault instead of its passphrase, and without the time that scrypt takes: see ``VaultKeys/stretch(_:for:)``.
+  /// Asks for the passphrase, and throws unless it is the right one. Nil if the vault has none.
+  public static func stretchedPassphrase(
+    at folders: VaultFolders, passphrase: () throws(VaultError) -> SecretBytes
+  ) throws(VaultError) -> SecretBytes? {
+    guard try needsPassphrase(at: folders) else { return nil }
+    let given = try passphrase()
+    let made = try stored { () throws(StoreError) in try VaultKeys.stretch(given, for: folders) }
+    guard let made else { return nil }
+    _ = try stored { () throws(StoreError) in try VaultKeys.unlock(folders, stretched: made) }
+    return made
+  }
+}

@@ -1,0 +1,52 @@
+/// Where a message bus listens, from a text such as `unix:path=/run/dbus/system_bus_socket,guid=…;unix:…` (D-Bus
+/// Specification, "Server Addresses").
+enum BusAddress {
+  /// Longest text that is looked at.
+  static let byteLimit = 4096
+  /// Where the system's bus is if nothing else says so.
+  static let usual = "/run/dbus/system_bus_socket"
+
+  /// The paths of the sockets, in order; other kinds of address are passed over. Nil if the text breaks the rules.
+  static func paths(_ text: String) -> [String]? {
+    guard text.utf8.count <= byteLimit else { return nil }
+    var paths: [String] = []
+    for address in text.utf8.split(separator: UInt8(ascii: ";")) {
+      guard let colon = address.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+      let isLocal = address[..<colon].elementsEqual("unix".utf8)
+      for pair in address[address.index(after: colon)...].split(separator: UInt8(ascii: ",")) {
+        guard let equals = pair.firstIndex(of: UInt8(ascii: "=")), equals > pair.startIndex,
+          let value = unescaped(pair[pair.index(after: equals)...])
+        else { return nil }
+        guard isLocal, pair[..<equals].elementsEqual("path".utf8) else { continue }
+        guard value.first == UInt8(ascii: "/"), !value.contains(0), let path = String(validating: value, as: UTF8.self)
+        else { return nil }
+        paths.append(path)
+      }
+    }
+    return paths
+  }
+
+  /// Bytes behind a percent sign are two hexadecimal digits.
+  private static func unescaped(_ text: Substring.UTF8View) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var rest = text[...]
+    while let next = rest.popFirst() {
+      guard next == UInt8(ascii: "%") else {
+        bytes.append(next)
+        continue
+      }
+      guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    return bytes
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}

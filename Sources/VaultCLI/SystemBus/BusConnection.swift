@@ -1,0 +1,171 @@
+import CShims
+import Glibc
+
+/// A connection to a message bus at a local socket (D-Bus Specification, "Authentication Protocol"): as this user, with
+/// descriptors. Every step has a deadline; whatever breaks a rule ends the connection.
+struct BusConnection: ~Copyable {
+  /// Why there is no connection any more.
+  enum Failure: Error {
+    case absent, ended, silent, refused
+    case misunderstood(BusMessage.Fault)
+  }
+
+  /// Longest line while authenticating.
+  private static let lineLimit = 512
+  /// Milliseconds for one step.
+  private static let patience: Int32 = 5000
+
+  private let socket: Int32
+  /// Bytes that have come and were not looked at yet.
+  private var waiting: [UInt8] = []
+  /// Descriptors that have come with them, in order.
+  private var descriptors: [Int32] = []
+  private var lastSerial: UInt32 = 0
+  /// Signals that came while an answer was waited for.
+  private var signals: [BusMessage] = []
+
+  private init(owning socket: Int32) { self.socket = socket }
+
+  /// Connects, authenticates and says hello.
+  static func open(path: String) throws(Failure) -> BusConnection {
+    var connection = BusConnection(owning: try connect(path))
+    try connection.greet()
+    return connection
+  }
+
+  private mutating func greet() throws(Failure) {
+    try write(Array("\0AUTH EXTERNAL \(Self.hexadecimal("\(geteuid())"))\r\n".utf8))
+    guard try line().hasPrefix("OK ") else { throw .refused }
+    try write(Array("NEGOTIATE_UNIX_FD\r\n".utf8))
+    guard try line() == "AGREE_UNIX_FD" else { throw .refused }
+    try write(Array("BEGIN\r\n".utf8))
+    _ = try call("Hello", of: "org.freedesktop.DBus", at: "/org/freedesktop/DBus", to: "org.freedesktop.DBus")
+  }
+
+  deinit {
+    for descriptor in descriptors { close(descriptor) }
+    close(socket)
+  }
+
+  private static func hexadecimal(_ text: String) -> String {
+    text.utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+
+  private static func connect(_ path: String) throws(Failure) -> Int32 {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else { throw .absent }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    let socket = Glibc.socket(AF_UNIX, kind, 0)
+    guard socket >= 0 else { throw .absent }
+    let connected = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard connected == 0 else {
+      close(socket)
+      throw .absent
+    }
+    return socket
+  }
+
+  // MARK: - Messages
+
+  /// Calls a method and waits for its answer, and for the descriptor that came with that, -1 for none: the caller's.
+  mutating func call(
+    _ member: String, of interface: String, at path: String, to destination: String, _ body: [BusMessage.Value] = []
+  ) throws(Failure) -> (reply: BusMessage, descriptor: Int32) {
+    lastSerial += 1
+    let message = BusMessage.call(member, of: interface, at: path, to: destination, body, serial: lastSerial)
+    try write(message.encoded())
+    let end = ChildProcess.milliseconds() + Int64(Self.patience)
+    while true {
+      let (message, descriptor) = try receive(until: end)
+      if message.kind == .reply, message.replySerial == lastSerial { return (message, descriptor) }
+      if descriptor >= 0 { close(descriptor) }
+      if message.kind == .failure, message.replySerial == lastSerial { throw .refused }
+      // A flood of them would be none of this machine's sleeps.
+      if message.kind == .signal, signals.count < 64 { signals.append(message) }
+    }
+  }
+
+  /// The next signal, or nil if none comes before `other` has something to read. Waits as long as it takes.
+  mutating func nextSignal(orInput other: Int32) throws(Failure) -> BusMessage? {
+    while true {
+      if !signals.isEmpty { return signals.removeFirst() }
+      if try !hasWholeMessage() {
+        var waits = [
+          pollfd(fd: socket, events: Int16(POLLIN), revents: 0), pollfd(fd: other, events: Int16(POLLIN), revents: 0),
+        ]
+        _ = poll(&waits, 2, -1)
+        if waits[1].revents != 0 { return nil }
+        if waits[0].revents == 0 { continue }
+      }
+      let (message, descriptor) = try receive(until: ChildProcess.milliseconds() + Int64(Self.patience))
+      if descriptor >= 0 { close(descriptor) }
+      if message.kind == .signal { return message }
+    }
+  }
+
+  private func hasWholeMessage() throws(Failure) -> Bool {
+    guard waiting.count >= BusMessage.startByteCount else { return false }
+    do { return waiting.count >= (try BusMessage.byteCount(start: waiting)) } catch { throw .misunderstood(error) }
+  }
+
+  private mutating func receive(until end: Int64) throws(Failure) -> (BusMessage, descriptor: Int32) {
+    while try !hasWholeMessage() { try fill(until: end) }
+    do {
+      let count = try BusMessage.byteCount(start: waiting)
+      let bytes = Array(waiting[..<count])
+      waiting.removeFirst(count)
+      let message = try BusMessage(bytes: bytes)
+      guard message.descriptorCount <= 1 else { throw BusMessage.Fault.unsupported }
+      guard message.descriptorCount == 1 else { return (message, -1) }
+      guard !descriptors.isEmpty else { throw BusMessage.Fault.malformed }
+      return (message, descriptors.removeFirst())
+    } catch let fault as BusMessage.Fault {
+      throw .misunderstood(fault)
+    } catch {
+      throw .ended
+    }
+  }
+
+  // MARK: - Bytes
+
+  private mutating func line() throws(Failure) -> String {
+    let end = ChildProcess.milliseconds() + Int64(Self.patience)
+    while true {
+      if let newline = waiting.firstIndex(of: 10) {
+        let line = waiting[..<newline]
+        waiting.removeFirst(newline + 1)
+        guard line.last == 13, line.count <= Self.lineLimit else { throw .refused }
+        return String(decoding: line.dropLast(), as: UTF8.self)
+      }
+      guard waiting.count <= Self.lineLimit else { throw .refused }
+      try fill(until: end)
+    }
+  }
+
+  /// Waits for more bytes and takes them.
+  private mutating func fill(until end: Int64) throws(Failure) {
+    let left = end - ChildProcess.milliseconds()
+    guard left > 0 else { throw .silent }
+    var wait = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    guard poll(&wait, 1, Int32(clamping: left)) > 0 else { return }
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    var descriptor: Int32 = -1
+    let count = vault_receive_message(socket, &buffer, buffer.count, &descriptor)
+    if descriptor >= 0 { descriptors.append(descriptor) }
+    guard count > 0, descriptors.count <= 4 else {
+      if count < 0, errno == EAGAIN { return }
+      throw .ended
+    }
+    waiting += buffer[..<count]
+  }
+
+  private func write(_ bytes: [UInt8]) throws(Failure) {
+    guard vault_send_message(socket, bytes, bytes.count, -1) == 0 else { throw .ended }
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Glibc
+import Testing
+
+@Suite("Before the machine sleeps")
+struct SleepTests {
+  /// Alice, whose daemon is at a bus, with a secret that takes Bob.
+  private func atBus(_ bench: Bench) async throws -> (alice: Peer, daemon: Child, bus: FakeBus, id: String) {
+    let (alice, _) = try await bench.pair()
+    try alice.write(sample(1000), to: "note")
+    let id = try await alice.succeed("share", "note", "--threshold", "2").line
+    try await alice.stopDaemon()
+    let bus = try FakeBus(bench.folder + "/bus")
+    let address = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent/bus;unix:path=\(bus.path)"]
+    let daemon = try bench.start(
+      Bench.vault, ["daemon", "--listen", "\(alice.host):0"], environment: alice.environment.merging(address) { $1 },
+      folder: alice.folder)
+    bench.expectToLive("alice", daemon)
+    try await bench.wait(for: "the daemon to be told of sleep") {
+      daemon.written.contains("told before the machine goes to sleep")
+    }
+    return (alice, daemon, bus, id)
+  }
+
+  @Test("logind is asked to wait, everything is locked, and only then does the machine sleep")
+  func locks() async throws {
+    try await Bench.run { bench in
+      let (alice, daemon, bus, id) = try await atBus(bench)
+      defer { bus.stop() }
+      #expect(bus.isInhibited)
+      #expect(bus.calls.last == "Inhibit sleep vault lock what is unlocked delay", "\(bus.calls)")
+      try await alice.succeed("unlock", id)
+      // Anybody on the bus can say something; it counts only from logind.
+      bus.announce(sleep: true, from: ":1.99")
+      try await Task.sleep(for: .milliseconds(200))
+      #expect(bus.isInhibited)
+      #expect(try await alice.succeed("unlock", "--list", "--json").json()["secrets"].array.count == 1)
+
+      bus.announce(sleep: true)
+      try await bench.wait(every: 2, for: "the lock to be given back") { !bus.isInhibited }
+      #expect(try await alice.succeed("unlock", "--list").output == "nothing is unlocked\n")
+      try await bench.wait(for: "a line about it") {
+        daemon.written.contains("everything is locked: the machine goes to sleep")
+      }
+      bus.announce(sleep: false)
+      try await bench.wait(for: "the next lock") { bus.isInhibited }
+      try await alice.succeed("unlock", id)
+      bus.announce(sleep: true)
+      try await bench.wait(every: 2, for: "the lock to be given back") { !bus.isInhibited }
+      #expect(try await alice.succeed("unlock", "--list").output == "nothing is unlocked\n")
+    }
+  }
+
+  @Test("a bus that talks nonsense, or goes away, costs the warning and nothing else")
+  func nonsense() async throws {
+    try await Bench.run { bench in
+      let (alice, daemon, bus, id) = try await atBus(bench)
+      try await alice.succeed("unlock", id)
+      bus.send(sample(3000))
+      try await bench.wait(for: "the daemon to give up") { daemon.written.contains("nobody tells when the machine") }
+      bus.stop()
+      #expect(try await alice.succeed("unlock", "--list", "--json").json()["secrets"].array.count == 1)
+      bench.expectEnd(of: daemon)
+      daemon.signal(SIGTERM)
+      #expect(try await daemon.end(within: 20).status == 0)
+    }
+  }
+}
