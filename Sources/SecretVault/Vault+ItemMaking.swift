@@ -11,6 +11,7 @@ extension Vault {
   public func addItem(
     _ request: ItemRequest, under key: String, access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> ItemSummary {
+    try Self.checkDescription(request)
     let record = try heldKey(key)
     // Before peers are asked: a file that can't be read should be found out first.
     let plaintext = try ItemPlaintext(request, stagingFolder: folders.stagingPath)
@@ -24,6 +25,7 @@ extension Vault {
     _ request: ItemRequest, under key: String, armored: Bool, to destination: RecoveryDestination,
     access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> ItemReport {
+    try Self.checkDescription(request)
     let record = try resolveKey(key)
     let plaintext = try ItemPlaintext(request, stagingFolder: folders.stagingPath)
     let keys = try await itemKeySource(record, usesPublicHalf: request.usesPublicHalf, access)
@@ -102,6 +104,13 @@ extension Vault {
   }
 
   // MARK: - Parts
+
+  private static func checkDescription(_ request: ItemRequest) throws(VaultError) {
+    guard let description = request.description else { return }
+    guard description.utf8.count <= ItemHeader.descriptionByteLimit, !description.utf8.contains(0) else {
+      throw VaultError(.usage, "public words can have at most \(ItemHeader.descriptionByteLimit) bytes")
+    }
+  }
 
   /// A key of which this device holds a share: items are kept only where it does.
   private func heldKey(_ reference: String) throws(VaultError) -> SecretRecord {

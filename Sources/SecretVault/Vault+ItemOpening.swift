@@ -77,7 +77,7 @@ extension Vault {
   public func acceptItem(
     _ reference: String, access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> ItemArrival {
-    let item = try openableItem(reference)
+    let item = try openableItem(reference, orWaiting: true)
     guard item.record.state == .waiting else { return ItemArrival(item: try summary(item.record), isKnown: true) }
     let key = try await itemKey(item.key, access)
     let opening = ItemOpening(header: item.header, name: item.name, access: access)
@@ -122,8 +122,15 @@ extension Vault {
 
   // MARK: - Parts
 
-  func openableItem(_ reference: String) throws(VaultError) -> OpenableItem {
+  /// The item that the user means, with its key. One that a peer has sent stays closed until it is accepted.
+  func openableItem(_ reference: String, orWaiting: Bool = false) throws(VaultError) -> OpenableItem {
     let record = try resolveItem(reference)
+    guard orWaiting || record.state != .waiting else {
+      let summary = try summary(record)
+      throw VaultError(
+        .refused, "\(summary.shortName) was sent by \(summary.sender ?? "a peer") and waits to be accepted",
+        hint: "accept it with `vault item accept \(summary.id.prefix(12))`, or delete it")
+    }
     let header = try itemHeader(of: record)
     return OpenableItem(
       record: record, header: header, key: try keyRecord(of: header), name: try summary(record).shortName)

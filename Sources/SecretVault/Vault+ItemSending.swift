@@ -94,6 +94,7 @@ extension SessionRoute {
     guard answer.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
     let first: UInt64
     switch answer.verdict {
+    case .asking: throw LinkFailure(.misbehaved, "did not say whether it takes the item")
     case .refused(let reason): throw .refused(reason)
     case .complete: return .itemTaken(isKnown: true)
     case .wants(let from): first = from

@@ -59,6 +59,8 @@ public struct ItemAnswer: PeerMessage {
   /// Reads the message.
   public init(from reader: inout Reader) throws(WireError) {
     let answer = try OfferAnswer(from: &reader)
+    // Items wait for their user behind the transfer, not before it.
+    if case .asking = answer.verdict { throw .invalidValue(field: "verdict") }
     request = answer.request
     verdict = answer.verdict
   }
