@@ -97,7 +97,7 @@ struct RecoverCommand: OpenedCommand {
     let reporter = RecoveryReporter(console)
     // What has gone to a pipe can't be taken back: another attempt would begin from the start behind it.
     let hasWritten = Atomic(false)
-    let isStream = if case .descriptor = destination { true } else { false }
+    let isStream = if case .descriptor? = destination { true } else { false }
     let report = try await consent.run(
       vault, console, mayRepeat: { !isStream || !hasWritten.load(ordering: .relaxed) }
     ) { () async throws(VaultError) in
