@@ -31,6 +31,14 @@ public final class VaultKeys: Sendable {
     _ folders: VaultFolders, passphrase: borrowing SecretBytes?
   ) throws(StoreError) -> VaultKeys {
     let file = try readFile(folders)
+    try folders.restore()
+    return try unlock(file, folders, passphrase: passphrase)
+  }
+
+  /// Opens the keys of a `master.key` wherever it lies, with the device key of `folders`.
+  static func unlock(
+    _ file: MasterKeyFile, _ folders: VaultFolders, passphrase: borrowing SecretBytes?
+  ) throws(StoreError) -> VaultKeys {
     let device = try deviceKey(of: file, folders)
     guard file.costLogarithm != nil else { return try open(file, folders, device, stretched: nil) }
     switch passphrase {
@@ -63,22 +71,15 @@ public final class VaultKeys: Sendable {
     _ folders: VaultFolders, stretched: borrowing SecretBytes
   ) throws(StoreError) -> VaultKeys {
     let file = try readFile(folders)
+    try folders.restore()
     let device = try deviceKey(of: file, folders)
     guard file.costLogarithm != nil else { return try open(file, folders, device, stretched: nil) }
     let given: SecretBytes? = try withSodium { () throws(SodiumError) in try stretched.duplicate() }
     return try open(file, folders, device, stretched: given)
   }
 
-  /// This device's key, if the vault was made with it. Makes folders again that can be done without.
+  /// This device's key, if the vault was made with it.
   private static func deviceKey(of file: MasterKeyFile, _ folders: VaultFolders) throws(StoreError) -> SecretBytes {
-    try folders.restore()
-    return try unlock(file, folders, passphrase: passphrase)
-  }
-
-  /// Opens the keys of a `master.key` wherever it lies, with the device key of `folders`.
-  static func unlock(
-    _ file: MasterKeyFile, _ folders: VaultFolders, passphrase: borrowing SecretBytes?
-  ) throws(StoreError) -> VaultKeys {
     let device = try existingDeviceKey(folders)
     guard try withSodium({ () throws(SodiumError) in try deviceID(device) }) == file.deviceID else {
       throw .wrongDevice

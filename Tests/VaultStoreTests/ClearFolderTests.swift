@@ -71,6 +71,9 @@ struct ClearFolderTests {
     #expect(report.outputNotes == 5)
     #expect(!exists(abandoned) && exists(other) && exists(heldPath))
     #expect(try notes(home).count == 1)
+    // Held until here.
+    let stillThere = held.path
+    #expect(stillThere == heldPath)
   }
 
   @Test(.enabled(if: ClearFolder.isInMemory("/dev/shm"))) func `all folders of a process go at once when it must end`()

@@ -98,7 +98,7 @@ struct RecoverCommand: OpenedCommand {
     // What has gone to a pipe can't be taken back: another attempt would begin from the start behind it.
     let hasWritten = Atomic(false)
     var attempts = 0
-    let isStream = if case .descriptor = destination { true } else { false }
+    let isStream = if case .descriptor? = destination { true } else { false }
     let report = try await consent.run(
       vault, console, mayRepeat: { !isStream || !hasWritten.load(ordering: .relaxed) }
     ) { () async throws(VaultError) in
