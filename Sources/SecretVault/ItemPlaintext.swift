@@ -25,6 +25,7 @@ final class ItemPlaintext {
       let parts = try content.take()
       header = parts.header
       body = MemorySource(parts.body)
+    case .recovered: throw VaultError(.usage, "what was recovered is shared again, not made an item")
     }
   }
 

@@ -81,6 +81,15 @@ public struct ItemReport: Sendable {
   public let suggestedName: String
   /// Bytes written.
   public let byteCount: UInt64
+
+  /// A report from its parts.
+  public init(item: ItemSummary?, key: String, path: String?, suggestedName: String, byteCount: UInt64) {
+    self.item = item
+    self.key = key
+    self.path = path
+    self.suggestedName = suggestedName
+    self.byteCount = byteCount
+  }
 }
 
 /// A part of an item's contents.

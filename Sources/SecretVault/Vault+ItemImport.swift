@@ -43,7 +43,7 @@ extension Vault {
     case .file(let path): (input, name) = (try DescriptorInput(path: path), path)
     case .descriptor(let number, let given):
       (input, name) = (DescriptorInput(number, name: given), given)
-    case .memory: throw VaultError(.usage, "an item comes from a file or a stream")
+    case .memory, .recovered: throw VaultError(.usage, "an item comes from a file or a stream")
     }
     let front = try input.bytes(upTo: ItemHeader.byteLimit)
     let whole = PrefixedInput(front, front.count < ItemHeader.byteLimit ? nil : input)

@@ -17,10 +17,8 @@ enum RequestArgument {
     for position in 1..<max(1, count) {
       guard let argument = arguments[position], begins(argument) else { continue }
       let length = strlen(argument)
-      let bytes = RawSpan(_unsafeStart: argument, byteCount: length)
       // Without memory for it there is no request, but it must not stay where it is either.
-      let copy = try? SecretBytes(copying: bytes)
-      if let copy { taken.withLock { $0 = copy } }
+      taken.withLock { $0 = try? SecretBytes(copying: RawSpan(_unsafeStart: argument, byteCount: length)) }
       let kept = placeholder.utf8.count
       explicit_bzero(argument + kept, length - kept)
       return

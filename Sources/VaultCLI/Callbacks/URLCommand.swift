@@ -79,9 +79,9 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
         hint: "see docs/formats/callback.md for what can be asked")
     }
     let text = try SecretStream.read(STDIN_FILENO, limit: CallbackRequest.byteLimit, name: "the request")
-    let hasEnd = text.withUnsafeBytes { $0.last == UInt8(ascii: "\n") }
-    guard hasEnd else { return text }
-    do throws(SodiumError) { return try SecretBytes(copying: text.bytes.extracting(first: text.count - 1)) } catch {
+    // An end of line behind it is the shell's.
+    let count = text.withUnsafeBytes { $0.last == UInt8(ascii: "\n") ? $0.count - 1 : $0.count }
+    do throws(SodiumError) { return try SecretBytes(copying: text.bytes.extracting(first: count)) } catch {
       throw SecretText.noMemory
     }
   }
@@ -183,7 +183,8 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     _ request: borrowing CallbackRequest, _ console: Console
   ) throws(VaultError) -> SharePassword? {
     guard request.addsPassword else { return nil }
-    let logarithm = try request.scryptLogarithm ?? chosenCost(console)
+    let logarithm: Int
+    if let asked = request.scryptLogarithm { logarithm = asked } else { logarithm = try chosenCost(console) }
     try PasswordCost.checkRoom(logarithm: logarithm)
     console.note(try PasswordCost.explanation(logarithm: logarithm))
     let chosen = try password.place.chosen(console)

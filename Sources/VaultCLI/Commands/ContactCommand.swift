@@ -36,21 +36,7 @@ struct ContactCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let content = try content(console)
+    let content = try ContentInput.contact(file, console)
     try await options.share(.memory(content.shared()), vault, console)
-  }
-
-  private func content(_ console: Console) throws(VaultError) -> NewContent {
-    if let file {
-      if file == "-", Console.inputIsTerminal { console.note("reading a vCard from the terminal; Ctrl-D ends it") }
-      let card = try SecretStream.read(path: file, limit: VCard.byteLimit)
-      return try .contact(card, named: file == "-" ? "standard input" : file)
-    }
-    guard Question.isPossible, let terminal = Terminal() else {
-      throw VaultError(
-        .usage, "a contact needs a vCard, and there is no terminal to ask on",
-        hint: "name a file, or - for standard input")
-    }
-    return try .contact(ContactQuestions.card(terminal), named: "the contact")
   }
 }

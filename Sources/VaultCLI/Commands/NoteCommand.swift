@@ -1,7 +1,6 @@
 import ArgumentParser
 import Glibc
 import SecretVault
-import Sodium
 
 /// `vault note`
 struct NoteCommand: OpenedCommand {
@@ -42,27 +41,7 @@ struct NoteCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let content = try await content(vault, console)
+    let content = try await ContentInput.note(file, title: title, vault, console)
     try await options.share(.memory(content.shared()), vault, console)
-  }
-
-  private func content(_ vault: Vault, _ console: Console) async throws(VaultError) -> NewContent {
-    if let file {
-      if file == "-", Console.inputIsTerminal { console.note("reading the note from the terminal; Ctrl-D ends it") }
-      return try .note(try SecretStream.read(path: file, limit: NewContent.noteByteLimit), title: title)
-    }
-    let held = try await OwnThread.run { () throws(VaultError) in
-      let empty: SecretBytes
-      do throws(SodiumError) { empty = try SecretBytes(zeros: 0) } catch { throw SecretText.noMemory }
-      return HeldSecret(try Editor().edit(empty, limit: NewContent.noteByteLimit, vault, console))
-    }
-    guard let text = held.take(), !Self.isBlank(text) else {
-      throw VaultError(.interrupted, "the text is empty; nothing was shared")
-    }
-    return try .note(text, title: title)
-  }
-
-  private static func isBlank(_ text: borrowing SecretBytes) -> Bool {
-    text.withUnsafeBytes { bytes in bytes.allSatisfy { [0x20, 0x0A, 0x0D, 0x09].contains($0) } }
   }
 }

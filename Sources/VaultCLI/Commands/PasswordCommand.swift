@@ -64,7 +64,7 @@ struct PasswordCommand: OpenedCommand {
   }
 
   /// On the terminal itself: standard output is for the id.
-  private static func show(_ password: borrowing SecretBytes) throws(VaultError) {
+  static func show(_ password: borrowing SecretBytes) throws(VaultError) {
     var text = try SecretText()
     try text.append("password: ")
     try text.append(printable: password.bytes)

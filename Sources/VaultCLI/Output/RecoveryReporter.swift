@@ -14,7 +14,7 @@ struct RecoveryReporter: Sendable {
   /// Shows one event of an attempt that is made again and again: only what is news to somebody who has seen the first.
   func showAgain(_ event: RecoveryEvent) {
     switch event {
-    case .started, .asking, .share, .problem, .waits: break
+    case .started, .unlocked, .asking, .share, .problem, .waits: break
     case .progress: show(event)
     }
   }

@@ -31,6 +31,7 @@ struct EncryptCommand: OpenedCommand {
   @Option(help: ArgumentHelp("Public words about the item, in clear.", valueName: "text"))
   var description: String?
 
+  @OptionGroup var password: NewPasswordOptions
   @OptionGroup var place: OutputOptions
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
@@ -42,9 +43,16 @@ struct EncryptCommand: OpenedCommand {
     Set((readsInput ? [STDIN_FILENO] : []) + (writesOutput ? [STDOUT_FILENO] : []))
   }
 
+  var namedDescriptors: [(option: String, descriptor: Int32)] { password.given.namedDescriptors }
+
   func validate() throws {
+    try password.given.check(beside: unlock)
     if writesOutput, global.json { throw ValidationError("--json needs -o FILE: both want standard output.") }
-    if readsInput { try unlock.leavesStandardInput(for: "the plaintext") }
+    guard readsInput else { return }
+    try unlock.leavesStandardInput(for: "the plaintext")
+    if password.given.input.readsStandardInput {
+      throw ValidationError("The password and the plaintext cannot both come from standard input.")
+    }
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
@@ -55,7 +63,7 @@ struct EncryptCommand: OpenedCommand {
     if readsInput, Console.inputIsTerminal { console.note("reading from the terminal; Ctrl-D ends it") }
     let source: ShareSource = readsInput ? .descriptor(STDIN_FILENO, name: "") : .file(path: file ?? "")
     let request = ItemRequest(
-      source: source, mediaType: MediaType.of(file ?? ""), description: description, usesPublicHalf: usesPublicHalf)
+      source: source, mediaType: MediaType.of(file ?? ""), password: try password.layer(console), description: description, usesPublicHalf: usesPublicHalf)
     let report = try await vault.encrypt(
       request, under: key, armored: armor, to: destination, access: ItemReporter(console, verb: "encrypting").access())
     guard let path = report.path else { return }
@@ -83,6 +91,7 @@ struct DecryptCommand: OpenedCommand {
     help: ArgumentHelp("The file; standard input unless named.", valueName: "file"), completion: .file())
   var file: String?
 
+  @OptionGroup var password: PasswordOptions
   @OptionGroup var place: OutputOptions
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
@@ -94,9 +103,16 @@ struct DecryptCommand: OpenedCommand {
     Set((readsInput ? [STDIN_FILENO] : []) + (writesOutput ? [STDOUT_FILENO] : []))
   }
 
+  var namedDescriptors: [(option: String, descriptor: Int32)] { password.namedDescriptors }
+
   func validate() throws {
+    try password.check(beside: unlock)
     if writesOutput, global.json { throw ValidationError("--json needs -o FILE: both want standard output.") }
-    if readsInput { try unlock.leavesStandardInput(for: "the item") }
+    guard readsInput else { return }
+    try unlock.leavesStandardInput(for: "the item")
+    if password.input.readsStandardInput {
+      throw ValidationError("The password and the item cannot both come from standard input.")
+    }
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
@@ -108,9 +124,9 @@ struct DecryptCommand: OpenedCommand {
     let source: ShareSource =
       readsInput ? .descriptor(STDIN_FILENO, name: "standard input") : .file(path: file ?? "")
     let report = try await vault.decrypt(
-      source, to: destination, access: ItemReporter(console, verb: "decrypting").access())
+      source, to: destination, access: ItemReporter(console, verb: "decrypting").access(passwords: password.source(console)))
     guard let path = report.path else { return }
-    console.note("warning: \(path) is not encrypted any more")
+    console.caution("it lies in the clear in \(path) now; remove it when it is not needed any more")
     try console.result([Console.outputIsTerminal ? Printable.escape(path) : path], json: report.json)
   }
 }

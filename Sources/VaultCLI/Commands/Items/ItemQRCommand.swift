@@ -25,10 +25,14 @@ struct ItemQRCommand: OpenedCommand {
   @Option(help: ArgumentHelp("Write the QR code as an SVG image.", valueName: "file"), completion: .file())
   var svg: String?
 
+  @OptionGroup var password: PasswordOptions
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
+  var namedDescriptors: [(option: String, descriptor: Int32)] { password.namedDescriptors }
+
   func validate() throws {
+    try password.check(beside: unlock)
     if png != nil, svg != nil { throw ValidationError("--png and --svg exclude each other.") }
     if png?.isEmpty == true || svg?.isEmpty == true {
       throw ValidationError("--png and --svg need the name of a file.")
@@ -36,7 +40,7 @@ struct ItemQRCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let text = try await vault.itemQRText(item, access: ItemReporter(console, verb: "encrypting").access())
+    let text = try await vault.itemQRText(item, access: ItemReporter(console, verb: "encrypting").access(passwords: password.source(console)))
     let json: JSONValue = ["qrText": .string(text)]
     if let path = png ?? svg {
       try PublicFile.write(try picture(text), to: path)

@@ -6,15 +6,19 @@ import SecretVault
 struct ItemShowCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "Decrypt an item, and write it to a file.",
+    abstract: "Decrypt an item: show a note, entry or contact, write a file.",
     discussion: """
-      The key is recovered from its holders unless it is unlocked. Without -o what is
-      known about the item is shown, and nothing is decrypted. With -o FILE, FOLDER or -
-      the contents are written; --offset and --length read a part of them, without
-      reading the rest. A written file is an ordinary, unencrypted one.
+      The key is recovered from its holders unless it is unlocked. A note, a password
+      entry and a contact are shown; a password itself only with --show, and printed by
+      --field password. Of a file that is shown which is known without decrypting it;
+      -o FILE, FOLDER or - writes the contents, and --offset and --length a part of
+      them, without reading the rest. What is written is not encrypted any more.
 
-      Example: vault item show photo.jpg -o .
-               vault item show backup.tar -o - --offset 1048576 --length 4096
+      A password that belongs to the item is asked for when the key is there.
+
+      Examples: vault item show photo.jpg -o .
+                vault item show mail --field password --clip
+                vault item show backup.tar -o - --offset 1048576 --length 4096
 
       Exit codes: 4 the key could not be recovered, 8 damaged, 9 the output exists,
       10 wrong password.
@@ -29,34 +33,62 @@ struct ItemShowCommand: OpenedCommand {
   @Option(help: ArgumentHelp("Write so many bytes at most.", valueName: "bytes"))
   var length: UInt64?
 
+  @Option(help: ArgumentHelp("Print, copy or write this field alone.", valueName: "name"))
+  var field: String?
+
+  @Flag(help: "Print the names of the fields.")
+  var fields = false
+
+  @Flag(help: "Copy to the clipboard instead, and wipe it after the setting clipboard-seconds.")
+  var clip = false
+
+  @Flag(help: "Show hidden fields, too.")
+  var show = false
+
+  @OptionGroup var password: PasswordOptions
   @OptionGroup var place: OutputOptions
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
   var neededStreams: Set<Int32> { place.output == "-" ? [STDOUT_FILENO] : [] }
+  var namedDescriptors: [(option: String, descriptor: Int32)] { password.namedDescriptors }
+
+  private var wantsPart: Bool { offset != nil || length != nil }
+  private var wantsField: Bool { field != nil || fields || clip || show }
 
   func validate() throws {
+    try password.check(beside: unlock)
     if place.output == "-", global.json { throw ValidationError("--json and -o - both want standard output.") }
-    if place.output == nil, offset != nil || length != nil {
-      throw ValidationError("--offset and --length belong to -o.")
+    if place.output == nil, wantsPart { throw ValidationError("--offset and --length belong to -o.") }
+    if wantsPart, wantsField { throw ValidationError("--offset and --length are for whole contents, not for fields.") }
+    if fields, field != nil || clip || show || place.output != nil {
+      throw ValidationError("--fields prints names only and excludes --field, --clip, --show and -o.")
     }
+    if clip, show || place.output != nil { throw ValidationError("--clip excludes --show and -o.") }
+    if show, place.output != nil { throw ValidationError("--show and -o exclude each other: -o writes everything.") }
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    guard let destination = try place.destination(plaintext: true) else {
-      let item = try vault.item(self.item)
-      return try console.result(Self.facts(item, now: Clocks.now()), json: item.json)
+    let destination = try place.destination(plaintext: true)
+    let item = try vault.item(self.item)
+    // What was never opened here, or is behind a password, may be of any kind.
+    let isShown = wantsField || item.kind.map { $0 != "file" } ?? (item.hasPassword == true)
+    guard let destination else {
+      guard isShown else { return try console.result(Self.facts(item, now: Clocks.now()), json: item.json) }
+      return try await showFromMemory(item, to: nil, vault, console)
     }
-    let isPart = offset != nil || length != nil
-    let range = isPart ? ItemRange(offset: offset ?? 0, length: length) : nil
+    if field != nil || (item.kind == "password" && !wantsPart) {
+      return try await showFromMemory(item, to: destination, vault, console)
+    }
+    let range = wantsPart ? ItemRange(offset: offset ?? 0, length: length) : nil
     let report = try await vault.openItem(
-      item, to: destination, range: range, access: ItemReporter(console, verb: "decrypting").access())
-    if isPart { console.note("a part: what lies outside of it was not checked, only where the item ends") }
-    guard let path = report.path else { return }
-    console.note("warning: \(path) is not encrypted any more")
+      item.id, to: destination, range: range,
+      access: ItemReporter(console, verb: "decrypting").access(passwords: password.source(console)))
+    if wantsPart { console.note("a part: what lies outside of it was not checked, only where the item ends") }
+    guard let path = report.path else { return RecoverCommand.warnOfOutput(console) }
+    console.caution("it lies in the clear in \(path) now; remove it when it is not needed any more")
     try console.result([Console.outputIsTerminal ? Printable.escape(path) : path], json: report.json)
   }
-
   /// What is known without the key.
   static func facts(_ item: ItemSummary, now: Int64) -> [String] {
     let state =
