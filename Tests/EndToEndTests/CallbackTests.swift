@@ -131,8 +131,8 @@ import Testing
       let tools = alice.folder + "/tools"
       try FileManager.default.createDirectory(atPath: tools, withIntermediateDirectories: true)
       // It shows the answer, and what the arguments of its caller look like by now.
-      let script = "#!/bin/sh\nprintf '%s\\n' \"$1\" >'\(opened)'\ntr '\\0' ' ' </proc/$PPID/cmdline >'\(opened).caller'\n"
-      try script(tools + "/xdg-open", script)
+      let text = "#!/bin/sh\nprintf '%s\\n' \"$1\" >'\(opened)'\ntr '\\0' ' ' </proc/$PPID/cmdline >'\(opened).caller'\n"
+      try script(tools + "/xdg-open", text)
       let outcome = try await alice.shell(
         "PATH='\(tools)':$PATH \"$VAULT\" url '\(request("encrypt", [("plaintext", "readable")]))' --key family")
       #expect(outcome.status == 0, "\(outcome)")
@@ -151,7 +151,7 @@ import Testing
       let tools = alice.folder + "/tools"
       try FileManager.default.createDirectory(atPath: tools, withIntermediateDirectories: true)
       // What a desktop does with URLs of the two schemes.
-      try bench.script(
+      try script(
         tools + "/xdg-open",
         """
         #!/bin/sh

@@ -104,7 +104,7 @@ struct EditorTests {
       let folder = (try text(alice, "path") as NSString).deletingLastPathComponent
       terminal.signal(SIGKILL)
       #expect(try await terminal.end() == 128 + SIGKILL)
-      #expect(FileManager.default.fileExists(atPath: folder) && !(try notes(alice).isEmpty))
+      #expect(try FileManager.default.fileExists(atPath: folder) && !notes(alice).isEmpty)
       try await alice.succeed("list")
       #expect(!FileManager.default.fileExists(atPath: folder))
       #expect(try notes(alice).isEmpty)
