@@ -43,6 +43,7 @@ let package = Package(
     .library(name: "SealedPayload", targets: ["SealedPayload"]),
     .library(name: "PeerAuth", targets: ["PeerAuth"]),
     .library(name: "PeerLink", targets: ["PeerLink"]),
+    .library(name: "CallbackURL", targets: ["CallbackURL"]),
     .library(name: "SecretVault", targets: ["SecretVault"]),
     // Of the tests: preloaded into `vault` to make its disk fail.
     .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),

@@ -78,7 +78,9 @@ import Testing
     #expect(fault(url) == expected)
   }
 
-  @Test(arguments: ["1", "32767", "32769", "49152", "2097152", "-32768", "0x8000", "99999999999999999999", "+32768", "032768"])
+  @Test(arguments: [
+    "1", "32767", "32769", "49152", "2097152", "-32768", "0x8000", "99999999999999999999", "+32768", "032768",
+  ])
   func `scrypt takes only costs that the program accepts`(_ cost: String) {
     #expect(
       fault(encrypt + "plaintext=a&addPassword=1&scryptN=\(cost)")

@@ -12,7 +12,8 @@ import Testing
     }
   }
 
-  private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+  private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent()
     .deletingLastPathComponent().path
 
   private func script(_ path: String, _ text: String) throws {
@@ -81,7 +82,8 @@ import Testing
       let right = try bench.file("right", Array("correct horse".utf8))
       let wrong = try bench.file("wrong", Array("battery".utf8))
       let encrypted = try await alice.succeed(
-        "url", request("encrypt", [("plaintext", "abc"), ("addPassword", "1"), ("scryptN", "32768")]), "--key", "family",
+        "url", request("encrypt", [("plaintext", "abc"), ("addPassword", "1"), ("scryptN", "32768")]), "--key",
+        "family",
         "--print", "--password-file", right)
       let data = try #require(try parameters(encrypted, of: "client://done?")["encryptedData"])
       let decrypt = request("decrypt", [("encryptedData", data)])
@@ -93,10 +95,12 @@ import Testing
     }
   }
 
-  @Test("what fails is told to the other program with the exit code and the reason", arguments: [
-    ("encrypt?store=2", 64), ("encrypt?description=a", 64), ("decrypt?encryptedData=AAAA", 8),
-    ("encrypt?plaintext=a&scryptN=1024&addPassword=1", 64),
-  ])
+  @Test(
+    "what fails is told to the other program with the exit code and the reason",
+    arguments: [
+      ("encrypt?store=2", 64), ("encrypt?description=a", 64), ("decrypt?encryptedData=AAAA", 8),
+      ("encrypt?plaintext=a&scryptN=1024&addPassword=1", 64),
+    ])
   func failure(_ request: String, _ code: Int32) async throws {
     try await withKey { _, alice, _ in
       let outcome = try await alice.run("url", "coresecret://x-callback-url/\(request)\(back)", "--yes", "--print")
@@ -117,7 +121,8 @@ import Testing
       #expect(!unasked.output.contains("plaintext="))
       let escaped = data.replacing("+", with: "%2B").replacing("=", with: "%3D")
       let web = try await alice.run(
-        "url", "coresecret://x-callback-url/decrypt?encryptedData=\(escaped)&x-success=https%3A%2F%2Fexample.org", "--yes",
+        "url", "coresecret://x-callback-url/decrypt?encryptedData=\(escaped)&x-success=https%3A%2F%2Fexample.org",
+        "--yes",
         "--print")
       #expect(web.status == 64, "\(web)")
       #expect(web.output.isEmpty)
@@ -131,7 +136,8 @@ import Testing
       let tools = alice.folder + "/tools"
       try FileManager.default.createDirectory(atPath: tools, withIntermediateDirectories: true)
       // It shows the answer, and what the arguments of its caller look like by now.
-      let text = "#!/bin/sh\nprintf '%s\\n' \"$1\" >'\(opened)'\ntr '\\0' ' ' </proc/$PPID/cmdline >'\(opened).caller'\n"
+      let text =
+        "#!/bin/sh\nprintf '%s\\n' \"$1\" >'\(opened)'\ntr '\\0' ' ' </proc/$PPID/cmdline >'\(opened).caller'\n"
       try script(tools + "/xdg-open", text)
       let outcome = try await alice.shell(
         "PATH='\(tools)':$PATH \"$VAULT\" url '\(request("encrypt", [("plaintext", "readable")]))' --key family")

@@ -128,6 +128,8 @@ struct DaemonMemoryTests {
         print("skipped: on this system nobody can read another process's memory, or setpriv is missing")
         return
       }
+      // One daemon runs for a vault.
+      _ = try await alice.stopDaemon()
       let daemon = try start("\"$VAULT\" daemon --listen 127.0.0.1:0")
       try await bench.wait(for: "the daemon to listen") { daemon.written.contains("listening on ") }
       #expect(try await !isReadable(daemon))

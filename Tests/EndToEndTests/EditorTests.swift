@@ -9,7 +9,7 @@ struct EditorTests {
     let editor = try bench.file("editor", Array("#!/bin/sh\ncd \(peer.folder)\n\(script)\n".utf8))
     chmod(editor, 0o700)
     return try PseudoTerminal(
-      peer, ["sh", "-c", "VISUAL='\(editor)' exec \"$VAULT\" note --threshold 2 --description note"], program: "/bin/sh"
+      peer, ["-c", "VISUAL='\(editor)' exec \"$VAULT\" note --threshold 2 --description note"], program: "/bin/sh"
     )
   }
 

@@ -9,7 +9,8 @@ import VaultProtocol
 extension VaultTests {
   /// What items leave in memory, the heap's freed parts and all stacks included, outside of `SecretBytes`.
   @Suite struct ItemMemory {
-    @Test func `after items were made, opened, read in part and copied, memory holds no key and no content`() async throws
+    @Test func `after items were made, opened, read in part and copied, memory holds no key and no content`()
+      async throws
     {
       let world = try TestWorld(2)
       let vault = world[0].vault

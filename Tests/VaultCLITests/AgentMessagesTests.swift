@@ -49,8 +49,8 @@ struct AgentMessagesTests {
     return message.withUnsafeBytes { Array($0) }
   }
 
-  private func request(_ bytes: [UInt8]) throws -> AgentRequest { try self.request(Array(bytes)) }
-  private func answer(_ bytes: [UInt8]) throws -> AgentAnswer { try self.answer(Array(bytes)) }
+  private func request(_ bytes: [UInt8]) throws -> AgentRequest { try AgentRequest(message: bytes.span.bytes) }
+  private func answer(_ bytes: [UInt8]) throws -> AgentAnswer { try AgentAnswer(message: bytes.span.bytes) }
 
   private func keyLies(in bytes: [UInt8]) throws -> Bool {
     let message = try SecretBytes(copying: bytes.span.bytes)

@@ -63,6 +63,10 @@ struct ItemTests {
       key: ItemKeys.streamKey(of: header, key: key), ciphertextByteCount: header.ciphertextByteCount,
       padding: header.padding
     ) { offset, target in
+      // A header may promise more than there is.
+      guard offset < UInt64(item.count), front + Int(offset) + target.count <= item.count else {
+        throw PayloadError.truncated
+      }
       target.copyBytes(from: item[(front + Int(offset))..<(front + Int(offset) + target.count)])
     }
     var body = [UInt8](repeating: 0, count: 100)

@@ -38,7 +38,7 @@ import Testing
       let creation = try VaultCreation(in: home.folders, passphrase: nil)
       try storeIdentity("Alice", in: creation.makeDatabase())
     }
-    #expect(try Set(FileNames.list(home.folders.data)) == ["files.lock", "fragments", "open.lock", "staging"])
+    #expect(try Set(FileNames.list(home.folders.data)) == ["files.lock", "fragments", "items", "open.lock", "staging"])
     _ = try home.makeDatabase()
   }
 

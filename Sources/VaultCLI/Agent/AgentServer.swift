@@ -87,6 +87,8 @@ final class AgentServer: Sendable {
     ended.wait()
     memory.lockAll("the daemon ends")
     unlink("\(folder)/\(Self.socketName)")
+    // Whatever still refers to this: the next one may begin.
+    flock(lock, LOCK_UN)
   }
 
   // MARK: - The thread

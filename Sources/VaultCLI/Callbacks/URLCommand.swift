@@ -13,11 +13,12 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     discussion: """
       Takes coresecret://x-callback-url/encrypt?... and .../decrypt?..., as a desktop
       hands them over once vault is registered for them, asks you, and opens the URL
-      that the other program wants as an answer. For an encryption you choose the key;
-      for a decryption it is found, and you confirm. With - the URL is read from
+      that the other program wants as an answer. For an encryption you choose the
+      key; for a decryption it is found, and you confirm. With - the URL is read from
       standard input, which no other process can see.
 
-      Programs that can use pipes had better call 'vault encrypt' and 'vault decrypt'.
+      Programs that can use pipes had better call 'vault encrypt' and 'vault
+      decrypt'.
 
       Example: vault url 'coresecret://x-callback-url/encrypt?plaintext=abc' --print
       """)

@@ -126,8 +126,8 @@ struct ClipboardGuardCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: name, abstract: "Wipe the clipboard after a while.",
     discussion: """
-      'vault recover --clip' starts this by itself and gives it its orders on standard
-      input.
+      'vault recover --clip' starts this by itself and gives it its orders on
+      standard input.
 
       Example: vault recover mail --clip
       """, shouldDisplay: false)

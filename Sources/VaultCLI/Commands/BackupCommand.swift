@@ -28,9 +28,9 @@ struct BackupCreateCommand: OpenedCommand {
     commandName: "create",
     abstract: "Save everything that this vault has in one file.",
     discussion: """
-      The daemon may run meanwhile: the backup is of one moment. Its private parts are
-      encrypted as they are in the vault; who gets it sees no more than who gets the
-      data folder.
+      The daemon may run meanwhile: the backup is of one moment. Its private parts
+      are encrypted as they are in the vault; who gets it sees no more than who gets
+      the data folder.
 
       Example: vault backup create /media/usb/vault.backup
       """)

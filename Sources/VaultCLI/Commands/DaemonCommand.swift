@@ -14,8 +14,8 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
       Prints 'listening on HOST:PORT' when it is ready, and logs to standard error.
       SIGTERM or Ctrl-C ends it in order; SIGHUP locks what is unlocked. It tells
       systemd when it is ready (Type=notify). Without --listen it follows the setting
-      'listen' while it runs; 'off' makes it answer nobody, and it still delivers what
-      waits.
+      'listen' while it runs; 'off' makes it answer nobody, and it still delivers
+      what waits.
 
       Example: vault daemon --listen 127.0.0.1:4721
       """)

@@ -9,8 +9,8 @@ struct LockCommand: AsyncParsableCommand, UnlockingCommand {
     abstract: "Lock what is unlocked: one secret, or everything.",
     discussion: """
       The agent in 'vault daemon' forgets the key at once. Without SECRET it forgets
-      all of them, and the vault's passphrase. SIGHUP to the daemon does the same, and
-      so do its end, a time without use, and suspending the machine.
+      all of them, and the vault's passphrase. SIGHUP to the daemon does the same,
+      and so do its end, a time without use, and suspending the machine.
 
       Examples: vault lock
                 vault lock "house keys"

@@ -13,8 +13,8 @@ struct ReshareCommand: OpenedCommand {
       without --threshold as many shares are needed as before.
 
       The old secret stays until you delete this device's share of it, and the others
-      keep theirs: who held a share of it can still recover the old one. The id of the
-      new secret goes to standard output.
+      keep theirs: who held a share of it can still recover the old one. The id of
+      the new secret goes to standard output.
 
       Examples: vault reshare "house keys" --to Bob --to Dave --threshold 2
                 vault reshare 4be1 --delete-old

@@ -13,8 +13,9 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
       goes to standard output. If it is a peer's card, its label and fingerprint are
       shown; import it with 'vault peer add'. If it is an item under a key of which
       this device holds a share, it is imported, as by 'vault item import', where the
-      vault opens without a question; --no-import only looks. With --camera, hold the code in front of a
-      camera until it is seen; IMAGE then names the device, if not /dev/video0.
+      vault opens without a question; --no-import only looks. With --camera, hold the
+      code in front of a camera until it is seen; IMAGE then names the device, if not
+      /dev/video0.
 
       Examples: vault scan photo.jpg
                 vault scan --camera

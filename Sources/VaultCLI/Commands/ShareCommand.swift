@@ -14,8 +14,8 @@ struct ShareCommand: OpenedCommand {
       get their share from the daemon, or by 'vault retry'.
 
       The description and, unless --no-labels, the recipients' names travel with the
-      shares in clear. With --password the file is encrypted under a password as well,
-      which is asked for when the shares are in.
+      shares in clear. With --password the file is encrypted under a password as
+      well, which is asked for when the shares are in.
 
       Examples: vault share note.txt --threshold 2
                 tar c photos | vault share - --threshold 2 --to Bob --to Carol

@@ -8,11 +8,12 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
     abstract: "Recover a secret's key once and keep it for a while, or the vault's passphrase.",
     discussion: """
       With SECRET: collects shares as 'vault recover' does, and hands the key to the
-      agent in 'vault daemon', which keeps it in locked memory. Until it is locked again
-      'vault recover' needs no peer for this secret. A password of the secret's own is
-      asked for then, not now. Nothing is decrypted.
+      agent in 'vault daemon', which keeps it in locked memory. Until it is locked
+      again 'vault recover' needs no peer for this secret. A password of the secret's
+      own is asked for then, not now. Nothing is decrypted.
 
-      Without SECRET: commands don't ask for the vault's passphrase until it is locked.
+      Without SECRET: commands don't ask for the vault's passphrase until it is
+      locked.
 
       It is locked by 'vault lock', when it was not used for as long as the setting
       'agent-timeout' says, when the daemon ends or gets SIGHUP, and when the machine

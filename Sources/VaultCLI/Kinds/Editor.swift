@@ -50,7 +50,8 @@ struct Editor {
   /// Runs the editor on the terminal, in this program's own process group, and waits. Ctrl-C belongs to the editor then; what
   /// else ends this program ends the editor first.
   private func run(on path: String, _ terminal: Int32) throws(VaultError) {
-    let script = command + " \"$@\""
+    // The shell between gets Ctrl-C too, and would end by it although the editor has made something of it.
+    let script = "trap : INT QUIT; " + command + " \"$@\""
     let arguments = ["sh", "-c", script, "editor"] + Self.options(for: command) + [path]
     let process = try ChildProcess.spawn(
       "/bin/sh", arguments, standard: [terminal, terminal, terminal], inOwnGroup: false)

@@ -63,7 +63,8 @@ struct EncryptCommand: OpenedCommand {
     if readsInput, Console.inputIsTerminal { console.note("reading from the terminal; Ctrl-D ends it") }
     let source: ShareSource = readsInput ? .descriptor(STDIN_FILENO, name: "") : .file(path: file ?? "")
     let request = ItemRequest(
-      source: source, mediaType: MediaType.of(file ?? ""), password: try password.layer(console), description: description, usesPublicHalf: usesPublicHalf)
+      source: source, mediaType: MediaType.of(file ?? ""), password: try password.layer(console),
+      description: description, usesPublicHalf: usesPublicHalf)
     let report = try await vault.encrypt(
       request, under: key, armored: armor, to: destination, access: ItemReporter(console, verb: "encrypting").access())
     guard let path = report.path else { return }
@@ -124,7 +125,8 @@ struct DecryptCommand: OpenedCommand {
     let source: ShareSource =
       readsInput ? .descriptor(STDIN_FILENO, name: "standard input") : .file(path: file ?? "")
     let report = try await vault.decrypt(
-      source, to: destination, access: ItemReporter(console, verb: "decrypting").access(passwords: password.source(console)))
+      source, to: destination,
+      access: ItemReporter(console, verb: "decrypting").access(passwords: password.source(console)))
     guard let path = report.path else { return }
     console.caution("it lies in the clear in \(path) now; remove it when it is not needed any more")
     try console.result([Console.outputIsTerminal ? Printable.escape(path) : path], json: report.json)

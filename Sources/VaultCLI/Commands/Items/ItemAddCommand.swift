@@ -8,15 +8,16 @@ struct ItemAddCommand: OpenedCommand {
     commandName: "add",
     abstract: "Encrypt something under a shared key and keep it here.",
     discussion: """
-      A file, of any size, or one of the templates: --note opens your editor, or takes
-      the text from FILE; --contact takes a vCard, or asks; --photo FILE notes the
-      media type; --password makes a password entry, as 'vault password' does. With
-      anything else to encrypt, --password means a second encryption under a password;
-      --password-entry always means the entry, and then --password the encryption.
+      A file, of any size, or one of the templates: --note opens your editor, or
+      takes the text from FILE; --contact takes a vCard, or asks; --photo FILE notes
+      the media type; --password makes a password entry, as 'vault password' does.
+      With anything else to encrypt, --password means a second encryption under a
+      password; --password-entry always means the entry, and then --password the
+      encryption.
 
-      The key is recovered first unless it is unlocked; with --public it is encrypted to
-      the key's public half, without asking anybody. The source stays where it is. The
-      item's id goes to standard output.
+      The key is recovered first unless it is unlocked; with --public it is encrypted
+      to the key's public half, without asking anybody. The source stays where it is.
+      The item's id goes to standard output.
 
       Examples: vault item add family photo.jpg
                 vault item add family --note --title "door code"
@@ -61,7 +62,8 @@ struct ItemAddCommand: OpenedCommand {
   }
   /// Whether there is to be a second encryption.
   private var wantsPassword: Bool {
-    password.isWanted && (passwordEntry || !meansEntry || password.given.descriptor != nil || password.given.file != nil)
+    password.isWanted
+      && (passwordEntry || !meansEntry || password.given.descriptor != nil || password.given.file != nil)
   }
   private var readsInput: Bool { file == "-" || (meansEntry && entry.notes == "-") }
 

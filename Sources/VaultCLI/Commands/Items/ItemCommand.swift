@@ -8,9 +8,9 @@ struct ItemCommand: AsyncParsableCommand {
     commandName: "item",
     abstract: "Encrypt, open and exchange items under shared keys.",
     discussion: """
-      An item is a file, note, password or contact under a shared key. Whoever holds a
-      share of the key can open it once enough holders have answered. An item is named
-      by its id, the beginning of it, or its name.
+      An item is a file, note, password or contact under a shared key. Whoever holds
+      a share of the key can open it once enough holders have answered. An item is
+      named by its id, the beginning of it, or its name.
 
       Example: vault item add family photo.jpg
                vault item list family

@@ -10,7 +10,8 @@ struct ItemExportCommand: OpenedCommand {
     discussion: """
       Needs neither the key nor a peer. The receiver, who must hold a share of the
       key, brings it in with 'vault item import'. With --armor it is text, to be
-      pasted into a mail. What is inside comes out with 'vault item show ITEM -o FILE'.
+      pasted into a mail. What is inside comes out with 'vault item show ITEM -o
+      FILE'.
 
       Example: vault item export photo.jpg -o photo.vaultitem
                vault item export note.txt --armor -o - | mail bob@example.org
@@ -50,11 +51,11 @@ struct ItemImportCommand: OpenedCommand {
     commandName: "import",
     abstract: "Bring in an item from a file, a mail, or a picture of its QR code.",
     discussion: """
-      The key is found by itself; this device must hold a share of it. It is recovered,
-      unless it is unlocked, and everything is verified before the item is kept. It is
-      new until you look at it. FILE may be text for mail, also within a mail, or a PNG
-      or JPEG picture of a QR code; - is standard input. The item's id goes to standard
-      output.
+      The key is found by itself; this device must hold a share of it. It is
+      recovered, unless it is unlocked, and everything is verified before the item is
+      kept. It is new until you look at it. FILE may be text for mail, also within a
+      mail, or a PNG or JPEG picture of a QR code; - is standard input. The item's id
+      goes to standard output.
 
       Example: vault item import photo.vaultitem
 
@@ -143,8 +144,8 @@ struct ItemAcceptCommand: OpenedCommand {
     abstract: "Accept an item that a peer has sent.",
     discussion: """
       Items from peers wait until you accept them. The key is found by itself and
-      recovered, and everything is verified. Without ITEM, all that wait are accepted.
-      To refuse one, delete it. The ids go to standard output.
+      recovered, and everything is verified. Without ITEM, all that wait are
+      accepted. To refuse one, delete it. The ids go to standard output.
 
       Example: vault item accept
       """)
@@ -179,8 +180,8 @@ struct ItemSendCommand: OpenedCommand {
     abstract: "Send an item to a peer that holds a share of its key.",
     discussion: """
       Goes over an authenticated session, encrypted as it is. It waits at the peer
-      until its user accepts it. An interrupted transfer goes on where it stopped when
-      the command is repeated.
+      until its user accepts it. An interrupted transfer goes on where it stopped
+      when the command is repeated.
 
       Example: vault item send photo.jpg Bob
 
@@ -239,7 +240,8 @@ struct ItemCopyCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let copy = try await vault.copyItem(
-      item, to: key, usesPublicHalf: usesPublicHalf, access: ItemReporter(console, verb: "copying").access(passwords: password.source(console)))
+      item, to: key, usesPublicHalf: usesPublicHalf,
+      access: ItemReporter(console, verb: "copying").access(passwords: password.source(console)))
     console.note("copied \(copy.shortName) to the key \(copy.key)")
     try console.result([copy.id], json: copy.json)
   }
@@ -251,7 +253,8 @@ struct ItemDeleteCommand: OpenedCommand {
     commandName: "delete",
     abstract: "Delete an item from this device.",
     discussion: """
-      Asks first; --yes answers. Copies that were exported or sent stay where they are.
+      Asks first; --yes answers. Copies that were exported or sent stay where they
+      are.
 
       Example: vault item delete photo.jpg --yes
       """)

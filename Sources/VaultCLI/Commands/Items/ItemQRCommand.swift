@@ -9,9 +9,9 @@ struct ItemQRCommand: OpenedCommand {
     abstract: "Show a small item as a QR code.",
     discussion: """
       For items whose contents have about 256 bytes at most. The code holds the item
-      encrypted, so it tells nothing to who can't recover the key; whoever holds a share
-      of it scans it with 'vault scan'. On a terminal the code is drawn; into a pipe goes
-      its text.
+      encrypted, so it tells nothing to who can't recover the key; whoever holds a
+      share of it scans it with 'vault scan'. On a terminal the code is drawn; into a
+      pipe goes its text.
 
       Example: vault item qr door-code --png door.png
       """)
@@ -40,7 +40,8 @@ struct ItemQRCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let text = try await vault.itemQRText(item, access: ItemReporter(console, verb: "encrypting").access(passwords: password.source(console)))
+    let text = try await vault.itemQRText(
+      item, access: ItemReporter(console, verb: "encrypting").access(passwords: password.source(console)))
     let json: JSONValue = ["qrText": .string(text)]
     if let path = png ?? svg {
       try PublicFile.write(try picture(text), to: path)

@@ -9,10 +9,10 @@ struct ItemShowCommand: OpenedCommand {
     abstract: "Decrypt an item: show a note, entry or contact, write a file.",
     discussion: """
       The key is recovered from its holders unless it is unlocked. A note, a password
-      entry and a contact are shown; a password itself only with --show, and printed by
-      --field password. Of a file that is shown which is known without decrypting it;
-      -o FILE, FOLDER or - writes the contents, and --offset and --length a part of
-      them, without reading the rest. What is written is not encrypted any more.
+      entry and a contact are shown; a password itself only with --show, and printed
+      by --field password. Of a file that is shown which is known without decrypting
+      it; -o FILE, FOLDER or - writes the contents, and --offset and --length a part
+      of them, without reading the rest. What is written is not encrypted any more.
 
       A password that belongs to the item is asked for when the key is there.
 
