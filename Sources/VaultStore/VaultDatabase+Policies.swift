@@ -46,6 +46,13 @@ extension VaultDatabase {
   /// The latest time that was noted, so that a clock which was set back is found out; 0 if none was.
   public func consentClock() throws(StoreError) -> Int64 { try readOne { db in try self.consentClock(db) } }
 
+  /// Whether any secret has a policy of its own, or anything was asked or decided about one.
+  public func hasPolicies() throws(StoreError) -> Bool {
+    try readOne { db in
+      try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM policies) OR EXISTS (SELECT 1 FROM requests)") ?? true
+    }
+  }
+
   /// Notes that it is this late, unless it was later before.
   public func advanceConsentClock(to now: Int64) throws(StoreError) {
     guard try consentClock() < now else { return }
