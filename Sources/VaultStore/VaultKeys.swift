@@ -40,12 +40,12 @@ public final class VaultKeys: Sendable {
     _ file: MasterKeyFile, _ folders: VaultFolders, passphrase: borrowing SecretBytes?
   ) throws(StoreError) -> VaultKeys {
     let device = try deviceKey(of: file, folders)
-    guard file.costLogarithm != nil else { return try open(file, folders, device, stretched: nil) }
+    guard file.costLogarithm != nil else { return try open(file, folders, device, secret: RawSpan()) }
     switch passphrase {
     case .none: throw .passphraseRequired
     case .some(let passphrase):
-      let stretched: SecretBytes? = try stretch(passphrase, file)
-      return try open(file, folders, device, stretched: stretched)
+      let stretched = try stretch(passphrase, file)
+      return try open(file, folders, device, secret: stretched.bytes)
     }
   }
 
@@ -73,9 +73,8 @@ public final class VaultKeys: Sendable {
     let file = try readFile(folders)
     try folders.restore()
     let device = try deviceKey(of: file, folders)
-    guard file.costLogarithm != nil else { return try open(file, folders, device, stretched: nil) }
-    let given: SecretBytes? = try withSodium { () throws(SodiumError) in try stretched.duplicate() }
-    return try open(file, folders, device, stretched: given)
+    guard file.costLogarithm != nil else { return try open(file, folders, device, secret: RawSpan()) }
+    return try open(file, folders, device, secret: stretched.bytes)
   }
 
   /// This device's key, if the vault was made with it.
@@ -88,11 +87,10 @@ public final class VaultKeys: Sendable {
   }
 
   private static func open(
-    _ file: MasterKeyFile, _ folders: VaultFolders, _ device: borrowing SecretBytes,
-    stretched: borrowing SecretBytes?
+    _ file: MasterKeyFile, _ folders: VaultFolders, _ device: borrowing SecretBytes, secret: RawSpan
   ) throws(StoreError) -> VaultKeys {
     do throws(SodiumError) {
-      let key = try keyEncryptionKey(device: device, stretched: stretched)
+      let key = try keyEncryptionKey(device: device, secret: secret)
       return try VaultKeys(master: SecretBox.open(file.sealed.span.bytes, key: key, nonce: file.nonce))
     } catch .verificationFailed {
       // The checksum held, so with a passphrase the passphrase is the likely culprit.
@@ -139,24 +137,25 @@ public final class VaultKeys: Sendable {
   static func keyEncryptionKey(
     device: borrowing SecretBytes, passphrase: borrowing SecretBytes?, costLogarithm: Int?, salt: [UInt8]
   ) throws(SodiumError) -> SecretBytes {
-    guard let costLogarithm else { return try keyEncryptionKey(device: device, stretched: nil) }
-    switch passphrase {
-    case .some(let passphrase):
-      let stretched: SecretBytes? =
-        try Scrypt.deriveKey(password: passphrase.bytes, salt: salt, logarithm: costLogarithm)
-      return try keyEncryptionKey(device: device, stretched: stretched)
-    case .none: throw .parametersRefused
+    var hash = try DomainHash("vault/storage/v1", key: device.bytes)
+    if let costLogarithm {
+      switch passphrase {
+      case .some(let passphrase):
+        let stretched = try Scrypt.deriveKey(password: passphrase.bytes, salt: salt, logarithm: costLogarithm)
+        hash.append(stretched.bytes)
+      case .none: throw .parametersRefused
+      }
+    } else {
+      hash.append(RawSpan())
     }
+    return try hash.secret()
   }
 
   private static func keyEncryptionKey(
-    device: borrowing SecretBytes, stretched: borrowing SecretBytes?
+    device: borrowing SecretBytes, secret: RawSpan
   ) throws(SodiumError) -> SecretBytes {
     var hash = try DomainHash("vault/storage/v1", key: device.bytes)
-    switch stretched {
-    case .some(let stretched): hash.append(stretched.bytes)
-    case .none: hash.append(RawSpan())
-    }
+    hash.append(secret)
     return try hash.secret()
   }
 
