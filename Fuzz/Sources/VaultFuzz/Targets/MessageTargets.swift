@@ -73,10 +73,14 @@ enum MessageTargets {
   /// The bytes that a message encodes to. A reason that only later versions know is read as a failure of the peer's.
   private static func expected<Message: PeerMessage>(_ body: [UInt8], _ message: Message.Type) -> [UInt8] {
     let hasReason =
-      message is any OutcomeMessage.Type || message is any RefusalMessage.Type || message == OfferAnswer.self
-      || message == ItemAnswer.self
-    guard hasReason, let reason = body.last, reason != 0, RefusalReason(rawValue: reason) == nil else { return body }
-    return body.dropLast() + [RefusalReason.internalFailure.rawValue]
+      message is any OutcomeMessage.Type || message is any RefusalMessage.Type || message == Refusal.self
+      || message == OfferAnswer.self || message == ItemAnswer.self
+    // Behind the reason of a refusal there may be a time.
+    let place = message == Refusal.self ? 8 : body.count - 1
+    guard hasReason, body.indices.contains(place), body[place] != 0, RefusalReason(rawValue: body[place]) == nil else {
+      return body
+    }
+    return body.with(place, [RefusalReason.internalFailure.rawValue])
   }
 
   private static func readRelease(_ body: [UInt8]) throws {
