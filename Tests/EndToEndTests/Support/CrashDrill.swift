@@ -56,7 +56,9 @@ final class CrashDrill {
   /// Expects a documented exit code, or death by the fault, and an error in plain words.
   func expectPlain(_ outcome: Outcome, codes: Set<Int32>) {
     #expect(codes.contains(outcome.status) || outcome.status == 137, "\(outcome)")
-    for word in ["database is locked", "database table is locked", "SQLite error", "Error Domain", "Fatal", "DatabaseError"] {
+    for word in [
+      "database is locked", "database table is locked", "SQLite error", "Error Domain", "Fatal", "DatabaseError",
+    ] {
       #expect(!outcome.complaint.contains(word), "\(outcome)")
     }
     if outcome.status == 1 { #expect(outcome.complaint.contains("vault: "), "\(outcome)") }
