@@ -125,7 +125,7 @@ struct FloodTests {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
       try await bob.stopDaemon()
-      for limit in [24, 160] {
+      for limit in [40, 160] {
         try await bob.startDaemon(descriptors: limit)
         let attacker = Attacker(
           bob, [.silent, .sends([1, 2, 3])], from: Self.crowd, width: 400, rate: 2000)

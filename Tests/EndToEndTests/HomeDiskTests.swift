@@ -29,7 +29,7 @@ struct HomeDiskTests {
       try manager.removeItem(atPath: alice.home)
       try manager.moveItem(atPath: alice.home + ".after", toPath: alice.home)
       let complaints = String(decoding: try alice.read("complaints"), as: UTF8.self)
-      #expect(!complaints.contains("locked") && !complaints.contains("SQLite"), "\(complaints)")
+      #expect(!complaints.contains("database is locked") && !complaints.contains("SQLite"), "\(complaints)")
       try manager.removeItem(atPath: alice.folder + "/complaints")
       var codes: Set<String> = []
       for line in outcome.lines {
