@@ -45,7 +45,7 @@ public struct CallbackRequest: ~Copyable, Sendable {
     guard let action = Action(rawValue: action) else { throw .unknownAction }
     let isEncryption = action == .encrypt
     let addsPassword = isEncryption ? try Self.flag("addPassword", parameters, query) : false
-    let isFile = isEncryption && parameters.places.contains { $0.name == "filename" }
+    let isFile = isEncryption && parameters.contains("filename", in: query)
     let content = try Self.content(
       isEncryption ? "plaintext" : "encryptedData", isEncoded: isFile || !isEncryption, parameters, query)
     self.init(

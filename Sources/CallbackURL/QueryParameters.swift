@@ -8,11 +8,12 @@ struct QueryParameters {
   /// Most parameters of a request: the protocol has ten.
   static let countLimit = 64
 
-  /// Name and place of each value.
-  private(set) var places: [(name: String, value: Range<Int>)] = []
+  /// Where each name and its value are. What stands for a name may be a secret: the rest of a plaintext in which somebody
+  /// forgot to escape an `&`. So names are compared where they lie, and no string is made of them.
+  private(set) var places: [(name: Range<Int>, value: Range<Int>)] = []
 
   /// Cuts `query`. Empty parts are left out, since clients put an `&` in front. A name with escapes in it is none that
-  /// anybody here knows, and stays as it is.
+  /// anybody here knows.
   init(_ query: RawSpan) throws(CallbackError) {
     var start = 0
     while start <= query.byteCount {
@@ -29,7 +30,7 @@ struct QueryParameters {
       if end > start {
         guard places.count < Self.countLimit else { throw .malformed }
         let nameEnd = equals ?? end
-        places.append((query.text(start..<nameEnd), (equals.map { $0 + 1 } ?? end)..<end))
+        places.append((start..<nameEnd, (equals.map { $0 + 1 } ?? end)..<end))
       }
       start = end + 1
     }
@@ -37,10 +38,20 @@ struct QueryParameters {
 
   /// The value of `name`, unescaped; nil if it is not there.
   func value(_ name: String, in query: RawSpan) throws(CallbackError) -> SecretBytes? {
-    let found = places.filter { $0.name == name }
+    let found = places.filter { Self.isName(query.extracting($0.name), name) }
     guard found.count <= 1 else { throw .duplicate(name) }
     guard let place = found.first else { return nil }
     return try Self.unescaped(query.extracting(place.value))
+  }
+
+  /// Whether a parameter is there at all.
+  func contains(_ name: String, in query: RawSpan) -> Bool {
+    places.contains { Self.isName(query.extracting($0.name), name) }
+  }
+
+  private static func isName(_ bytes: RawSpan, _ name: String) -> Bool {
+    guard bytes.byteCount == name.utf8.count else { return false }
+    return bytes.withUnsafeBytes { $0.elementsEqual(name.utf8) }
   }
 
   /// Replaces each `%` and its two hexadecimal digits by their byte. A plus is a plus.

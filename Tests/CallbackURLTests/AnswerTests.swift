@@ -83,8 +83,9 @@ import Testing
     let parameters = try QueryParameters(query.span.bytes)
     var values: [String: String] = [:]
     for place in parameters.places {
-      switch try parameters.value(place.name, in: query.span.bytes) {
-      case .some(let value): values[place.name] = text(value)
+      let name = query.span.bytes.text(place.name)
+      switch try parameters.value(name, in: query.span.bytes) {
+      case .some(let value): values[name] = text(value)
       case .none: break
       }
     }

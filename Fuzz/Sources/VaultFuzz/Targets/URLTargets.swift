@@ -24,7 +24,7 @@ enum URLTargets {
     // What the other program has in its URL is its own affair; ours begins behind it.
     let rest = Array(url[target.text.utf8.count...].drop { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "&") })
     let parameters = try QueryParameters(rest.span.bytes)
-    require(parameters.places.map(\.name) == ["plaintext"], "an answer adds what it should")
+    require(parameters.places.map { rest.span.bytes.text($0.name) } == ["plaintext"], "an answer adds what it should")
     switch try parameters.value("plaintext", in: rest.span.bytes) {
     case .some(let value): require(exposed(value) == exposed(content), "an answer is read as what was put into it")
     case .none: violated("an answer has its plaintext")
