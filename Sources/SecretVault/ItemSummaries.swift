@@ -140,16 +140,34 @@ public struct ItemAccess: Sendable {
   public var recovering: @Sendable (RecoveryEvent) -> Void
   /// Told how many bytes of how many are done.
   public var progress: @Sendable (_ done: UInt64, _ total: UInt64) -> Void
+  /// How long a key is asked for while its holders' consent is missing, or they are; nil asks once.
+  public var patience: KeyPatience?
 
   /// Everything that a caller may want to hear.
   public init(
     passwords: @escaping PasswordSource = Vault.noPassword,
     recovering: @escaping @Sendable (RecoveryEvent) -> Void = { _ in },
-    progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+    progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
+    patience: KeyPatience? = nil
   ) {
     self.passwords = passwords
     self.recovering = recovering
     self.progress = progress
+    self.patience = patience
+  }
+}
+
+/// Willingness to wait for the key of an item. See ``Vault/patiently(for:mayRepeat:waits:_:)``.
+public struct KeyPatience: Sendable {
+  /// Milliseconds; nil for no end.
+  public var limit: Int64?
+  /// Told of each pause, in milliseconds, and why.
+  public var waits: @Sendable (_ pause: Int64, _ reason: VaultError) -> Void
+
+  /// Waits for so many milliseconds, or without end.
+  public init(limit: Int64?, waits: @escaping @Sendable (_ pause: Int64, _ reason: VaultError) -> Void) {
+    self.limit = limit
+    self.waits = waits
   }
 }
 

@@ -104,8 +104,16 @@ extension Vault {
   /// The key itself: unlocked, or recovered from peers.
   func itemKey(_ record: SecretRecord, _ access: ItemAccess) async throws(VaultError) -> SecretBytes {
     let header = try header(of: record)
-    let content = try await recoverContent(
-      header.id.description, limit: ItemKeys.keyByteCount, passwords: Self.noPassword, events: access.recovering)
+    let recover = { () async throws(VaultError) -> RecoveredContent in
+      try await self.recoverContent(
+        header.id.description, limit: ItemKeys.keyByteCount, passwords: Self.noPassword, events: access.recovering)
+    }
+    let content =
+      if let patience = access.patience {
+        try await patiently(for: patience.limit, waits: patience.waits, recover)
+      } else {
+        try await recover()
+      }
     guard content.kind == .encryptionKey, content.body.count == ItemKeys.keyByteCount else {
       throw VaultError(.damaged, "\(Self.keyName(record)) is no encryption key: its dealer made it wrong")
     }

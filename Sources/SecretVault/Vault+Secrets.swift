@@ -190,7 +190,7 @@ extension Vault {
       $0.state != .delivered && $0.state != .cancelled
     }
     let threshold = summary.threshold
-    let explanation: String
+    var explanation: String
     var lost = false
     if record.origin == .dealt {
       let delivered = summary.delivered ?? 0
@@ -211,8 +211,21 @@ extension Vault {
       explanation =
         "\(summary.shareCount) shares were dealt and \(threshold) are needed; once \(summary.shareCount - threshold + 1) are gone, the secret is lost for good, and this device can't recover it any more"
     }
+    if record.ownIndex != nil, let found = try lastCheck(of: record) { explanation += "; " + found }
     return DeletionConsequence(
       secret: summary, makesUnrecoverable: lost, explanation: explanation, waitingDeliveries: waiting.map(\.peer),
       items: try summaries(of: record.id))
+  }
+
+  /// What the last fire drill says about doing without this device's share.
+  private func lastCheck(of record: SecretRecord) throws(VaultError) -> String? {
+    guard let drill = try stored({ () throws(StoreError) in try database.drill(ofSecret: record.id) }) else {
+      return nil
+    }
+    let others = drill.holders.count { $0.isWhole }
+    let age = max(0, environment.now() - drill.checkedAt)
+    let counted = others == 1 ? "1 other holder" : "\(others) other holders"
+    let found = "the last check, \(DurationText.words(age)) ago, found \(counted) with a sound share"
+    return others < record.threshold ? found + ", which is too few without this one" : found
   }
 }

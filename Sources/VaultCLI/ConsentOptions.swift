@@ -1,5 +1,6 @@
 import ArgumentParser
 import SecretVault
+import Synchronization
 
 /// `--wait`: ask again until the holders have agreed.
 struct ConsentOptions: ParsableArguments {
@@ -20,16 +21,24 @@ struct ConsentOptions: ParsableArguments {
     _ vault: Vault, _ console: Console, mayRepeat: () -> Bool = { true },
     _ attempt: () async throws(VaultError) -> Result
   ) async throws(VaultError) -> Result {
-    guard let wait else { return try await attempt() }
-    var said = ""
-    return try await vault.patiently(
-      for: wait.milliseconds, mayRepeat: mayRepeat,
-      waits: { pause, reason in
-        // Often the same for hours.
-        guard reason.reason != said else { return }
-        said = reason.reason
-        console.note("not enough yet: \(said); asking again in \(DurationText.words(pause)), and then more seldom")
-      }, attempt)
+    guard let patience = patience(console) else { return try await attempt() }
+    return try await vault.patiently(for: patience.limit, mayRepeat: mayRepeat, waits: patience.waits, attempt)
+  }
+
+  /// What was said, for a vault that asks by itself.
+  func patience(_ console: Console) -> KeyPatience? {
+    guard let wait else { return nil }
+    let said = Mutex("")
+    return KeyPatience(limit: wait.milliseconds) { pause, reason in
+      // Often the same for hours.
+      let isNews = said.withLock { said in
+        defer { said = reason.reason }
+        return said != reason.reason
+      }
+      guard isNews else { return }
+      console.note(
+        "not enough yet: \(reason.reason); asking again in \(DurationText.words(pause)), and then more seldom")
+    }
   }
 }
 

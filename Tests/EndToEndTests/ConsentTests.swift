@@ -79,6 +79,27 @@ struct ConsentTests {
     }
   }
 
+  @Test("a command that needs a shared key waits for its holders as a recovery does, and so does unlocking")
+  func key() async throws {
+    try await Bench.run { bench in
+      let (alice, bob, carol) = try await bench.trio()
+      try await alice.succeed("key", "create", "family", "--threshold", "3")
+      try await bob.succeed("settings", "set", "release-policy", "delay:3s")
+      try carol.write(sample(5000), to: "photo")
+      #expect(try await carol.run("item", "add", "family", "photo").status == 11)
+      let item = try await carol.succeed("item", "add", "family", "photo", "--wait", "60s").line
+      try await carol.succeed("item", "show", item, "-o", "copy", "--wait")
+      try carol.expect("copy", toHold: sample(5000))
+      // Bob's delay begins anew for another peer.
+      let early = try await alice.run("unlock", "family", "--wait", "soon")
+      #expect(early.status == 64, "\(early)")
+      let late = try await alice.succeed("unlock", "family", "--wait", "60s")
+      #expect(late.complaint.contains("asking again"), "\(late)")
+      #expect(try await alice.succeed("unlock", "--list", "--json").json()["secrets"].array.count == 1)
+      #expect(try await alice.run("unlock", "--wait").status == 64)
+    }
+  }
+
   @Test("a recovery that waits is ended by Ctrl-C, or by its time, and leaves nothing")
   func interruptedWait() async throws {
     try await Bench.run { bench in

@@ -127,7 +127,7 @@ struct CrashStepTests {
   }
 
   /// Runs a flow without a fault, and then once for each of its steps.
-  private func visit(_ deed: Fault.Deed, _ flow: (Fault) async throws -> FaultTrace) async throws {
+  func visit(_ deed: Fault.Deed, _ flow: (Fault) async throws -> FaultTrace) async throws {
     // The first run may do what is done once.
     _ = try await flow(Fault(deed: deed))
     let trace = try await flow(Fault(deed: deed))

@@ -111,6 +111,85 @@ struct EditorTests {
     }
   }
 
+  /// Starts `vault reshare` with an editor made of a shell script.
+  private func reshare(_ script: String, _ arguments: String, _ bench: Bench, _ peer: Peer) throws -> PseudoTerminal {
+    let editor = try bench.file("editor-\(UInt32.random(in: 0 ... .max))", Array("#!/bin/sh\n\(script)\n".utf8))
+    chmod(editor, 0o700)
+    return try PseudoTerminal(
+      peer, ["-c", "VISUAL='\(editor)' exec \"$VAULT\" reshare --edit --keep-old \(arguments)"], program: "/bin/sh")
+  }
+
+  @Test("what is recovered can be edited and is shared anew, under its own password; left alone it is not")
+  func reshareNote() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(Array("first line\n".utf8), to: "text")
+      try alice.write(Array("open sesame\n".utf8), to: "password")
+      let old = try await alice.succeed(
+        "note", "text", "--threshold", "2", "--title", "plan", "--password-file", "password", "--password-cost", "15"
+      ).line
+      let terminal = try reshare(
+        "echo 'second line' >> \"$1\"", "\(old) --password-file password", bench, alice)
+      #expect(try await terminal.end() == 0, "\(terminal.screen)")
+      let ids = try await bob.succeed("list", "--json").json().array.compactMap { $0["id"].string }
+      let new = try #require(ids.first { $0 != old })
+      #expect(ids.count == 2)
+      try bob.write(Array("open sesame\n".utf8), to: "password")
+      #expect(try await bob.run("recover", new).status == 10)
+      let text = try await bob.succeed("recover", new, "--field", "text", "--password-file", "password").output
+      #expect(text == "first line\nsecond line\n")
+      #expect(try await bob.succeed("recover", new, "--field", "title", "--password-file", "password").line == "plan")
+
+      let idle = try reshare("true", "\(old) --password-file password", bench, alice)
+      #expect(try await idle.end() == 130, "\(idle.screen)")
+      #expect(idle.screen.contains("as it was"))
+      #expect(try await alice.succeed("list", "--json").json().array.count == 2)
+    }
+  }
+
+  @Test("a password entry is edited line by line; what can't be read may be edited again or given up")
+  func reshareEntry() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(Array("hunter2\n".utf8), to: "secret")
+      let old = try await alice.succeed(
+        "password", "--threshold", "2", "--title", "mail", "--user", "ada", "--from-file", "secret"
+      ).line
+      let terminal = try reshare(
+        """
+        grep -q '^user: ada$' "$1" && { sed -i 's/^user: ada/nonsense/' "$1"; exit; }
+        sed -i 's/^nonsense/user: eve/' "$1"
+        """, old, bench, alice)
+      try await terminal.expect("What now?")
+      #expect(terminal.screen.contains("line 2"))
+      terminal.type("1\n")
+      #expect(try await terminal.end() == 0, "\(terminal.screen)")
+      #expect(!terminal.screen.contains("hunter2"))
+      let ids = try await bob.succeed("list", "--json").json().array.compactMap { $0["id"].string }
+      let new = try #require(ids.first { $0 != old })
+      #expect(try await bob.succeed("recover", new, "--field", "user").line == "eve")
+      #expect(try await bob.succeed("recover", new, "--field", "password").line == "hunter2")
+      #expect(try await bob.succeed("recover", new, "--field", "title").line == "mail")
+
+      let broken = try reshare("echo > \"$1\"", old, bench, alice)
+      try await broken.expect("What now?")
+      broken.type("2\n")
+      #expect(try await broken.end() == 130, "\(broken.screen)")
+      #expect(try notes(alice).isEmpty)
+    }
+  }
+
+  @Test("bytes that are no text are not put before an editor")
+  func reshareBytes() async throws {
+    try await Bench.run { bench in
+      let (alice, _) = try await bench.pair()
+      try alice.write([0xFF, 0xFE, 0x00], to: "bytes")
+      let old = try await alice.succeed("share", "bytes", "--threshold", "2").line
+      let terminal = try reshare("true", old, bench, alice)
+      #expect(try await terminal.end() == 5, "\(terminal.screen)")
+    }
+  }
+
   @Test("without a terminal there is no editor")
   func noTerminal() async throws {
     try await Bench.run { bench in

@@ -43,6 +43,21 @@ extension VaultTests {
       #expect(late.explanation.hasPrefix("3 peers hold shares and 2 are needed; if 2 of them lose theirs too"))
     }
 
+    @Test func `what the last fire drill found is said, too`() async throws {
+      let world = try TestWorld(3)
+      let report = try await world.share([1], threshold: 2)
+      let none = try world[0].vault.consequenceOfDeleting(report.id)
+      #expect(!none.explanation.contains("last check"))
+      _ = try await world[0].vault.check(report.id, pieces: 1) { _ in }
+      let all = try world[0].vault.consequenceOfDeleting(report.id)
+      #expect(all.explanation.contains("; the last check, "))
+      #expect(all.explanation.hasSuffix(" ago, found 2 other holders with a sound share"))
+      _ = try world[1].vault.delete(report.id)
+      _ = try await world[0].vault.check(report.id, pieces: 1) { _ in }
+      let one = try world[0].vault.consequenceOfDeleting(report.id)
+      #expect(one.explanation.hasSuffix(" found 1 other holder with a sound share, which is too few without this one"))
+    }
+
     @Test func `asking for the consequence deletes nothing, and deleting leaves no file`() async throws {
       let world = try TestWorld(3)
       let report = try await world.share(randomBytes(5000), threshold: 2)

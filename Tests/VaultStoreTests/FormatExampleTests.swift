@@ -6,7 +6,7 @@ import WireCodec
 
 @testable import VaultStore
 
-/// Regenerates the walked examples of `docs/formats/store.md` and compares them with its text.
+/// Regenerates the walked examples of `docs/formats/store.md` and `backup.md` and compares them with their text.
 @Suite struct FormatExampleTests {
   let deviceKey = [UInt8](repeating: 0x11, count: 32)
   let masterKey = [UInt8](repeating: 0x22, count: 32)
@@ -86,16 +86,38 @@ import WireCodec
     try expectInDocument(String(decoding: contents(home.folders.settingsPath), as: UTF8.self))
   }
 
+  @Test func `a backup`() throws {
+    let home = try TestHome()
+    try home.folders.create()
+    let keys = try VaultKeys(master: secret(masterKey))
+    let path = home.folders.data + "/backup"
+    let device = try Digest([UInt8](repeating: 0x66, count: 32))
+    let files = [
+      ("master.key", "key"), ("vault.db", "database"), ("fragments/01010101010101010101010101010101.2", ""),
+    ]
+    var writer = try BackupWriter(
+      path: path, overwrites: false, notes: OutputNotes(home.folders), keys: keys, device: device, count: files.count,
+      at: 1_700_000_000_000)
+    for (name, contents) in files {
+      try AtomicFile.write(Array(contents.utf8).span.bytes, to: home.folders.data + "/part", replacing: true)
+      try writer.add(name, from: home.folders.data + "/part")
+    }
+    _ = try writer.finish()
+    try expectInDocument(lines(contents(path)), "backup.md")
+  }
+
   /// Hexadecimal, 32 bytes a line.
   private func lines(_ bytes: [UInt8]) -> String {
     stride(from: 0, to: bytes.count, by: 32).map { hexadecimal(bytes[$0..<min(bytes.count, $0 + 32)]) + "\n" }.joined()
   }
 
-  private func expectInDocument(_ example: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+  private func expectInDocument(
+    _ example: String, _ name: String = "store.md", sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
     let folder = String(#filePath.dropLast("FormatExampleTests.swift".count))
     let real = try #require(realpath(folder, nil))
     defer { free(real) }
-    let document = contents(String(cString: real) + "/../../docs/formats/store.md")
+    let document = contents(String(cString: real) + "/../../docs/formats/" + name)
     #expect(!document.isEmpty, sourceLocation: sourceLocation)
     let isThere = String(decoding: document, as: UTF8.self).contains("\n" + example)
     #expect(isThere, "the document should contain:\n\(example)", sourceLocation: sourceLocation)

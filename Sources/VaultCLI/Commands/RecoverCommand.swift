@@ -37,56 +37,31 @@ struct RecoverCommand: OpenedCommand {
   @Argument(help: "Id, beginning of an id, or description.")
   var secret: String?
 
-  @Option(
-    name: [.customShort("o"), .customLong("output")],
-    help: ArgumentHelp("Write here: a file, a folder, or - for standard output.", valueName: "file"),
-    completion: .file())
-  var output: String?
-
-  @Flag(help: "Overwrite the output; allow standard output to be a terminal.")
-  var force = false
-
-  @Option(help: ArgumentHelp("Print, copy or write this field alone.", valueName: "name"))
-  var field: String?
-
-  @Flag(help: "Print the names of the fields.")
-  var fields = false
-
-  @Flag(help: "Copy to the clipboard instead, and wipe it after the setting clipboard-seconds.")
-  var clip = false
-
-  @Flag(help: "Show hidden fields, too.")
-  var show = false
-
+  @OptionGroup var place: OutputOptions
+  @OptionGroup var view: ViewOptions
   @OptionGroup var consent: ConsentOptions
   @OptionGroup var password: PasswordOptions
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
-  var neededStreams: Set<Int32> { output == "-" ? [STDOUT_FILENO] : [] }
+  var neededStreams: Set<Int32> { place.output == "-" ? [STDOUT_FILENO] : [] }
   var namedDescriptors: [(option: String, descriptor: Int32)] { password.namedDescriptors }
 
   func validate() throws {
     try password.check(beside: unlock)
-    if output == "-", global.json { throw ValidationError("--json and -o - both want standard output.") }
-    if let output, output.isEmpty { throw ValidationError("-o needs the name of a file.") }
+    if place.output == "-", global.json { throw ValidationError("--json and -o - both want standard output.") }
     try consent.check()
-    if fields, field != nil || clip || show || output != nil {
-      throw ValidationError("--fields prints names only and excludes --field, --clip, --show and -o.")
-    }
-    if clip, show || output != nil { throw ValidationError("--clip excludes --show and -o.") }
-    if show, output != nil { throw ValidationError("--show and -o exclude each other: -o writes everything.") }
+    try view.check(output: place.output)
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
     // Before anything else: a destination that can't be is no reason to ask anybody.
-    let destination: RecoveryDestination? = if let output { try place(output) } else { nil }
+    let destination = try place.destination(plaintext: true)
     let reference = try secret ?? choose(from: try vault.secrets())
     let kind = try vault.secret(reference).summary.kind
-    let wantsParts = field != nil || fields || clip || show
     let isFileLike = kind == "file" || kind == "unknown"
-    let isWrittenAsItIs = output != nil && (kind == "note" || kind == "contact")
-    guard !wantsParts, isFileLike || isWrittenAsItIs else {
+    let isWrittenAsItIs = destination != nil && (kind == "note" || kind == "contact")
+    guard !view.isUsed, isFileLike || isWrittenAsItIs else {
       guard kind != "key" else {
         throw VaultError(
           .usage, "this secret is an encryption key: it is not shown",
@@ -105,41 +80,45 @@ struct RecoverCommand: OpenedCommand {
       attempts += 1
       let isFirst = attempts == 1
       return try await vault.recover(
-        reference, to: destination ?? .folder(path: ".", overwrites: force), passwords: password.source(console)
+        reference, to: destination ?? .folder(path: ".", overwrites: place.force), passwords: password.source(console)
       ) { event in
         if case .progress = event { hasWritten.store(true, ordering: .relaxed) }
         if isFirst { reporter.show(event) } else { reporter.showAgain(event) }
       }
     }
     reporter.conclude(report)
-    guard let path = report.path else { return Self.warnOfOutput(console) }
-    console.caution("it lies in the clear in \(path) now; remove it when it is not needed any more")
-    try console.result([Console.outputIsTerminal ? Printable.escape(path) : path], json: report.json)
+    guard let path = report.path else { return ViewOptions.warnOfOutput(console) }
+    try ViewOptions.conclude(path: path, json: report.json, console)
   }
 
-  /// Says that something went to a pipe or a file of the shell's.
-  static func warnOfOutput(_ console: Console) {
-    if !Console.outputIsTerminal { console.caution("it went to standard output in the clear") }
-  }
-
-  /// Where `-o` leads.
-  private func place(_ output: String) throws(VaultError) -> RecoveryDestination {
-    if output == "-" {
-      guard force || !Console.outputIsTerminal else {
-        throw VaultError(
-          .usage, "a recovered file may hold what a terminal obeys; it is not written to one",
-          hint: "redirect standard output, or say --force")
+  /// Recovers into memory and shows, copies or writes what was asked for.
+  private func recoverInMemory(
+    _ reference: String, to destination: RecoveryDestination?, _ vault: Vault, _ console: Console
+  ) async throws {
+    let reporter = RecoveryReporter(console)
+    var attempts = 0
+    let content = try await consent.run(vault, console) { () async throws(VaultError) in
+      attempts += 1
+      let isFirst = attempts == 1
+      return try await vault.recoverContent(
+        reference, limit: RecoveredContent.usualLimit, passwords: password.source(console)
+      ) { event in
+        if isFirst { reporter.show(event) } else { reporter.showAgain(event) }
       }
-      return .descriptor(STDOUT_FILENO)
     }
-    var facts = stat()
-    if stat(output, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR {
-      return .folder(path: output, overwrites: force)
+    guard let report = content.report else { throw VaultError(.other, "nothing was recovered") }
+    reporter.conclude(report)
+    let opened = try ContentView(content)
+    let subject = ViewOptions.Subject(
+      key: "secret", json: report.secret.json, fileName: report.suggestedName,
+      last: ("holders", .array(report.holders.map(\.json)))
+    ) { path, byteCount in
+      RecoveryReport(
+        secret: report.secret, path: path, suggestedName: report.suggestedName, byteCount: byteCount,
+        holders: report.holders
+      ).json
     }
-    guard !output.hasSuffix("/") else {
-      throw VaultError(.inputOutput, "the folder \(output) does not exist", hint: "make it first, or name a file")
-    }
-    return .file(path: output, overwrites: force)
+    try await view.present(opened, of: subject, to: destination, vault, console)
   }
 
   /// The only secret there is, or the one that the user picks.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SecretVault
+import Synchronization
 
 /// `vault reshare`
 struct ReshareCommand: OpenedCommand {
@@ -16,10 +17,20 @@ struct ReshareCommand: OpenedCommand {
       keep theirs: who held a share of it can still recover the old one. The id of
       the new secret goes to standard output.
 
+      With --edit your editor opens on the text first, in memory only, as for 'vault
+      note': a note, a contact as vCard, a password entry with a line for each field,
+      or a file of text up to 1 MiB. Left as it was, it is not shared anew unless
+      --to or --threshold is given, too.
+
+      A password of the secret is asked for when the shares are in, and is the
+      password of the new one, too.
+
       Examples: vault reshare "house keys" --to Bob --to Dave --threshold 2
                 vault reshare 4be1 --delete-old
+                vault reshare mail --edit
 
-      Exit codes: those of 'vault recover' and 'vault share'.
+      Exit codes: those of 'vault recover' and 'vault share'; 130 nothing was changed
+      in the editor.
       """)
 
   @Argument(help: "Id, beginning of an id, or description.")
@@ -30,6 +41,9 @@ struct ReshareCommand: OpenedCommand {
 
   @Option(name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
   var recipients: [String] = []
+
+  @Flag(help: "Edit it first.")
+  var edit = false
 
   @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names to the shares.")
   var noLabels = false
@@ -42,10 +56,16 @@ struct ReshareCommand: OpenedCommand {
     help: "Delete this device's share of the old secret once the new one can be recovered; do not ask.")
   var deleteOld = false
 
+  @OptionGroup var consent: ConsentOptions
+  @OptionGroup var password: PasswordOptions
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
+  var namedDescriptors: [(option: String, descriptor: Int32)] { password.namedDescriptors }
+
   func validate() throws {
+    try password.check(beside: unlock)
+    try consent.check()
     if keepOld, deleteOld { throw ValidationError("--keep-old and --delete-old exclude each other.") }
     guard let threshold else { return }
     if threshold == 1 {
@@ -56,12 +76,38 @@ struct ReshareCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let request = ReshareRequest(
+    // Behind this point nothing may be repeated: something was edited, or shared.
+    let isPastRecovery = Atomic(false)
+    var request = ReshareRequest(
       reference: secret, threshold: threshold, recipients: recipients, includesLabels: noLabels ? false : nil)
+    if edit {
+      let editor = ContentEditor(
+        editor: try Editor(), vault: vault, console: console, mayStay: threshold != nil || !recipients.isEmpty)
+      request.edit = { (content) async throws(VaultError) in
+        isPastRecovery.store(true, ordering: .relaxed)
+        let held = Held(content)
+        return try await OwnThread.run { () throws(VaultError) in
+          guard let content = held.take() else { throw VaultError(.other, "this was edited already") }
+          return try editor.edit(content)
+        }
+      }
+    }
     let recovery = RecoveryReporter(console)
     let sharing = ShareReporter(console)
-    let report = try await vault.reshare(
-      request, passwords: Vault.noPassword, recovering: { recovery.show($0) }, sharing: { sharing.show($0) })
+    var attempts = 0
+    let report = try await consent.run(
+      vault, console, mayRepeat: { !isPastRecovery.load(ordering: .relaxed) }
+    ) { () async throws(VaultError) in
+      attempts += 1
+      let isFirst = attempts == 1
+      return try await vault.reshare(
+        request, passwords: password.source(console),
+        recovering: { event in if isFirst { recovery.show(event) } else { recovery.showAgain(event) } },
+        sharing: { event in
+          isPastRecovery.store(true, ordering: .relaxed)
+          sharing.show(event)
+        })
+    }
     sharing.conclude(report.share)
     let isDeleted = try settleOld(report, vault, console)
     try console.result([report.share.id], json: report.json(oldDeleted: isDeleted))

@@ -29,10 +29,13 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
   @Flag(help: "Show what is unlocked, and until when.")
   var list = false
 
+  @OptionGroup var consent: ConsentOptions
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
   func validate() throws {
+    try consent.check()
+    if consent.wait != nil, secret == nil { throw ValidationError("--wait is for a secret: name it before --wait.") }
     if list, secret != nil { throw ValidationError("--list shows all that is unlocked; name no secret with it.") }
   }
 
@@ -50,7 +53,14 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
   private func unlockSecret(_ reference: String, _ vault: Vault, _ composition: Composition) async throws {
     let console = global.console
     let reporter = RecoveryReporter(console)
-    let report = try await vault.unlock(reference) { reporter.show($0) }
+    var attempts = 0
+    let report = try await consent.run(vault, console) { () async throws(VaultError) in
+      attempts += 1
+      let isFirst = attempts == 1
+      return try await vault.unlock(reference) { event in
+        if isFirst { reporter.show(event) } else { reporter.showAgain(event) }
+      }
+    }
     let status = try composition.agent.status()
     let entry = status.secrets.first { $0.id.description == report.secret.id }
     let line = UnlockedList.Line(

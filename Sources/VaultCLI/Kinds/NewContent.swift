@@ -8,7 +8,7 @@ struct NewContent: ~Copyable {
   static let noteByteLimit = RecoveredContent.usualLimit
 
   /// Kind, name and fields.
-  let header: PayloadHeader
+  private(set) var header: PayloadHeader
   /// Text of a note, card of a contact.
   let body: SecretBytes
 
@@ -58,6 +58,9 @@ struct NewContent: ~Copyable {
     return NewContent(header: header, body: card)
   }
 
+  /// Adds a field that this program has no name for.
+  mutating func add(field name: String, _ value: RawSpan) throws(VaultError) { try Self.add(name, value, to: &header) }
+
   // MARK: - Parts
 
   private static func header(
@@ -93,7 +96,8 @@ struct NewContent: ~Copyable {
     }
   }
 
-  private static func isText(_ bytes: RawSpan) -> Bool {
+  /// Whether bytes are UTF-8.
+  static func isText(_ bytes: RawSpan) -> Bool {
     bytes.withUnsafeBytes { bytes in
       var decoder = UTF8()
       var rest = bytes.makeIterator()

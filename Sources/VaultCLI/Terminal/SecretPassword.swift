@@ -75,15 +75,17 @@ enum SecretPassword: Hashable, Sendable {
   }
 }
 
-/// A secret on its way from one thread to another.
-final class HeldSecret: Sendable {
-  private let secret: Mutex<SecretBytes?>
+/// Something secret on its way from one thread to another.
+final class Held<Value: ~Copyable & Sendable>: Sendable {
+  private let value: Mutex<Value?>
 
-  init(_ secret: consuming SecretBytes?) { self.secret = Mutex(secret) }
+  init(_ value: consuming Value?) { self.value = Mutex(value) }
 
-  /// The secret; once.
-  func take() -> SecretBytes? { secret.withLock { $0.take() } }
+  /// What it is; once.
+  func take() -> Value? { value.withLock { $0.take() } }
 }
+
+typealias HeldSecret = Held<SecretBytes>
 
 /// Runs what waits for a person: the tasks' threads are as few as the processors.
 enum OwnThread {

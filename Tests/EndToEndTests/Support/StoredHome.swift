@@ -29,12 +29,21 @@ struct StoredHome {
     let hasPayload: Bool
   }
 
+  struct Item {
+    let id: String
+    let keyID: String
+    /// Bytes of the whole file.
+    let byteCount: Int
+    let state: String
+  }
+
   /// By id.
   private(set) var secrets: [String: Secret] = [:]
   /// Indices of the sealed shares, by secret.
   private(set) var shares: [String: Int] = [:]
   private(set) var fragments: Set<Fragment> = []
   private(set) var deliveries: [Delivery] = []
+  private(set) var items: [Item] = []
   private(set) var conflicts = 0
   /// What SQLite finds wrong with the database.
   private(set) var faults: [String] = []
@@ -80,6 +89,14 @@ struct StoredHome {
           id: Self.hexadecimal(row["secret_id"]), index: row["share_index"], recipient: Array(row["recipient"] as Data),
           state: row["state"], hasPayload: !payload.isEmpty))
     }
+    for row in try Row.fetchAll(db, sql: "SELECT *, length(header) AS header_byte_count FROM items") {
+      let size: Int = row["byte_count"]
+      let front: Int = row["header_byte_count"]
+      items.append(
+        Item(
+          id: Self.hexadecimal(row["id"]), keyID: Self.hexadecimal(row["key_id"]), byteCount: size + front,
+          state: row["state"]))
+    }
     conflicts = try Int.fetchOne(db, sql: "SELECT count(*) FROM evidence") ?? 0
   }
 
@@ -110,6 +127,7 @@ struct StoredHome {
     for delivery in deliveries where delivery.state == "delivered" && delivery.hasPayload {
       found.append("a delivered share of \(delivery.id) is kept")
     }
+    found += try contradictionsOfItems()
     if conflicts > 0 { found.append("\(conflicts) conflicting headers were seen") }
     for name in try FileManager.default.contentsOfDirectory(atPath: folder + "/staging") {
       found.append("staging/\(name) is left")
@@ -118,6 +136,24 @@ struct StoredHome {
     where name.contains(".vault-temporary-") {
       found.append("\(name) is left")
     }
+    return found
+  }
+
+  private func contradictionsOfItems() throws -> [String] {
+    var found: [String] = []
+    var expected: Set<String> = []
+    for item in items {
+      if secrets[item.keyID] == nil { found.append("item \(item.id) has no key here") }
+      guard item.state != "arriving" else {
+        expected.insert(item.id + ".part")
+        continue
+      }
+      expected.insert(item.id)
+      let facts = try? FileManager.default.attributesOfItem(atPath: folder + "/items/" + item.id)
+      if facts?[.size] as? Int != item.byteCount { found.append("item \(item.id) is not whole") }
+    }
+    let names = Set((try? FileManager.default.contentsOfDirectory(atPath: folder + "/items")) ?? [])
+    for name in names.subtracting(expected) { found.append("items/\(name) belongs to no row") }
     return found
   }
 

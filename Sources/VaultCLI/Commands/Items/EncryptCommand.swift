@@ -31,6 +31,7 @@ struct EncryptCommand: OpenedCommand {
   @Option(help: ArgumentHelp("Public words about the item, in clear.", valueName: "text"))
   var description: String?
 
+  @OptionGroup var consent: ConsentOptions
   @OptionGroup var password: NewPasswordOptions
   @OptionGroup var place: OutputOptions
   @OptionGroup var global: GlobalOptions
@@ -47,6 +48,7 @@ struct EncryptCommand: OpenedCommand {
 
   func validate() throws {
     try password.given.check(beside: unlock)
+    try consent.check()
     if writesOutput, global.json { throw ValidationError("--json needs -o FILE: both want standard output.") }
     guard readsInput else { return }
     try unlock.leavesStandardInput(for: "the plaintext")
@@ -66,7 +68,8 @@ struct EncryptCommand: OpenedCommand {
       source: source, mediaType: MediaType.of(file ?? ""), password: try password.layer(console),
       description: description, usesPublicHalf: usesPublicHalf)
     let report = try await vault.encrypt(
-      request, under: key, armored: armor, to: destination, access: ItemReporter(console, verb: "encrypting").access())
+      request, under: key, armored: armor, to: destination,
+      access: ItemReporter(console, verb: "encrypting").access(patience: consent.patience(console)))
     guard let path = report.path else { return }
     try console.result([Console.outputIsTerminal ? Printable.escape(path) : path], json: report.json)
   }
@@ -92,6 +95,7 @@ struct DecryptCommand: OpenedCommand {
     help: ArgumentHelp("The file; standard input unless named.", valueName: "file"), completion: .file())
   var file: String?
 
+  @OptionGroup var consent: ConsentOptions
   @OptionGroup var password: PasswordOptions
   @OptionGroup var place: OutputOptions
   @OptionGroup var global: GlobalOptions
@@ -108,6 +112,7 @@ struct DecryptCommand: OpenedCommand {
 
   func validate() throws {
     try password.check(beside: unlock)
+    try consent.check()
     if writesOutput, global.json { throw ValidationError("--json needs -o FILE: both want standard output.") }
     guard readsInput else { return }
     try unlock.leavesStandardInput(for: "the item")
@@ -126,9 +131,9 @@ struct DecryptCommand: OpenedCommand {
       readsInput ? .descriptor(STDIN_FILENO, name: "standard input") : .file(path: file ?? "")
     let report = try await vault.decrypt(
       source, to: destination,
-      access: ItemReporter(console, verb: "decrypting").access(passwords: password.source(console)))
+      access: ItemReporter(console, verb: "decrypting").access(
+        passwords: password.source(console), patience: consent.patience(console)))
     guard let path = report.path else { return }
-    console.caution("it lies in the clear in \(path) now; remove it when it is not needed any more")
-    try console.result([Console.outputIsTerminal ? Printable.escape(path) : path], json: report.json)
+    try ViewOptions.conclude(path: path, json: report.json, console)
   }
 }

@@ -51,6 +51,7 @@ struct ItemAddCommand: OpenedCommand {
   @Flag(name: .customLong("public"), help: "Encrypt to the key's public half, without recovering it.")
   var usesPublicHalf = false
 
+  @OptionGroup var consent: ConsentOptions
   @OptionGroup var password: NewPasswordOptions
   @OptionGroup(title: "Options of a password entry, and --title of a note") var entry: EntryOptions
   @OptionGroup var global: GlobalOptions
@@ -90,6 +91,7 @@ struct ItemAddCommand: OpenedCommand {
       throw ValidationError("Options of a password entry belong to --password or --password-entry.")
     }
     try password.given.check(beside: unlock)
+    try consent.check()
     try SecretInput.checkDistinct(entry.input, unlock.input, "The passphrase of the vault and the entry's password")
     try SecretInput.checkDistinct(
       entry.input, password.given.input, "The entry's password and the one that encrypts it")
@@ -106,7 +108,8 @@ struct ItemAddCommand: OpenedCommand {
     let request = ItemRequest(
       source: source, mediaType: mediaType, password: layer, description: description, usesPublicHalf: usesPublicHalf)
     let item = try await vault.addItem(
-      request, under: key, access: ItemReporter(console, verb: "encrypting").access())
+      request, under: key, access: ItemReporter(console, verb: "encrypting").access(patience: consent.patience(console))
+    )
     console.note("encrypted \(item.shortName) under the key \(item.key)")
     try console.result([item.id], json: item.json)
   }

@@ -1,6 +1,6 @@
 import ArgumentParser
-import Glibc
 import SecretVault
+import Synchronization
 
 /// `vault item`
 struct ItemCommand: AsyncParsableCommand {
@@ -38,52 +38,19 @@ struct ItemReporter: Sendable {
   }
 
   /// What the vault is handed.
-  func access(passwords: @escaping PasswordSource = Vault.noPassword) -> ItemAccess {
-    ItemAccess(
-      passwords: passwords, recovering: { recovery.show($0) },
-      progress: { done, total in progress.update(done: done, total: total) })
-  }
-}
-
-/// `-o` and `--force`.
-struct OutputOptions: ParsableArguments {
-  @Option(
-    name: [.customShort("o"), .customLong("output")],
-    help: ArgumentHelp("Write here: a file, a folder, or - for standard output.", valueName: "file"),
-    completion: .file())
-  var output: String?
-
-  @Flag(help: "Overwrite the output; allow standard output to be a terminal.")
-  var force = false
-
-  func validate() throws {
-    if let output, output.isEmpty { throw ValidationError("-o needs the name of a file.") }
-  }
-
-  /// Where to, if it was said. `plaintext` is what must not reach a terminal by accident.
-  func destination(plaintext: Bool) throws(VaultError) -> RecoveryDestination? {
-    guard let output else { return nil }
-    if output == "-" { return try standardOutput(plaintext: plaintext) }
-    var facts = stat()
-    if stat(output, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR {
-      return .folder(path: output, overwrites: force)
-    }
-    guard !output.hasSuffix("/") else {
-      throw VaultError(.inputOutput, "the folder \(output) does not exist", hint: "make it first, or name a file")
-    }
-    return .file(path: output, overwrites: force)
-  }
-
-  /// Standard output, which must not be a terminal for what a terminal might obey.
-  func standardOutput(plaintext: Bool, isText: Bool = false) throws(VaultError) -> RecoveryDestination {
-    guard force || isText || !Console.outputIsTerminal else {
-      throw VaultError(
-        .usage,
-        plaintext
-          ? "a decrypted item may hold what a terminal obeys; it is not written to one"
-          : "an encrypted item is no text; it is not written to a terminal",
-        hint: "redirect standard output, or say --force")
-    }
-    return .descriptor(STDOUT_FILENO)
+  func access(
+    passwords: @escaping PasswordSource = Vault.noPassword, patience: KeyPatience? = nil
+  ) -> ItemAccess {
+    let keys = Mutex<Set<String>>([])
+    let isAgain = Atomic(false)
+    return ItemAccess(
+      passwords: passwords,
+      recovering: { event in
+        if case .started(let key) = event {
+          isAgain.store(!keys.withLock { $0.insert(key.id).inserted }, ordering: .relaxed)
+        }
+        if isAgain.load(ordering: .relaxed) { recovery.showAgain(event) } else { recovery.show(event) }
+      },
+      progress: { done, total in progress.update(done: done, total: total) }, patience: patience)
   }
 }

@@ -230,18 +230,23 @@ struct ItemCopyCommand: OpenedCommand {
   @Flag(name: .customLong("public"), help: "Encrypt to the other key's public half, without recovering it.")
   var usesPublicHalf = false
 
+  @OptionGroup var consent: ConsentOptions
   @OptionGroup var password: PasswordOptions
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
   var namedDescriptors: [(option: String, descriptor: Int32)] { password.namedDescriptors }
 
-  func validate() throws { try password.check(beside: unlock) }
+  func validate() throws {
+    try password.check(beside: unlock)
+    try consent.check()
+  }
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let copy = try await vault.copyItem(
       item, to: key, usesPublicHalf: usesPublicHalf,
-      access: ItemReporter(console, verb: "copying").access(passwords: password.source(console)))
+      access: ItemReporter(console, verb: "copying").access(
+        passwords: password.source(console), patience: consent.patience(console)))
     console.note("copied \(copy.shortName) to the key \(copy.key)")
     try console.result([copy.id], json: copy.json)
   }

@@ -25,6 +25,7 @@ struct ItemQRCommand: OpenedCommand {
   @Option(help: ArgumentHelp("Write the QR code as an SVG image.", valueName: "file"), completion: .file())
   var svg: String?
 
+  @OptionGroup var consent: ConsentOptions
   @OptionGroup var password: PasswordOptions
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
@@ -33,6 +34,7 @@ struct ItemQRCommand: OpenedCommand {
 
   func validate() throws {
     try password.check(beside: unlock)
+    try consent.check()
     if png != nil, svg != nil { throw ValidationError("--png and --svg exclude each other.") }
     if png?.isEmpty == true || svg?.isEmpty == true {
       throw ValidationError("--png and --svg need the name of a file.")
@@ -41,7 +43,9 @@ struct ItemQRCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let text = try await vault.itemQRText(
-      item, access: ItemReporter(console, verb: "encrypting").access(passwords: password.source(console)))
+      item,
+      access: ItemReporter(console, verb: "encrypting").access(
+        passwords: password.source(console), patience: consent.patience(console)))
     let json: JSONValue = ["qrText": .string(text)]
     if let path = png ?? svg {
       try PublicFile.write(try picture(text), to: path)

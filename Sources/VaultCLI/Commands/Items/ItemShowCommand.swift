@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import SealedPayload
 import SecretVault
 
 /// `vault item show`
@@ -33,18 +34,8 @@ struct ItemShowCommand: OpenedCommand {
   @Option(help: ArgumentHelp("Write so many bytes at most.", valueName: "bytes"))
   var length: UInt64?
 
-  @Option(help: ArgumentHelp("Print, copy or write this field alone.", valueName: "name"))
-  var field: String?
-
-  @Flag(help: "Print the names of the fields.")
-  var fields = false
-
-  @Flag(help: "Copy to the clipboard instead, and wipe it after the setting clipboard-seconds.")
-  var clip = false
-
-  @Flag(help: "Show hidden fields, too.")
-  var show = false
-
+  @OptionGroup var view: ViewOptions
+  @OptionGroup var consent: ConsentOptions
   @OptionGroup var password: PasswordOptions
   @OptionGroup var place: OutputOptions
   @OptionGroup var global: GlobalOptions
@@ -54,41 +45,59 @@ struct ItemShowCommand: OpenedCommand {
   var namedDescriptors: [(option: String, descriptor: Int32)] { password.namedDescriptors }
 
   private var wantsPart: Bool { offset != nil || length != nil }
-  private var wantsField: Bool { field != nil || fields || clip || show }
 
   func validate() throws {
     try password.check(beside: unlock)
+    try consent.check()
     if place.output == "-", global.json { throw ValidationError("--json and -o - both want standard output.") }
     if place.output == nil, wantsPart { throw ValidationError("--offset and --length belong to -o.") }
-    if wantsPart, wantsField { throw ValidationError("--offset and --length are for whole contents, not for fields.") }
-    if fields, field != nil || clip || show || place.output != nil {
-      throw ValidationError("--fields prints names only and excludes --field, --clip, --show and -o.")
-    }
-    if clip, show || place.output != nil { throw ValidationError("--clip excludes --show and -o.") }
-    if show, place.output != nil { throw ValidationError("--show and -o exclude each other: -o writes everything.") }
+    if wantsPart, view.isUsed { throw ValidationError("--offset and --length are for whole contents, not for fields.") }
+    try view.check(output: place.output)
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let destination = try place.destination(plaintext: true)
     let item = try vault.item(self.item)
     // What was never opened here, or is behind a password, may be of any kind.
-    let isShown = wantsField || item.kind.map { $0 != "file" } ?? (item.hasPassword == true)
+    let isShown = view.isUsed || item.kind.map { $0 != "file" } ?? (item.hasPassword == true)
     guard let destination else {
       guard isShown else { return try console.result(Self.facts(item, now: Clocks.now()), json: item.json) }
       return try await showFromMemory(item, to: nil, vault, console)
     }
-    if field != nil || (item.kind == "password" && !wantsPart) {
+    if view.field != nil || (item.kind == "password" && !wantsPart) {
       return try await showFromMemory(item, to: destination, vault, console)
     }
     let range = wantsPart ? ItemRange(offset: offset ?? 0, length: length) : nil
     let report = try await vault.openItem(
       item.id, to: destination, range: range,
-      access: ItemReporter(console, verb: "decrypting").access(passwords: password.source(console)))
+      access: ItemReporter(console, verb: "decrypting").access(
+        passwords: password.source(console), patience: consent.patience(console)))
     if wantsPart { console.note("a part: what lies outside of it was not checked, only where the item ends") }
-    guard let path = report.path else { return RecoverCommand.warnOfOutput(console) }
-    console.caution("it lies in the clear in \(path) now; remove it when it is not needed any more")
-    try console.result([Console.outputIsTerminal ? Printable.escape(path) : path], json: report.json)
+    guard let path = report.path else { return ViewOptions.warnOfOutput(console) }
+    try ViewOptions.conclude(path: path, json: report.json, console)
   }
+  /// Opens the item into memory and shows, copies or writes what was asked for.
+  private func showFromMemory(
+    _ item: ItemSummary, to destination: RecoveryDestination?, _ vault: Vault, _ console: Console
+  ) async throws {
+    let content = try await vault.itemContent(
+      item.id,
+      access: ItemReporter(console, verb: "decrypting").access(
+        passwords: password.source(console), patience: consent.patience(console)))
+    let fileName = SuggestedName.sanitised(content.header.fileName)
+    let opened = try ContentView(content)
+    let isPlain = opened.kind == .file && destination == nil && view.field == nil && !view.fields && !view.clip
+    guard !isPlain || console.json else {
+      console.note("it is a file; its contents come out with -o")
+      let shown = try vault.item(item.id)
+      return try console.result(Self.facts(shown, now: Clocks.now()), json: shown.json)
+    }
+    let subject = ViewOptions.Subject(key: "item", json: item.json, fileName: fileName) { path, byteCount in
+      ItemReport(item: item, key: item.key, path: path, suggestedName: fileName, byteCount: byteCount).json
+    }
+    try await view.present(opened, of: subject, to: destination, vault, console)
+  }
+
   /// What is known without the key.
   static func facts(_ item: ItemSummary, now: Int64) -> [String] {
     let state =

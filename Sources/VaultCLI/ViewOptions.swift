@@ -1,0 +1,146 @@
+import ArgumentParser
+import Glibc
+import SealedPayload
+import SecretVault
+import Sodium
+
+/// What is shown, copied or written of something that lies open in memory: for `recover` and `item show`.
+struct ViewOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Print, copy or write this field alone.", valueName: "name"))
+  var field: String?
+
+  @Flag(help: "Print the names of the fields.")
+  var fields = false
+
+  @Flag(help: "Copy to the clipboard instead, and wipe it after the setting clipboard-seconds.")
+  var clip = false
+
+  @Flag(help: "Show hidden fields, too.")
+  var show = false
+
+  /// Whether any of them is there.
+  var isUsed: Bool { field != nil || fields || clip || show }
+
+  /// Refuses what excludes one another.
+  func check(output: String?) throws {
+    if fields, field != nil || clip || show || output != nil {
+      throw ValidationError("--fields prints names only and excludes --field, --clip, --show and -o.")
+    }
+    if clip, show || output != nil { throw ValidationError("--clip excludes --show and -o.") }
+    if show, output != nil { throw ValidationError("--show and -o exclude each other: -o writes everything.") }
+  }
+
+  /// What is being looked at, for JSON.
+  struct Subject {
+    /// `secret` or `item`.
+    let key: String
+    let json: JSONValue
+    /// The name of the file that it becomes in a folder.
+    let fileName: String
+    /// A last key of what is printed.
+    var last: (key: String, value: JSONValue)?
+    /// The report on what was written: path and number of bytes.
+    let written: (_ path: String, _ byteCount: UInt64) -> JSONValue
+  }
+
+  /// Shows, copies or writes what was asked for.
+  func present(
+    _ view: borrowing ContentView, of subject: Subject, to destination: RecoveryDestination?, _ vault: Vault,
+    _ console: Console
+  ) async throws {
+    if fields {
+      let names = view.fields.map(\.name)
+      return try console.result(
+        names.map { Printable.escape($0) }, json: [subject.key: subject.json, "fields": JSONValue(names)])
+    }
+    if clip {
+      let name = field ?? view.mainField
+      let value = try view.value(of: name)
+      let outcome = try await Clipboard.copy(value, called: name, vault, console)
+      guard console.json else { return }
+      return try console.result(
+        [
+          subject.key: subject.json, "copied": .string(name), "clipboard": .string(outcome.tool),
+          "seconds": JSONValue(outcome.seconds),
+        ] as JSONValue)
+    }
+    guard let destination else { return try print(view, of: subject, console) }
+    let part = try field.map { (name) throws(VaultError) in HeldSecret(try view.value(of: name)) }
+    let whole = try part?.take() ?? Self.file(of: view)
+    try write(whole, of: subject, to: destination, vault, console)
+  }
+
+  /// What `-o` writes of all of it.
+  private static func file(of view: borrowing ContentView) throws(VaultError) -> SecretBytes {
+    guard view.kind == .password else { return try view.value(of: view.mainField) }
+    var text = try SecretText()
+    let object = try view.json(showsHidden: true)
+    try text.append(object.bytes)
+    try text.append("\n")
+    return try text.finish()
+  }
+
+  private func write(
+    _ bytes: borrowing SecretBytes, of subject: Subject, to destination: RecoveryDestination, _ vault: Vault,
+    _ console: Console
+  ) throws {
+    let path: String
+    switch destination {
+    case .descriptor(let descriptor):
+      try SecretStream.write(bytes.bytes, to: descriptor)
+      return Self.warnOfOutput(console)
+    case .file(let given, let overwrites): path = try vault.write(bytes, to: given, overwrites: overwrites)
+    case .folder(let folder, let overwrites):
+      let whole = folder.hasSuffix("/") ? folder + subject.fileName : "\(folder)/\(subject.fileName)"
+      path = try vault.write(bytes, to: whole, overwrites: overwrites)
+    }
+    try Self.conclude(path: path, json: subject.written(path, UInt64(bytes.count)), console)
+  }
+
+  /// Prints the view, or one field, for people or as JSON.
+  private func print(
+    _ view: borrowing ContentView, of subject: Subject, _ console: Console
+  ) throws(VaultError) {
+    let isTerminal = Console.outputIsTerminal
+    var text = try SecretText()
+    if console.json {
+      try text.append("{\(JSONValue.string(subject.key).text):" + subject.json.text)
+      if let field {
+        let value = try view.value(of: field)
+        try text.append(",\"field\":" + JSONValue.string(field).text + ",\"value\":")
+        try text.append(json: value.bytes)
+      } else {
+        let object = try view.json(showsHidden: show)
+        try text.append(",\"fields\":")
+        try text.append(object.bytes)
+      }
+      if let last = subject.last {
+        try text.append(",\(JSONValue.string(last.key).text):" + last.value.text)
+      }
+      try text.append("}\n")
+    } else if let field {
+      let value = try view.value(of: field)
+      if isTerminal { try text.append(printable: value.bytes, keepsLines: true) } else { try text.append(value.bytes) }
+      try text.append("\n")
+    } else {
+      let shown = try view.text(forTerminal: isTerminal, showsHidden: show)
+      try text.append(shown.bytes)
+    }
+    let bytes = try text.finish()
+    try SecretStream.write(bytes.bytes, to: STDOUT_FILENO)
+    Self.warnOfOutput(console)
+  }
+
+  // MARK: - Ways out in the clear
+
+  /// Says that something went to a pipe or a file of the shell's.
+  static func warnOfOutput(_ console: Console) {
+    if !Console.outputIsTerminal { console.caution("it went to standard output in the clear") }
+  }
+
+  /// Says that something lies in the clear now, and prints where.
+  static func conclude(path: String, json: JSONValue, _ console: Console) throws {
+    console.caution("it lies in the clear in \(path) now; remove it when it is not needed any more")
+    try console.result([Console.outputIsTerminal ? Printable.escape(path) : path], json: json)
+  }
+}
