@@ -64,28 +64,59 @@ extension Answerer {
     else { return .refuse(.keyNotHeld, nil) }
     let known = try vault.database.item(header.id)
     if let known, known.state != .arriving {
-      // What is whole here is durable: the sender missed the answer, or somebody else sent the same.
-      return known.header == offer.header ? .complete : .refuse(.conflictingHeader, keyID)
+      // What is whole here is durable: the sender missed the answer, or somebody else sent the same. Before the user has accepted
+      // it only its bytes say so: somebody without the key may have sent others under this header.
+      return try isSame(known, offer) ? .complete : .refuse(.conflictingHeader, keyID)
     }
-    if known == nil, let refusal = quotaRefusal(adding: header.ciphertextByteCount) { return .refuse(refusal, keyID) }
+    let isNew = known == nil || known?.sender != peer.digest
+    if isNew, let refusal = quotaRefusal(adding: header.ciphertextByteCount) { return .refuse(refusal, keyID) }
     let record = ItemRecord(
       id: header.id, keyID: keyID, header: offer.header, byteCount: byteCount, state: .arriving, origin: .sent,
       sender: peer.digest, label: nil, receivedAt: vault.environment.now())
     do throws(StoreError) {
-      guard let file = try vault.database.beginArrival(record) else { return .refuse(.keyNotHeld, nil) }
-      // Other sessions of the same peer may have passed the same check a moment ago.
-      if known == nil, isOverQuota() {
-        try vault.database.discardArrival(record.id)
-        return .refuse(.quotaBytes, keyID)
+      return try begin(record, offer.digest, isNew: isNew)
+    } catch {
+      switch error {
+      case .busy: return .refuse(.busy, keyID)
+      case .alreadyExists: return .refuse(.conflictingHeader, keyID)
+      case .diskFull: return .refuse(.diskFull, keyID)
+      default: throw error
       }
-      return try begin(record, offer.digest, file)
-    } catch .busy {
-      return .refuse(.busy, keyID)
-    } catch .alreadyExists {
-      return .refuse(.conflictingHeader, keyID)
-    } catch .diskFull {
-      return .refuse(.diskFull, keyID)
     }
+  }
+
+  /// Whether what is here is what is offered.
+  private func isSame(_ known: ItemRecord, _ offer: ItemOffer) throws -> Bool {
+    guard known.header == offer.header else { return false }
+    guard known.state == .waiting else { return true }
+    return try digest(of: known) == offer.digest
+  }
+
+  /// The digest of an item's ciphertext as it lies here.
+  private func digest(of known: ItemRecord) throws -> Digest {
+    let file = try vault.database.openItem(known)
+    let total = UInt64(known.byteCount)
+    var digest = try ItemDigest(byteCount: total)
+    var offset = Int64(known.header.count)
+    while !digest.isComplete {
+      let count = ItemDigest.pieceByteCount(digest.nextPiece, of: total)
+      let bytes = try file.read(at: offset, count: count)
+      let number = digest.nextPiece
+      try digest.take(number: number, bytes: bytes.span.bytes)
+      offset += Int64(count)
+    }
+    return try digest.digest()
+  }
+
+  /// Notes what arrives, if there is room for it.
+  private func begin(_ record: ItemRecord, _ expected: Digest, isNew: Bool) throws(StoreError) -> Decision {
+    guard let file = try vault.database.beginArrival(record) else { return .refuse(.keyNotHeld, nil) }
+    // Other sessions of the same peer may have passed the same check a moment ago.
+    if isNew, isOverQuota() {
+      try vault.database.discardArrival(record.id)
+      return .refuse(.quotaBytes, record.keyID)
+    }
+    return try begin(record, expected, file)
   }
 
   /// Takes pieces of an earlier attempt into account, after hashing them again.

@@ -14,6 +14,16 @@ public struct RestorePlan: Sendable {
   public let returningSecrets: [SecretReference]
   /// Secrets whose shares came since and would be lost.
   public let lostSecrets: [SecretReference]
+  /// Ids of items that were deleted since and would be back.
+  public let returningItems: [String]
+  /// Ids of items that came since and would be lost.
+  public let lostItems: [String]
+  /// Secrets whose release policy would be another one.
+  public let changedPolicies: [SecretReference]
+  /// Names of settings that would have another value.
+  public let changedSettings: [String]
+  /// Whether the vault is there but for its master key: nothing but that is put back.
+  public let onlyKey: Bool
 }
 
 /// What a backup has in it.

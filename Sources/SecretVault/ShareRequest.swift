@@ -29,6 +29,9 @@ public struct ShareRequest: Sendable {
   /// The second encryption under a password, if there is one. What shares it takes the password.
   public var password: SharePassword?
 
+  /// How this device releases its share of it, from the beginning on; nil goes by the setting.
+  var policy: String?
+
   /// A request with the usual choices.
   public init(
     source: ShareSource, threshold: Int, recipients: [String] = [], description: String? = nil,

@@ -25,6 +25,7 @@ extension Vault {
   ) throws(VaultError) -> RestorePlan {
     let archive = try opened(path)
     let isThere = try stored { () throws(StoreError) in try folders.holdsVault() }
+    let hasRemains = try stored { () throws(StoreError) in try folders.holdsRemains() }
     if isThere {
       guard archive.isOf(folders) else {
         throw VaultError(
@@ -39,20 +40,43 @@ extension Vault {
       }
     }
     let keys = try unlocked(archive, folders, passphrase)
-    // Until this returns no daemon may begin to work on what is about to go.
+    // Until this returns no daemon may begin to work on what is about to go, and nobody else may write to it.
     let presence = try takeForRestoring(folders)
     defer { withExtendedLifetime(presence) {} }
+    let alone = presence.use
     try stored { () throws(StoreError) in try archive.verify(keys) }
+    if hasRemains, !overwrites { return try restoreKey(archive, folders, keys, alone, confirm) }
     let restoration = try stored { () throws(StoreError) in
       try BackupRestoration(
-        archive, folders, keys: keys,
+        archive, folders, keys: keys, alone: alone,
         note: AuditRecord(
           at: environment.now(), event: AuditEvent.restored.rawValue, peer: nil, peerLabel: nil, secretID: nil,
           detail: "from a backup"))
     }
-    let plan = plan(archive, restoration, isThere ? try? VaultDatabase(folders, keys: keys) : nil, isThere)
+    let replaces = isThere || hasRemains
+    let current = replaces ? try? VaultDatabase(folders, keys: keys, alone: alone) : nil
+    let now = try? current?.inventory()
+    let plan = RestorePlan(archive.createdAt, then: restoration.inventory, now: now, replaces: replaces)
     try confirm(plan)
     try stored { () throws(StoreError) in try restoration.commit() }
+    return plan
+  }
+
+  /// Where all but the master key is still there, as newly as can be, that alone is put back.
+  private static func restoreKey(
+    _ archive: BackupArchive, _ folders: VaultFolders, _ keys: VaultKeys, _ alone: UseLock,
+    _ confirm: (RestorePlan) throws(VaultError) -> Void
+  ) throws(VaultError) -> RestorePlan {
+    let inventory: VaultInventory
+    do throws(StoreError) { inventory = try VaultDatabase(folders, keys: keys, alone: alone).inventory() } catch {
+      throw VaultError(
+        .vaultExists,
+        "parts of a vault without its master key are in \(folders.data), and they can't be read with that of this backup: \(error)",
+        hint: "keep a copy of them if they may matter; to have this backup in their place, say --force")
+    }
+    let plan = RestorePlan(archive.createdAt, then: inventory, now: inventory, replaces: false, onlyKey: true)
+    try confirm(plan)
+    try stored { () throws(StoreError) in try archive.restoreMasterKey(to: folders) }
     return plan
   }
 
@@ -80,36 +104,54 @@ extension Vault {
     }
   }
 
-  private static func takeForRestoring(_ folders: VaultFolders) throws(VaultError) -> DaemonLock {
-    let lock = try stored { () throws(StoreError) in
+  private static func takeForRestoring(
+    _ folders: VaultFolders
+  ) throws(VaultError) -> (daemon: DaemonLock, use: UseLock) {
+    let daemon = try stored { () throws(StoreError) in
       try DaemonLock.take(folders, DaemonFacts(process: 0, startedAt: 0, listening: []))
     }
-    guard let lock else {
+    guard let daemon else {
       throw VaultError(
         .refused, "the daemon of this vault is running", hint: "stop it, restore, and start it again")
     }
-    return lock
+    guard let use = try stored({ () throws(StoreError) in try UseLock.takeAlone(folders) }) else {
+      throw VaultError(
+        .refused, "another command is working on this vault", hint: "wait until it has ended, or end it")
+    }
+    return (daemon, use)
   }
+}
 
-  private static func plan(
-    _ archive: BackupArchive, _ restoration: BackupRestoration, _ current: VaultDatabase?, _ replaces: Bool
-  ) -> RestorePlan {
-    let names = { (peers: [PeerRecord], others: [PeerRecord]) in
+extension RestorePlan {
+  /// Compares two states of a vault. `now` is nil if there is none, or it can't be read.
+  init(
+    _ createdAt: Int64, then: VaultInventory, now: VaultInventory?, replaces: Bool, onlyKey: Bool = false
+  ) {
+    func names(_ some: [PeerRecord], without others: [PeerRecord]) -> [String] {
       let known = Set(others.map(\.digest))
-      return peers.filter { !known.contains($0.digest) }.map(\.name)
+      return some.filter { !known.contains($0.digest) }.map(\.name)
     }
-    let references = { (secrets: [[UInt8]: String?], others: [[UInt8]: String?]) in
-      secrets.filter { others[$0.key] == nil }
-        .map { SecretReference(id: hexadecimal($0.key), name: $0.value ?? hexadecimal($0.key.prefix(6))) }
-        .sorted { $0.id < $1.id }
+    func reference(_ id: [UInt8], _ description: String??) -> SecretReference {
+      SecretReference(id: hexadecimal(id), name: (description ?? nil) ?? hexadecimal(id.prefix(6)))
     }
-    let peers = try? current?.peers()
-    let secrets = try? current?.descriptions()
-    let (thenPeers, thenSecrets) = (restoration.peers, restoration.secrets)
-    return RestorePlan(
-      createdAt: archive.createdAt, replaces: replaces, isComparable: !replaces || (peers != nil && secrets != nil),
-      returningPeers: peers.map { names(thenPeers, $0) } ?? [], lostPeers: peers.map { names($0, thenPeers) } ?? [],
-      returningSecrets: secrets.map { references(thenSecrets, $0) } ?? [],
-      lostSecrets: secrets.map { references($0, thenSecrets) } ?? [])
+    func references(_ some: [[UInt8]: String?], without others: [[UInt8]: String?]) -> [SecretReference] {
+      some.filter { others[$0.key] == nil }.map { reference($0.key, $0.value) }.sorted { $0.id < $1.id }
+    }
+    let before = now ?? then
+    self.createdAt = createdAt
+    self.replaces = replaces
+    self.onlyKey = onlyKey
+    isComparable = !replaces || now != nil
+    returningPeers = names(then.peers, without: before.peers)
+    lostPeers = names(before.peers, without: then.peers)
+    returningSecrets = references(then.secrets, without: before.secrets)
+    lostSecrets = references(before.secrets, without: then.secrets)
+    returningItems = then.items.subtracting(before.items).map { hexadecimal($0) }.sorted()
+    lostItems = before.items.subtracting(then.items).map { hexadecimal($0) }.sorted()
+    changedPolicies = before.secrets
+      .filter { then.secrets[$0.key] != nil && then.policies[$0.key] != before.policies[$0.key] }
+      .map { reference($0.key, $0.value) }.sorted { $0.id < $1.id }
+    changedSettings = Set(then.settings.keys).union(before.settings.keys)
+      .filter { then.settings[$0] != before.settings[$0] }.sorted()
   }
 }

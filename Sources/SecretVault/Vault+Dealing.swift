@@ -15,6 +15,7 @@ extension Vault {
     let fragments: [FragmentRecord]
     let outbox: [NewOutboxRecord]
     let staging: FragmentStaging
+    let policy: String?
   }
 
   /// Deals shares, encrypts and disperses the file, and seals every share to its holder. Key, polynomials and salts are
@@ -73,7 +74,8 @@ extension Vault {
     do throws(StoreError) {
       try records.staging.publish(as: records.header.id.bytes)
       try database.deal(
-        records.secret, ownShare: records.ownShare, fragments: records.fragments, outbox: records.outbox)
+        records.secret, ownShare: records.ownShare, fragments: records.fragments, outbox: records.outbox,
+        policy: records.policy)
     } catch .unknownRecipient(let digest) {
       records.staging.close()
       let name = recipients.first { $0.digest == digest }?.name ?? "a peer"
@@ -172,7 +174,8 @@ extension Vault {
       ownIndex: request.keepsOwnShare ? 1 : nil, createdAt: header.createdAt, receivedAt: now)
     let own = try request.keepsOwnShare ? ownShareRecord(dealing, salts) : nil
     return DealtRecords(
-      header: header, secret: secret, ownShare: own, fragments: fragments, outbox: outbox, staging: staging)
+      header: header, secret: secret, ownShare: own, fragments: fragments, outbox: outbox, staging: staging,
+      policy: request.policy)
   }
 
   /// Share and salt of the own share, as the store keeps them.

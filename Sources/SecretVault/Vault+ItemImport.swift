@@ -92,8 +92,8 @@ extension Vault {
     let (header, rest) = try Self.readHeader(input, name)
     let key = try keyRecord(of: header)
     let known = try stored { () throws(StoreError) in try database.item(header.id) }
-    if let known, known.state != .arriving {
-      if known.state == .waiting { return try await acceptItem(hexadecimal(known.id), access: access) }
+    // One that waits was sent by somebody, and may be another under this name: what the user brings counts.
+    if let known, known.state == .new || known.state == .seen {
       return ItemArrival(item: try summary(known), isKnown: true)
     }
     let opening = ItemOpening(header: header, name: name, access: access)

@@ -81,14 +81,30 @@ extension Vault {
     guard item.record.state == .waiting else { return ItemArrival(item: try summary(item.record), isKnown: true) }
     let key = try await itemKey(item.key, access)
     let opening = ItemOpening(header: item.header, name: item.name, access: access)
-    var reader = try itemReader(item, opening, key)
-    let total = item.header.ciphertextByteCount
-    do { try reader.verifyAll { access.progress($0, total) } } catch {
-      throw opening.damage("nothing was accepted; `vault item delete` removes it")
+    do throws(VaultError) { try verify(item, opening, key) } catch {
+      guard error.code == .damaged else { throw error }
+      // As long as it lay here, the same item from somebody else would have been refused.
+      try stored { () throws(StoreError) in try database.deleteItem(item.record.id) }
+      throw opening.damage("it was not accepted, and was deleted here")
     }
     try await learn(item, opening, key, state: .new)
     self.record(.itemAdded, secret: storedHeader(item.record.keyID), detail: "accepted")
     return ItemArrival(item: try self.item(hexadecimal(item.record.id)), isKnown: false)
+  }
+
+  /// Looks at every byte of an item.
+  private func verify(
+    _ item: OpenableItem, _ opening: ItemOpening, _ key: borrowing SecretBytes
+  ) throws(VaultError) {
+    var reader = try itemReader(item, opening, key)
+    let (access, total) = (opening.access, item.header.ciphertextByteCount)
+    do {
+      try reader.verifyAll { access.progress($0, total) }
+    } catch let error as StoreError {
+      throw VaultError(error)
+    } catch {
+      throw opening.damage()
+    }
   }
 
   /// Writes the encrypted item to somewhere: to be mailed, or imported elsewhere.

@@ -54,17 +54,18 @@ extension Vault {
       try await recover(plan.old.id, into: spool, passwords: source, events: recovering)
       plaintext = .recovered(spool)
     }
-    let share = try await share(
-      ShareRequest(
-        source: plaintext, threshold: plan.threshold, recipients: plan.recipients,
-        description: record.description, includesLabels: request.includesLabels ?? (header.labels != nil),
-        password: try kept.again()),
-      events: sharing)
+    var new = ShareRequest(
+      source: plaintext, threshold: plan.threshold, recipients: plan.recipients,
+      description: record.description, includesLabels: request.includesLabels ?? (header.labels != nil),
+      password: try kept.again())
+    // Whoever was to be asked before the old one was released is to be asked for the new one, too.
+    new.policy = try stored { () throws(StoreError) in try database.policy(ofSecret: record.id) }
+    let share = try await share(new, events: sharing)
     return ReshareReport(old: plan.old, share: share)
   }
 
-  /// Peers that hold a share, as far as this device knows: those it gave one, those that have proved one, the dealer, and those that
-  /// the labels name.
+  /// Peers that hold a share, as far as this device knows: those it gave one, those that have proved one, and the dealer. What
+  /// the labels say doesn't count: the dealer chose those names, and somebody else may be called so here.
   private func knownHolders(_ record: SecretRecord, _ header: SecretHeader) throws(VaultError) -> [PeerRecord] {
     var known: Set<Digest> = []
     let drill = try stored { () throws(StoreError) in try database.drill(ofSecret: record.id) }
@@ -73,10 +74,8 @@ extension Vault {
       let deliveries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }
       for entry in deliveries where entry.state != .cancelled { known.insert(entry.entry.recipient) }
     }
-    let labels = Set(header.labels ?? [])
     return try stored { () throws(StoreError) in try database.peers() }.filter { peer in
       known.contains(peer.digest) || record.origin == .held && peer.signingKey == header.dealerKey
-        || labels.contains(peer.name)
     }
   }
 }

@@ -130,10 +130,8 @@ public final class Vault: VaultService, Sendable {
       folders: folders, keys: keys, database: database, identity: identity, environment: environment)
   }
 
-  /// Writes what is buffered.
-  public func close() {
-    try? database.flushAudit()
-  }
+  /// Writes what is buffered, and ends the use of the vault.
+  public func close() { database.finish() }
 
   /// A number that no other request of this vault has had.
   func requestNumber() -> UInt64 {

@@ -95,6 +95,12 @@ public final class BackupArchive: Sendable {
     (try? AtomicFile.read(folders.masterKeyPath, limit: MasterKeyFile.byteLimit)) == masterKeyBytes
   }
 
+  /// Puts the master key back, and nothing else. Only where there is none.
+  public func restoreMasterKey(to folders: VaultFolders) throws(StoreError) {
+    let bytes = masterKeyBytes
+    try AtomicFile.write(bytes.span.bytes, to: folders.masterKeyPath, replacing: false)
+  }
+
   /// Reads all of it. Throws ``StoreError/damaged(_:)`` unless every byte is as this vault's program wrote it.
   public func verify(_ keys: VaultKeys) throws(StoreError) {
     var check = try withSodium { () throws(SodiumError) in

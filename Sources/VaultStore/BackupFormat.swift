@@ -8,7 +8,7 @@ enum BackupFormat {
   /// Most files in a backup.
   static let fileLimit = 1 << 20
   /// Most bytes of a file's name.
-  static let nameByteLimit = 64
+  static let nameByteLimit = 80
   /// Most bytes of one file.
   static let contentByteLimit: UInt64 = 1 << 56
   /// Bytes before the first file.
@@ -50,7 +50,7 @@ enum BackupFormat {
 
   /// Whether one name may follow another: no name comes twice, and there is one order.
   static func follows(_ name: String, _ before: String?) -> Bool {
-    guard let rank = rank(name) else { return false }
+    guard name.utf8.count <= nameByteLimit, let rank = rank(name) else { return false }
     guard let before, let earlier = self.rank(before) else { return name == masterKey }
     return rank == earlier ? before.utf8.lexicographicallyPrecedes(name.utf8) : rank > earlier
   }

@@ -9,16 +9,14 @@ public final class BackupRestoration: Sendable {
   private let root: String
   private let settings: Bool
   private let lock: OpenFile
-  /// The trust list in it.
-  public let peers: [PeerRecord]
-  /// Ids and descriptions of the secrets in it.
-  public let secrets: [[UInt8]: String?]
+  /// What is in it.
+  public let inventory: VaultInventory
 
   /// Unpacks `archive`, which has been verified, beside the data folder of `folders`, and opens the database in it to see that it
   /// is whole. Nothing of an existing vault is touched.
   /// `note` goes into the log in it.
   public init(
-    _ archive: BackupArchive, _ folders: VaultFolders, keys: VaultKeys, note: AuditRecord
+    _ archive: BackupArchive, _ folders: VaultFolders, keys: VaultKeys, alone: UseLock, note: AuditRecord
   ) throws(StoreError) {
     let parent = try SplitPath(folders.data).folder
     var status = stat()
@@ -44,32 +42,39 @@ public final class BackupRestoration: Sendable {
       for folder in [staged.fragmentsPath, staged.data + "/items", staged.data, staged.config, root] {
         try FileNames.synchronizeFolder(folder)
       }
-      let database = try VaultDatabase(staged, keys: keys)
+      let database = try VaultDatabase(staged, keys: keys, alone: alone)
       _ = try database.identity()
-      peers = try database.peers()
-      secrets = try database.descriptions()
+      inventory = try database.inventory()
+      try database.dropApprovals()
       try database.audit(note)
       try database.flushAudit()
       try database.closeForMoving()
     } catch {
-      Self.remove(root)
+      FolderRemoval.remove(root)
       throw error
     }
   }
 
-  deinit { Self.remove(root) }
+  deinit { FolderRemoval.remove(root) }
 
   private static let prefix = ".vault-restoring-"
+  /// What the old data folder is called while it makes room, where two folders can't change places in one step.
+  private static let before = "before"
 
-  /// Removes what restorations have left that were killed. All of it is ciphertext, and nobody uses it.
+  /// Removes what restorations have left that were killed. All of it is ciphertext, and nobody uses it: but for an old data
+  /// folder that had to make room first and whose place is still free, which goes back.
   static func sweep(_ folders: VaultFolders) {
     guard let parent = try? SplitPath(folders.data).folder, let names = try? FileNames.list(parent) else { return }
-    for name in names where name.hasPrefix(prefix) {
+    for name in names where FolderRemoval.isName(name, prefix) {
       let path = parent + "/" + name
-      guard let folder = try? OpenFile.folder(path), (try? folder.lock(exclusive: true, waits: false)) == true else {
-        continue
-      }
-      remove(path)
+      // Links are not followed: what stands here has this name and not another.
+      guard let folder = try? OpenFile(path, O_RDONLY | O_DIRECTORY), let status = try? folder.status(),
+        (try? checkPrivate(status, path: path)) != nil,
+        (try? folder.lock(exclusive: true, waits: false)) == true
+      else { continue }
+      var place = stat()
+      if lstat(folders.data, &place) != 0, errno == ENOENT { rename(path + "/" + before, folders.data) }
+      FolderRemoval.remove(path)
       withExtendedLifetime(folder) {}
     }
   }
@@ -93,7 +98,7 @@ public final class BackupRestoration: Sendable {
     default:
       let code = errno
       guard code == EINVAL || code == ENOSYS else { throw StoreError(errno: code, path: folders.data) }
-      try Self.exchangeSlowly(staged.data, folders.data, by: root + "/before")
+      try Self.exchangeSlowly(staged.data, folders.data, by: root + "/" + Self.before)
     }
     try FileNames.synchronizeFolder(parent)
     try FileNames.synchronizeFolder(root)
@@ -115,28 +120,9 @@ public final class BackupRestoration: Sendable {
       throw StoreError(errno: code, path: place)
     }
   }
-
-  /// Removes a folder that this program has made, with everything in it.
-  private static func remove(_ folder: String) {
-    for name in (try? FileNames.list(folder)) ?? [] {
-      let path = folder + "/" + name
-      var status = stat()
-      guard lstat(path, &status) == 0 else { continue }
-      if status.st_mode & S_IFMT == S_IFDIR { remove(path) } else { unlink(path) }
-    }
-    rmdir(folder)
-  }
 }
 
 extension VaultDatabase {
-  /// Ids and descriptions of all secrets.
-  public func descriptions() throws(StoreError) -> [[UInt8]: String?] {
-    let listing = try listing()
-    return Dictionary(
-      listing.lines.map { (SecretListing.bytes($0.id), listing.description(of: $0)) },
-      uniquingKeysWith: { first, _ in first })
-  }
-
   /// Ends all connections and leaves nothing but the database's one file.
   func closeForMoving() throws(StoreError) {
     emptyLog()

@@ -10,8 +10,6 @@ import Synchronization
 /// vault next, by the note that is made before the folder.
 public struct ClearFolder: ~Copyable {
   static let prefix = "vault-clear-"
-  /// Folders inside folders that are looked into; editors make none.
-  private static let depthLimit = 4
 
   /// Its path.
   public let path: String
@@ -36,7 +34,7 @@ public struct ClearFolder: ~Copyable {
   }
 
   deinit {
-    Self.remove(path)
+    FolderRemoval.remove(path, wipes: true)
     let path = path
     Self.alive.withLock { _ = $0.remove(path) }
   }
@@ -67,60 +65,7 @@ public struct ClearFolder: ~Copyable {
 
   /// Removes all such folders of this process: for the thread that ends it on a signal.
   public static func removeAll() {
-    for path in alive.withLock({ $0 }) { remove(path) }
-  }
-
-  // MARK: - Removing
-
-  /// Removes a folder of this kind with everything in it; false if something stays.
-  @discardableResult
-  static func remove(_ path: String) -> Bool {
-    let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard folder >= 0 else { return errno == ENOENT }
-    empty(folder, depthLimit)
-    return rmdir(path) == 0
-  }
-
-  /// Empties an open folder and closes it.
-  private static func empty(_ folder: Int32, _ depth: Int) {
-    guard let stream = fdopendir(folder) else {
-      close(folder)
-      return
-    }
-    defer { closedir(stream) }
-    while let entry = readdir(stream) {
-      withUnsafePointer(to: &entry.pointee.d_name) { name in
-        name.withMemoryRebound(to: CChar.self, capacity: 256) { remove($0, in: folder, depth) }
-      }
-    }
-  }
-
-  private static func remove(_ name: UnsafePointer<CChar>, in folder: Int32, _ depth: Int) {
-    guard strcmp(name, ".") != 0, strcmp(name, "..") != 0 else { return }
-    var status = stat()
-    guard fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
-    if status.st_mode & S_IFMT == S_IFDIR {
-      let inner = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-      if inner >= 0, depth > 0 { empty(inner, depth - 1) } else if inner >= 0 { close(inner) }
-      unlinkat(folder, name, AT_REMOVEDIR)
-      return
-    }
-    if status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 { wipe(name, in: folder, Int(status.st_size)) }
-    unlinkat(folder, name, 0)
-  }
-
-  /// Writes zeros over a file. It lies in memory, so they go where the text was.
-  private static func wipe(_ name: UnsafePointer<CChar>, in folder: Int32, _ byteCount: Int) {
-    let file = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard file >= 0 else { return }
-    defer { close(file) }
-    let zeros = [UInt8](repeating: 0, count: 65536)
-    var done = 0
-    while done < byteCount {
-      let count = pwrite(file, zeros, min(zeros.count, byteCount - done), off_t(done))
-      guard count > 0 else { return }
-      done += count
-    }
+    for path in alive.withLock({ $0 }) { FolderRemoval.remove(path, wipes: true) }
   }
 
   private static func resolved(_ folder: String) -> String? {
@@ -134,9 +79,7 @@ public struct ClearFolder: ~Copyable {
   static func isAbandoned(_ path: String) -> Bool {
     guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return false }
     let name = path[path.index(after: slash)...]
-    let digits = name.utf8.dropFirst(prefix.utf8.count)
-    guard name.hasPrefix(prefix), digits.count == 32, digits.allSatisfy({ Array("0123456789abcdef".utf8).contains($0) })
-    else { return false }
+    guard FolderRemoval.isName(name, prefix) else { return false }
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
       return false
@@ -158,7 +101,8 @@ extension OutputNotes {
   /// Removes the folder that a note speaks of. Whether the note has done its service then.
   static func settleFolder(_ note: OpenFile, at time: Int64) throws(StoreError) -> Bool {
     guard let bytes = try? note.readAll(limit: folderPathLimit, what: note.path),
-      let path = String(validating: bytes, as: UTF8.self), ClearFolder.isAbandoned(path), !ClearFolder.remove(path)
+      let path = String(validating: bytes, as: UTF8.self), ClearFolder.isAbandoned(path),
+      !FolderRemoval.remove(path, wipes: true)
     else { return true }
     return try Int64(note.status().st_mtim.tv_sec) * 1000 + lifetime <= time
   }

@@ -123,11 +123,14 @@ public final class ItemFile: @unchecked Sendable {
   /// Cuts the file.
   public func truncate(to byteCount: Int64) throws(StoreError) { try file.truncate(to: byteCount) }
 
-  /// Makes what was written durable and gives the file the name of its item. It counts once its row is there; until the value
-  /// ends, cleaners leave it alone.
-  func publish(as id: [UInt8]) throws(StoreError) {
+  /// Makes what was written durable. Until the value ends, cleaners leave it alone.
+  func prepare() throws(StoreError) {
     try file.synchronize()
     cleaning = try FragmentStore(store.folders).lockAgainstCleaning()
+  }
+
+  /// Gives the file the name of its item, durably. It counts once its row is there.
+  func publish(as id: [UInt8]) throws(StoreError) {
     // From here on a signal must not remove it: a row may be about to name it.
     if let registration { UnlinkRegistry.release(registration) }
     registration = nil

@@ -131,12 +131,14 @@ extension OpenFile {
   /// Seconds for which one process waits for another.
   static let patience = 10.0
 
-  /// Opens the lock file at `path`, made if need be, and takes its lock. Waits for others, but throws
-  /// ``StoreError/busy(path:)`` if one holds it for more than ten seconds: it may be stopped for good.
-  static func patientlyLocked(_ path: String) throws(StoreError) -> OpenFile {
+  /// Opens the lock file at `path`, made if need be, and takes its lock, or shares it. Waits for others, but throws
+  /// ``StoreError/busy(path:)`` if one holds it for so many seconds: it may be stopped for good.
+  static func patientlyLocked(
+    _ path: String, exclusive: Bool = true, patience: Double = patience
+  ) throws(StoreError) -> OpenFile {
     let file = try OpenFile(path, O_RDWR | O_CREAT)
     var attempts = 0
-    while try !file.lock(exclusive: true, waits: false) {
+    while try !file.lock(exclusive: exclusive, waits: false) {
       attempts += 1
       guard Double(attempts) < patience * 50 else { throw .busy(path: path) }
       usleep(20_000)

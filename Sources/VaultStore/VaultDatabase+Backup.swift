@@ -41,13 +41,7 @@ extension VaultDatabase {
       (BackupFormat.masterKey, folders.masterKeyPath), (BackupFormat.database, staging.firstPath),
     ]
     if access(folders.settingsPath, F_OK) == 0 { files.append((BackupFormat.settings, folders.settingsPath)) }
-    for name in names { files.append(("fragments/" + name, folders.fragmentsPath + "/" + name)) }
-    let items = folders.data + "/items"
-    if access(items, F_OK) == 0 {
-      for name in try FileNames.list(items).sorted() where BackupFormat.rank("items/" + name) != nil {
-        files.append(("items/" + name, items + "/" + name))
-      }
-    }
+    for name in names { files.append((name, folders.data + "/" + name)) }
     var writer = try BackupWriter(
       path: path, overwrites: overwrites, notes: OutputNotes(folders), keys: keys,
       device: try MasterKeyFile.read(folders.masterKeyPath).deviceID, count: files.count, at: time)
@@ -57,11 +51,14 @@ extension VaultDatabase {
         throw .busy(path: file.path)
       }
     }
-    return try writer.finish()
+    let summary = try writer.finish()
+    // Nobody should learn only when it is needed that it can't be read.
+    try BackupArchive(path: path).verify(keys)
+    return summary
   }
 
-  /// A consistent copy of the database without its log, and without fragments that are still arriving: their bytes are not in the
-  /// backup. Returns the names of the whole ones, in the order of a backup.
+  /// A consistent copy of the database without its log, and without fragments and items that are still arriving: their bytes are
+  /// not in the backup. Returns the names of the files of the whole ones, in the order of a backup.
   private func writeSnapshot(to path: String) throws(StoreError) -> [String] {
     try flushAudit()
     do {
@@ -70,11 +67,18 @@ extension VaultDatabase {
       defer { try? copy.close() }
       return try copy.write { db in
         try db.execute(sql: "DELETE FROM fragments WHERE complete = 0")
-        return try Row.fetchAll(db, sql: "SELECT secret_id, fragment_index FROM fragments").map { row in
+        try db.execute(sql: "DELETE FROM items WHERE state = 'arriving'")
+        let fragments = try Row.fetchAll(db, sql: "SELECT secret_id, fragment_index FROM fragments").map { row in
           let columns = StoredRow(row: row, what: "a fragment")
           let id = try columns.bytes("secret_id", count: SecretRecord.idByteCount)
-          return hexadecimal(id) + ".\(try columns.number("fragment_index", in: 1...255))"
-        }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+          return "fragments/" + hexadecimal(id) + ".\(try columns.number("fragment_index", in: 1...255))"
+        }
+        let items = try Row.fetchAll(db, sql: "SELECT id FROM items").map { row in
+          let columns = StoredRow(row: row, what: "an item")
+          return "items/" + hexadecimal(try columns.bytes("id", count: ItemRecord.idByteCount))
+        }
+        let sorted = { (names: [String]) in names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
+        return sorted(fragments) + sorted(items)
       }
     } catch {
       throw StoreError(database: error, path: path)

@@ -56,13 +56,13 @@ extension VaultDatabase {
   }
 
   /// Stores a secret that this device has just dealt, all or nothing: header, the own share if there is one, the complete
-  /// fragments (for others and for itself), and one outbox entry a recipient. Before this returns nothing may be sent.
+  /// fragments (for others and for itself), one outbox entry a recipient, and its release policy. Before this returns nothing may be sent.
   ///
   /// Throws ``StoreError/unknownRecipient(_:)`` if a recipient is no peer, for example because it was removed a moment ago.
   /// After any error the fragments' files are removed, too.
   public func deal(
     _ secret: SecretRecord, ownShare: borrowing SecretBytes?, fragments dealt: [FragmentRecord],
-    outbox: [NewOutboxRecord]
+    outbox: [NewOutboxRecord], policy: String? = nil
   ) throws(StoreError) {
     let sealed: [UInt8]?
     switch ownShare {
@@ -88,6 +88,7 @@ extension VaultDatabase {
           throw StoreError.unknownRecipient(entry.recipient)
         }
         try self.insert(secret, db)
+        if let policy { try self.insertPolicy(policy, ofSecret: secret.id, db) }
         if let sealed, let index = secret.ownIndex {
           try Self.insertShare(secret.id, epoch: 0, index: index, sealed: sealed, db)
         }

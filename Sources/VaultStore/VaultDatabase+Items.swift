@@ -63,20 +63,26 @@ extension VaultDatabase {
     guard item.state != .arriving, try file.byteCount() == item.fileByteCount else {
       throw .invalid("an item that isn't whole")
     }
-    if let known = try self.item(item.id), known.state != .arriving { return .alreadyStored }
-    try file.publish(as: item.id)
+    // What a peer has sent is only said to be this item; what the user brings in was verified.
+    func makesRoom(_ known: ItemRecord) -> Bool {
+      known.state == .arriving || known.state == .waiting && item.origin != .sent
+    }
+    if let known = try self.item(item.id), !makesRoom(known) { return .alreadyStored }
+    try file.prepare()
     let outcome = try write { db -> ItemOutcome in
       guard try self.holdsKey(item.keyID, db) else { return .keyNotHeld }
       if let known = try self.item(item.id, db) {
-        guard known.state == .arriving else { return .alreadyStored }
+        guard makesRoom(known) else { return .alreadyStored }
         try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [item.id.blob])
       }
       try self.insert(item, db)
+      // Here, where nobody else adds the same: else one could give its file the name that is the other's.
+      try file.publish(as: item.id)
       return .stored
     }
     switch outcome {
     case .stored: try? FileNames.remove(itemFiles.path(item.id) + ItemStore.partialSuffix)
-    case .keyNotHeld: try? itemFiles.remove(item.id)
+    case .keyNotHeld: try? FileNames.remove(itemFiles.path(item.id) + ItemStore.partialSuffix)
     case .alreadyStored: break
     }
     return outcome
@@ -85,8 +91,9 @@ extension VaultDatabase {
   /// Begins an item that arrives from a peer, or takes it up again, after noting it: its bytes count from here on
   /// (``usage(ofDealer:)``). Nil if this device holds no share of its key.
   ///
-  /// Throws ``StoreError/alreadyExists(_:)`` if there is an item of this id that is whole, or comes from somebody else or
-  /// with another header, and ``StoreError/busy(path:)`` while another session is at it.
+  /// What somebody else has begun, or with another header, makes room: else anybody could keep an item away by beginning it.
+  /// Throws ``StoreError/alreadyExists(_:)`` if there is an item of this id that is whole, and ``StoreError/busy(path:)``
+  /// while another session is at it.
   public func beginArrival(_ item: ItemRecord) throws(StoreError) -> ItemFile? {
     guard item.state == .arriving, item.origin == .sent, item.sender != nil, item.label == nil else {
       throw .invalid("an arriving item without its sender")
@@ -96,10 +103,14 @@ extension VaultDatabase {
     let isHeld = try write { db in
       guard try self.holdsKey(item.keyID, db) else { return false }
       if let known = try self.item(item.id, db) {
-        guard known.state == .arriving, known.sender == item.sender, known.header == item.header else {
-          throw StoreError.alreadyExists("item \(hexadecimal(item.id))")
+        guard known.state == .arriving else { throw StoreError.alreadyExists("item \(hexadecimal(item.id))") }
+        if known.sender == item.sender, known.header == item.header {
+          try self.update(item, db)
+        } else {
+          isFresh = true
+          try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [item.id.blob])
+          try self.insert(item, db)
         }
-        try self.update(item, db)
       } else {
         isFresh = true
         try self.insert(item, db)

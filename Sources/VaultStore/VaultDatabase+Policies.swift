@@ -25,11 +25,15 @@ extension VaultDatabase {
       try db.execute(sql: "DELETE FROM policies WHERE secret_id = ?", arguments: [id.blob])
       guard let policy else { return }
       guard try self.secret(where: "id", id.blob, db) != nil else { throw StoreError.notFound("the secret") }
-      let text = try checkedText(policy, "the policy", limit: 256)
-      try db.execute(
-        sql: "INSERT INTO policies (secret_id, policy, mac) VALUES (?, ?, ?)",
-        arguments: [id.blob, text, try self.policyMAC(id, text).blob])
+      try self.insertPolicy(policy, ofSecret: id, db)
     }
+  }
+
+  func insertPolicy(_ policy: String, ofSecret id: [UInt8], _ db: Database) throws {
+    let text = try checkedText(policy, "the policy", limit: 256)
+    try db.execute(
+      sql: "INSERT INTO policies (secret_id, policy, mac) VALUES (?, ?, ?)",
+      arguments: [id.blob, text, try self.policyMAC(id, text).blob])
   }
 
   func policyMAC(_ id: [UInt8], _ policy: String) throws(StoreError) -> [UInt8] {

@@ -16,6 +16,8 @@ public final class VaultDatabase: Sendable {
   public let keys: VaultKeys
 
   let pool: DatabasePool
+  /// Nobody puts a backup in this vault's place meanwhile.
+  private let use: UseLock
   let folders: VaultFolders
   let auditBuffer = Mutex(AuditBuffer())
 
@@ -34,8 +36,20 @@ public final class VaultDatabase: Sendable {
     try self.init(folders, keys: keys, creating: false)
   }
 
-  init(_ folders: VaultFolders, keys: VaultKeys, creating: Bool) throws(StoreError) {
+  /// The same for whoever has the vault for himself.
+  public convenience init(_ folders: VaultFolders, keys: VaultKeys, alone: UseLock) throws(StoreError) {
+    try self.init(folders, keys: keys, creating: false, alone: alone)
+  }
+
+  init(
+    _ folders: VaultFolders, keys: VaultKeys, creating: Bool, alone: UseLock? = nil
+  ) throws(StoreError) {
     try folders.check()
+    if let alone {
+      use = alone
+    } else {
+      use = try UseLock.share(folders)
+    }
     self.folders = folders
     self.keys = keys
     fragments = FragmentStore(folders)
@@ -61,6 +75,12 @@ public final class VaultDatabase: Sendable {
   }
 
   deinit { try? flushAudit() }
+
+  /// Writes what is buffered, and lets others put a backup in this vault's place: nothing may be written behind this.
+  public func finish() {
+    try? flushAudit()
+    use.release()
+  }
 
   private static func openPool(_ path: String) throws -> DatabasePool {
     var configuration = Configuration()

@@ -58,6 +58,15 @@ public struct VaultFolders: Hashable, Sendable {
     throw StoreError(errno: errno, path: data)
   }
 
+  /// Whether there are parts of a vault that has lost its ``masterKeyPath``: something somebody may still want. What a creation
+  /// that was killed has left is none.
+  public func holdsRemains() throws(StoreError) -> Bool {
+    guard try !holdsVault(), access(incompletePath, F_OK) != 0 else { return false }
+    if access(databasePath, F_OK) == 0 { return true }
+    for folder in [fragmentsPath, itemsPath] where try !((try? FileNames.list(folder)) ?? []).isEmpty { return true }
+    return false
+  }
+
   /// Makes the folders that are missing, with mode 0700, marks the state folder as not to be backed up, and checks all.
   public func create() throws(StoreError) {
     for folder in all { try Self.makeFolder(folder) }
@@ -114,6 +123,8 @@ public struct VaultFolders: Hashable, Sendable {
   /// The lock held while the database is opened.
   var openLockPath: String { data + "/open.lock" }
 
+  /// Shared by all that have the vault open; whoever puts a backup in its place has it alone.
+  var useLockPath: String { state + "/use.lock" }
   /// Locked while a daemon runs.
   var daemonLockPath: String { state + "/daemon.lock" }
 

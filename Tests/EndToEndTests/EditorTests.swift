@@ -137,7 +137,7 @@ struct EditorTests {
       try bob.write(Array("open sesame\n".utf8), to: "password")
       #expect(try await bob.run("recover", new).status == 10)
       let text = try await bob.succeed("recover", new, "--field", "text", "--password-file", "password").output
-      #expect(text == "first line\nsecond line\n")
+      #expect(text == "first line\nsecond line\n\n")
       #expect(try await bob.succeed("recover", new, "--field", "title", "--password-file", "password").line == "plan")
 
       let idle = try reshare("true", "\(old) --password-file password", bench, alice)

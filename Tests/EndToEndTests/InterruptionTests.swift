@@ -38,6 +38,53 @@ struct InterruptionTests {
     }
   }
 
+  @Test("Ctrl-C while a backup is made or restored leaves a whole one or none, and the vault as it was")
+  func backup() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(sample(24 << 20), to: "film.bin")
+      let id = try await alice.succeed("share", "film.bin", "--threshold", "2", timeLimit: 180).line
+      try await bob.stopDaemon()
+      var interrupted = 0
+      for _ in 0..<10 where interrupted < 3 {
+        let making = try bob.start(["backup", "create", "kept"])
+        try await bench.wait(every: 2, for: "the backup to begin") {
+          !making.isRunning || making.hasOpenFile(in: bob.folder)
+        }
+        making.signal(SIGINT)
+        let outcome = try await making.end(within: 20)
+        try #require([0, 130].contains(outcome.status), "\(outcome)")
+        #expect(outcome.status == 0 || !bob.has("kept"), "\(outcome)")
+        if outcome.status != 0 { interrupted += 1 }
+        if bob.has("kept") { try FileManager.default.removeItem(atPath: bob.folder + "/kept") }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bob.home + "/data/staging").isEmpty)
+      }
+      #expect(interrupted > 0)
+      try await bob.succeed("backup", "create", "kept")
+      var stopped = 0
+      for _ in 0..<10 where stopped < 3 {
+        let restoring = try bob.start(["backup", "restore", "kept", "--force", "--yes"])
+        try await bench.wait(every: 2, for: "restoring to begin") {
+          let names = try FileManager.default.contentsOfDirectory(atPath: bob.home)
+          return !restoring.isRunning || names.contains { $0.hasPrefix(".vault-restoring-") }
+        }
+        restoring.signal(SIGINT)
+        let outcome = try await restoring.end(within: 20)
+        try #require([0, 130].contains(outcome.status), "\(outcome)")
+        if outcome.status != 0 { stopped += 1 }
+        #expect(try await bob.succeed("list", "--json").json()[0]["id"].string == id)
+      }
+      #expect(stopped > 0)
+      // The next one clears away what is left.
+      try await bob.succeed("backup", "restore", "kept", "--force", "--yes")
+      let left = try FileManager.default.contentsOfDirectory(atPath: bob.home).filter { $0.hasPrefix(".") }
+      #expect(left.isEmpty)
+      try await bob.startDaemon()
+      try await bob.succeed("recover", id)
+      try bob.expect("film.bin", toHold: sample(24 << 20))
+    }
+  }
+
   @Test("a killed recovery never leaves a file under the final name")
   func killed() async throws {
     try await Bench.run { bench in

@@ -23,7 +23,9 @@ extension VaultTests {
       to folders: VaultFolders? = nil, from file: String? = nil, overwrites: Bool = false,
       confirm: (RestorePlan) throws(VaultError) -> Void = { (_) in }
     ) throws -> RestorePlan {
-      try Vault.restoreBackup(
+      // Whoever has the vault open keeps a backup away.
+      world[0].vault.close()
+      return try Vault.restoreBackup(
         from: file ?? path, at: folders ?? world[0].folders, overwrites: overwrites,
         passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none") }, confirm: confirm,
         environment: world[0].environment)
@@ -128,6 +130,10 @@ extension VaultTests {
         for number in 0..<12 { try await world.share(randomBytes(50_000), threshold: 2, name: "\(number)") }
         for summary in try vault.secrets().prefix(6) { _ = try vault.delete(summary.id) }
       }
+      // Of another folder: the vault goes on being used here.
+      let elsewhere = VaultFolders(home: world.scratch.path + "/elsewhere")
+      try elsewhere.create()
+      let alone = try #require(try UseLock.takeAlone(elsewhere))
       var count = 0
       while count < 6 {
         _ = try world[0].opened().createBackup(to: path, overwrites: true)
@@ -135,11 +141,11 @@ extension VaultTests {
         let archive = try BackupArchive(path: path)
         try archive.verify(vault.keys)
         let staged = try BackupRestoration(
-          archive, world[0].folders, keys: vault.keys, note: AuditRecord(at: 0, event: "test"))
+          archive, world[0].folders, keys: vault.keys, alone: alone, note: AuditRecord(at: 0, event: "test"))
         // A share's fragment is there if and only if the share is.
         let fragments = Set(
           archive.entries.filter { $0.name.hasPrefix("fragments/") }.map { String($0.name.dropFirst(10).prefix(32)) })
-        #expect(fragments == Set(staged.secrets.keys.map { hexadecimal($0) }))
+        #expect(fragments == Set(staged.inventory.secrets.keys.map { hexadecimal($0) }))
       }
       try await others.value
       #expect(try FileList(world.scratch.path + "/ada").names.sorted() == ["config", "data", "state"])
@@ -172,14 +178,112 @@ extension VaultTests {
     }
 
     @Test func `what a killed restoration has left goes`() async throws {
-      _ = try world[0].vault.createBackup(to: path, overwrites: false)
-      let left = world.scratch.path + "/ada/.vault-restoring-0123"
-      mkdir(left, 0o700)
-      mkdir(left + "/data", 0o700)
-      _ = try world.scratch.write([1], as: "ada/.vault-restoring-0123/data/vault.db")
+      let name = "ada/.vault-restoring-" + String(repeating: "0a", count: 16)
+      mkdir(world.scratch.path + "/" + name, 0o700)
+      mkdir(world.scratch.path + "/" + name + "/data", 0o700)
+      _ = try world.scratch.write([1], as: name + "/data/vault.db")
       world.clock.advance(milliseconds: 2 * 3_600_000)
       try world[0].restart()
       #expect(try FileList(world.scratch.path + "/ada").names.sorted() == ["config", "data", "state"])
+    }
+
+    @Test func `nothing is swept up that a link leads to, that has another name, or that others may write to`() throws {
+      let mine = world.scratch.path + "/mine"
+      mkdir(mine, 0o700)
+      _ = try world.scratch.write([1], as: "mine/letter")
+      let prefix = world.scratch.path + "/ada/.vault-restoring-"
+      let digits = String(repeating: "0b", count: 16)
+      #expect(symlink(mine, prefix + digits) == 0)
+      #expect(symlink(mine, prefix + "x") == 0)
+      // A folder of this name in which a link leads out: the link goes, and not what it leads to.
+      let left = prefix + String(repeating: "0c", count: 16)
+      mkdir(left, 0o700)
+      #expect(symlink(mine, left + "/data") == 0)
+      let open = prefix + String(repeating: "0d", count: 16)
+      mkdir(open, 0o777)
+      chmod(open, 0o777)
+      BackupRestoration.sweep(world[0].folders)
+      #expect(contents(mine + "/letter") == [1])
+      #expect(access(left, F_OK) != 0 && access(open, F_OK) == 0)
+    }
+
+    @Test func `an old data folder whose place was not taken goes back`() throws {
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      world[0].vault.close()
+      let left = world.scratch.path + "/ada/.vault-restoring-" + String(repeating: "0e", count: 16)
+      mkdir(left, 0o700)
+      #expect(rename(world[0].folders.data, left + "/before") == 0)
+      BackupRestoration.sweep(world[0].folders)
+      try world[0].restart()
+      #expect(try world[0].vault.secrets().map(\.id) == [id])
+    }
+
+    @Test func `items are in it, and it says which of them and of policies and settings would change`() async throws {
+      _ = try await world[0].vault.createKey(named: "family", threshold: 2, recipients: ["ben"]) { _ in }
+      let file = try world.scratch.write(bytes, as: "photo")
+      func add() async throws -> String {
+        try await world[0].vault.addItem(ItemRequest(source: .file(path: file)), under: "family").id
+      }
+      let first = try await add()
+      let second = try await add()
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      _ = try world[0].vault.deleteItem(second)
+      let third = try await add()
+      _ = try world[0].vault.setReleasePolicy(.ask, of: id)
+      _ = try world[0].vault.set("release-limit", to: "3")
+      let plan = try restore(overwrites: true)
+      #expect(plan.returningItems == [second] && plan.lostItems == [third])
+      #expect(plan.changedPolicies.map(\.id) == [id] && plan.changedSettings == ["release-limit"])
+      try world[0].restart()
+      #expect(Set(try world[0].vault.items().map(\.id)) == [first, second])
+      let copy = world.scratch.path + "/copy"
+      _ = try await world[0].vault.openItem(second, to: .file(path: copy, overwrites: false))
+      #expect(contents(copy) == bytes)
+    }
+
+    @Test func `a vault that has only lost its master key gets that back, and keeps what came since`() async throws {
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      let newer = try await world.share([5], from: 1, threshold: 2, description: "newer").id
+      world[0].vault.close()
+      unlink(world[0].folders.masterKeyPath)
+      let plan = try restore()
+      #expect(plan.onlyKey && !plan.replaces)
+      try world[0].restart()
+      #expect(Set(try world[0].vault.secrets().map(\.id)) == [id, newer])
+      // What can't be read with its key is not thrown away without the user's word.
+      world[0].vault.close()
+      unlink(world[0].folders.masterKeyPath)
+      unlink(world[0].folders.databasePath)
+      let refused = await refusal { try restore() }
+      #expect(refused?.code == .vaultExists)
+      var seen: RestorePlan?
+      _ = try restore(overwrites: true) { (plan) throws(VaultError) in seen = plan }
+      #expect(seen?.replaces == true && seen?.isComparable == false)
+      try world[0].restart()
+      #expect(try world[0].vault.secrets().map(\.id) == [id])
+    }
+
+    @Test func `while anybody has the vault open it is not replaced, and nothing acknowledged is lost`() async throws {
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      let other = try world[0].opened()
+      let refused = await refusal { try restore(overwrites: true) }
+      #expect(refused?.code == .refused && refused?.reason.contains("another command") == true)
+      other.close()
+      _ = try restore(overwrites: true)
+    }
+
+    @Test func `a release that was granted then is not granted now`() async throws {
+      _ = try world[0].vault.setReleasePolicy(.ask, of: id)
+      world.set(.refuses, for: world[2])
+      let early = await refusal { try await world.recover(by: 1, id).bytes }
+      #expect(early?.code == .awaitingConsent)
+      let request = try #require(try await world[0].vault.requests().first)
+      _ = try await world[0].vault.approveRequest(request.id)
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      _ = try restore(overwrites: true)
+      try world[0].restart()
+      #expect(try await world[0].vault.requests().isEmpty)
+      #expect(await refusal { try await world.recover(by: 1, id).bytes }?.code == .awaitingConsent)
     }
   }
 }

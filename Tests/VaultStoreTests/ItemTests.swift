@@ -162,9 +162,6 @@ import Testing
       #expect(throws: StoreError.self) { try database.beginArrival(arriving) }
     }
     #expect(try database.usage(ofDealer: digest("bob")) == DepositUsage(count: 1, byteCount: 100))
-    #expect(throws: StoreError.self) {
-      try database.beginArrival(record(1, state: .arriving, origin: .sent, sender: "eve"))
-    }
     let file = try #require(try database.beginArrival(arriving))
     #expect(try file.byteCount() == Int64(Self.header.count) + 3)
     try file.write(Self.ciphertext, at: Int64(Self.header.count))
@@ -175,6 +172,38 @@ import Testing
     #expect(try database.items() == [whole])
     #expect(itemFiles(home) == [home.folders.itemsPath + "/" + hexadecimal(itemID(1))])
     #expect(throws: StoreError.self) { try database.beginArrival(arriving) }
+  }
+
+  @Test func `an item that somebody else has begun to send makes room, with what it had`() throws {
+    let home = try TestHome()
+    let database = try vault(home)
+    do {
+      let eves = try record(1, state: .arriving, origin: .sent, sender: "eve")
+      let file = try #require(try database.beginArrival(eves))
+      try file.write(Self.header + [9, 9, 9], at: 0)
+    }
+    let arriving = try record(1, state: .arriving, origin: .sent, sender: "bob")
+    let file = try #require(try database.beginArrival(arriving))
+    #expect(try file.byteCount() == 0)
+    #expect(try database.usage(ofDealer: digest("bob")) == DepositUsage(count: 1, byteCount: 100))
+    #expect(try database.usage(ofDealer: digest("eve")).count == 0)
+  }
+
+  @Test func `what the user brings in takes the place of what a peer has sent, and not the other way round`() throws {
+    let home = try TestHome()
+    let database = try vault(home)
+    let sent = try record(1, state: .arriving, origin: .sent, sender: "eve")
+    let file = try #require(try database.beginArrival(sent))
+    try file.write(Self.header + Self.ciphertext, at: 0)
+    var waiting = sent
+    waiting.state = .waiting
+    #expect(try database.addItem(waiting, file: file) == .stored)
+    #expect(try add(record(1, origin: .imported), to: database) == .stored)
+    #expect(try database.items().map(\.origin) == [.imported])
+    let another = try database.itemFiles.begin()
+    try another.write(Self.header + Self.ciphertext, at: 0)
+    #expect(try database.addItem(waiting, file: another) == .alreadyStored)
+    #expect(try database.items().map(\.origin) == [.imported])
   }
 
   @Test func `items from a peer count against its quota, own ones don't`() throws {

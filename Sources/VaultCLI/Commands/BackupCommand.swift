@@ -88,7 +88,11 @@ struct BackupRestoreCommand: AsyncParsableCommand, UnlockingCommand {
       from: file, at: composition.folders, overwrites: force,
       passphrase: { () throws(VaultError) in try passphrase.existing(console) },
       confirm: { (plan) throws(VaultError) in try confirm(plan, console) }, environment: composition.environment)
-    console.note("restored the vault of \(Timestamp.minute(plan.createdAt)) UTC")
+    if plan.onlyKey {
+      console.note("the vault was whole but for its master key, which is back; nothing else was changed")
+    } else {
+      console.note("restored the vault of \(Timestamp.minute(plan.createdAt)) UTC")
+    }
     if console.json { try console.result(plan.json) }
   }
 
@@ -112,6 +116,10 @@ struct BackupRestoreCommand: AsyncParsableCommand, UnlockingCommand {
     add(plan.lostPeers, "peers that were added since, and would be unknown")
     add(plan.returningSecrets.map(\.name), "shares that were deleted since, and would be back")
     add(plan.lostSecrets.map(\.name), "shares that came since, and would be LOST")
+    add(plan.returningItems.map { String($0.prefix(12)) }, "items that were deleted since, and would be back")
+    add(plan.lostItems.map { String($0.prefix(12)) }, "items that came since, and would be LOST")
+    add(plan.changedPolicies.map(\.name), "secrets whose release policy was changed since, and would be what it was")
+    add(plan.changedSettings, "settings that were changed since, and would be what they were")
     return lines
   }
 }
@@ -128,6 +136,9 @@ extension RestorePlan {
       "createdAt": .string(Timestamp.exact(createdAt)), "replaced": .bool(replaces),
       "returnedPeers": JSONValue(returningPeers), "lostPeers": JSONValue(lostPeers),
       "returnedSecrets": JSONValue(returningSecrets.map(\.id)), "lostSecrets": JSONValue(lostSecrets.map(\.id)),
+      "returnedItems": JSONValue(returningItems), "lostItems": JSONValue(lostItems),
+      "changedPolicies": JSONValue(changedPolicies.map(\.id)), "changedSettings": JSONValue(changedSettings),
+      "onlyKey": .bool(onlyKey),
     ]
   }
 }

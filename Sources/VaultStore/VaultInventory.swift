@@ -1,0 +1,36 @@
+import GRDB
+public import Sodium
+
+/// What a vault has, by ids: to be compared with what a backup of it has.
+public struct VaultInventory: Sendable {
+  /// The trust list.
+  public let peers: [PeerRecord]
+  /// Descriptions of the secrets, by id.
+  public let secrets: [[UInt8]: String?]
+  /// Ids of the items.
+  public let items: Set<[UInt8]>
+  /// Release policies of secrets that have one of their own.
+  public let policies: [[UInt8]: String]
+  /// The settings.
+  public let settings: [String: String]
+}
+
+extension VaultDatabase {
+  /// What this vault has.
+  public func inventory() throws(StoreError) -> VaultInventory {
+    let listing = try listing()
+    let secrets = Dictionary(
+      listing.lines.map { (SecretListing.bytes($0.id), listing.description(of: $0)) },
+      uniquingKeysWith: { first, _ in first })
+    var policies: [[UInt8]: String] = [:]
+    for id in secrets.keys { policies[id] = try policy(ofSecret: id) }
+    return VaultInventory(
+      peers: try peers(), secrets: secrets, items: Set(try items().map(\.id)), policies: policies,
+      settings: try SettingsFile(folders, keys: keys).load())
+  }
+
+  /// Takes back what the user has granted for a time: it was granted at another time.
+  func dropApprovals() throws(StoreError) {
+    try write { db in try db.execute(sql: "DELETE FROM requests WHERE kind = 'release' AND state = 'approved'") }
+  }
+}
