@@ -69,6 +69,7 @@ let package = Package(
     library("Sodium", ["CSodium"]),
     library("WireCodec", []),
     library("QRCode", ["CQRencode", "CPNG"]),
+    library("SystemBus", ["CShims"]),
 
     // Floor 2: the cryptography of the vault, values in and values out.
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
@@ -78,7 +79,7 @@ let package = Package(
 
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
-    library("PeerLink", ["PeerAuth", nioCore, nioPosix]),
+    library("PeerLink", ["PeerAuth", "SystemBus", "CShims", nioCore, nioPosix]),
     library("VaultStore", ["CShims", "Sodium", "WireCodec", grdb]),
 
     // Floor 4: what a vault does.
@@ -93,7 +94,7 @@ let package = Package(
         // A program of its own: named here so that one build of `vault` yields both.
         "VaultScan",
         "SecretVault", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload", "CallbackURL",
-        "Sodium", "WireCodec", "CShims", argumentParser, logging, lifecycle,
+        "SystemBus", "Sodium", "WireCodec", "CShims", argumentParser, logging, lifecycle,
       ],
       swiftSettings: settings),
     .executableTarget(
@@ -105,12 +106,13 @@ let package = Package(
     tests(of: "Sodium", vectors: ["Vectors"]),
     tests(of: "WireCodec"),
     tests(of: "QRCode"),
+    tests(of: "SystemBus", vectors: ["Vectors"]),
     tests(of: "ShamirKit", ["Sodium", "WireCodec"]),
     tests(of: "SealedPayload", ["Sodium", "WireCodec"]),
     tests(of: "CallbackURL", ["Sodium"]),
     tests(of: "PeerAuth", ["Sodium", "WireCodec"], vectors: ["Vectors"]),
     tests(of: "VaultProtocol", ["PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
-    tests(of: "PeerLink", ["PeerAuth", "Sodium", "WireCodec", nioCore]),
+    tests(of: "PeerLink", ["CShims", "PeerAuth", "SystemBus", "Sodium", "WireCodec", nioCore]),
     tests(of: "VaultStore", ["Sodium", "WireCodec", grdb]),
     tests(
       of: "SecretVault",
@@ -131,7 +133,7 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "VaultCLI", "VaultScan", "FaultInjection", "MemoryScan", "SecretVault", "VaultStore", "VaultProtocol",
-        "PeerLink", "PeerAuth", "ShamirKit", "Sodium", "WireCodec", "CShims", logging, grdb,
+        "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging, grdb,
       ],
       swiftSettings: settings),
     .target(name: "FaultInjection", path: "Tests/FaultInjection"),

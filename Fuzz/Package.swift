@@ -34,6 +34,7 @@ let package = Package(
 
     library("Sodium", ["CSodium"]),
     library("WireCodec", []),
+    library("SystemBus", ["CShims"]),
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
     library("SealedPayload", ["Sodium", "WireCodec"]),
     library("PeerAuth", ["Sodium", "WireCodec"]),
@@ -44,10 +45,11 @@ let package = Package(
       "SecretVault",
       ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
 
-    // Of the two programs only the files that parse, and what those need.
+    // Of the two programs, and of what carries bytes between peers, only the files that parse, and what those need.
+    library("PeerLink", ["PeerAuth"]),
     library(
       "VaultCLI",
-      ["SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
+      ["SystemBus", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
     library("VaultScan", ["CZBar", "CPNG", "CJPEG"]),
 
     .target(name: "CFuzzer"),
@@ -55,7 +57,7 @@ let package = Package(
       name: "VaultFuzz",
       dependencies: [
         "VaultCLI", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit",
-        "CallbackURL", "Sodium", "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
+        "CallbackURL", "PeerLink", "SystemBus", "Sodium", "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
       ],
       swiftSettings: settings,
       linkerSettings: [.unsafeFlags(["-sanitize=address"]), .linkedLibrary("stdc++")]),

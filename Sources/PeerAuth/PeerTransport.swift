@@ -45,3 +45,9 @@ public enum TransportError: Error, Sendable, Hashable {
   /// The connection broke, and the system's reason.
   case io(String)
 }
+
+/// Places that are no address of the network.
+public enum PeerPlace {
+  /// What the description of a connection over Bluetooth begins with; its address follows.
+  public static let bluetoothPrefix = "bluetooth "
+}

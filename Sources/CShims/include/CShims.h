@@ -3,6 +3,7 @@
 #ifndef VAULT_CSHIMS_H
 #define VAULT_CSHIMS_H
 
+#include "Bluetooth.h"
 #include "Camera.h"
 #include "FileSystems.h"
 #include "LocalMessages.h"

@@ -1,5 +1,6 @@
 import ShamirKit
 import Sodium
+import SystemBus
 
 @testable import VaultCLI
 
@@ -23,6 +24,34 @@ enum LocalSamples {
       kind: .signal, serial: 3, path: "/org/freedesktop/login1", interface: "org.freedesktop.login1.Manager",
       member: "PrepareForSleep", sender: ":1.2", body: [.flag(true)]
     ).encoded()
+    let objects = BusMessage(
+      kind: .reply, serial: 4, replySerial: 2, sender: ":1.0",
+      body: [
+        .dictionary(
+          of: "oa{sa{sv}}",
+          [
+            BusValue.Pair(
+              .path("/org/bluez/hci1/dev_00_AA_01_00_00_00"),
+              .dictionary(
+                of: "sa{sv}",
+                [
+                  BusValue.Pair(
+                    .text("org.bluez.Device1"),
+                    .properties([
+                      ("Address", .text("00:AA:01:00:00:00")), ("RSSI", .int16(-60)),
+                      ("UUIDs", .array(of: "s", [.text("a")])), ("ServiceData", .properties([("u", .bytes([1, 2]))])),
+                    ]))
+                ]))
+          ])
+      ]
+    ).encoded()
+    let values = BusMessage(
+      kind: .failure, serial: 5, replySerial: 1, failure: "a.b",
+      body: [
+        .byte(1), .uint16(2), .int32(-3), .int64(4), .uint64(5), .double(6), .signature("a{sv}"),
+        .structure([.byte(1), .variant(.variant(.flag(false)))]),
+      ]
+    ).encoded()
     return Sample.of(
       "agent-request",
       [
@@ -45,7 +74,8 @@ enum LocalSamples {
       + Sample.of(
         "bus-message",
         [
-          "valid-call": inhibit, "valid-signal": signal, "big-endian": signal.with(0, Array("B".utf8)),
+          "valid-call": inhibit, "valid-signal": signal, "valid-objects": objects, "valid-values": values,
+          "cut-objects": objects.without(last: 2), "big-endian": signal.with(0, Array("B".utf8)),
           "other-version": signal.with(3, [2]), "huge-body": signal.with(4, many(0xFF, 4)),
           "huge-fields": signal.with(12, many(0xFF, 4)), "fields-too-short": signal.with(12, [8]),
           "no-serial": signal.with(8, many(0, 4)), "unknown-kind": signal.with(1, [5]), "cut": signal.without(last: 1),

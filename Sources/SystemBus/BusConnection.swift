@@ -3,18 +3,30 @@ import Glibc
 
 /// A connection to a message bus at a local socket (D-Bus Specification, "Authentication Protocol"): as this user, with
 /// descriptors. Every step has a deadline; whatever breaks a rule ends the connection.
-struct BusConnection: ~Copyable {
-  /// Why there is no connection any more.
-  enum Failure: Error {
-    case absent, ended, silent, refused
+public struct BusConnection: ~Copyable {
+  /// Why there is no connection any more, or in case of ``refused(_:)`` no answer.
+  public enum Failure: Error {
+    /// Nobody listens there.
+    case absent
+    /// The other side has ended it.
+    case ended
+    /// A deadline passed.
+    case silent
+    /// A call has failed; the name of its error.
+    case refused(String)
+    /// A message broke a rule.
     case misunderstood(BusMessage.Fault)
   }
 
   /// Longest line while authenticating.
   private static let lineLimit = 512
   /// Milliseconds for one step.
-  private static let patience: Int32 = 5000
+  public static let patience: Int64 = 5000
+  /// Signals that are kept while an answer is waited for. A flood of them loses the rest.
+  private static let signalLimit = 256
 
+  /// Answers calls of others; a call that gets nil is refused. It runs while this connection waits for something.
+  public var answering: (BusMessage) -> BusMessage? = { _ in nil }
   private let socket: Int32
   /// Bytes that have come and were not looked at yet.
   private var waiting: [UInt8] = []
@@ -27,17 +39,26 @@ struct BusConnection: ~Copyable {
   private init(owning socket: Int32) { self.socket = socket }
 
   /// Connects, authenticates and says hello.
-  static func open(path: String) throws(Failure) -> BusConnection {
+  public static func open(path: String) throws(Failure) -> BusConnection {
     var connection = BusConnection(owning: try connect(path))
     try connection.greet()
     return connection
   }
 
+  /// Connects to the first of several places where somebody listens.
+  public static func open(paths: [String]) throws(Failure) -> BusConnection {
+    for path in paths.dropLast() {
+      do throws(Failure) { return try open(path: path) } catch { continue }
+    }
+    guard let last = paths.last else { throw .absent }
+    return try open(path: last)
+  }
+
   private mutating func greet() throws(Failure) {
     try write(Array("\0AUTH EXTERNAL \(Self.hexadecimal("\(geteuid())"))\r\n".utf8))
-    guard try line().hasPrefix("OK ") else { throw .refused }
+    guard try line().hasPrefix("OK ") else { throw .refused("authentication") }
     try write(Array("NEGOTIATE_UNIX_FD\r\n".utf8))
-    guard try line() == "AGREE_UNIX_FD" else { throw .refused }
+    guard try line() == "AGREE_UNIX_FD" else { throw .refused("descriptors") }
     try write(Array("BEGIN\r\n".utf8))
     _ = try call("Hello", of: "org.freedesktop.DBus", at: "/org/freedesktop/DBus", to: "org.freedesktop.DBus")
   }
@@ -74,50 +95,79 @@ struct BusConnection: ~Copyable {
   // MARK: - Messages
 
   /// Calls a method and waits for its answer, and for the descriptor that came with that, -1 for none: the caller's.
-  mutating func call(
-    _ member: String, of interface: String, at path: String, to destination: String, _ body: [BusMessage.Value] = []
+  public mutating func call(
+    _ member: String, of interface: String, at path: String, to destination: String, _ body: [BusValue] = [],
+    within milliseconds: Int64 = BusConnection.patience
   ) throws(Failure) -> (reply: BusMessage, descriptor: Int32) {
-    lastSerial += 1
-    let message = BusMessage.call(member, of: interface, at: path, to: destination, body, serial: lastSerial)
+    let serial = nextSerial()
+    let message = BusMessage.call(member, of: interface, at: path, to: destination, body, serial: serial)
     try write(message.encoded())
-    let end = ChildProcess.milliseconds() + Int64(Self.patience)
+    let end = Self.now() + milliseconds
     while true {
       let (message, descriptor) = try receive(until: end)
-      if message.kind == .reply, message.replySerial == lastSerial { return (message, descriptor) }
+      if message.kind == .reply, message.replySerial == serial { return (message, descriptor) }
       if descriptor >= 0 { close(descriptor) }
-      if message.kind == .failure, message.replySerial == lastSerial { throw .refused }
-      // A flood of them would be none of this machine's sleeps.
-      if message.kind == .signal, signals.count < 64 { signals.append(message) }
+      if message.kind == .failure, message.replySerial == serial { throw .refused(message.failure ?? "no reason") }
+      try answer(message)
+      if message.kind == .signal, signals.count < Self.signalLimit { signals.append(message) }
     }
   }
 
-  /// The next signal, or nil if none comes before `other` has something to read. Waits as long as it takes.
-  mutating func nextSignal(orInput other: Int32) throws(Failure) -> BusMessage? {
+  /// The next signal, or nil if none comes before `other` has something to read or the time, as ``now()`` has it, is over.
+  /// Without a time it waits as long as it takes.
+  public mutating func nextSignal(
+    orInput other: Int32, until limit: Int64 = .max
+  ) throws(Failure) -> BusMessage? {
     while true {
       if !signals.isEmpty { return signals.removeFirst() }
       if try !hasWholeMessage() {
         var waits = [
           pollfd(fd: socket, events: Int16(POLLIN), revents: 0), pollfd(fd: other, events: Int16(POLLIN), revents: 0),
         ]
-        _ = poll(&waits, 2, -1)
-        if waits[1].revents != 0 { return nil }
+        let left = limit == .max ? -1 : max(0, limit - Self.now())
+        let count = poll(&waits, 2, Int32(clamping: left))
+        if waits[1].revents != 0 || (count == 0 && left >= 0) { return nil }
         if waits[0].revents == 0 { continue }
       }
-      let (message, descriptor) = try receive(until: ChildProcess.milliseconds() + Int64(Self.patience))
+      let (message, descriptor) = try receive(until: Self.now() + Self.patience)
       if descriptor >= 0 { close(descriptor) }
+      try answer(message)
       if message.kind == .signal { return message }
     }
   }
 
+  /// Milliseconds of a clock that never jumps.
+  public static func now() -> Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+  }
+
+  /// Answers a call that somebody else makes.
+  private mutating func answer(_ call: BusMessage) throws(Failure) {
+    guard call.kind == .call else { return }
+    var answer = answering(call) ?? call.refusal("org.freedesktop.DBus.Error.UnknownMethod")
+    answer.serial = nextSerial()
+    try write(answer.encoded())
+  }
+
+  private mutating func nextSerial() -> UInt32 {
+    lastSerial = lastSerial == .max ? 1 : lastSerial + 1
+    return lastSerial
+  }
+
   private func hasWholeMessage() throws(Failure) -> Bool {
     guard waiting.count >= BusMessage.startByteCount else { return false }
-    do { return waiting.count >= (try BusMessage.byteCount(start: waiting)) } catch { throw .misunderstood(error) }
+    do {
+      let count = try BusMessage.byteCount(start: Array(waiting[..<BusMessage.startByteCount]))
+      return waiting.count >= count
+    } catch { throw .misunderstood(error) }
   }
 
   private mutating func receive(until end: Int64) throws(Failure) -> (BusMessage, descriptor: Int32) {
     while try !hasWholeMessage() { try fill(until: end) }
     do {
-      let count = try BusMessage.byteCount(start: waiting)
+      let count = try BusMessage.byteCount(start: Array(waiting[..<BusMessage.startByteCount]))
       let bytes = Array(waiting[..<count])
       waiting.removeFirst(count)
       let message = try BusMessage(bytes: bytes)
@@ -135,26 +185,26 @@ struct BusConnection: ~Copyable {
   // MARK: - Bytes
 
   private mutating func line() throws(Failure) -> String {
-    let end = ChildProcess.milliseconds() + Int64(Self.patience)
+    let end = Self.now() + Self.patience
     while true {
       if let newline = waiting.firstIndex(of: 10) {
         let line = waiting[..<newline]
         waiting.removeFirst(newline + 1)
-        guard line.last == 13, line.count <= Self.lineLimit else { throw .refused }
+        guard line.last == 13, line.count <= Self.lineLimit else { throw .refused("authentication") }
         return String(decoding: line.dropLast(), as: UTF8.self)
       }
-      guard waiting.count <= Self.lineLimit else { throw .refused }
+      guard waiting.count <= Self.lineLimit else { throw .refused("authentication") }
       try fill(until: end)
     }
   }
 
   /// Waits for more bytes and takes them.
   private mutating func fill(until end: Int64) throws(Failure) {
-    let left = end - ChildProcess.milliseconds()
+    let left = end - Self.now()
     guard left > 0 else { throw .silent }
     var wait = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
     guard poll(&wait, 1, Int32(clamping: left)) > 0 else { return }
-    var buffer = [UInt8](repeating: 0, count: 4096)
+    var buffer = [UInt8](repeating: 0, count: 16_384)
     var descriptor: Int32 = -1
     let count = vault_receive_message(socket, &buffer, buffer.count, &descriptor)
     if descriptor >= 0 { descriptors.append(descriptor) }

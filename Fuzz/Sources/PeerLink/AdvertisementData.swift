@@ -1,0 +1,1 @@
+../../../Sources/PeerLink/BLE/AdvertisementData.swift

@@ -1,1 +1,0 @@
-../../../../Sources/VaultCLI/SystemBus/BusMessage.swift

@@ -1,0 +1,107 @@
+/// Where a device answers over Bluetooth LE: 48 bits, and whether they are its own for ever or drawn for a while.
+public struct BLEAddress: Hashable, Sendable, CustomStringConvertible {
+  /// What the bits are.
+  public enum Kind: UInt8, Hashable, Sendable {
+    /// Given to the device by its maker; names it to everybody.
+    case `public` = 1
+    /// Drawn at random: for minutes with LE privacy, else for as long as the device likes.
+    case random = 2
+  }
+
+  /// Bytes of an address.
+  public static let byteCount = 6
+
+  /// The bytes in the kernel's order: the last one of the text first.
+  public let bytes: [UInt8]
+  /// What the bits are.
+  public let kind: Kind
+
+  /// An address in the kernel's order; nil unless it has six bytes.
+  public init?(_ bytes: [UInt8], _ kind: Kind) {
+    guard bytes.count == Self.byteCount else { return nil }
+    self.bytes = bytes
+    self.kind = kind
+  }
+
+  /// An address as people write it: `00:AA:01:00:00:01`.
+  public init?(_ text: String, _ kind: Kind) {
+    let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    guard parts.count == Self.byteCount else { return nil }
+    var bytes: [UInt8] = []
+    for part in parts {
+      guard part.count == 2, !part.contains(UInt8(ascii: "+")), !part.contains(UInt8(ascii: "-")),
+        let byte = UInt8(String(decoding: part, as: UTF8.self), radix: 16)
+      else { return nil }
+      bytes.insert(byte, at: 0)
+    }
+    self.init(bytes, kind)
+  }
+
+  /// As people write it.
+  public var description: String {
+    bytes.reversed().map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: ":")
+  }
+}
+
+/// A Bluetooth adapter of this machine, as the kernel describes it.
+public struct BLEAdapter: Hashable, Sendable {
+  /// Its number.
+  public let index: UInt16
+  /// Its own address.
+  public let address: BLEAddress
+  /// Whether it is switched on.
+  public let isOn: Bool
+  /// Whether it is made for LE at all.
+  public let knowsLE: Bool
+  /// Whether LE is enabled.
+  public let hasLE: Bool
+  /// Whether it shows changing addresses instead of its own (LE privacy).
+  public let isPrivate: Bool
+
+  /// An adapter from its parts.
+  public init(index: UInt16, address: BLEAddress, isOn: Bool, knowsLE: Bool, hasLE: Bool, isPrivate: Bool) {
+    self.index = index
+    self.address = address
+    self.isOn = isOn
+    self.knowsLE = knowsLE
+    self.hasLE = hasLE
+    self.isPrivate = isPrivate
+  }
+
+  /// `hci0`, …
+  public var name: String { "hci\(index)" }
+}
+
+/// Which adapters are used.
+public enum BLEAdapterChoice: Hashable, Sendable {
+  /// All that there are.
+  case all
+  /// The one with this name, such as `hci0`.
+  case name(String)
+  /// The one with this address.
+  case address(String)
+
+  /// `all`, `hci0` or an address; nil for anything else.
+  public init?(_ text: String) {
+    if text == "all" {
+      self = .all
+    } else if let address = BLEAddress(text, .public) {
+      self = .address(address.description)
+    } else if text.hasPrefix("hci"), (4...7).contains(text.utf8.count),
+      text.utf8.dropFirst(3).allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+    {
+      self = .name(text)
+    } else {
+      return nil
+    }
+  }
+
+  /// Whether an adapter is among those chosen.
+  public func includes(_ adapter: BLEAdapter) -> Bool {
+    switch self {
+    case .all: true
+    case .name(let name): adapter.name == name
+    case .address(let text): adapter.address.description == text
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+public import PeerAuth
+import Synchronization
+
+/// An advertisement on a thread of its own: one tag, some adapters. For another hour, or other adapters, there is another one.
+public final class BLEBeacon: Sendable {
+  /// What has become of it.
+  public enum State: Hashable, Sendable {
+    /// It was asked for.
+    case starting
+    /// It is in the air.
+    case shown
+    /// It has ended, and why unless it was told to.
+    case ended(BLEError?)
+  }
+
+  /// What it shows.
+  public let tag: BeaconTag
+  /// Where.
+  public let adapters: [BLEAdapter]
+  private let stop: StopSignal
+  private let current = Mutex((state: State.starting, waiting: [CheckedContinuation<Void, Never>]()))
+
+  /// Begins. Nil if the system has no descriptors left.
+  public init?(_ tag: BeaconTag, _ equipment: BLEEquipment) {
+    guard let stop = StopSignal() else { return nil }
+    self.stop = stop
+    self.tag = tag
+    adapters = equipment.adapters
+    Thread.detachNewThread { [self] in
+      do throws(BLEError) {
+        try equipment.radio.advertise(tag, on: equipment.adapters, until: stop) { become(.shown) }
+        become(.ended(nil))
+      } catch { become(.ended(error)) }
+    }
+  }
+
+  private func become(_ state: State) {
+    let waiting = current.withLock { current in
+      current.state = state
+      defer { current.waiting = [] }
+      return current.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// What has become of it.
+  public var state: State { current.withLock { $0.state } }
+
+  /// Returns when it is in the air, or has ended.
+  public func begun() async { await wait { $0 != .starting } }
+
+  /// Ends it, and returns when nothing is in the air any more, whether the task is cancelled or not.
+  public func end() async {
+    stop.raise()
+    await wait { if case .ended = $0 { true } else { false } }
+  }
+
+  private func wait(until isReady: @Sendable (State) -> Bool) async {
+    while !isReady(state) {
+      await withCheckedContinuation { continuation in
+        let isLate = current.withLock { current in
+          guard !isReady(current.state) else { return true }
+          current.waiting.append(continuation)
+          return false
+        }
+        if isLate { continuation.resume() }
+      }
+    }
+  }
+}

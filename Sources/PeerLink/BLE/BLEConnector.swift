@@ -1,0 +1,79 @@
+import CShims
+import Glibc
+public import PeerAuth
+
+/// Opens connections over Bluetooth LE.
+public struct BLEConnector: Sendable {
+  private let connectTimeout: Duration
+
+  /// A connector that gives up after `connectTimeout`: the kernel itself looks for an absent device for 40 seconds.
+  public init(connectTimeout: Duration = .seconds(12)) { self.connectTimeout = connectTimeout }
+
+  /// Connects to the vault at an address by way of an adapter, which should not be looking for devices meanwhile: the kernel waits
+  /// until that is over.
+  ///
+  /// Throws ``PeerAuth/TransportError/unreachable(_:)`` with a reason, `.timedOut` after the connect timeout, and `.closed` if the task is
+  /// cancelled.
+  public func connect(_ address: BLEAddress, by adapter: BLEAdapter) async throws(TransportError) -> any PeerTransport {
+    try await withDeadline(connectTimeout, sleeper: { try await Task.sleep(for: $0) }) {
+      () async throws(TransportError) in
+      try await Self.attempt(address, adapter)
+    }
+  }
+
+  private static func attempt(
+    _ address: BLEAddress, _ adapter: BLEAdapter
+  ) async throws(TransportError) -> any PeerTransport {
+    let socket = try open(at: adapter.address, channel: 0)
+    let begun = socket.use { descriptor in
+      address.bytes.withUnsafeBufferPointer { bytes in
+        bytes.baseAddress.map { vault_l2cap_connect(descriptor, $0, address.kind.rawValue, VaultService.channel) } ?? -1
+      }
+    }
+    guard let begun, begun.result == 0 || begun.error == EINPROGRESS else {
+      throw .unreachable(BLEReason.text(begun?.error ?? EBADF))
+    }
+    if begun.result != 0 {
+      await withTaskCancellationHandler {
+        await socket.wait(for: POLLOUT)
+      } onCancel: {
+        socket.close()
+      }
+    }
+    guard !Task.isCancelled, let failure = socket.use({ vault_socket_error($0) }) else {
+      socket.close()
+      throw .closed
+    }
+    guard failure.result == 0 else { throw .unreachable(BLEReason.text(failure.result)) }
+    return try transport(socket, address)
+  }
+
+  /// A connected socket as a transport.
+  static func transport(
+    _ socket: PacketSocket, _ address: BLEAddress, admission: Admission? = nil
+  ) throws(TransportError) -> BLETransport {
+    let limit = socket.use { vault_l2cap_send_limit($0) }
+    guard let limit, limit.result > 0 else { throw .unreachable(BLEReason.text(limit?.error ?? ENOTCONN)) }
+    return BLETransport(
+      socket, sendLimit: Int(limit.result), description: description(of: address), admission: admission)
+  }
+
+  /// An address in logs.
+  static func description(of address: BLEAddress) -> String { PeerPlace.bluetoothPrefix + address.description }
+
+  /// A socket at an adapter, with the channel's number if it is to listen.
+  static func open(at adapter: BLEAddress, channel: UInt16) throws(TransportError) -> PacketSocket {
+    let descriptor = vault_l2cap_socket()
+    guard descriptor >= 0 else { throw .unreachable(BLEReason.text(errno)) }
+    let socket = PacketSocket(owning: descriptor)
+    let bound = socket.use { descriptor in
+      adapter.bytes.withUnsafeBufferPointer { bytes in
+        bytes.baseAddress.map { vault_l2cap_bind(descriptor, $0, adapter.kind.rawValue, channel) } ?? -1
+      }
+    }
+    guard let bound, bound.result == 0 else { throw .unreachable(BLEReason.text(bound?.error ?? EBADF)) }
+    let limited = socket.use { vault_l2cap_set_receive_limit($0, BLETransport.receiveLimit) }
+    guard let limited, limited.result == 0 else { throw .unreachable(BLEReason.text(limited?.error ?? EBADF)) }
+    return socket
+  }
+}

@@ -1,0 +1,91 @@
+import Glibc
+public import PeerAuth
+
+/// Why Bluetooth LE can't be used, or not now.
+public enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The kernel has no Bluetooth, or this process may not see it.
+  case notSupported
+  /// There is no adapter, or not the one that was chosen.
+  case noAdapter
+  /// The adapters are switched off; their names.
+  case off([String])
+  /// The adapters can't do LE.
+  case noLE([String])
+  /// bluetoothd doesn't run, and the kernel's own interface needs a right that this process doesn't have.
+  case notPermitted
+  /// Others use the adapter.
+  case busy
+  /// The adapter has gone in the middle.
+  case gone
+  /// bluetoothd has gone or says nothing.
+  case serviceGone
+  /// Something else, in the words of whoever said it.
+  case failed(String)
+
+  /// What happened.
+  public var description: String {
+    switch self {
+    case .notSupported: "this system has no Bluetooth"
+    case .noAdapter: "there is no Bluetooth adapter"
+    case .off(let names): "the Bluetooth adapter is off" + Self.list(names)
+    case .noLE(let names): "the Bluetooth adapter can't do LE" + Self.list(names)
+    case .notPermitted: "bluetoothd does not run, and using the adapter without it needs CAP_NET_ADMIN"
+    case .busy: "another program uses the Bluetooth adapter"
+    case .gone: "the Bluetooth adapter has gone"
+    case .serviceGone: "bluetoothd has ended or does not answer"
+    case .failed(let reason): reason
+    }
+  }
+
+  /// What to do about it.
+  public var hint: String? {
+    switch self {
+    case .notSupported, .noLE, .gone, .failed: nil
+    case .noAdapter: "plug one in, or see the setting ble-adapter"
+    case .off: "switch it on: bluetoothctl power on"
+    case .notPermitted: "start bluetoothd: systemctl start bluetooth"
+    case .busy: "try again in a moment"
+    case .serviceGone: "see: systemctl status bluetooth"
+    }
+  }
+
+  private static func list(_ names: [String]) -> String {
+    names.isEmpty ? "" : " (\(names.joined(separator: ", ")))"
+  }
+
+  /// As a reason why a peer can't be reached.
+  var unreachable: TransportError { .unreachable(description) }
+}
+
+/// The system's errors at a Bluetooth socket in plain words.
+enum BLEReason {
+  /// Errors that mean that the connection is no more, whoever ended it.
+  static let ends: Set<Int32> = [
+    ECONNRESET, ECONNABORTED, ENOTCONN, EPIPE, EHOSTUNREACH, EHOSTDOWN, ETIMEDOUT, ESHUTDOWN,
+  ]
+  /// Errors of a moment, after which the same may work.
+  static let passing: Set<Int32> = [EBUSY, EALREADY, ECONNABORTED, ECONNRESET, EAGAIN]
+
+  static func text(_ error: Int32) -> String {
+    switch error {
+    case EHOSTUNREACH, EHOSTDOWN: "it is not near, or the Bluetooth adapter is gone"
+    case ECONNRESET, ECONNABORTED, ENOTCONN, EPIPE, ESHUTDOWN: "the peer is gone"
+    case ETIMEDOUT: "no answer"
+    case ECONNREFUSED: "it does not take connections over Bluetooth"
+    case ENETDOWN, ENETUNREACH, EADDRNOTAVAIL: "the Bluetooth adapter is off"
+    case ENODEV, ENXIO: "there is no Bluetooth adapter"
+    case EBUSY, EALREADY: "another program uses the Bluetooth adapter"
+    case EADDRINUSE: "another program, or another vault, listens on this Bluetooth adapter already"
+    case EACCES, EPERM: "using Bluetooth is not permitted"
+    case EAFNOSUPPORT, EPROTONOSUPPORT, ESOCKTNOSUPPORT: "this system has no Bluetooth"
+    default: system(error)
+    }
+  }
+
+  private static func system(_ error: Int32) -> String {
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard strerror_r(error, &buffer, buffer.count) == 0 else { return "error \(error)" }
+    let text = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return text.prefix(1).lowercased() + text.dropFirst()
+  }
+}

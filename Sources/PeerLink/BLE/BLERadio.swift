@@ -1,0 +1,120 @@
+import Foundation
+import Glibc
+public import PeerAuth
+public import SystemBus
+
+/// A vault that was heard in the air.
+public struct BLESighting: Hashable, Sendable {
+  /// Where it answers.
+  public let address: BLEAddress
+  /// What it shows.
+  public let tag: BeaconTag
+  /// How strong it is heard, in dBm; nil if the radio doesn't say.
+  public let strength: Int?
+  /// The adapter that heard it.
+  public let adapter: BLEAdapter
+
+  /// A sighting.
+  public init(address: BLEAddress, tag: BeaconTag, strength: Int?, adapter: BLEAdapter) {
+    self.address = address
+    self.tag = tag
+    self.strength = strength
+    self.adapter = adapter
+  }
+}
+
+/// A way to be heard and to hear others. Its functions wait, each on a thread of its own, until they are told to stop.
+public protocol BLERadio: Sendable {
+  /// Whose radio it is, for people.
+  var name: String { get }
+  /// Shows a tag on adapters until `stop`; `ready` is called once it is in the air. Throws when that can't be, or not any more.
+  func advertise(
+    _ tag: BeaconTag, on adapters: [BLEAdapter], until stop: StopSignal, ready: () -> Void
+  ) throws(BLEError)
+  /// Looks for vaults with adapters until `stop`, again and again; `found` is called for each time that one is heard.
+  func scan(on adapters: [BLEAdapter], until stop: StopSignal, found: (BLESighting) -> Void) throws(BLEError)
+}
+
+/// Tells a thread that waits for something else to stop.
+public final class StopSignal: Sendable {
+  /// Has something to read once it is time.
+  let descriptor: Int32
+  private let line: Int32
+
+  /// Nil if the system has no descriptors left.
+  public init?() {
+    var ends: [Int32] = [-1, -1]
+    let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { return nil }
+    (descriptor, line) = (ends[0], ends[1])
+  }
+
+  deinit {
+    close(descriptor)
+    close(line)
+  }
+
+  /// Says that it is time. It stays so.
+  public func raise() { _ = write(line, "", 1) }
+
+  /// Whether it is time, or becomes so within a while.
+  func isRaised(within milliseconds: Int64 = 0) -> Bool {
+    var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&wait, 1, Int32(clamping: milliseconds)) != 0
+  }
+}
+
+/// What there is to be heard and to hear with.
+public struct BLEEquipment: Sendable {
+  /// The radio.
+  public let radio: any BLERadio
+  /// The adapters that are chosen, on, and able to do LE.
+  public let adapters: [BLEAdapter]
+
+  /// Equipment from its parts.
+  public init(radio: any BLERadio, adapters: [BLEAdapter]) {
+    self.radio = radio
+    self.adapters = adapters
+  }
+
+  /// All adapters of this machine; asks the kernel, and needs no right. It may wait.
+  public static func adapters() throws(BLEError) -> [BLEAdapter] {
+    var management = try ManagementSocket()
+    return try management.adapters()
+  }
+
+  /// Finds out what can be used: bluetoothd if it is on the bus, as an ordinary user may use that and shares it with others; else the
+  /// kernel itself. It may wait.
+  public static func find(_ choice: BLEAdapterChoice, bus: [String] = BusAddress.system) throws(BLEError)
+    -> BLEEquipment
+  {
+    let all = try adapters().filter { choice.includes($0) }
+    guard !all.isEmpty else { throw .noAdapter }
+    let able = all.filter(\.knowsLE)
+    guard !able.isEmpty else { throw .noLE(all.map(\.name)) }
+    let usable = able.filter(\.isOn)
+    guard !usable.isEmpty else { throw .off(able.map(\.name)) }
+    if BlueZRadio.isThere(bus) { return BLEEquipment(radio: BlueZRadio(bus: bus), adapters: usable) }
+    try KernelRadio.checkPermission(usable)
+    return BLEEquipment(radio: KernelRadio(), adapters: usable)
+  }
+}
+
+/// Work that waits, on a thread of its own.
+public enum WaitingThread {
+  /// Runs `body` on a new thread and returns what it returns.
+  public static func run<Value: Sendable, Failure: Error>(
+    _ body: @escaping @Sendable () throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    let outcome = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
+      Thread.detachNewThread {
+        do throws(Failure) {
+          continuation.resume(returning: .success(try body()))
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+    }
+    return try outcome.get()
+  }
+}

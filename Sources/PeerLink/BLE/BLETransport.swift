@@ -1,0 +1,161 @@
+import CShims
+import Glibc
+public import PeerAuth
+import Synchronization
+
+/// One connection over Bluetooth LE: an L2CAP channel with credits (Bluetooth Core Specification, volume 3, part A, 3.4.3), as a stream of
+/// bytes. What comes in and goes out is ciphertext.
+///
+/// Messages of the channel are only its packets: where one ends means nothing. The session's goodbye says that a stream has ended in
+/// good order; the channel itself drops what is on its way when it is closed, so ``close()`` waits for that first.
+final class BLETransport: PeerTransport {
+  /// Longest message that is sent, whatever the peer would take: longer ones are refused for ever by the kernel.
+  static let sendLimit = 8192
+  /// Longest message that is taken.
+  static let receiveLimit: UInt16 = 8192
+  /// Room for any message that the channel could carry: what finds none would be lost.
+  private static let room = 1 << 16
+  /// How long ``close()`` waits for what was written to leave.
+  private static let lingerTime = Duration.seconds(2)
+  /// Time between two looks.
+  private static let glance = Duration.milliseconds(5)
+
+  private struct Input {
+    /// What of the last message was not asked for yet.
+    var rest: ArraySlice<UInt8> = []
+    var hasEnded = false
+  }
+
+  let remoteDescription: String
+  private let socket: PacketSocket
+  private let input = Mutex(Input())
+  private let limit: Int
+  /// What the system says about the socket's output while there is none.
+  private let idleOutput: Int32
+  /// Its entry among the connections of a listener.
+  private let admission: Admission?
+
+  /// Takes a connected socket. A message of more than `sendLimit` bytes would not be taken at the other end.
+  init(_ socket: PacketSocket, sendLimit: Int, description: String, admission: Admission? = nil) {
+    self.socket = socket
+    self.admission = admission
+    limit = max(1, min(sendLimit, Self.sendLimit))
+    remoteDescription = description
+    idleOutput = socket.use { vault_output_state($0) }?.result ?? -1
+  }
+
+  deinit { abort() }
+
+  func read(atMost count: Int) async throws(TransportError) -> [UInt8] {
+    while true {
+      if Task.isCancelled { abort() }
+      if let bytes = try take(atMost: max(count, 1)) { return bytes }
+      await wait(for: POLLIN)
+    }
+  }
+
+  /// What there is: bytes, none at the end, or nil if there is nothing yet.
+  private func take(atMost count: Int) throws(TransportError) -> [UInt8]? {
+    let outcome = input.withLock { input -> Result<[UInt8]?, TransportError> in
+      if socket.isClosed { return .failure(.closed) }
+      if input.rest.isEmpty, !input.hasEnded {
+        switch receive() {
+        case .success(let packet?) where packet.isEmpty: input.hasEnded = true
+        case .success(let packet?): input.rest = packet[...]
+        case .success(nil): return .success(nil)
+        case .failure(let error):
+          input.hasEnded = true
+          return .failure(error)
+        }
+      }
+      let bytes = Array(input.rest.prefix(count))
+      input.rest = input.rest.dropFirst(bytes.count)
+      return .success(bytes)
+    }
+    return try outcome.get()
+  }
+
+  /// The next message; empty at the end, nil if there is none yet.
+  private func receive() -> Result<[UInt8]?, TransportError> {
+    var hasSeenEnd = false
+    while true {
+      var error: Int32 = 0
+      var isOpen = true
+      let packet = [UInt8](unsafeUninitializedCapacity: Self.room) { buffer, count in
+        let address = buffer.baseAddress
+        let got = socket.use { vault_receive_packet($0, address, Self.room) }
+        isOpen = got != nil
+        error = (got?.result ?? -1) < 0 ? got?.error ?? 0 : 0
+        count = max(0, got?.result ?? 0)
+      }
+      guard isOpen else { return .failure(.closed) }
+      if !packet.isEmpty { return .success(packet) }
+      if error == EAGAIN { return .success(nil) }
+      if error != 0, !BLEReason.ends.contains(error) { return .failure(.io(BLEReason.text(error))) }
+      // The kernel tells of the end before it hands out what came before that. And an empty message is none.
+      if hasSeenEnd { return .success([]) }
+      hasSeenEnd = true
+    }
+  }
+
+  func write(_ bytes: [UInt8]) async throws(TransportError) {
+    var rest = bytes[...]
+    var refusals = 0
+    while !rest.isEmpty {
+      if Task.isCancelled { abort() }
+      let packet = rest.prefix(limit)
+      guard
+        let sent = socket.use({ socket in
+          packet.withUnsafeBytes { vault_send_packet(socket, $0.baseAddress, $0.count) }
+        })
+      else { throw .closed }
+      if sent.result > 0 {
+        rest = rest.dropFirst(sent.result)
+        refusals = 0
+        continue
+      }
+      guard sent.result < 0, sent.error == EAGAIN || sent.error == ENOBUFS else {
+        throw .io(BLEReason.text(sent.error == 0 ? EPIPE : sent.error))
+      }
+      await wait(for: POLLOUT)
+      refusals += 1
+      // The kernel may say that there is room and then have none.
+      if refusals > 1 { try? await Task.sleep(for: Self.glance) }
+    }
+  }
+
+  var isFamiliar: Bool { admission?.isFamiliar ?? false }
+
+  func reached(_ standing: PeerStanding) { admission?.reached(standing) }
+
+  func close() async {
+    let end = ContinuousClock.now + Self.lingerTime
+    while !Task.isCancelled, ContinuousClock.now < end, !hasSent {
+      do { try await Task.sleep(for: Self.glance) } catch { break }
+    }
+    abort()
+  }
+
+  /// Whether nothing is on its way any more, or nobody is there to take it.
+  private var hasSent: Bool {
+    guard let state = socket.use({ vault_output_state($0) }) else { return true }
+    guard state.result >= 0, state.result != idleOutput else { return true }
+    return socket.use { descriptor in
+      var wait = pollfd(fd: descriptor, events: 0, revents: 0)
+      return poll(&wait, 1, 0) > 0
+    }?.result ?? true
+  }
+
+  private func wait(for events: Int32) async {
+    await withTaskCancellationHandler {
+      await socket.wait(for: events)
+    } onCancel: {
+      abort()
+    }
+  }
+
+  private func abort() {
+    socket.close()
+    admission?.leave()
+  }
+}

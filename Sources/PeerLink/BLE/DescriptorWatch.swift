@@ -1,0 +1,159 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// One thread that waits until descriptors are ready, for as many tasks as there are connections over Bluetooth.
+///
+/// NIO reads into buffers of its own size, and what of a message finds no room there is lost with sockets that keep the bounds of
+/// messages. So these are read directly, by the task that wants the bytes.
+final class DescriptorWatch: Sendable {
+  static let shared = DescriptorWatch()
+
+  private struct Waiter {
+    let id: UInt64
+    let descriptor: Int32
+    let events: Int16
+    let continuation: CheckedContinuation<Void, Never>
+  }
+
+  private struct State {
+    var waiters: [Waiter] = []
+    var lastID: UInt64 = 0
+    /// Ends of the line by which the thread is told of changes; -1 until the first wait.
+    var line: (read: Int32, write: Int32) = (-1, -1)
+    /// Waits that were cancelled before they began.
+    var cancelled: Set<UInt64> = []
+  }
+
+  private let state = Mutex(State())
+
+  /// A number for a wait.
+  func ticket() -> UInt64 {
+    state.withLock { state in
+      state.lastID += 1
+      return state.lastID
+    }
+  }
+
+  /// Begins a wait. Without threads or descriptors left it ends at once.
+  func add(_ id: UInt64, _ descriptor: Int32, _ events: Int16, _ continuation: CheckedContinuation<Void, Never>) {
+    let isWaiting = state.withLock { state in
+      guard state.cancelled.remove(id) == nil, start(&state) else { return false }
+      state.waiters.append(
+        Waiter(id: id, descriptor: descriptor, events: events, continuation: continuation))
+      _ = write(state.line.write, "", 1)
+      return true
+    }
+    if !isWaiting { continuation.resume() }
+  }
+
+  /// Ends a wait, or one that is about to begin.
+  func cancel(_ id: UInt64) {
+    let waiter = state.withLock { state in
+      guard let place = state.waiters.firstIndex(where: { $0.id == id }) else {
+        state.cancelled.insert(id)
+        return nil as Waiter?
+      }
+      return state.waiters.remove(at: place)
+    }
+    waiter?.continuation.resume()
+  }
+
+  /// A wait is over, whatever ended it.
+  func forget(_ id: UInt64) { state.withLock { _ = $0.cancelled.remove(id) } }
+
+  /// Ends all waits at a descriptor that is about to be closed.
+  func release(_ descriptor: Int32) {
+    let waiters = state.withLock { state in
+      let waiters = state.waiters.filter { $0.descriptor == descriptor }
+      state.waiters.removeAll { $0.descriptor == descriptor }
+      if !waiters.isEmpty { _ = write(state.line.write, "", 1) }
+      return waiters
+    }
+    for waiter in waiters { waiter.continuation.resume() }
+  }
+
+  private func start(_ state: inout State) -> Bool {
+    guard state.line.read < 0 else { return true }
+    var ends: [Int32] = [-1, -1]
+    let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { return false }
+    state.line = (ends[0], ends[1])
+    let line = ends[0]
+    Thread.detachNewThread { [self] in run(line) }
+    return true
+  }
+
+  private func run(_ line: Int32) -> Never {
+    while true {
+      let waiters = state.withLock { $0.waiters.map { (id: $0.id, descriptor: $0.descriptor, events: $0.events) } }
+      var waits = [pollfd(fd: line, events: Int16(POLLIN), revents: 0)]
+      waits += waiters.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
+      _ = poll(&waits, nfds_t(waits.count), -1)
+      if waits[0].revents != 0 {
+        var buffer = [UInt8](repeating: 0, count: 64)
+        while read(line, &buffer, buffer.count) >= 0 {}
+      }
+      let ready = Set(zip(waiters, waits.dropFirst()).filter { $0.1.revents != 0 }.map(\.0.id))
+      guard !ready.isEmpty else { continue }
+      let resumed = state.withLock { state in
+        let resumed = state.waiters.filter { ready.contains($0.id) }
+        state.waiters.removeAll { ready.contains($0.id) }
+        return resumed
+      }
+      for waiter in resumed { waiter.continuation.resume() }
+    }
+  }
+}
+
+/// A socket that keeps the bounds of messages. It is closed once, and no call gets at another one that has its number then.
+final class PacketSocket: Sendable {
+  private let descriptor: Mutex<Int32>
+
+  init(owning descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+
+  deinit { close() }
+
+  /// Whether it was closed here.
+  var isClosed: Bool { descriptor.withLock { $0 < 0 } }
+
+  /// Calls `body` with the descriptor, and returns its result and the system's error; nil if the socket is closed. It must not wait.
+  func use<Result>(_ body: (Int32) -> Result) -> (result: Result, error: Int32)? {
+    descriptor.withLock { descriptor in
+      guard descriptor >= 0 else { return nil }
+      errno = 0
+      let result = body(descriptor)
+      return (result, errno)
+    }
+  }
+
+  /// Waits until the socket is ready for one of these events or has failed; returns early if it is closed or the task is cancelled.
+  func wait(for events: Int32) async {
+    let watch = DescriptorWatch.shared
+    let id = watch.ticket()
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        // Under the lock, so that the number is not another socket's.
+        let isOpen = descriptor.withLock { descriptor in
+          guard descriptor >= 0 else { return false }
+          watch.add(id, descriptor, Int16(events), continuation)
+          return true
+        }
+        if !isOpen { continuation.resume() }
+      }
+    } onCancel: {
+      watch.cancel(id)
+    }
+    watch.forget(id)
+  }
+
+  /// Closes it and ends all waits. Repeating it does nothing.
+  func close() {
+    descriptor.withLock { descriptor in
+      guard descriptor >= 0 else { return }
+      DescriptorWatch.shared.release(descriptor)
+      _ = Glibc.close(descriptor)
+      descriptor = -1
+    }
+  }
+}

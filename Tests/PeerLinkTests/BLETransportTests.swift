@@ -1,0 +1,181 @@
+import CShims
+import Glibc
+import PeerAuth
+import Sodium
+import Testing
+import WireCodec
+
+@testable import PeerLink
+
+/// A pair of local sockets that keep the bounds of messages, as the kernel's sockets for Bluetooth do, stands in for a channel.
+@Suite("Bytes over Bluetooth LE", .timeLimit(.minutes(1)))
+struct BLETransportTests {
+  private func pair(_ sendLimit: Int = 8192) throws -> (BLETransport, BLETransport) {
+    let (one, other) = try sockets()
+    return (
+      BLETransport(PacketSocket(owning: one), sendLimit: sendLimit, description: "one"),
+      BLETransport(PacketSocket(owning: other), sendLimit: sendLimit, description: "other")
+    )
+  }
+
+  private func sockets() throws -> (Int32, Int32) {
+    var ends: [Int32] = [-1, -1]
+    let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
+    return (ends[0], ends[1])
+  }
+
+  private func read(_ count: Int, from transport: BLETransport, atMost: Int = 1000) async throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    while bytes.count < count {
+      let more = try await transport.read(atMost: atMost)
+      guard !more.isEmpty else { break }
+      #expect(more.count <= atMost)
+      bytes += more
+    }
+    return bytes
+  }
+
+  @Test("the bounds of messages mean nothing: what is read in part is not lost", arguments: [1, 7, 1000, 100_000])
+  func stream(atMost: Int) async throws {
+    let (one, other) = try pair()
+    let sent = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    let writing = Task {
+      for start in stride(from: 0, to: sent.count, by: 777) {
+        try await one.write(Array(sent[start..<min(start + 777, sent.count)]))
+      }
+      await one.close()
+    }
+    #expect(try await read(sent.count, from: other, atMost: atMost) == sent)
+    #expect(try await other.read(atMost: 10).isEmpty)
+    try await writing.value
+  }
+
+  @Test("no message is longer than the peer takes, nor than the kernel sends", arguments: [(64, 64), (100_000, 8192)])
+  func sendLimit(theirs: Int, longest: Int) async throws {
+    let (socket, reader) = try sockets()
+    defer { close(reader) }
+    let transport = BLETransport(PacketSocket(owning: socket), sendLimit: theirs, description: "")
+    let writing = Task { try await transport.write([UInt8](repeating: 5, count: 20_000)) }
+    var buffer = [UInt8](repeating: 0, count: 1 << 17)
+    var lengths: [Int] = []
+    while lengths.reduce(0, +) < 20_000 {
+      let got = vault_receive_packet(reader, &buffer, buffer.count)
+      if got < 0, errno == EAGAIN {
+        try await Task.sleep(for: .milliseconds(5))
+        continue
+      }
+      try #require(got > 0)
+      lengths.append(got)
+    }
+    try await writing.value
+    #expect(lengths.max() == longest)
+  }
+
+  @Test("whoever writes waits for a reader, and goes on when there is one")
+  func backPressure() async throws {
+    let (one, other) = try pair()
+    let count = 4_000_000
+    let writing = Task { try await one.write([UInt8](repeating: 9, count: count)) }
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(try await read(count, from: other, atMost: 1 << 16).count == count)
+    try await writing.value
+  }
+
+  @Test("closing sends what was written, and the rest is there after the end")
+  func closing() async throws {
+    let (one, other) = try pair()
+    try await one.write([1, 2, 3])
+    let closed = Task { await one.close() }
+    #expect(try await read(3, from: other) == [1, 2, 3])
+    await closed.value
+    #expect(try await other.read(atMost: 10).isEmpty)
+    await #expect(throws: TransportError.closed) { try await one.read(atMost: 1) }
+    await #expect(throws: TransportError.closed) { try await one.write([1]) }
+  }
+
+  @Test("closing waits for nobody who doesn't read, longer than some seconds")
+  func stuckPeer() async throws {
+    let (one, other) = try pair()
+    try await one.write([UInt8](repeating: 1, count: 10_000))
+    let began = ContinuousClock.now
+    await one.close()
+    #expect(ContinuousClock.now - began < .seconds(30))
+    #expect(try await read(10_000, from: other).count == 10_000)
+  }
+
+  @Test("a peer that is gone ends reading, and refuses writing in plain words")
+  func gone() async throws {
+    let (one, other) = try pair()
+    await other.close()
+    #expect(try await one.read(atMost: 10).isEmpty)
+    await #expect(throws: TransportError.io("the peer is gone")) { try await one.write([1]) }
+  }
+
+  @Test("cancelling a read or a write closes the connection at once")
+  func cancellation() async throws {
+    let (one, other) = try pair()
+    let reading = Task { try await one.read(atMost: 1) }
+    try await Task.sleep(for: .milliseconds(50))
+    reading.cancel()
+    await #expect(throws: TransportError.closed) { try await reading.value }
+    #expect(try await other.read(atMost: 1).isEmpty)
+
+    let (writer, silent) = try pair()
+    let writing = Task { try await writer.write([UInt8](repeating: 0, count: 8_000_000)) }
+    try await Task.sleep(for: .milliseconds(50))
+    writing.cancel()
+    await #expect(throws: TransportError.closed) { try await writing.value }
+    _ = silent
+  }
+
+  @Test("one task reads while another writes")
+  func bothWays() async throws {
+    let (one, other) = try pair()
+    let bytes = [UInt8](repeating: 3, count: 300_000)
+    async let there: Void = one.write(bytes)
+    async let back: Void = other.write(bytes)
+    async let first = read(bytes.count, from: one, atMost: 1 << 16)
+    async let second = read(bytes.count, from: other, atMost: 1 << 16)
+    _ = try await (there, back)
+    #expect(try await first.count + second.count == 600_000)
+  }
+
+  @Test("a message of no bytes is not the end")
+  func emptyMessage() async throws {
+    let (socket, sender) = try sockets()
+    let transport = BLETransport(PacketSocket(owning: socket), sendLimit: 100, description: "")
+    #expect(vault_send_packet(sender, [], 0) == 0)
+    #expect(vault_send_packet(sender, [7], 1) == 1)
+    #expect(try await transport.read(atMost: 10) == [7])
+    #expect(vault_send_packet(sender, [], 0) == 0)
+    let reading = Task { try await transport.read(atMost: 10) }
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(vault_send_packet(sender, [8], 1) == 1)
+    #expect(try await reading.value == [8])
+    close(sender)
+  }
+
+  @Test("a session runs over it, and ends with a goodbye both ways")
+  func session() async throws {
+    let (one, other) = try pair(500)
+    let alice = try Identity.generate()
+    let bob = try Identity.generate()
+    let aliceCard = try alice.card(label: "alice", serial: 1)
+    let bobCard = try bob.card(label: "bob", serial: 1)
+    let known = alice.keys
+    async let answering = PeerSession.answer(other, identity: bob, ownCard: bobCard) { _ in known }
+    let dialled = try await PeerSession.dial(one, identity: alice, peer: bob.keys, ownCard: aliceCard)
+    let answered = try await answering
+    let bytes = [UInt8](repeating: 0x5A, count: 100_000)
+    async let sending: Void = dialled.send(type: 7, count: bytes.count) { (writer) throws(WireError) in
+      try writer.bytes(bytes)
+    }
+    let received = try await answered.receive { _ in 1 << 20 }
+    try await sending
+    #expect(received.body.withUnsafeBytes { Array($0) } == bytes)
+    await dialled.close()
+    #expect(try await answered.receive { _ in nil }.isGoodbye)
+    await answered.close()
+  }
+}
