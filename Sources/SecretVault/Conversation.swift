@@ -7,59 +7,52 @@ import WireCodec
 struct Conversation: Sendable {
   let session: PeerSession
   let recipient: Recipient
-  let address: PeerAddress
+  /// Where the peer answered.
+  let place: String
   let handshakeMilliseconds: Double
   /// What the peer can be asked for.
   private(set) var greeting = Hello(services: [])
   private let environment: VaultEnvironment
 
-  /// Tries the peer's addresses in turn until one leads to a session with exactly that peer, and greets.
-  static func open(
-    _ recipient: Recipient, identity: Identity, ownCard: PeerCard, environment: VaultEnvironment
-  ) async throws(LinkFailure) -> Conversation {
-    guard !recipient.addresses.isEmpty else {
-      throw LinkFailure(
-        .unreachable, "has no known address",
-        hint: "ask \(recipient.name) for it and run `vault peer address \(shellQuoted(recipient.name)) HOST:PORT`")
-    }
-    var last = LinkFailure(.unreachable, "unreachable")
-    // One peer with many dead addresses must not hold up a command many times over.
-    let patience = max(environment.deadlines.handshake / recipient.addresses.count, environment.deadlines.handshake / 4)
-    for address in recipient.addresses {
-      do {
-        return try await open(
-          recipient, at: address, within: recipient.addresses.count == 1 ? environment.deadlines.handshake : patience,
-          identity: identity, ownCard: ownCard, environment: environment)
-      } catch {
-        last = error
-        if error.kind == .unknownHere || Task.isCancelled { break }
-      }
-    }
-    throw last
+  private init(
+    session: PeerSession, recipient: Recipient, place: String, handshakeMilliseconds: Double,
+    environment: VaultEnvironment
+  ) {
+    self.session = session
+    self.recipient = recipient
+    self.place = place
+    self.handshakeMilliseconds = handshakeMilliseconds
+    self.environment = environment
   }
 
-  private static func open(
-    _ recipient: Recipient, at address: PeerAddress, within deadline: Duration, identity: Identity,
-    ownCard: PeerCard, environment: VaultEnvironment
+  /// Opens a session with exactly that peer, and greets: at one of its addresses, tried in turn, or over Bluetooth, tried at the same
+  /// time. The first session that comes about counts. `byteCount` is what is to be moved in it.
+  static func open(
+    _ recipient: Recipient, for byteCount: UInt64, identity: Identity, ownCard: PeerCard,
+    environment: VaultEnvironment
   ) async throws(LinkFailure) -> Conversation {
-    let began = environment.monotonic()
-    let session: PeerSession
-    do throws(SessionError) {
-      session = try await withDeadline(deadline, sleeper: environment.sleep) {
-        () async throws(SessionError) in
-        let transport: any PeerTransport
-        do throws(TransportError) { transport = try await environment.connect(address) } catch {
-          throw error == .timedOut ? .timedOut : .transport(error)
-        }
-        return try await PeerSession.dial(
-          transport, identity: identity, peer: recipient.keys, ownCard: ownCard)
+    let opening = Opening(recipient: recipient, identity: identity, ownCard: ownCard, environment: environment)
+    guard let nearby = recipient.nearby else { return try await opening.byNetwork() }
+    guard byteCount <= nearby.byteLimit else {
+      // Said before anything is sent; what the network can carry goes by network.
+      let failure = LinkFailure.tooLargeForBluetooth(byteCount, limit: nearby.byteLimit)
+      guard !recipient.addresses.isEmpty else { throw failure }
+      do { return try await opening.byNetwork() } catch {
+        throw error.kind == .unreachable ? error.and(failure) : error
       }
-    } catch {
-      throw LinkFailure(error, peer: recipient.name)
     }
+    guard !recipient.addresses.isEmpty else { return try await opening.overBluetooth(nearby) }
+    return try await opening.byBoth(nearby)
+  }
+
+  /// Greets over a fresh session.
+  static func greeted(
+    _ session: PeerSession, _ recipient: Recipient, at place: String, milliseconds: Double,
+    _ environment: VaultEnvironment
+  ) async throws(LinkFailure) -> Conversation {
     var conversation = Conversation(
-      session: session, recipient: recipient, address: address,
-      handshakeMilliseconds: environment.monotonic() - began, environment: environment)
+      session: session, recipient: recipient, place: place, handshakeMilliseconds: milliseconds,
+      environment: environment)
     do {
       try await conversation.send(Hello(services: PeerServiceKind.allCases))
       conversation.greeting = try await conversation.receive(Hello.self)

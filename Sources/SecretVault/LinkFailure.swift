@@ -68,6 +68,19 @@ public struct LinkFailure: Error, Hashable, Sendable {
   /// The session ended, in good order or not, before everything was said.
   static let hungUp = LinkFailure(.cutOff, "ended the connection in the middle")
 
+  /// More than the user lets go over Bluetooth.
+  static func tooLargeForBluetooth(_ byteCount: UInt64, limit: UInt64) -> LinkFailure {
+    LinkFailure(
+      .local, "would have to take \(byteCount) bytes over Bluetooth, where the setting ble-limit allows \(limit)",
+      hint: "use the network, or allow more: `vault settings set ble-limit \(byteCount)`")
+  }
+
+  /// This failure with what came of another way to the same peer.
+  func and(_ other: LinkFailure) -> LinkFailure {
+    LinkFailure(
+      kind, reason + "; over Bluetooth: " + other.reason, hint: hint ?? other.hint, refusal: refusal, wait: wait)
+  }
+
   static func tooOld(_ peer: String) -> LinkFailure {
     LinkFailure(.refused, "refused: its program is too old for this", hint: "ask \(peer) to update vault")
   }

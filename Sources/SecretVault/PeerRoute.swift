@@ -42,6 +42,17 @@ public struct Envelope: Sendable {
     case item(ItemJob)
   }
 
+  /// Bytes of a part or an item that the request moves, in either direction.
+  var byteCount: UInt64 {
+    switch content {
+    case .ping, .drill: 0
+    case .probe(let count): count
+    case .deposit(let job): job.header.dispersal.fragmentByteCount
+    case .release(let job): job.header.dispersal.fragmentByteCount
+    case .item(let job): job.byteCount
+    }
+  }
+
   /// Names the request on every route.
   public let id: UInt64
   /// Whom to reach, where, and as which peer.
@@ -65,6 +76,29 @@ public struct Recipient: Hashable, Sendable {
   public let keys: CardKeys
   /// Where it listens.
   public let addresses: [PeerAddress]
+  /// How it is found in the same room; nil if Bluetooth is off here, or its card came without a beacon key.
+  public var nearby: NearbyAccess?
+
+  /// A recipient is who it is, wherever it is found.
+  public static func == (one: Recipient, other: Recipient) -> Bool {
+    one.name == other.name && one.keys == other.keys && one.addresses == other.addresses
+  }
+
+  /// See `==`.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(keys)
+    hasher.combine(addresses)
+  }
+}
+
+/// What it takes to find a peer over Bluetooth.
+public struct NearbyAccess: Sendable {
+  /// Recognises it.
+  public let beacon: BeaconKey
+  /// The adapters that the setting names.
+  public let adapters: String
+  /// Most bytes that go this way at once.
+  public let byteLimit: UInt64
 }
 
 /// A share to be left with a peer. All of it is stored already; nothing here can open the share.

@@ -25,7 +25,7 @@ struct SessionRoute: PeerRoute {
     let card: PeerCard
     do { card = try ownCard() } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
     let conversation = try await Conversation.open(
-      envelope.recipient, identity: identity, ownCard: card, environment: environment)
+      envelope.recipient, for: envelope.byteCount, identity: identity, ownCard: card, environment: environment)
     met(envelope.recipient, conversation.session.peerCard)
     do throws(LinkFailure) {
       let reply: PeerReply
@@ -56,7 +56,7 @@ struct SessionRoute: PeerRoute {
     guard pong.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
     return .pong(
       handshake: conversation.handshakeMilliseconds, roundTrip: environment.monotonic() - began,
-      address: conversation.address.description)
+      address: conversation.place)
   }
 
   private func probe(

@@ -22,6 +22,12 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case agentTimeout = "agent-timeout"
   /// When the clipboard is wiped.
   case clipboardSeconds = "clipboard-seconds"
+  /// Whether Bluetooth is used.
+  case ble
+  /// Which of this machine's adapters.
+  case bleAdapter = "ble-adapter"
+  /// Most bytes that go to one peer over Bluetooth at once.
+  case bleLimit = "ble-limit"
 
   /// The value when nobody sets one.
   public var defaultValue: String {
@@ -37,6 +43,9 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .releaseLimit: "0"
     case .agentTimeout: "10m"
     case .clipboardSeconds: "120"
+    case .ble: "off"
+    case .bleAdapter: "all"
+    case .bleLimit: "100000"
     }
   }
 
@@ -60,6 +69,11 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .agentTimeout:
       "what is unlocked is locked when nobody has used it for so long: a time such as 90s, 10m or 2h; 0 for never"
     case .clipboardSeconds: "seconds after which what was copied to the clipboard is wiped from it (1 to 3600)"
+    case .ble:
+      "on: peers in the same room are found and reached over Bluetooth LE, too, and find this device while `vault daemon` runs; off: Bluetooth is left alone"
+    case .bleAdapter: "the Bluetooth adapter that is used: all, a name such as hci0, or an address"
+    case .bleLimit:
+      "most bytes of a secret's part, or of an item, that go over Bluetooth (K, M, G and T are powers of 1024)"
     }
   }
 
@@ -85,8 +99,18 @@ public enum SettingKey: String, CaseIterable, Sendable {
         throw VaultError(
           .usage, "\(rawValue) must be off, or a time from 1m to 365d such as 12h or 1d, not '\(value)'")
       }
-    case .confirmSharing:
-      guard value == "on" || value == Self.off else {
+    case .bleAdapter:
+      guard Self.isAdapter(value) else {
+        throw VaultError(
+          .usage,
+          "\(rawValue) must be all, a name such as hci0, or an address such as 00:11:22:33:44:55, not '\(value)'")
+      }
+    case .bleLimit:
+      guard Self.byteCount(value) != nil else {
+        throw VaultError(.usage, "\(rawValue) must be a number of bytes such as 100000 or 1M, not '\(value)'")
+      }
+    case .confirmSharing, .ble:
+      guard value == Self.on || value == Self.off else {
         throw VaultError(.usage, "\(rawValue) must be on or off, not '\(value)'")
       }
     case .confirmTime:
@@ -113,8 +137,10 @@ public enum SettingKey: String, CaseIterable, Sendable {
     }
   }
 
-  /// What `listen` says when nobody is answered.
+  /// What `listen` says when nobody is answered, and others when something is not done.
   public static let off = "off"
+  /// What settings say when something is done.
+  public static let on = "on"
   /// Milliseconds that a user may have to answer.
   static let confirmTimes: ClosedRange<Int64> = 5000...600_000
 
@@ -127,6 +153,19 @@ public enum SettingKey: String, CaseIterable, Sendable {
     if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
     guard !host.isEmpty, host.utf8.count <= 255, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { return nil }
     return (String(host), port)
+  }
+
+  /// Whether a text names Bluetooth adapters: `all`, `hci0`, or six pairs of hexadecimal digits.
+  static func isAdapter(_ text: String) -> Bool {
+    func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+    if text == "all" { return true }
+    if text.hasPrefix("hci") { return (4...7).contains(text.utf8.count) && text.utf8.dropFirst(3).allSatisfy(isDigit) }
+    let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    return parts.count == 6
+      && parts.allSatisfy { part in
+        part.count == 2
+          && part.allSatisfy { isDigit($0) || (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0 & 0xDF) }
+      }
   }
 
   /// Milliseconds of a text such as `90s`, `10m`, `2h`; a bare number is minutes. At most 30 days.

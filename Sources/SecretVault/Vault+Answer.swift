@@ -56,6 +56,8 @@ extension Vault {
 
   /// Where a connection comes from, whichever port and address of a network it has.
   private static func place(_ remote: String) -> String {
+    // Anybody can make up addresses there.
+    if remote.hasPrefix(PeerPlace.bluetoothPrefix) { return PeerPlace.bluetoothPrefix }
     if let address = try? PeerAddress.parse(remote, allowsAnyPort: true) { return address.place }
     return remote.lastIndex(of: ":").map { String(remote[..<$0]) } ?? remote
   }

@@ -186,15 +186,20 @@ extension Vault {
     }
   }
 
-  /// The peer as routes need it: the user's addresses first, then those in its card.
+  /// The peer as routes need it: the user's addresses first, then those in its card; and how it is found in the room.
   func recipient(_ peer: PeerRecord) throws(VaultError) -> Recipient {
     let card = try storedCard(peer)
+    return Recipient(
+      name: peer.name, keys: card.keys, addresses: addresses(of: peer, card), nearby: nearbyAccess(to: peer))
+  }
+
+  private func addresses(of peer: PeerRecord, _ card: PeerCard) -> [PeerAddress] {
     var addresses: [PeerAddress] = []
     for text in peer.addresses {
       if let address = try? PeerAddress(parsing: text), !addresses.contains(address) { addresses.append(address) }
     }
     for address in card.addresses where !addresses.contains(address) { addresses.append(address) }
-    return Recipient(name: peer.name, keys: card.keys, addresses: addresses)
+    return addresses
   }
 
   func summary(_ peer: PeerRecord) throws(VaultError) -> PeerSummary {
@@ -202,7 +207,7 @@ extension Vault {
     return PeerSummary(
       name: peer.name, label: card.label, state: peer.state == .proven ? .proven : .scanned,
       fingerprint: card.fingerprint, cardDigest: peer.digest.description,
-      addresses: try recipient(peer).addresses, cardText: card.text(), addedAt: peer.addedAt,
+      addresses: addresses(of: peer, card), cardText: card.text(), addedAt: peer.addedAt,
       lastSeenAt: peer.lastSeenAt)
   }
 

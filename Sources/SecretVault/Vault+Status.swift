@@ -13,7 +13,7 @@ extension Vault {
     return VaultStatus(
       identity: try ownIdentity(), daemon: daemon, peers: try peers(list.listing, drills), secrets: secrets,
       changedSettings: try settings().filter { $0.value != $0.defaultValue },
-      requests: try requests().filter { $0.state == .waiting })
+      requests: try requests().filter { $0.state == .waiting }, nearby: nearbySettings())
   }
 
   private func peers(

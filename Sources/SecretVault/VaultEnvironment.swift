@@ -15,6 +15,8 @@ public struct VaultEnvironment: Sendable {
   public var log: Logger
   /// Opens a byte stream to an address.
   public var connect: @Sendable (PeerAddress) async throws(TransportError) -> any PeerTransport
+  /// Opens a byte stream to the peer with this beacon key if it is near, by the adapters that a setting names; nil where that can't be.
+  public var connectNearby: (@Sendable (NearbyAccess) async throws(TransportError) -> any PeerTransport)?
   /// Tells the user's notification command about an event, as JSON; returns at once.
   public var notify: @Sendable (_ command: String, _ event: Notification) -> Void
   /// What is unlocked just now, and where to unlock more.
@@ -45,6 +47,11 @@ public struct VaultEnvironment: Sendable {
     public var handshake: Duration = .seconds(8)
     /// One answer, or the next piece of a transfer.
     public var reply: Duration = .seconds(15)
+    /// Finding a peer in the room, connecting to it, and the handshake.
+    public var nearby: Duration = .seconds(40)
+    /// How much longer than the network it is waited before the radio is used for a peer that has addresses: on the network
+    /// it will have answered.
+    public var headStart: Duration = .milliseconds(300)
     /// A session that says nothing, on the answering side.
     public var idle: Duration = .seconds(60)
     /// An answer to a request for a share, before holders are asked that would not be needed.

@@ -14,6 +14,8 @@ public struct VaultStatus: Sendable {
   public let changedSettings: [Setting]
   /// What peers want and nobody has decided about.
   public let requests: [VaultRequest]
+  /// How Bluetooth is to be used.
+  public let nearby: Vault.NearbySettings
 
   /// A peer, and what it has to do with this device's secrets.
   public struct Peer: Sendable {

@@ -9,12 +9,38 @@ public struct DaemonFacts: Hashable, Sendable, Codable {
   public let startedAt: Int64
   /// Where it waits for peers.
   public let listening: [String]
+  /// What Bluetooth does there; nil where it is off.
+  public let bluetooth: BluetoothFacts?
 
   /// Facts of a daemon.
-  public init(process: Int32, startedAt: Int64, listening: [String]) {
+  public init(process: Int32, startedAt: Int64, listening: [String], bluetooth: BluetoothFacts? = nil) {
     self.process = process
     self.startedAt = startedAt
     self.listening = listening
+    self.bluetooth = bluetooth
+  }
+}
+
+/// What a running daemon says about Bluetooth.
+public struct BluetoothFacts: Hashable, Sendable, Codable {
+  /// By what it is used: `bluetoothd` or `the kernel`; nil if it can't be used.
+  public let radio: String?
+  /// The adapters at which peers are answered.
+  public let adapters: [String]
+  /// Those of them that show their own address, which never changes.
+  public let exposed: [String]
+  /// Whether peers can find this device.
+  public let isShown: Bool
+  /// Why something of it can't be.
+  public let problem: String?
+
+  /// Facts of Bluetooth.
+  public init(radio: String?, adapters: [String], exposed: [String], isShown: Bool, problem: String?) {
+    self.radio = radio
+    self.adapters = adapters
+    self.exposed = exposed
+    self.isShown = isShown
+    self.problem = problem
   }
 }
 

@@ -4,6 +4,7 @@ import Glibc
 import Logging
 import SecretVault
 import ServiceLifecycle
+import SystemBus
 
 /// `vault daemon`
 struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
@@ -15,13 +16,17 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
       SIGTERM or Ctrl-C ends it in order; SIGHUP locks what is unlocked. It tells
       systemd when it is ready (Type=notify). Without --listen it follows the setting
       'listen' while it runs; 'off' makes it answer nobody, and it still delivers
-      what waits.
+      what waits. --ble switches the setting 'ble' on: peers in the same room then
+      find this device over Bluetooth LE until 'vault settings set ble off'.
 
       Example: vault daemon --listen 127.0.0.1:4721
       """)
 
   @Option(help: ArgumentHelp("Listen here instead of where the setting 'listen' says.", valueName: "host:port"))
   var listen: String?
+
+  @Flag(help: "Be found over Bluetooth LE, too: switches the setting 'ble' on.")
+  var ble = false
 
   @Flag(help: "Log details too.")
   var verbose = false
@@ -44,14 +49,17 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     defer { composition.finish(vault) }
     // Damaged settings must not turn into an open port and default quotas.
     _ = try vault.settings()
+    if ble { _ = try vault.set(SettingKey.ble.rawValue, to: SettingKey.on) }
+    let presence = DaemonPresence(vault)
     let listener = PeerListener(
       vault: vault, fixed: listen.flatMap { ListenTarget($0) }, log: composition.environment.log,
-      console: global.console, presence: DaemonPresence(vault))
+      console: global.console, presence: presence)
+    let nearby = NearbyListener(vault: vault, log: composition.environment.log, presence: presence)
     let log = composition.environment.log
     let console = global.console
     // The group's own log would print the insides of this program.
     var configuration = ServiceGroupConfiguration(
-      services: [OutboxRunner(vault: vault), DrillRunner(vault: vault), listener], gracefulShutdownSignals: [],
+      services: [OutboxRunner(vault: vault), DrillRunner(vault: vault), listener, nearby], gracefulShutdownSignals: [],
       logger: Logger(label: "services") { _ in SwiftLogNoOpLogHandler() })
     configuration.maximumGracefulShutdownDuration = .seconds(Self.patience)
     let group = ServiceGroup(configuration: configuration)
@@ -99,8 +107,6 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
 
   /// Has everything locked before the machine sleeps, where somebody says when.
   private static func watchSleep(_ agent: AgentServer, _ log: Logger) -> SleepWatch? {
-    let given = getenv("DBUS_SYSTEM_BUS_ADDRESS").map { String(cString: $0) }
-    let paths = given.map { BusAddress.paths($0) ?? [] } ?? [BusAddress.usual]
-    return SleepWatch.start(paths: paths, log: log) { agent.memory.lockAll("the machine goes to sleep") }
+    SleepWatch.start(paths: BusAddress.system, log: log) { agent.memory.lockAll("the machine goes to sleep") }
   }
 }

@@ -11,28 +11,65 @@ struct PeerListCommand: OpenedCommand {
       The lock is closed for peers that have proved their keys to you and you to
       them.
 
-      Example: vault peer list --json
+      With --near it listens for some seconds over Bluetooth LE first, and tells who
+      is in the same room and how strong they are heard, in dBm: -40 is on the
+      table, -90 hardly there. That needs the setting 'ble', and the peers' QR codes:
+      only those say how to recognise them.
+
+      Example: vault peer list --near
       """)
+
+  @Flag(help: "Listen over Bluetooth LE for who is near.")
+  var near = false
+
+  @Option(help: ArgumentHelp("With --near, listen for so many seconds (1 to 120).", valueName: "seconds"))
+  var seconds: Int?
 
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
+  func validate() throws {
+    guard let seconds else { return }
+    guard near else { throw ValidationError("--seconds says how long --near listens.") }
+    guard (1...120).contains(seconds) else { throw ValidationError("--seconds takes 1 to 120.") }
+  }
+
   func run(_ vault: Vault, _ console: Console) async throws {
     let peers = try vault.peers()
+    if near { return try await listNear(peers, vault, console) }
     if peers.isEmpty { console.note("no peers yet; import one with 'vault peer add'") }
     try console.result(
       peers.isEmpty ? [] : Self.table(peers, now: Clocks.now(), unicode: Console.isUnicode).lines,
       json: .array(peers.map(\.json)))
   }
 
-  /// The list for people.
-  static func table(_ peers: [PeerSummary], now: Int64, unicode: Bool) -> TextTable {
-    var table = TextTable("", "NAME", "FINGERPRINT", "ADDRESS", "LAST SEEN")
+  private func listNear(_ peers: [PeerSummary], _ vault: Vault, _ console: Console) async throws {
+    let heard = try await NearbyPeople.listen(vault, for: seconds ?? NearbyPeople.usualSeconds)
+    if peers.isEmpty { console.note("no peers yet; import one with 'vault peer add'") }
+    let table = Self.table(peers, now: Clocks.now(), unicode: Console.isUnicode, near: heard)
+    try console.result(
+      peers.isEmpty ? [] : table.lines,
+      json: .array(
+        peers.map { peer in
+          guard case .object(var members) = peer.json else { return peer.json }
+          members.append(JSONValue.Member(key: "near", value: heard[peer.name]?.json ?? .null))
+          return .object(members)
+        }))
+  }
+
+  /// The list for people; with `near` also who was heard.
+  static func table(
+    _ peers: [PeerSummary], now: Int64, unicode: Bool, near: [String: NearbyPeople.Heard]? = nil
+  ) -> TextTable {
+    let titles = ["", "NAME", "FINGERPRINT", "ADDRESS", "LAST SEEN"]
+    var table = TextTable(headings: near == nil ? titles : titles + ["NEAR"])
     for peer in peers {
-      table.add(
+      let cells = [
         lock(peer.state, unicode: unicode), peer.name, PeerText.short(peer.fingerprint),
         peer.addresses.map { PeerText.text($0) }.joined(separator: ", "),
-        peer.lastSeenAt.map { Measures.ago($0, now: now) } ?? "never")
+        peer.lastSeenAt.map { Measures.ago($0, now: now) } ?? "never",
+      ]
+      table.add(row: near.map { cells + [$0[peer.name]?.words ?? "-"] } ?? cells)
     }
     return table
   }

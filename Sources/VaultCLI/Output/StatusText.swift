@@ -14,7 +14,7 @@ enum StatusText {
     var facts: [(name: String, value: String)] = [
       ("this device", card.label), ("fingerprint", status.identity.fingerprint),
       ("addresses", card.addresses.isEmpty ? "none published" : list(card.addresses.map { PeerText.text($0) })),
-      ("daemon", daemon(status.daemon, now: now)),
+      ("daemon", daemon(status.daemon, now: now)), ("bluetooth", BluetoothText.words(status)),
       ("peers", "\(status.peers.count), \(proven) of them proven"),
       ("secrets", "\(status.secrets.count): \(dealt) shared here, \(status.secrets.count - dealt) kept for others"),
       (
@@ -90,6 +90,7 @@ extension VaultStatus {
       "addresses": PeerText.json(identity.card.addresses), "daemon": daemonJSON,
       "peers": .array(peers.map(\.json)), "secrets": .array(secrets.map(\.json)),
       "settings": .array(changedSettings.map(\.json)), "requests": JSONValue(requests.count),
+      "bluetooth": BluetoothText.json(self),
     ]
   }
 

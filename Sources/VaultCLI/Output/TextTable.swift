@@ -10,8 +10,14 @@ struct TextTable {
   /// A table without rows.
   init(_ headings: String...) { self.headings = headings }
 
+  /// A table without rows.
+  init(headings: [String]) { self.headings = headings }
+
   /// Adds a row. Every cell is escaped: cells come from peers.
-  mutating func add(_ cells: String...) {
+  mutating func add(_ cells: String...) { add(row: cells) }
+
+  /// Adds a row. Every cell is escaped: cells come from peers.
+  mutating func add(row cells: [String]) {
     rows.append(cells.map { Printable.escape($0, limit: Self.cellLimit) })
   }
 

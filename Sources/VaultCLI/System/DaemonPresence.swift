@@ -7,18 +7,41 @@ import VaultStore
 final class DaemonPresence: Sendable {
   private let vault: Vault
   private let startedAt = Clocks.now()
-  private let lock = Mutex<DaemonLock?>(nil)
+  private struct State {
+    var lock: DaemonLock?
+    var listening: [String] = []
+    var bluetooth: BluetoothFacts?
+  }
+  private let state = Mutex(State())
 
   init(_ vault: Vault) { self.vault = vault }
 
   /// Says where the daemon listens. Throws if another one runs for the same vault: both would deliver and check the same.
   func announce(listening: [String]) throws(VaultError) {
-    let facts = DaemonFacts(process: getpid(), startedAt: startedAt, listening: listening)
-    if let held = lock.withLock({ $0 }) {
+    state.withLock { $0.listening = listening }
+    try announce()
+  }
+
+  /// Says what Bluetooth does, once the daemon is there.
+  func announce(bluetooth: BluetoothFacts?) throws(VaultError) {
+    let isNew = state.withLock { state in
+      defer { state.bluetooth = bluetooth }
+      return state.lock != nil && state.bluetooth != bluetooth
+    }
+    if isNew { try announce() }
+  }
+
+  private func announce() throws(VaultError) {
+    let (held, facts) = state.withLock { state in
+      let facts = DaemonFacts(
+        process: getpid(), startedAt: startedAt, listening: state.listening, bluetooth: state.bluetooth)
+      return (state.lock, facts)
+    }
+    if let held {
       do throws(StoreError) { try held.note(facts) } catch { throw VaultError(.inputOutput, "\(error)") }
       return
     }
     let taken = try vault.takeDaemonLock(facts)
-    lock.withLock { $0 = taken }
+    state.withLock { $0.lock = taken }
   }
 }

@@ -54,6 +54,8 @@ final class TestNetwork: Sendable {
 
   /// Addresses in the order in which they were dialled.
   var dialled: [String] { state.withLock { $0.dialled } }
+  /// Connections that are open.
+  var openNow: Int { state.withLock { $0.open } }
   /// Most connections that were open at the same time since the count was reset.
   var mostOpen: Int { state.withLock { $0.mostOpen } }
   /// Bytes that diallers have sent to an address, over all connections.

@@ -77,7 +77,7 @@ final class TestWorld: Sendable {
   /// `count` vaults that have all imported one another, or, with `everybodyMeets` false, nobody; all with the same
   /// passphrase, if there is one.
   init(
-    _ count: Int, deadlines: VaultEnvironment.Deadlines = .patient, everybodyMeets: Bool = true,
+    _ count: Int, deadlines: VaultEnvironment.Deadlines = .patient, everybodyMeets: Bool = true, room: TestRoom? = nil,
     passphrase: @escaping @Sendable () throws -> SecretBytes? = { nil }
   ) throws {
     let scratch = try Scratch()
@@ -99,10 +99,14 @@ final class TestWorld: Sendable {
       environment.deadlines = deadlines
       let unlocked = KeptSecrets()
       environment.unlocked = unlocked
+      if let room {
+        environment.connectNearby = { (access) async throws(TransportError) in try await room.connect(access) }
+      }
       let member = try Member(
         name, folders: VaultFolders(home: scratch.path + "/" + name), address: PeerAddress(host: name, port: 4721),
         environment: environment, desk: scratch.makeFolder(name + "-desk"), unlocked: unlocked, passphrase: passphrase)
       network.serve(member.address) { [member] in await member.vault.answer($0) }
+      room?.enter(member)
       return member
     }
     guard everybodyMeets else { return }

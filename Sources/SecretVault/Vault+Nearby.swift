@@ -1,0 +1,63 @@
+public import PeerAuth
+import Sodium
+public import VaultStore
+
+/// What a vault does with Bluetooth: it knows whom it may look for, and what it shows itself.
+extension Vault {
+  /// How Bluetooth is to be used, as the settings say now.
+  public struct NearbySettings: Hashable, Sendable {
+    /// Whether it is used at all.
+    public let isOn: Bool
+    /// The adapters: `all`, a name or an address.
+    public let adapters: String
+    /// Most bytes that go to one peer at once.
+    public let byteLimit: UInt64
+  }
+
+  /// How Bluetooth is to be used. Settings that can't be read, or were damaged, leave it alone.
+  public func nearbySettings() -> NearbySettings {
+    let values = try? settingsFile.load()
+    func value(_ key: SettingKey) -> String { values?[key.rawValue] ?? key.defaultValue }
+    let isOn = values != nil && value(.ble) == SettingKey.on
+    return NearbySettings(
+      isOn: isOn, adapters: value(.bleAdapter), byteLimit: SettingKey.byteCount(value(.bleLimit)) ?? 0)
+  }
+
+  /// What it takes to find a peer in the room; nil if Bluetooth is off, or the peer's card came without a beacon key.
+  func nearbyAccess(to peer: PeerRecord) -> NearbyAccess? {
+    guard environment.connectNearby != nil else { return nil }
+    let settings = nearbySettings()
+    guard settings.isOn, let beacon = beacon(ofPeer: peer.digest) else { return nil }
+    return NearbyAccess(beacon: beacon, adapters: settings.adapters, byteLimit: settings.byteLimit)
+  }
+
+  private func beacon(ofPeer digest: Digest) -> BeaconKey? {
+    do throws(StoreError) {
+      guard let key = try database.beaconKey(ofPeer: digest) else { return nil }
+      do throws(SodiumError) { return try BeaconKey(key) } catch { return nil }
+    } catch {
+      environment.log.error("a peer's beacon key can't be read: \(error)")
+      return nil
+    }
+  }
+
+  /// What this device shows in the air just now.
+  public func beaconTag() throws(VaultError) -> BeaconTag {
+    let key = try stored { () throws(StoreError) in try database.beaconKey() }
+    do throws(SodiumError) { return try BeaconKey(key).tag(at: environment.now()) } catch {
+      throw VaultError(.other, "this device's Bluetooth tag can't be computed")
+    }
+  }
+
+  /// Which peers show which tags just now, an hour before and after included: names by tag. Peers whose cards came without a beacon key show none
+  /// that is known here.
+  public func peersByTag() throws(VaultError) -> [BeaconTag: String] {
+    let now = environment.now()
+    var names: [BeaconTag: String] = [:]
+    for peer in try stored({ () throws(StoreError) in try database.peers() }) {
+      guard let tags = try? beacon(ofPeer: peer.digest)?.tags(at: now) else { continue }
+      for tag in tags { names[tag] = peer.name }
+    }
+    return names
+  }
+}

@@ -1,0 +1,191 @@
+import Logging
+import PeerAuth
+import PeerLink
+import SecretVault
+import ServiceLifecycle
+import VaultStore
+
+/// The part of the daemon that is found over Bluetooth and answers there, while the setting says so. Whatever goes wrong with Bluetooth is
+/// told and tried again; the network goes on.
+struct NearbyListener: Service {
+  let vault: Vault
+  let log: Logger
+  let presence: DaemonPresence
+
+  /// How often the setting is looked at.
+  private static let glance = Duration.seconds(1)
+  /// Glances after which it is looked for adapters that have come or gone, or have been switched on or off.
+  private static let patience = 4
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown {
+      while !Task.isCancelled {
+        let settings = vault.nearbySettings()
+        if settings.isOn { await serve(settings) }
+        await pause()
+      }
+    }
+  }
+
+  private func pause() async { try? await Task.sleep(for: Self.glance) }
+
+  /// Is found and answers until the settings change or the daemon ends.
+  private func serve(_ settings: Vault.NearbySettings) async {
+    let choice = BLEAdapterChoice(settings.adapters) ?? .all
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        while !Task.isCancelled, vault.nearbySettings() == settings { await pause() }
+      }
+      group.addTask { await keepUp(choice) }
+      await group.next()
+      // Nobody is answered any more, those included who have a session.
+      group.cancelAll()
+    }
+    try? presence.announce(bluetooth: nil)
+    if !Task.isCancelled {
+      log.info("Bluetooth is used as the settings say from here on", metadata: ["ble": "changed"])
+    }
+  }
+
+  /// Has an answering task for each adapter, and one advertisement on all of them.
+  private func keepUp(_ choice: BLEAdapterChoice) async {
+    await withDiscardingTaskGroup { group in
+      var state = NearbyState()
+      while !Task.isCancelled {
+        let found = await equipment(choice)
+        await state.listen(at: found, log) { listener in
+          group.addTask { await answer(listener) }
+        }
+        await state.show(found, log) { () throws(VaultError) in try vault.beaconTag() }
+        state.tell(found, log)
+        try? presence.announce(bluetooth: state.facts(found))
+        for _ in 0..<Self.patience where !Task.isCancelled { await pause() }
+      }
+      await state.end()
+      group.cancelAll()
+    }
+  }
+
+  private func equipment(_ choice: BLEAdapterChoice) async -> Result<BLEEquipment, BLEError> {
+    do throws(BLEError) {
+      return .success(try await WaitingThread.run { () throws(BLEError) in try BLEEquipment.find(choice) })
+    } catch { return .failure(error) }
+  }
+
+  private func answer(_ listener: BLEListener) async {
+    await withDiscardingTaskGroup { group in
+      for await transport in listener.incoming {
+        group.addTask(priority: transport.isFamiliar ? .high : .low) { await vault.answer(transport) }
+      }
+      group.cancelAll()
+    }
+  }
+}
+
+/// What the daemon does over Bluetooth just now.
+private struct NearbyState {
+  private var listeners: [UInt16: BLEListener] = [:]
+  private var beacon: BLEBeacon?
+  private var radio: String?
+  /// What was told last, so that nothing is told every few seconds.
+  private var told: String?
+  private var problem: String?
+  private var isShown = false
+
+  /// Listens at the adapters that are there, and no more at others.
+  mutating func listen(
+    at found: Result<BLEEquipment, BLEError>, _ log: Logger, begin: (BLEListener) -> Void
+  ) async {
+    let adapters = (try? found.get().adapters) ?? []
+    for (index, listener) in listeners
+    where !adapters.contains(where: { $0.address == listener.adapter.address && $0.index == index }) {
+      listener.close()
+      listeners[index] = nil
+    }
+    problem = nil
+    for adapter in adapters where listeners[adapter.index] == nil {
+      do throws(TransportError) {
+        let listener = try BLEListener(adapter)
+        listeners[adapter.index] = listener
+        begin(listener)
+      } catch .unreachable(let reason) {
+        problem = "\(adapter.name): \(reason)"
+      } catch { problem = "\(adapter.name): \(error)" }
+    }
+  }
+
+  /// Shows this hour's tag on the adapters that are there.
+  mutating func show(
+    _ found: Result<BLEEquipment, BLEError>, _ log: Logger, tag: () throws(VaultError) -> BeaconTag
+  ) async {
+    guard case .success(let equipment) = found else {
+      await hide()
+      if case .failure(let error) = found { problem = "\(error)" }
+      return
+    }
+    let now: BeaconTag
+    do throws(VaultError) { now = try tag() } catch {
+      await hide()
+      problem = error.reason
+      return
+    }
+    let hasEnded = if case .ended? = beacon?.state { true } else { false }
+    if case .ended(let error?)? = beacon?.state { problem = "\(error)" }
+    let isRight =
+      beacon?.tag == now && beacon?.adapters.map(\.index) == equipment.adapters.map(\.index)
+      && radio == equipment.radio.name
+    if hasEnded || !isRight {
+      await hide()
+      beacon = BLEBeacon(now, equipment)
+      radio = equipment.radio.name
+      await beacon?.begun()
+      if case .ended(let error?)? = beacon?.state { problem = "\(error)" }
+    }
+    isShown = beacon?.state == .shown
+  }
+
+  private mutating func hide() async {
+    await beacon?.end()
+    beacon = nil
+    isShown = false
+  }
+
+  /// Says what has changed.
+  mutating func tell(_ found: Result<BLEEquipment, BLEError>, _ log: Logger) {
+    let words: String
+    if let problem {
+      let hint = if case .failure(let error) = found { error.hint } else { nil as String? }
+      words = "Bluetooth: \(problem)" + (hint.map { "; \($0)" } ?? "")
+    } else {
+      let names = listeners.values.map(\.adapter.name).sorted().joined(separator: ", ")
+      words = "found and answering over Bluetooth at \(names), by \(radio ?? "?")"
+    }
+    guard told != words else { return }
+    told = words
+    if problem != nil { log.warning("\(words)") } else { log.info("\(words)") }
+    let exposed = exposed(found)
+    if problem == nil, !exposed.isEmpty {
+      log.warning(
+        "LE privacy is off at \(exposed.joined(separator: ", ")): its fixed address shows everybody in the room which device this is, whatever the tag"
+      )
+    }
+  }
+
+  private func exposed(_ found: Result<BLEEquipment, BLEError>) -> [String] {
+    ((try? found.get().adapters) ?? []).filter { !$0.isPrivate }.map(\.name)
+  }
+
+  /// For `vault status`.
+  func facts(_ found: Result<BLEEquipment, BLEError>) -> BluetoothFacts {
+    BluetoothFacts(
+      radio: try? found.get().radio.name, adapters: listeners.values.map(\.adapter.name).sorted(),
+      exposed: exposed(found), isShown: isShown, problem: problem)
+  }
+
+  /// Ends all of it.
+  mutating func end() async {
+    for listener in listeners.values { listener.close() }
+    listeners = [:]
+    await hide()
+  }
+}

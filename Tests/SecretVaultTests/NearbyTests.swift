@@ -1,0 +1,124 @@
+import PeerAuth
+import Sodium
+import Testing
+
+@testable import SecretVault
+
+extension VaultTests {
+  /// Peers in one room, with Bluetooth.
+  @Suite struct Nearby {
+    private let room = TestRoom()
+
+    /// Members who all use Bluetooth, and whose network is down unless `hasNetwork`.
+    private func world(_ count: Int, hasNetwork: Bool = false) throws -> TestWorld {
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.headStart = .milliseconds(20)
+      let world = try TestWorld(count, deadlines: deadlines, room: room)
+      for member in world.members {
+        _ = try member.vault.set("ble", to: "on")
+        if !hasNetwork { world.set(.refuses, for: member) }
+      }
+      return world
+    }
+
+    @Test func `two share and recover without a network`() async throws {
+      let world = try world(2)
+      let report = try await world.share([1, 2, 3], threshold: 2)
+      #expect(report.deliveries.map(\.state) == [.delivered])
+      #expect(try await world.recover(by: 0).bytes == [1, 2, 3])
+      #expect(try await world.recover(by: 1).bytes == [1, 2, 3])
+      #expect(try await world[0].vault.pingPeer("ben").address == "Bluetooth")
+    }
+
+    @Test func `with Bluetooth off nobody is looked for, nobody is found, and nobody is told who is near`() async throws
+    {
+      let world = try world(2)
+      _ = try world[0].vault.set("ble", to: "off")
+      await #expect(throws: VaultError.self) { _ = try await world[0].vault.pingPeer("ben") }
+      #expect(room.callCount == 0)
+      await #expect(throws: VaultError.self) { _ = try await world[1].vault.pingPeer("ada") }
+      #expect(room.callCount == 1)
+    }
+
+    @Test func `a peer that answers on the network costs no radio, and one that doesn't is found in the room`()
+      async throws
+    {
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.headStart = .seconds(60)
+      let world = try TestWorld(2, deadlines: deadlines, room: room)
+      for member in world.members { _ = try member.vault.set("ble", to: "on") }
+      #expect(try await world[0].vault.pingPeer("ben").address == world[1].address.description)
+      #expect(room.callCount == 0)
+      let both = try self.world(2, hasNetwork: true)
+      both.set(.hangs, for: both[1])
+      #expect(try await both[0].vault.pingPeer("ben").address == "Bluetooth")
+    }
+
+    @Test func `of two ways that both work the first counts, and the other one is let go`() async throws {
+      let world = try world(2, hasNetwork: true)
+      let flag = Flag()
+      room.air.set(.waits(for: flag), at: world[1].address)
+      #expect(try await world[0].vault.pingPeer("ben").address == world[1].address.description)
+      flag.raise()
+      #expect(try await eventually { room.air.openNow == 0 })
+    }
+
+    @Test func `a peer that is nowhere is told of with both reasons`() async throws {
+      let world = try world(2)
+      room.leave(world[1])
+      let error = await #expect(throws: VaultError.self) { _ = try await world[0].vault.pingPeer("ben") }
+      #expect(error?.code == .unreachable)
+      let reason = error?.reason ?? ""
+      #expect(reason.contains("connection refused") && reason.contains("not heard over Bluetooth"), "\(reason)")
+    }
+
+    @Test func `what is larger than the limit is told before anything is sent, and goes by network`() async throws {
+      let world = try world(2, hasNetwork: true)
+      try await world.prove()
+      room.air.resetCounts()
+      _ = try world[0].vault.set("ble-limit", to: "1000")
+      let report = try await world.share([UInt8](repeating: 7, count: 30_000), threshold: 2)
+      #expect(report.deliveries.map(\.state) == [.delivered])
+      #expect(room.air.sent(to: world[1].address) == 0)
+      world.set(.refuses, for: world[1])
+      let waiting = try await world.share([UInt8](repeating: 7, count: 30_000), threshold: 2, name: "other")
+      #expect(waiting.deliveries.map(\.state) == [.unreachable])
+      #expect(waiting.deliveries[0].reason?.contains("ble-limit") == true)
+      #expect(room.air.sent(to: world[1].address) == 0)
+    }
+
+    @Test func `a deposit that was cut in the air goes on at the piece where it stopped`() async throws {
+      let world = try world(3)
+      _ = try world[0].vault.set("ble-limit", to: "10M")
+      let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1_000_000)
+      room.air.set(.diesAfterSending(330_000), at: world[1].address)
+      #expect(try await forged.deliver(forged.job(1), to: world[1])?.kind == .cutOff)
+      room.air.set(.none, at: world[1].address)
+      let sent = Counter()
+      #expect(try await forged.deliverOnceFree(forged.job(1, progress: { _ in sent.increment() }), to: world[1]) == nil)
+      #expect(sent.value < 8 && sent.value >= 3)
+    }
+
+    @Test func `whoever is removed recognises this device no more`() async throws {
+      let world = try world(2)
+      let before = try world[0].vault.beaconTag()
+      #expect(try world[1].vault.peersByTag()[before] == "ada")
+      _ = try world[0].vault.removePeer("ben")
+      let after = try world[0].vault.beaconTag()
+      #expect(after != before)
+      #expect(try world[1].vault.peersByTag()[after] == nil)
+    }
+
+    @Test func `a card without a beacon key is no way to find anybody`() async throws {
+      let world = try TestWorld(2, everybodyMeets: false, room: room)
+      for member in world.members {
+        _ = try member.vault.set("ble", to: "on")
+        world.set(.refuses, for: member)
+      }
+      _ = try world[0].vault.addPeer(try PeerCard.parse(text: world[1].vault.ownIdentity().text), name: nil)
+      await #expect(throws: VaultError.self) { _ = try await world[0].vault.pingPeer("ben") }
+      #expect(room.callCount == 0)
+      #expect(try world[0].vault.peersByTag().isEmpty)
+    }
+  }
+}

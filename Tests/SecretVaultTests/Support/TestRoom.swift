@@ -1,0 +1,35 @@
+import PeerAuth
+import Synchronization
+
+@testable import SecretVault
+
+/// A room in which members hear each other's tags, as over Bluetooth. They are found by what they show, and by nothing else.
+final class TestRoom: Sendable {
+  /// What goes wrong between them, as on a network.
+  let air = TestNetwork()
+  private let members = Mutex<[Member]>([])
+  private let calls = Mutex(0)
+
+  /// How often somebody was looked for.
+  var callCount: Int { calls.withLock { $0 } }
+
+  func enter(_ member: Member) {
+    members.withLock { $0.append(member) }
+    air.serve(member.address) { [member] in await member.vault.answer($0) }
+  }
+
+  /// Nobody hears this member any more.
+  func leave(_ member: Member) { members.withLock { $0.removeAll { $0 === member } } }
+
+  func connect(_ access: NearbyAccess) async throws(TransportError) -> any PeerTransport {
+    calls.withLock { $0 += 1 }
+    let present = members.withLock { $0 }
+    for member in present where member.vault.nearbySettings().isOn {
+      guard let shown = try? member.vault.beaconTag(),
+        let tags = try? access.beacon.tags(at: member.environment.now()), tags.contains(shown)
+      else { continue }
+      return try await air.connect(member.address)
+    }
+    throw .unreachable("not heard over Bluetooth")
+  }
+}
