@@ -133,7 +133,7 @@ struct ManagementTests {
     let scanning = Task.detached {
       try await WaitingThread.run { () throws(BLEError) in
         var management = ManagementSocket(owning: other)
-        try KernelRadio().scan(on: [adapter], with: &management, until: again) { sighting in
+        try KernelRadio(rhythm: 600_000).scan(on: [adapter], with: &management, until: again) { sighting in
           sightings.withLock { $0.append(sighting) }
         }
       }
@@ -164,7 +164,9 @@ struct ManagementTests {
     let scanning = Task.detached {
       try await WaitingThread.run { () throws(BLEError) in
         var management = ManagementSocket(owning: socket)
-        try KernelRadio().scan(on: [adapter], with: &management, until: stop) { _ in count.withLock { $0 += 1 } }
+        try KernelRadio(rhythm: 600_000).scan(on: [adapter], with: &management, until: stop) { _ in
+          count.withLock { $0 += 1 }
+        }
       }
     }
     try await kernel.wait(for: 0x23, times: 2)
@@ -189,7 +191,7 @@ struct ManagementTests {
     await #expect(throws: error) {
       try await WaitingThread.run { () throws(BLEError) in
         var management = ManagementSocket(owning: socket)
-        try KernelRadio().scan(on: [adapter], with: &management, until: stop) { _ in }
+        try KernelRadio(rhythm: 600_000).scan(on: [adapter], with: &management, until: stop) { _ in }
       }
     }
   }
@@ -241,7 +243,9 @@ private final class TestKernel: Sendable {
         var result: [UInt8] = []
         if code == 0x3D { result = [0x7F, 0xF0, 1, 0, 31, 31, 5, 0] }
         if code == 0x3E { result = [buffer[6]] }
+        let index = [buffer[2], buffer[3]]
         let body = [buffer[0], buffer[1], status] + (status == 0 ? result : [])
+        defer { if code == 0x24, status == 0 { send([0x13, 0] + index + [2, 0, 6, 0]) } }
         send([status == 0 ? 1 : 2, 0, buffer[2], buffer[3], UInt8(body.count), 0] + body)
         seen.withLock { $0.append(code) }
       }

@@ -1,5 +1,5 @@
 import Glibc
-public import PeerAuth
+import PeerAuth
 
 /// Why Bluetooth LE can't be used, or not now.
 public enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {

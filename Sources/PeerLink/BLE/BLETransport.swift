@@ -1,6 +1,6 @@
 import CShims
 import Glibc
-public import PeerAuth
+import PeerAuth
 import Synchronization
 
 /// One connection over Bluetooth LE: an L2CAP channel with credits (Bluetooth Core Specification, volume 3, part A, 3.4.3), as a stream of

@@ -18,6 +18,9 @@ struct BlueZRadio: BLERadio {
   private static let patience: Int64 = 15_000
   /// Milliseconds after which looking for devices is begun again when others were at it.
   private static let pause: Int64 = 1000
+  /// Milliseconds after which it is begun anew: bluetoothd itself rests for five seconds of fifteen, and many adapters tell of each device
+  /// only once.
+  private static let rhythm: Int64 = 4000
 
   let name = "bluetoothd"
   /// Where the bus is.
@@ -88,7 +91,7 @@ struct BlueZRadio: BLERadio {
         hasAsked = true
         for sighting in try known(&connection, &devices, adapters) { found(sighting) }
       }
-      let limit = looking.count == adapters.count ? Int64.max : BusConnection.now() + Self.pause
+      let limit = BusConnection.now() + (looking.count == adapters.count ? Self.rhythm : Self.pause)
       // In a crowd there is always another signal.
       while !stop.isRaised() {
         let signal: BusMessage?
@@ -99,9 +102,9 @@ struct BlueZRadio: BLERadio {
         if Self.isOwnerChange(signal) { throw .serviceGone }
         if let sighting = devices.take(signal) { found(sighting) }
       }
-    }
-    for adapter in adapters where looking.contains(adapter.index) {
-      try? call("StopDiscovery", of: Self.adapter, adapter, [], &connection)
+      for adapter in adapters where looking.remove(adapter.index) != nil {
+        try? call("StopDiscovery", of: Self.adapter, adapter, [], &connection)
+      }
     }
   }
 

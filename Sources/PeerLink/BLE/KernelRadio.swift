@@ -5,8 +5,12 @@ import PeerAuth
 struct KernelRadio: BLERadio {
   /// Milliseconds after which looking for devices is begun again, when it ended by itself or others were at it.
   private static let pause: Int64 = 300
+  /// Milliseconds within which an adapter says that it looks no more.
+  private static let settling: Int64 = 1000
 
   let name = "the kernel"
+  /// Milliseconds after which looking for devices is begun anew: many adapters tell of each device only once.
+  var rhythm: Int64 = 3000
 
   /// Throws unless this process may use the adapters.
   static func checkPermission(_ adapters: [BLEAdapter]) throws(BLEError) {
@@ -81,9 +85,8 @@ struct KernelRadio: BLERadio {
     on adapters: [BLEAdapter], with management: inout ManagementSocket, until stop: StopSignal,
     found: (BLESighting) -> Void
   ) throws(BLEError) {
-    var own: Set<UInt16> = []
     // Others' is theirs to end; the kernel tells everybody what is heard meanwhile.
-    func end() { for adapter in own { _ = try? management.run(.stopDiscovery, adapter: adapter) } }
+    var own: Set<UInt16> = []
     do throws(BLEError) {
       for adapter in adapters where !adapter.hasLE { _ = try management.run(.setLE(true), adapter: adapter.index) }
       while !stop.isRaised() {
@@ -97,23 +100,42 @@ struct KernelRadio: BLERadio {
             continue
           }
         }
-        // As long as all look; else until it is time to begin again.
-        let limit = own.count == adapters.count ? Int64.max : Monotonic.milliseconds() + Self.pause
+        let limit = Monotonic.milliseconds() + (own.count == adapters.count ? rhythm : Self.pause)
         while let event = try management.next(until: limit, orInput: stop.descriptor) {
-          guard let adapter = adapters.first(where: { $0.index == event.adapter }) else { continue }
-          if case .removed = event.content { throw .gone }
           // It ends by itself after some ten seconds.
-          if event.content == .discovering(false), own.remove(adapter.index) != nil { break }
-          guard case .found(let address, let strength, let data) = event.content,
-            let tag = (try? AdvertisementData(bytes: data))?.tag
-          else { continue }
-          found(BLESighting(address: address, tag: tag, strength: strength.map { Int($0) }, adapter: adapter))
+          if event.content == .discovering(false), own.remove(event.adapter) != nil { break }
+          try Self.take(event, adapters, found)
         }
+        try Self.end(&own, &management, adapters, found)
       }
     } catch {
-      end()
+      for adapter in own { _ = try? management.run(.stopDiscovery, adapter: adapter) }
       throw error
     }
-    end()
+  }
+
+  /// Has the adapters look no more, and hears them out.
+  private static func end(
+    _ own: inout Set<UInt16>, _ management: inout ManagementSocket, _ adapters: [BLEAdapter],
+    _ found: (BLESighting) -> Void
+  ) throws(BLEError) {
+    let limit = Monotonic.milliseconds() + settling
+    for adapter in own { _ = try? management.run(.stopDiscovery, adapter: adapter) }
+    while !own.isEmpty, let event = try management.next(until: limit, orInput: -1) {
+      if event.content == .discovering(false) { own.remove(event.adapter) }
+      try take(event, adapters, found)
+    }
+    own = []
+  }
+
+  private static func take(
+    _ event: ManagementEvent, _ adapters: [BLEAdapter], _ found: (BLESighting) -> Void
+  ) throws(BLEError) {
+    guard let adapter = adapters.first(where: { $0.index == event.adapter }) else { return }
+    if case .removed = event.content { throw .gone }
+    guard case .found(let address, let strength, let data) = event.content,
+      let tag = (try? AdvertisementData(bytes: data))?.tag
+    else { return }
+    found(BLESighting(address: address, tag: tag, strength: strength.map { Int($0) }, adapter: adapter))
   }
 }
