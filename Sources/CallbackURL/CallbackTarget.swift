@@ -5,14 +5,6 @@ public struct CallbackTarget: Hashable, Sendable {
   /// Most bytes of such a URL before the answer's parameters.
   public static let byteLimit = 8192
 
-  /// Schemes that don't belong to one program. A web page could otherwise have somebody's plaintext sent to its server.
-  static let forbiddenSchemes: Set<String> = [
-    "about", "blob", "chrome", "coresecret", "data", "dav", "davs", "file", "filesystem", "ftp", "ftps", "gopher",
-    "http",
-    "https", "javascript", "jar", "mailto", "nfs", "sftp", "smb", "sms", "ssh", "tel", "telnet", "trash", "vbscript",
-    "view-source", "ws", "wss", "xmpp",
-  ]
-
   /// The URL as the other program gave it: printable ASCII.
   public let text: String
 
@@ -24,15 +16,36 @@ public struct CallbackTarget: Hashable, Sendable {
     var isPrintable = true
     for position in 0..<bytes.byteCount where !(0x21...0x7E).contains(bytes.byte(position)) { isPrintable = false }
     let text = bytes.text(0..<bytes.byteCount)
+    let rule = "a URL that begins with its program's scheme and ://"
     guard isPrintable, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
-      throw .invalid(name, rule: "a URL")
+      throw .invalid(name, rule: rule)
     }
     let scheme = text[..<colon].lowercased()
     guard let first = scheme.utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
-      scheme.utf8.allSatisfy({ Self.isSchemeCharacter($0) })
-    else { throw .invalid(name, rule: "a URL") }
-    guard !Self.forbiddenSchemes.contains(scheme) else { throw .forbiddenTarget(name) }
+      scheme.utf8.allSatisfy({ Self.isSchemeCharacter($0) }), scheme.utf8.count <= CallbackScheme.byteLimit
+    else { throw .invalid(name, rule: rule) }
+    guard !CallbackScheme.isForbidden(scheme), !Self.namesPage(text) else { throw .forbiddenTarget(name) }
+    // Before a single colon stands a host as well as a scheme: what opens `example.org:443/` may go to the web.
+    guard text[colon...].hasPrefix("://") else { throw .invalid(name, rule: rule) }
     self.text = text
+  }
+
+  /// Whether an address of the web stands in a URL, escaped once or not at all: whoever takes the URL may be a program that
+  /// opens what stands in it, with the answer behind it. A client that goes on to a page can keep the page's address itself.
+  private static func namesPage(_ text: String) -> Bool {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while var byte = rest.popFirst() {
+      let digits = rest.prefix(2).compactMap { QueryParameters.hexadecimal($0) }
+      if byte == UInt8(ascii: "%"), digits.count == 2 {
+        byte = digits[0] << 4 | digits[1]
+        rest = rest.dropFirst(2)
+      }
+      // Browsers skip blanks and ends of lines within a scheme.
+      guard byte > 0x20 else { continue }
+      bytes.append((UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte)
+    }
+    return bytes.contains(Array("http:".utf8)) || bytes.contains(Array("https:".utf8))
   }
 
   private static func isSchemeCharacter(_ byte: UInt8) -> Bool {
@@ -43,8 +56,11 @@ public struct CallbackTarget: Hashable, Sendable {
     }
   }
 
-  /// The scheme, to say who gets the answer.
-  public var scheme: String { String(text.prefix { $0 != ":" }) }
+  /// The scheme, in small letters.
+  public var scheme: String { text.prefix { $0 != ":" }.lowercased() }
+
+  /// Who gets the answer, as it is said to the user: the scheme and `://`. What stands behind that, any program may write.
+  public var receiver: String { scheme + "://" }
 
   /// The answer to a successful encryption: `encryptedData`, in base64.
   public func answer(encryptedData: RawSpan) throws(CallbackError) -> SecretBytes {

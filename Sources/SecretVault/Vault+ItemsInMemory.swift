@@ -5,10 +5,8 @@ import VaultStore
 
 /// What an item's first bytes say, without its key.
 public struct ItemFacts: Hashable, Sendable {
-  /// Id of the key that opens it.
-  public let keyID: String
-  /// That key's name.
-  public let key: String
+  /// The key that opens it. Peers can deal keys of any name, so the name alone says little.
+  public let key: SecretSummary
   /// Public words, in clear.
   public let description: String?
 }
@@ -34,12 +32,17 @@ extension Vault {
     return item
   }
 
+  /// The key that a name or an id means.
+  public func encryptionKey(_ reference: String) throws(VaultError) -> SecretSummary {
+    try summary(resolveKey(reference), names: peerNames())
+  }
+
   /// Which key opens an item, and its public words. Throws if this device holds no share of the key.
   public func itemFacts(_ item: [UInt8]) throws(VaultError) -> ItemFacts {
     let (header, _) = try Self.readHeader(PrefixedInput(item, nil), "the encrypted data")
     let record = try keyRecord(of: header)
     return ItemFacts(
-      keyID: hexadecimal(record.id), key: Self.keyName(record),
+      key: try summary(record, names: peerNames()),
       description: header.description.isEmpty ? nil : header.description)
   }
 

@@ -25,6 +25,7 @@ enum Main {
 
   /// The command, if it makes sense and the caller has left open what it needs.
   private static func parse() throws -> any ParsableCommand {
+    try RequestArgument.check()
     let command = try Root.parseAsRoot(Invocation.arguments())
     if let command = command as? any UnlockingCommand { try InheritedDescriptors.check(command) }
     return command

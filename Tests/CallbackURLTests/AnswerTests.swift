@@ -9,14 +9,41 @@ import Testing
     "http://example.org/", "https://example.org/?", "HTTPS://example.org/", "file:///tmp/x", "javascript:alert(1)",
     "data:,",
     "mailto:a@example.org", "ws://example.org", "coresecret://x-callback-url/encrypt?plaintext=a",
+    "web+evil://example.org", "ext+evil://example.org", "webcal://example.org/", "WebDAVs://example.org/",
+    "steam://openurl/", "microsoft-edge:https://example.org", "microsoft-edge-http://example.org",
+    "magnet:?tr=http://example.org", "dict://example.org/d:x", "ldap://example.org", "gemini://example.org/",
+    "vnc://example.org", "fish://example.org/", "googlechrome://navigate?url=x", "x-www-browser://x", "git+https://x",
+    "org.mozilla.firefox://open", "chrome-extension://x/", "sftp://example.org", "sip://a@example.org", "intent://x",
+    "view-source://x", "whatsapp://send?text=", "smb://example.org/x", "admin:///etc/passwd",
   ])
   func `an answer never goes to the web, to a file or round in circles`(_ url: String) {
     #expect(throws: CallbackError.forbiddenTarget("x-success")) { try target(url) }
   }
 
-  @Test(arguments: ["", "client", "1client://", "cli ent://", "client\u{0}://", "://", "cliént://", "client://\u{7F}"])
-  func `an answer goes to a URL`(_ url: String) {
-    #expect(throws: CallbackError.invalid("x-success", rule: "a URL")) { try target(url) }
+  @Test(arguments: [
+    "client://open?url=http://example.org/", "client://open?url=HTTPS%3A%2F%2Fexample.org", "client://h%74tp%3a",
+    "client://done?%68ttps:",
+  ])
+  func `no address of the web hides in the URL for an answer`(_ url: String) {
+    #expect(throws: CallbackError.forbiddenTarget("x-success")) { try target(url) }
+  }
+
+  @Test(arguments: [
+    "client://done?http=1", "org.example.client://x", "operator://x", "feeder://http", "x-client+v2://x",
+  ])
+  func `a program's own scheme is taken`(_ url: String) throws {
+    #expect(try target(url).text == url)
+  }
+
+  @Test(arguments: [
+    "", "client", "1client://", "cli ent://", "client\u{0}://", "://", "cliént://", "client://\u{7F}",
+    "evil.example:443/x", "localhost:8080/x", "client:", "client:/x", "client:x://",
+    String(repeating: "a", count: 65) + "://",
+  ])
+  func `an answer goes to a URL, and a host with its port is none`(_ url: String) {
+    #expect(throws: CallbackError.invalid("x-success", rule: "a URL that begins with its program's scheme and ://")) {
+      try target(url)
+    }
   }
 
   @Test(arguments: [

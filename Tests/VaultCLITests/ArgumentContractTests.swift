@@ -144,6 +144,18 @@ struct ArgumentContractTests {
     #expect(error.code == .usage && error.reason.contains("names must be UTF-8"))
   }
 
+  @Test func everyRequestAmongTheArgumentsIsOverwritten() throws {
+    let secrets = ["coresecret://x-callback-url/encrypt?plaintext=one", "CoreSecret:plaintext=two", "coresecret:three"]
+    var strings = (["vault", "url"] + secrets).map { strdup($0) }
+    defer { for string in strings { free(string) } }
+    RequestArgument.take(strings.count, &strings)
+    for (string, secret) in zip(strings.compactMap { $0 }.dropFirst(2), secrets) {
+      #expect(String(cString: string).lowercased() == "coresecret:")
+      #expect((11..<secret.utf8.count).allSatisfy { string[$0] == 0 })
+    }
+    if let url = RequestArgument.url() { Issue.record("one of several is carried out: \(url.count) bytes") }
+  }
+
   @Test(arguments: ["--version", "--help", "share --help", "help share", "--generate-completion-script bash"])
   func asksForInformation(line: String) throws {
     let error = #expect(throws: (any Error).self) {

@@ -40,17 +40,28 @@ struct KindsTests {
   @Test func `text is spelled out for terminals and for JSON in secret memory as elsewhere`() throws {
     let samples = [
       "plain", "a\u{1B}[2J", "\u{202E}rtl", "quote\" back\\slash", "tab\tline\nend", "é😀\u{200D}", "\u{1F}",
+      "family\u{200D}", "👩\u{200D}👧", "\u{200C}\u{200C}", "é\u{200D}\"", "❤\u{FE0F}", "a\u{FE0F}\u{3164}",
     ]
     for sample in samples {
       var json = try SecretText(capacity: 1)
       try json.append(json: Array(sample.utf8).span.bytes)
       let written = try json.finish()
       #expect(text(written) == JSONValue.string(sample).text)
+      // Elsewhere line breaks have shorter names.
+      guard !sample.contains(where: \.isNewline) else { continue }
+      var plain = try SecretText(capacity: 1)
+      try plain.append(printable: Array(sample.utf8).span.bytes)
+      let spelled = try plain.finish()
+      #expect(text(spelled) == Printable.escape(sample))
     }
     var shown = try SecretText()
     try shown.append(printable: Array("a\u{1B}b\n\tc\u{202E}".utf8).span.bytes, keepsLines: true)
     let lines = try shown.finish()
     #expect(text(lines) == "a\\u{1b}b\n\tc\\u{202e}")
+    var joined = try SecretText()
+    try joined.append(printable: Array("pass\u{200D}\nword\u{200C}".utf8).span.bytes, keepsLines: true)
+    let joiners = try joined.finish()
+    #expect(text(joiners) == "pass\\u{200d}\nword\\u{200c}")
     var broken = try SecretText()
     try broken.append(printable: ([0x61, 0xFF] as [UInt8]).span.bytes)
     let replaced = try broken.finish()

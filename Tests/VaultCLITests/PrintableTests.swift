@@ -14,10 +14,22 @@ struct PrintableTests {
     ("\u{1B}[2J", "\\u{1b}[2J"), ("a\nb", "a\\nb"), ("a\r\tb", "a\\r\\tb"), ("\u{7F}", "\\u{7f}"),
     ("\u{9B}31m", "\\u{9b}31m"), ("\u{202E}gpj.exe", "\\u{202e}gpj.exe"), ("\u{2066}x\u{2069}", "\\u{2066}x\\u{2069}"),
     ("\u{200B}", "\\u{200b}"), ("\u{2028}", "\\u{2028}"), ("\u{FEFF}", "\\u{feff}"), ("\u{E0041}", "\\u{e0041}"),
-    ("\0", "\\u{0}"),
+    ("\0", "\\u{0}"), ("family\u{200D}", "family\\u{200d}"), ("\u{200C}family", "\\u{200c}family"),
+    ("fam\u{200D}ily", "fam\\u{200d}ily"), ("é\u{200D}", "é\\u{200d}"), ("é\u{200D}a", "é\\u{200d}a"),
+    ("é\u{200D}\u{200D}é", "é\\u{200d}\\u{200d}é"), ("é\u{200D}\u{202E}", "é\\u{200d}\\u{202e}"),
+    ("family\u{FE0F}", "family\\u{fe0f}"), ("family\u{3164}", "family\\u{3164}"), ("a\u{34F}b", "a\\u{34f}b"),
+    ("a\u{FE0F}\u{200D}é", "a\\u{fe0f}\\u{200d}é"),
   ])
   func spellsOutWhatIsInvisibleOrActive(text: String, shown: String) {
     #expect(Printable.escape(text) == shown)
+  }
+
+  @Test(arguments: ["می\u{200C}خواهم", "ක්\u{200D}ෂ", "❤\u{FE0F}\u{200D}🔥", "1\u{FE0F}\u{20E3}", "☎\u{FE0F}"])
+  func leavesJoinersWithinWordsAndEmojiAlone(text: String) {
+    #expect(Printable.escape(text) == text)
+    #expect(
+      Printable.escape(Printable.escape(text + "\u{200D}" + text, limit: 3))
+        == Printable.escape(text + "\u{200D}" + text, limit: 3))
   }
 
   @Test func nothingThatItReturnsCanSteerATerminal() {

@@ -1,4 +1,5 @@
 import Glibc
+import SecretVault
 import Sodium
 import Synchronization
 
@@ -11,17 +12,36 @@ enum RequestArgument {
   static let placeholder = "coresecret:"
 
   private static let taken = Mutex<SecretBytes?>(nil)
+  private static let found = Mutex(0)
 
-  /// Moves the first argument that begins like a request into secret memory, and overwrites it. First of all in the program.
+  /// Moves the argument that begins like a request into secret memory, and overwrites all that do: a second one must not
+  /// stay where it is, or be told in an error, because it is one too many. First of all in the program.
   static func take(_ count: Int, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) {
+    var requests = 0
     for position in 1..<max(1, count) {
       guard let argument = arguments[position], begins(argument) else { continue }
+      requests += 1
       let length = strlen(argument)
-      // Without memory for it there is no request, but it must not stay where it is either.
-      taken.withLock { $0 = try? SecretBytes(copying: RawSpan(_unsafeStart: argument, byteCount: length)) }
+      // Without memory for it there is no request; of several none is carried out.
+      let isOnly = requests == 1
+      taken.withLock {
+        $0 = nil
+        if isOnly { $0 = try? SecretBytes(copying: RawSpan(_unsafeStart: argument, byteCount: length)) }
+      }
       let kept = placeholder.utf8.count
       explicit_bzero(argument + kept, length - kept)
-      return
+    }
+    let all = requests
+    found.withLock { $0 = all }
+  }
+
+  /// Refuses a command line with more than one request.
+  static func check() throws(VaultError) {
+    let requests = found.withLock { $0 }
+    guard requests <= 1 else {
+      throw VaultError(
+        .usage, "there are \(requests) requests among the arguments, and a command carries out one",
+        hint: "run `vault url` once for each")
     }
   }
 

@@ -50,11 +50,12 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
   func run() async throws {
     let console = global.console
     let request = try request()
+    var isAgreed = false
     do throws(VaultError) {
-      let answer = try await answer(request, console)
+      let answer = try await answer(request, console, &isAgreed)
       try deliver(answer, console)
     } catch {
-      try tell(error, request.targets)
+      try tell(error, request.targets, isAgreed: isAgreed)
       throw error
     }
   }
@@ -67,7 +68,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
       return try CallbackRequest(url.bytes)
     } catch {
       let failure = VaultError(.usage, "\(error)", hint: "see docs/formats/callback.md for what can be asked")
-      if let targets = CallbackTargets(of: url.bytes) { try tell(failure, targets) }
+      if let targets = CallbackTargets(of: url.bytes) { try tell(failure, targets, isAgreed: false) }
       throw failure
     }
   }
@@ -89,42 +90,42 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
 
   // MARK: - The answer
 
-  /// The URL to open; nil if nobody wants one.
+  /// The URL to open; nil if nobody wants one. `isAgreed` tells whether the user's yes came before a failure.
   private func answer(
-    _ request: borrowing CallbackRequest, _ console: Console
+    _ request: borrowing CallbackRequest, _ console: Console, _ isAgreed: inout Bool
   ) async throws(VaultError) -> SecretBytes? {
     let composition = try Composition(global)
     let vault = try composition.open(unlock)
     defer { composition.finish(vault) }
     switch request.action {
-    case .encrypt: return try await encrypted(request, vault, console)
-    case .decrypt: return try await decrypted(request, vault, console)
+    case .encrypt: return try await encrypted(request, vault, console, &isAgreed)
+    case .decrypt: return try await decrypted(request, vault, console, &isAgreed)
     }
   }
 
   private func encrypted(
-    _ request: borrowing CallbackRequest, _ vault: Vault, _ console: Console
+    _ request: borrowing CallbackRequest, _ vault: Vault, _ console: Console, _ isAgreed: inout Bool
   ) async throws(VaultError) -> SecretBytes? {
-    console.note(Self.announcement(request))
-    let key = try chosenKey(vault)
+    console.note(RequestWords.announcement(request))
+    let key = try chosenKey(request, vault)
+    isAgreed = true
     let layer = try passwordLayer(request, console)
     let item = ItemRequest(
       source: .memory(try Self.content(request)), password: layer, description: request.description)
     let access = ItemReporter(console, verb: "encrypting").access()
-    let bytes = try await vault.encryptInMemory(item, under: key, keeps: request.isStored, access: access)
+    let bytes = try await vault.encryptInMemory(item, under: key.id, keeps: request.isStored, access: access)
     guard let target = request.targets.success else { return nil }
     return try Self.written { () throws(CallbackError) in try target.answer(encryptedData: bytes.span.bytes) }
   }
 
   private func decrypted(
-    _ request: borrowing CallbackRequest, _ vault: Vault, _ console: Console
+    _ request: borrowing CallbackRequest, _ vault: Vault, _ console: Console, _ isAgreed: inout Bool
   ) async throws(VaultError) -> SecretBytes? {
-    console.note(Self.announcement(request))
+    console.note(RequestWords.announcement(request))
     let bytes = request.content.withUnsafeBytes { Array($0) }
     let facts = try vault.itemFacts(bytes)
-    if !yes {
-      try Question.confirm("Decrypt it with the key \(facts.key) and hand over the plaintext?", option: "--yes")
-    }
+    if !yes { try Question.confirm(RequestWords.decryption(request, facts.key), option: "--yes") }
+    isAgreed = true
     let access = ItemReporter(console, verb: "decrypting").access(passwords: password.source(console))
     let content = try await vault.decryptInMemory(bytes, keeps: request.isStored, access: access)
     guard let target = request.targets.success else { return nil }
@@ -166,18 +167,20 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     }
   }
 
-  private func chosenKey(_ vault: Vault) throws(VaultError) -> String {
-    if let key { return key }
-    let keys = try vault.encryptionKeys().filter { $0.secret.ownIndex != nil }
+  private func chosenKey(
+    _ request: borrowing CallbackRequest, _ vault: Vault
+  ) throws(VaultError) -> SecretSummary {
+    if let key { return try vault.encryptionKey(key) }
+    let keys = try vault.encryptionKeys().filter { $0.secret.ownIndex != nil }.map(\.secret)
     guard !keys.isEmpty else {
       throw VaultError(
         .notFound, "there is no key here to encrypt under", hint: "make one with `vault key create`")
     }
-    let lines = keys.map { $0.secret.description ?? $0.secret.id }
     guard Question.isPossible else {
       throw VaultError(.usage, "which key to encrypt under is not clear", hint: "say --key NAME")
     }
-    return keys[try Question.choose("Encrypt under which key?", among: lines)].secret.id
+    let lines = keys.map { RequestWords.key($0) }
+    return keys[try Question.choose(RequestWords.encryption(request), among: lines)]
   }
 
   private func passwordLayer(
@@ -201,14 +204,6 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     return costs[try Question.choose("How costly shall each try of the password be?", among: lines)]
   }
 
-  private static func announcement(_ request: borrowing CallbackRequest) -> String {
-    let who = request.source.map { "a program that calls itself \($0)" } ?? "another program"
-    let what = "\(Measures.count(request.content.count, "byte"))\(request.description.map { " (\($0))" } ?? "")"
-    let verb = request.action == .encrypt ? "encrypt" : "decrypt"
-    let place = request.targets.success.map { "the answer goes to \($0.scheme):" } ?? "it wants no answer"
-    return "\(who) asks to \(verb) \(what); \(place)"
-  }
-
   // MARK: - Handing over
 
   private func deliver(_ answer: borrowing SecretBytes?, _ console: Console) throws(VaultError) {
@@ -225,14 +220,13 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
   }
 
   /// Tells the other program that it failed, or that the user said no. That this fails is no news: the error that comes
-  /// behind it is what the user should see.
-  private func tell(_ error: VaultError, _ targets: CallbackTargets) throws(VaultError) {
+  /// behind it is what the user should see, and it alone gives reasons.
+  private func tell(_ error: VaultError, _ targets: CallbackTargets, isAgreed: Bool) throws(VaultError) {
     let isCancelled = error.code == .interrupted
     guard let target = isCancelled ? targets.cancel : targets.failure else { return }
+    let failure = isAgreed ? ToldFailure(error.code) : .beforeConsent
     let answer = try Self.written { () throws(CallbackError) in
-      isCancelled
-        ? try target.answer()
-        : try target.answer(errorCode: ExitCodes.code(of: error.code), message: error.reason)
+      isCancelled ? try target.answer() : try target.answer(errorCode: failure.code, message: failure.words)
     }
     do throws(VaultError) { try hand(answer) } catch { global.console.warning(error.reason) }
   }

@@ -43,9 +43,9 @@ struct SecretText: ~Copyable {
   /// lines may end and tabs stay if `keepsLines`.
   mutating func append(printable bytes: RawSpan, keepsLines: Bool = false) throws(VaultError) {
     try bytes.withUnsafeBytes { (bytes) throws(VaultError) in
-      try Self.scalars(of: bytes) { (scalar) throws(VaultError) in
+      try Self.scalars(of: bytes) { (scalar, isHarmless) throws(VaultError) in
         if keepsLines, scalar == "\n" || scalar == "\t" { return try append(byte: UInt8(scalar.value)) }
-        if Printable.isHarmless(scalar) { return try append(scalar: scalar) }
+        if isHarmless { return try append(scalar: scalar) }
         try append("\\u{" + String(scalar.value, radix: 16) + "}")
       }
     }
@@ -55,7 +55,7 @@ struct SecretText: ~Copyable {
   mutating func append(json bytes: RawSpan) throws(VaultError) {
     try append(byte: UInt8(ascii: "\""))
     try bytes.withUnsafeBytes { (bytes) throws(VaultError) in
-      try Self.scalars(of: bytes) { (scalar) throws(VaultError) in
+      try Self.scalars(of: bytes) { (scalar, isHarmless) throws(VaultError) in
         switch scalar {
         case "\"": try append("\\\"")
         case "\\": try append("\\\\")
@@ -63,7 +63,7 @@ struct SecretText: ~Copyable {
         case "\r": try append("\\r")
         case "\t": try append("\\t")
         default:
-          if Printable.isHarmless(scalar) {
+          if isHarmless {
             try append(scalar: scalar)
           } else {
             for unit in UTF16.encode(scalar) ?? .init() {
@@ -81,18 +81,27 @@ struct SecretText: ~Copyable {
     for byte in UTF8.encode(scalar) ?? .init() { try append(byte: byte) }
   }
 
-  /// Decodes UTF-8; what is none comes as U+FFFD.
+  /// Decodes UTF-8; what is none comes as U+FFFD. With each scalar comes whether it may be shown where it stands.
   private static func scalars(
-    of bytes: UnsafeRawBufferPointer, _ body: (Unicode.Scalar) throws(VaultError) -> Void
+    of bytes: UnsafeRawBufferPointer, _ body: (Unicode.Scalar, _ isHarmless: Bool) throws(VaultError) -> Void
   ) throws(VaultError) {
     var decoder = UTF8()
     var rest = bytes.makeIterator()
-    while true {
-      switch decoder.decode(&rest) {
-      case .scalarValue(let scalar): try body(scalar)
-      case .error: try body("\u{FFFD}")
-      case .emptyInput: return
-      }
+    var previous: Unicode.Scalar?
+    var upcoming = next(&decoder, &rest)
+    while let scalar = upcoming {
+      upcoming = next(&decoder, &rest)
+      let isHarmless = Printable.isHarmless(scalar, after: previous, before: upcoming)
+      previous = isHarmless ? scalar : nil
+      try body(scalar, isHarmless)
+    }
+  }
+
+  private static func next(_ decoder: inout UTF8, _ rest: inout UnsafeRawBufferPointer.Iterator) -> Unicode.Scalar? {
+    switch decoder.decode(&rest) {
+    case .scalarValue(let scalar): scalar
+    case .error: "\u{FFFD}"
+    case .emptyInput: nil
     }
   }
 

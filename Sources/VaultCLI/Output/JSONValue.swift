@@ -58,7 +58,13 @@ enum JSONValue: Hashable, Sendable {
 
   private static func write(_ text: String, to output: inout String) {
     output += "\""
-    for scalar in text.unicodeScalars {
+    var previous: Unicode.Scalar?
+    var scalars = text.unicodeScalars.makeIterator()
+    var upcoming = scalars.next()
+    while let scalar = upcoming {
+      upcoming = scalars.next()
+      let isHarmless = Printable.isHarmless(scalar, after: previous, before: upcoming)
+      previous = isHarmless ? scalar : nil
       switch scalar {
       case "\"": output += "\\\""
       case "\\": output += "\\\\"
@@ -66,7 +72,7 @@ enum JSONValue: Hashable, Sendable {
       case "\r": output += "\\r"
       case "\t": output += "\\t"
       default:
-        if Printable.isHarmless(scalar) {
+        if isHarmless {
           output.unicodeScalars.append(scalar)
         } else {
           for unit in UTF16.encode(scalar) ?? .init() { output += "\\u" + padded(unit) }

@@ -10,24 +10,77 @@ enum Printable {
   static func escape(_ text: String, limit: Int = usualLimit) -> String {
     var result = ""
     var taken = 0
-    for scalar in text.unicodeScalars {
+    var previous: Unicode.Scalar?
+    var scalars = text.unicodeScalars.makeIterator()
+    var upcoming = scalars.next()
+    while let scalar = upcoming {
       guard taken < limit else { return result + "…" }
       taken += 1
-      result.unicodeScalars.append(contentsOf: isHarmless(scalar) ? [scalar] : Array(spelled(scalar).unicodeScalars))
+      upcoming = scalars.next()
+      if isHarmless(scalar, after: previous, before: taken < limit ? upcoming : nil) {
+        result.unicodeScalars.append(scalar)
+        previous = scalar
+      } else {
+        result += spelled(scalar)
+        previous = nil
+      }
     }
     return result
   }
 
-  /// Whether a scalar can be shown as it is: it draws something and changes nothing around it.
-  static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+  /// Somebody's words within a sentence of this program: in quotes that they can't end, with one blank for many, which
+  /// would push what comes behind them out of sight, and cut to `limit` scalars.
+  static func quoted(_ text: String, limit: Int = 64) -> String {
+    var words = ""
+    var count = 0
+    var isBlankDue = false
+    for scalar in text.unicodeScalars where count <= limit {
+      // The pattern of Braille without dots draws nothing either.
+      if scalar.properties.isWhitespace || scalar.value == 0x2800 {
+        isBlankDue = !words.isEmpty
+        continue
+      }
+      if isBlankDue {
+        words += " "
+        count += 1
+        isBlankDue = false
+      }
+      words.unicodeScalars.append(scalar.properties.isQuotationMark ? "'" : scalar)
+      count += 1
+    }
+    return "\"" + escape(words, limit: limit) + "\""
+  }
+
+  /// Whether a scalar can be shown as it is where it stands: it draws something and changes nothing around it. `previous`
+  /// is the scalar before it if that is shown as it is.
+  static func isHarmless(
+    _ scalar: Unicode.Scalar, after previous: Unicode.Scalar?, before next: Unicode.Scalar?
+  ) -> Bool {
+    if isJoiner(scalar) {
+      // The joiners stand inside words of many scripts and inside emoji, and reorder nothing. Elsewhere they would only
+      // make two names look like one.
+      guard let previous, let next else { return false }
+      return !previous.isASCII && !isJoiner(previous) && !next.isASCII && isHarmless(next)
+    }
+    if scalar.properties.isVariationSelector {
+      guard let previous else { return false }
+      // Digits become keys: 1️⃣.
+      if previous.isASCII { return next?.value == 0x20E3 }
+      return !isJoiner(previous) && !previous.properties.isVariationSelector
+    }
+    return isHarmless(scalar)
+  }
+
+  /// Whether a scalar can be shown wherever it stands.
+  private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
-      // The joiners stand inside words of many scripts and inside emoji; they reorder nothing.
-      return scalar.value == 0x200C || scalar.value == 0x200D
-    default:
-      return true
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+    // Fillers and the like are letters that draw nothing.
+    default: !scalar.properties.isDefaultIgnorableCodePoint
     }
   }
+
+  private static func isJoiner(_ scalar: Unicode.Scalar) -> Bool { scalar.value == 0x200C || scalar.value == 0x200D }
 
   private static func spelled(_ scalar: Unicode.Scalar) -> String {
     switch scalar {

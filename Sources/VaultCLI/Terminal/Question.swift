@@ -23,7 +23,7 @@ enum Question {
     }
     var text = ""
     for (position, line) in lines.enumerated() { text += "\(position + 1)  \(Printable.escape(line))\n" }
-    text += question + " [1-\(lines.count)]: "
+    text += Printable.escape(question) + " [1-\(lines.count)]: "
     for _ in 0..<3 {
       guard let answer = try terminal.line(text) else { break }
       if let number = Int(answer), (1...max(1, lines.count)).contains(number) { return number - 1 }

@@ -97,11 +97,15 @@ enum TextTargets {
       let limit = tape.number(below: 5000)
       let text = String(decoding: tape.remainder(), as: UTF8.self)
       let shown = Printable.escape(text, limit: limit)
-      require(shown.unicodeScalars.allSatisfy(Printable.isHarmless), "what is shown is harmless")
+      require(Printable.escape(shown, limit: .max) == shown, "what is shown is harmless")
       require(shown.unicodeScalars.count <= 12 * limit + 1, "what is shown keeps to its limit")
       require(Printable.columns(shown) >= 0, "columns can be counted")
       let json = JSONValue.object([JSONValue.Member(key: text, value: .string(text))]).text
-      require(json.unicodeScalars.allSatisfy(Printable.isHarmless), "a document is harmless")
+      require(Printable.escape(json, limit: .max) == json, "a document is harmless")
+      let quoted = Printable.quoted(text)
+      let quotes = quoted.unicodeScalars.count { $0.properties.isQuotationMark && $0 != "'" }
+      require(quotes == 2, "only our quotes end what is quoted")
+      require(!quoted.contains("  ") && quoted.unicodeScalars.count <= 12 * 64 + 3, "what is quoted is short")
       let read = try? JSONDecoder().decode([String: String].self, from: Data(json.utf8))
       require(
         read?.count == 1 && read?.first?.key.utf8.elementsEqual(text.utf8) == true

@@ -9,7 +9,9 @@ enum URLTargets {
       require(CallbackTargets(of: bytes.span.bytes) == request.targets, "targets are read apart as with the request")
       for target in [request.targets.success, request.targets.failure, request.targets.cancel] {
         guard let target else { continue }
-        require(!CallbackTarget.forbiddenSchemes.contains(target.scheme.lowercased()), "no answer goes to the web")
+        require(!CallbackScheme.isForbidden(target.scheme), "no answer goes to the web")
+        require(target.text.lowercased().hasPrefix(target.receiver), "the receiver that is named is the one")
+        require(!target.text.lowercased().contains("http:"), "no page stands in an answer")
         try check(request.content, behind: target)
       }
       return true
