@@ -72,6 +72,9 @@ public struct CheckReport: Sendable {
       .map { PieceSample.chance(ofNoticing: damaged, of: pieceCount, seeing: $0.piecesSeen) }.min() ?? 0
   }
 
+  /// Whether this device can't even read what it has of the secret.
+  public var isUnreadable: Bool { own == nil && problem?.code == .damaged }
+
   private var all: [HolderCheck] { (own.map { [$0] } ?? []) + holders }
 }
 

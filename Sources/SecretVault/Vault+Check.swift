@@ -24,11 +24,14 @@ extension Vault {
       if let problem = reports.first?.problem { throw problem }
       return reports
     }
-    let ids = try secretList().listing.lines.map { SecretListing.bytes($0.id) }
+    // One that is damaged must not hide the others; it is found again when it is read.
+    let (listing, damaged) = try stored { () throws(StoreError) in try database.soundListing() }
+    let ids = listing.lines.map { SecretListing.bytes($0.id) } + damaged
     return try await drill(ids, pieces: pieces, events: events)
   }
 
-  /// Drills secrets by id, some at a time. Those that are deleted meanwhile are left out.
+  /// Drills secrets by id, some at a time. Those that are deleted meanwhile are left out; one that is damaged in the store
+  /// is reported as a problem of its own.
   func drill(
     _ ids: [[UInt8]], pieces: Int, warns: Bool = false, events: @escaping @Sendable (CheckEvent) -> Void
   ) async throws(VaultError) -> [CheckReport] {
@@ -38,15 +41,24 @@ extension Vault {
       let names = try peerNames()
       var subjects: [DrillSubject] = []
       for id in ids[start..<min(start + Self.batch, ids.count)] {
-        guard let record = try stored({ () throws(StoreError) in try database.secret(id) }) else { continue }
-        subjects.append(try subject(record, pieces, names))
+        do throws(VaultError) {
+          guard let record = try stored({ () throws(StoreError) in try database.secret(id) }) else { continue }
+          subjects.append(try subject(record, pieces, names))
+        } catch {
+          guard error.code == .damaged else { throw error }
+          reports.append(CheckReport(unreadable: id, at: environment.now(), problem: error))
+        }
       }
       let findings = await ask(subjects, events)
       for (place, subject) in subjects.enumerated() {
         let found = findings.compactMapValues { $0[place] }
         let outcome = subject.outcome(found, names: names, at: environment.now())
-        try keep(outcome, subject, warns: warns)
         reports.append(outcome.report)
+        do throws(VaultError) { try keep(outcome, subject, warns: warns) } catch {
+          guard error.code == .damaged else { throw error }
+          environment.log.error(
+            "what the check of secret \(outcome.report.secret.id) found isn't kept: \(error.reason)")
+        }
       }
     }
     return reports
@@ -194,6 +206,16 @@ extension Vault {
 }
 
 extension CheckReport {
+  /// A secret that can't even be read here: nothing is known of it but its id.
+  init(unreadable id: [UInt8], at time: Int64, problem: VaultError) {
+    let summary = SecretSummary(
+      id: hexadecimal(id), description: nil, kind: "unknown", origin: .held, dealer: "unknown", threshold: 0,
+      shareCount: 0,
+      ownIndex: nil, createdAt: 0, delivered: nil, waiting: nil)
+    self.init(
+      secret: summary, checkedAt: time, own: nil, holders: [], possible: [], others: 0, pieceCount: 0, problem: problem)
+  }
+
   /// What the user is to be warned of. While shares of it still wait for delivery nothing has been lost yet.
   var warning: DrillRecord.Warning {
     if (secret.waiting ?? 0) > 0 { return .none }

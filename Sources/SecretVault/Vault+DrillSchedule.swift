@@ -1,3 +1,5 @@
+import Sodium
+import Synchronization
 import VaultProtocol
 public import VaultStore
 
@@ -12,10 +14,13 @@ extension Vault {
   public func runDrills() async {
     let began = environment.now()
     while !Task.isCancelled {
+      var pause = Duration.seconds(2)
       do { try await drillWhatIsDue(since: began) } catch {
         if !Task.isCancelled { environment.log.error("the secrets could not be checked: \(error.reason)") }
+        // What is wrong is hardly mended in a moment, and each line of the log takes room.
+        pause = .seconds(60)
       }
-      do { try await environment.sleep(.seconds(2)) } catch { return }
+      do { try await environment.sleep(pause) } catch { return }
     }
   }
 
@@ -25,29 +30,45 @@ extension Vault {
     guard let values = try? settingsFile.load(),
       let interval = SettingKey.interval(values[SettingKey.checkInterval.rawValue] ?? "")
     else { return }
-    let due = try dueDrills(at: environment.now(), every: interval, since: began)
+    let now = environment.now()
+    let due = try dueDrills(at: now, every: interval, since: began).filter { !postponedDrills.contains($0, at: now) }
     guard !due.isEmpty else { return }
-    _ = try await drill(Array(due.prefix(Self.roundLimit)), pieces: Self.usualPieceCount, warns: true) { _ in }
+    let reports = try await drill(
+      Array(due.prefix(Self.roundLimit)), pieces: Self.usualPieceCount, warns: true
+    ) { _ in }
+    for report in reports {
+      // What was found is kept only where this device could look at its own share; anything else would be due at once again.
+      guard report.own == nil, let problem = report.problem, let id = bytes(hexadecimal: report.secret.id) else {
+        continue
+      }
+      environment.log.error("secret \(report.secret.id) could not be checked: \(problem.reason)")
+      postponedDrills.postpone(id, from: now, by: min(interval, PostponedDrills.limit))
+    }
   }
 
-  /// Secrets whose drill is due. Each has a moment of its own within the interval, which follows from its id, so that not all
-  /// come at once.
+  /// Secrets whose drill is due, those first that were never drilled, then those whose drill is longest ago. Each has a moment of
+  /// its own within the interval, which follows from its id, so that not all come at once.
   func dueDrills(at now: Int64, every interval: Int64, since began: Int64) throws(VaultError) -> [[UInt8]] {
     let (listing, drills) = try stored { () throws(StoreError) in
       (try database.listing(verifying: false), try database.drills())
     }
-    return listing.lines.compactMap { line in
-      guard line.ownIndex != 0 else { return nil }
+    var due: [(id: [UInt8], last: Int64)] = []
+    for line in listing.lines where line.ownIndex != 0 {
       let id = SecretListing.bytes(line.id)
       let place = Double(line.id.low >> 40) / Double(1 << 24)
       guard let last = drills[id]?.checkedAt else {
         let spread = Double(min(interval / 10, Self.firstSpread))
-        return now >= began + Int64(spread * place) ? id : nil
+        if now >= began + Int64(spread * place) { due.append((id, .min)) }
+        continue
       }
       // A clock that was set back must not put a drill off for ever.
-      let isDue = now - last >= Int64(Double(interval) * (0.9 + 0.1 * place)) || last > now
-      return isDue ? id : nil
+      if last > now {
+        due.append((id, .min))
+      } else if now - last >= Int64(Double(interval) * (0.9 + 0.1 * place)) {
+        due.append((id, last))
+      }
     }
+    return due.sorted { $0.last < $1.last }.map(\.id)
   }
 
   /// Takes the lock that tells others of a running daemon.
@@ -62,4 +83,25 @@ extension Vault {
     }
     return taken
   }
+}
+
+/// Secrets that can't be checked, until when they are left alone: one that fails must neither fill the log nor keep others waiting.
+final class PostponedDrills: Sendable {
+  /// Milliseconds, at most, after which such a secret is tried again.
+  static let limit: Int64 = 3_600_000
+  private let times = Mutex<[[UInt8]: Int64]>([:])
+
+  func postpone(_ id: [UInt8], from now: Int64, by milliseconds: Int64) {
+    times.withLock { times in
+      times = times.filter { Self.holds($0.value, at: now) }
+      times[id] = now + milliseconds
+    }
+  }
+
+  func contains(_ id: [UInt8], at now: Int64) -> Bool {
+    times.withLock { $0[id].map { Self.holds($0, at: now) } ?? false }
+  }
+
+  /// A clock that was set back ends it, too.
+  private static func holds(_ end: Int64, at now: Int64) -> Bool { now < end && end <= now + limit }
 }

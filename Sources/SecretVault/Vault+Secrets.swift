@@ -13,8 +13,11 @@ extension Vault {
 
   /// The same, packed.
   public func secretList() throws(VaultError) -> SecretList {
+    try secretList(of: stored { () throws(StoreError) in try database.listing() })
+  }
+
+  func secretList(of listing: SecretListing) throws(VaultError) -> SecretList {
     let names = try peerNames()
-    let listing = try stored { () throws(StoreError) in try database.listing() }
     return SecretList(
       listing: listing, dealers: listing.dealers.map { names[$0] ?? Self.formerPeer },
       unlocked: listing.lines.isEmpty ? [] : environment.unlocked.ids())

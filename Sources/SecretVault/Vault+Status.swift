@@ -4,7 +4,8 @@ import VaultStore
 extension Vault {
   /// Where this device stands: itself, its daemon, peers, secrets and what waits. Asks nobody.
   public func status() throws(VaultError) -> VaultStatus {
-    let list = try secretList()
+    let (listing, damaged) = try stored { () throws(StoreError) in try database.soundListing() }
+    let list = try secretList(of: listing)
     let drills = try stored { () throws(StoreError) in try database.drills() }
     let daemon = try stored { () throws(StoreError) in try DaemonLock.running(folders) }
     let secrets = list.listing.lines.map { line in
@@ -12,7 +13,7 @@ extension Vault {
     }
     return VaultStatus(
       identity: try ownIdentity(), daemon: daemon, peers: try peers(list.listing, drills), secrets: secrets,
-      changedSettings: try settings().filter { $0.value != $0.defaultValue },
+      damaged: damaged.map { hexadecimal($0) }, changedSettings: try settings().filter { $0.value != $0.defaultValue },
       requests: try requests().filter { $0.state == .waiting }, nearby: nearbySettings())
   }
 

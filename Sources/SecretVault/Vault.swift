@@ -29,6 +29,8 @@ public final class Vault: VaultService, Sendable {
   let headers = HeaderMemory()
   /// Commitments to other holders' shares, which cost a multiplication a coefficient: computed on demand.
   let evaluations = EvaluationCache()
+  /// Secrets that the daemon can't check just now.
+  let postponedDrills = PostponedDrills()
   let settingsFile: SettingsFile
 
   private init(

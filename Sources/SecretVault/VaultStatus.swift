@@ -10,6 +10,8 @@ public struct VaultStatus: Sendable {
   public let peers: [Peer]
   /// All secrets, newest first.
   public let secrets: [Secret]
+  /// Ids of secrets that are damaged in the store, and left out of the others.
+  public let damaged: [String]
   /// Settings that differ from their default.
   public let changedSettings: [Setting]
   /// What peers want and nobody has decided about.

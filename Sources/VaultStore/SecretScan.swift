@@ -12,13 +12,20 @@ struct SecretScan {
   private static let chunkRowCount = 2048
 
   var listing = SecretListing()
+  /// Ids of rows that are nothing sensible, where somebody wants to go on without them.
+  private(set) var senseless: [[UInt8]] = []
   private let checks: RowChecks?
+  private let skips: Bool
   private var chunk = RowChecks.Chunk()
   private var dealerPlaces: [[UInt8]: Int] = [:]
   /// Where the last dealer was found whose digest begins with a byte; -1 for none yet.
   private var lastDealers = [Int](repeating: -1, count: 256)
 
-  init(_ checks: RowChecks?) { self.checks = checks }
+  /// With `skipping` a row that is nothing sensible is left out; otherwise it ends the scan.
+  init(_ checks: RowChecks?, skipping: Bool = false) {
+    self.checks = checks
+    skips = skipping
+  }
 
   mutating func run(_ statement: OpaquePointer) throws {
     defer { sqlite3_reset(statement) }
@@ -34,13 +41,19 @@ struct SecretScan {
 
   private mutating func take(_ row: OpaquePointer) throws(StoreError) {
     let id = Self.blob(row, 0)
-    guard id.count == SecretRecord.idByteCount else { throw .damaged("a secret") }
+    guard id.count == SecretRecord.idByteCount else {
+      if skips { return }
+      throw .damaged("a secret")
+    }
     let digest = Self.blob(row, 1)
     let dealer = Self.blob(row, 2)
     let mac = Self.blob(row, 12)
     guard digest.count == Digest.byteCount, dealer.count == Digest.byteCount, mac.count == Digest.byteCount,
       let values = Self.values(row)
-    else { throw .damaged("secret \(hexadecimal(id))") }
+    else {
+      if skips { return senseless.append(Array(id)) }
+      throw .damaged("secret \(hexadecimal(id))")
+    }
     let text = sqlite3_column_type(row, 3) == SQLITE_NULL ? nil : Self.blob(row, 3)
     let start = listing.texts.count
     if let text { listing.texts.append(contentsOf: text) }
@@ -143,37 +156,39 @@ final class RowChecks: Sendable {
 
   private let keys: VaultKeys
   private let group = DispatchGroup()
-  private let damaged = Mutex<[UInt8]?>(nil)
+  private let damaged = Mutex<[[UInt8]]>([])
 
   init(keys: VaultKeys) { self.keys = keys }
 
   /// Begins to check rows.
   func check(_ chunk: Chunk) {
     DispatchQueue.global(qos: .userInitiated).async(group: group) { [self] in
-      if let id = Self.firstDamaged(chunk, keys) { damaged.withLock { $0 = $0 ?? id } }
+      let found = Self.damaged(chunk, keys)
+      if !found.isEmpty { damaged.withLock { $0 += found } }
     }
   }
 
-  /// Waits for all. The id of a row that didn't verify, or nil.
-  func finish() -> [UInt8]? {
+  /// Waits for all. The ids of rows that didn't verify.
+  func finish() -> [[UInt8]] {
     group.wait()
     return damaged.withLock { $0 }
   }
 
-  private static func firstDamaged(_ chunk: Chunk, _ keys: VaultKeys) -> [UInt8]? {
+  private static func damaged(_ chunk: Chunk, _ keys: VaultKeys) -> [[UInt8]] {
     let hash = try? keys.prepareMAC(SecretRow.macLabel)
     return chunk.parts.withUnsafeBytes { parts in
-      // The id is the first part, behind its length.
-      func id(_ start: Int) -> [UInt8] { Array(parts[(start + 8)..<(start + 8 + SecretRecord.idByteCount)]) }
-      guard let hash else { return chunk.ends.isEmpty ? nil : id(0) }
-      return chunk.macs.withUnsafeBytes { macs in
+      chunk.macs.withUnsafeBytes { macs in
+        var damaged: [[UInt8]] = []
         var start = 0
         for (row, end) in chunk.ends.enumerated() {
           let mac = UnsafeRawBufferPointer(rebasing: macs[(row * Digest.byteCount)..<((row + 1) * Digest.byteCount)])
-          guard hash.matches(UnsafeRawBufferPointer(rebasing: parts[start..<end]), mac) else { return id(start) }
+          if hash?.matches(UnsafeRawBufferPointer(rebasing: parts[start..<end]), mac) != true {
+            // The id is the first part, behind its length.
+            damaged.append(Array(parts[(start + 8)..<(start + 8 + SecretRecord.idByteCount)]))
+          }
           start = end
         }
-        return nil
+        return damaged
       }
     }
   }

@@ -28,24 +28,29 @@ extension VaultDatabase {
     }
   }
 
-  /// The last drill of a secret, or nil.
+  /// The last drill of a secret; nil if there was none, or what is kept of it doesn't verify: then the next one finds out anew.
   public func drill(ofSecret id: [UInt8]) throws(StoreError) -> DrillRecord? {
     try read { db in
       try Row.fetchOne(
         db, sql: "SELECT \(Self.drillColumns) FROM drills WHERE secret_id = ?", arguments: [id.blob]
       )
-      .map { try self.decodeDrill($0) }
+      .flatMap { try self.soundDrill($0) }
     }
   }
 
-  /// The last drill of each secret that was drilled, by id.
+  /// The last drill of each secret that was drilled, by id, without those that don't verify.
   public func drills() throws(StoreError) -> [[UInt8]: DrillRecord] {
     try read { db in
-      let drills = try Row.fetchAll(db, sql: "SELECT \(Self.drillColumns) FROM drills").map {
-        try self.decodeDrill($0)
+      let drills = try Row.fetchAll(db, sql: "SELECT \(Self.drillColumns) FROM drills").compactMap {
+        try self.soundDrill($0)
       }
       return Dictionary(drills.map { ($0.secretID, $0) }) { first, _ in first }
     }
+  }
+
+  /// A row's drill, or nil if it is damaged.
+  private func soundDrill(_ row: Row) throws(StoreError) -> DrillRecord? {
+    do throws(StoreError) { return try decodeDrill(row) } catch .damaged { return nil }
   }
 
   private func decodeDrill(_ row: Row) throws(StoreError) -> DrillRecord {

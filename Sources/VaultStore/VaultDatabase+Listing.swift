@@ -83,17 +83,30 @@ extension VaultDatabase {
   /// Without `verifying`, for callers that then read what they have found by ``secret(_:)``: one damaged row must not
   /// hide all others from them.
   public func listing(verifying: Bool = true) throws(StoreError) -> SecretListing {
+    let (listing, damaged) = try listing(verifying: verifying, skipping: !verifying)
+    if let damaged = damaged.first { throw .damaged("secret \(hexadecimal(damaged))") }
+    return listing
+  }
+
+  /// The same without the rows that don't verify, and the ids of those.
+  public func soundListing() throws(StoreError) -> (listing: SecretListing, damaged: [[UInt8]]) {
+    var (listing, damaged) = try listing(verifying: true, skipping: true)
+    guard !damaged.isEmpty else { return (listing, []) }
+    let ids = Set(damaged)
+    listing.lines.removeAll { ids.contains(SecretListing.bytes($0.id)) }
+    return (listing, damaged)
+  }
+
+  private func listing(verifying: Bool, skipping: Bool) throws(StoreError) -> (SecretListing, [[UInt8]]) {
     let checks = verifying ? RowChecks(keys: keys) : nil
-    let listing = try read { db in
-      var scan = SecretScan(checks)
+    let (listing, senseless) = try read { db in
+      var scan = SecretScan(checks, skipping: skipping)
       try scan.run(try db.cachedStatement(sql: Self.listingQuery).sqliteStatement)
       try Self.addDeliveries(to: &scan.listing, db)
-      return scan.listing
+      return (scan.listing, scan.senseless)
     }
-    if let damaged = checks?.finish() {
-      throw .damaged("secret \(hexadecimal(damaged))")
-    }
-    return listing
+    guard let checks else { return (listing, []) }
+    return (listing, senseless + checks.finish())
   }
 
   private static func addDeliveries(to listing: inout SecretListing, _ db: Database) throws {

@@ -57,7 +57,9 @@ struct JSONTests {
       #expect(checked["holders"][0].keys == ["peer", "index", "state", "provedShare", "piecesSeen", "reason"])
       let status = try await alice.succeed("status", "--json").json()
       #expect(
-        status.keys == ["label", "fingerprint", "addresses", "daemon", "peers", "secrets", "requests", "settings"])
+        status.keys == [
+          "label", "fingerprint", "addresses", "daemon", "peers", "secrets", "damaged", "requests", "settings",
+        ])
       #expect(status["daemon"].keys == ["running", "since", "listening", "process"])
       #expect(status["peers"][0].keys == ["name", "state", "lastSeenAt", "holds", "waiting"])
       #expect(status["secrets"][0].keys == ["secret", "lastCheck"])

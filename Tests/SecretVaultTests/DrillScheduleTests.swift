@@ -101,6 +101,57 @@ extension VaultTests {
       #expect(due.map { hexadecimal($0) } == [id])
     }
 
+    @Test func `those that were never checked come first, then those whose check is longest ago`() async throws {
+      let world = try TestWorld(2)
+      var ids: [String] = []
+      for number in 0..<5 { ids.append(try await world.share([1], threshold: 2, name: "\(number)").id) }
+      let order = [ids[3], ids[0], ids[4]]
+      for id in order {
+        world.clock.advance(milliseconds: 60_000)
+        _ = try await world.check(by: 0, id)
+      }
+      world.clock.advance(milliseconds: 100 * 86_400_000)
+      let due = try world[0].vault.dueDrills(at: world.clock.now, every: 86_400_000, since: 0).map { hexadecimal($0) }
+      #expect(Set(due.prefix(2)) == [ids[1], ids[2]])
+      #expect(Array(due.dropFirst(2)) == order)
+    }
+
+    @Test func `a secret that is damaged in the store stops no other's check, and is left alone for a while`()
+      async throws
+    {
+      let world = try TestWorld(2)
+      _ = try world[0].vault.set("check-interval", to: "1d")
+      var ids: [String] = []
+      for number in 0..<3 { ids.append(try await world.share([1], threshold: 2, name: "\(number)").id) }
+      try world[0].execute("UPDATE secrets SET created_at = created_at + 1 WHERE hex(id) = upper('\(ids[1])')")
+      try await round(world, after: 86_400_000)
+      #expect(try events(world[0], "checked") == 2)
+      func isPostponed() throws -> Bool {
+        let id = try #require(bytes(hexadecimal: ids[1]))
+        return world[0].vault.postponedDrills.contains(id, at: world.clock.now)
+      }
+      #expect(try isPostponed())
+      world.clock.advance(milliseconds: 3_600_000)
+      #expect(try !isPostponed())
+      world.clock.advance(milliseconds: -100 * 86_400_000)
+      #expect(try !isPostponed())
+    }
+
+    @Test func `what was kept of a check and is damaged counts as none`() async throws {
+      let world = try TestWorld(2)
+      _ = try world[0].vault.set("check-interval", to: "1d")
+      let ids = [
+        try await world.share([1], threshold: 2, name: "1").id, try await world.share([1], threshold: 2, name: "2").id,
+      ]
+      try await round(world, after: 86_400_000)
+      try world[0].execute("UPDATE drills SET checked_at = checked_at + 1 WHERE hex(secret_id) = upper('\(ids[0])')")
+      let due = try world[0].vault.dueDrills(at: world.clock.now, every: 86_400_000, since: 0)
+      #expect(due.map { hexadecimal($0) } == [ids[0]])
+      #expect(try world[0].vault.status().secrets.count { $0.lastCheck == nil } == 1)
+      try await round(world, after: 0)
+      #expect(try world[0].vault.status().secrets.allSatisfy { $0.lastCheck != nil })
+    }
+
     @Test(arguments: ["off", "1m", "90m", "12h", "1d", "365d", ""]) func `an interval`(value: String) throws {
       let world = try TestWorld(1)
       _ = try world[0].vault.set("check-interval", to: value)

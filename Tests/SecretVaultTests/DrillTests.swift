@@ -73,6 +73,26 @@ extension VaultTests {
       #expect(own.own?.state == .damaged && own.own?.hasProvedShare == true && !own.isRecoverable)
     }
 
+    @Test(arguments: ["created_at = created_at + 1", "threshold = 0"])
+    func `a secret that is damaged in the store is a problem by itself, in a check of all and in the status`(
+      change: String
+    ) async throws {
+      let world = try TestWorld(2)
+      let damaged = try await world.share([1], threshold: 2, name: "1").id
+      let sound = try await world.share([1], threshold: 2, name: "2").id
+      try world[0].execute("UPDATE secrets SET \(change) WHERE hex(id) = upper('\(damaged)')")
+      let reports = try await world[0].vault.check(nil, pieces: 64) { _ in }
+      #expect(reports.count == 2)
+      let bad = try #require(reports.first { $0.secret.id == damaged })
+      #expect(bad.isUnreadable && bad.problem?.reason.contains(damaged) == true && !bad.isRecoverable)
+      #expect(reports.first { $0.secret.id == sound }?.answered == 2)
+      let status = try world[0].vault.status()
+      #expect(status.secrets.map(\.summary.id) == [sound] && status.damaged == [damaged])
+      // Whoever lists all of them is still told, and so is who means this one.
+      #expect(await refusal { try world[0].vault.secrets() }?.code == .damaged)
+      #expect(await refusal { try await world.check(by: 0, damaged) }?.code == .damaged)
+    }
+
     @Test func `a holder with a damaged share is named`() async throws {
       let world = try TestWorld(3)
       try await world.share(randomBytes(1000), threshold: 2)
@@ -179,13 +199,14 @@ extension VaultTests {
       #expect(status.peers.first { $0.summary.name == "ben" }?.holds == [id])
     }
 
-    @Test func `a result that somebody has changed is damage`() async throws {
+    @Test func `a result that somebody has changed counts as none, and the next check replaces it`() async throws {
       let world = try TestWorld(2)
       try await world.share([1], threshold: 2)
       _ = try await world.check(by: 0)
       try world[0].vault.database.write { db in try db.execute(sql: "UPDATE drills SET answered = 1") }
-      let error = await refusal { try await world.check(by: 0) }
-      #expect(error?.code == .damaged)
+      #expect(try world[0].vault.status().secrets.map(\.lastCheck) == [nil])
+      #expect(try await world.check(by: 0).answered == 2)
+      #expect(try world[0].vault.status().secrets.map { $0.lastCheck?.answered } == [2])
     }
   }
 }

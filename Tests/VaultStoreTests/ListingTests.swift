@@ -101,8 +101,11 @@ import Testing
     #expect(throws: StoreError.self) { try database.setState(.disputed, ofSecret: mine.id) }
     // The others can still be found and read.
     #expect(try database.secret(other.id) == other)
-    let unverified = try? database.listing(verifying: false)
-    #expect(unverified.map { $0.lines.contains { SecretListing.bytes($0.id) == other.id } } ?? true)
+    let unverified = try database.listing(verifying: false)
+    #expect(unverified.lines.contains { SecretListing.bytes($0.id) == other.id })
+    let sound = try database.soundListing()
+    #expect(sound.listing.lines.map { SecretListing.bytes($0.id) } == [other.id])
+    #expect(sound.damaged.count == 1 && sound.damaged != [other.id])
   }
 
   @Test func `what the program itself changes verifies afterwards`() throws {

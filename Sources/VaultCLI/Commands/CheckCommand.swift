@@ -19,7 +19,7 @@ struct CheckCommand: OpenedCommand {
                 vault check "house keys" --pieces 500
 
       Exit codes: 2 recoverable, but not all known holders answered, 4 fewer than
-      the threshold.
+      the threshold, 8 what this device has of one is damaged.
       """)
 
   @Argument(help: "Id, beginning of an id, or description.")
@@ -63,7 +63,7 @@ struct CheckCommand: OpenedCommand {
 extension ExitCodes {
   /// The code of a drill. A secret of which this device has no share could not be checked, which is no finding.
   static func code(of report: CheckReport) -> Int32 {
-    guard report.own != nil else { return done }
+    guard report.own != nil else { return report.isUnreadable ? damaged : done }
     guard report.isRecoverable else { return belowThreshold }
     return report.haveAllAnswered ? done : notAllDelivered
   }

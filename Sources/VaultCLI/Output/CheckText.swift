@@ -13,6 +13,7 @@ struct CheckText {
   func lines(_ report: CheckReport) -> [String] {
     let name = namesSecrets ? ShareReporter.name(report.secret.description, id: report.secret.id) + ": " : ""
     guard let own = report.own else {
+      if report.isUnreadable { return [Printable.escape(name) + "not checked: it is damaged in this device's store"] }
       return [Printable.escape(name) + "not checked: this device holds no share of it"]
     }
     var lines = [Printable.escape(name) + Self.verdict(report)]

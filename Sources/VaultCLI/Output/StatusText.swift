@@ -23,6 +23,9 @@ enum StatusText {
           ? "nothing" : list(waiting.map { "\(Measures.count($0.waiting, "share")) for \($0.summary.name)" })
       ),
     ]
+    if !status.damaged.isEmpty {
+      facts.append(("DAMAGED", "in the store: " + list(status.damaged.map { "secret \($0)" })))
+    }
     if !status.requests.isEmpty {
       facts.append(("requests", "\(status.requests.count) to decide about: see 'vault requests'"))
     }
@@ -89,6 +92,7 @@ extension VaultStatus {
       "label": .string(identity.card.label), "fingerprint": .string(identity.fingerprint),
       "addresses": PeerText.json(identity.card.addresses), "daemon": daemonJSON,
       "peers": .array(peers.map(\.json)), "secrets": .array(secrets.map(\.json)),
+      "damaged": JSONValue(damaged),
       "settings": .array(changedSettings.map(\.json)), "requests": JSONValue(requests.count),
       "bluetooth": BluetoothText.json(self),
     ]
