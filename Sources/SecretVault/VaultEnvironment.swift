@@ -78,5 +78,10 @@ public struct VaultEnvironment: Sendable {
     public let detail: String?
     /// Milliseconds since 1970.
     public let at: Int64
+
+    /// Whether the user is asked something by it: it is told once only, and must not be lost among others.
+    public var isQuestion: Bool {
+      event == AuditEvent.releaseRequested.rawValue || event == AuditEvent.depositRequested.rawValue
+    }
   }
 }

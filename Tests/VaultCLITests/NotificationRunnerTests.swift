@@ -102,6 +102,31 @@ struct NotificationRunnerTests {
     #expect(complaints.all.contains { $0.hasPrefix("notification dropped") })
   }
 
+  @Test func aQuestionIsToldThoughAFloodOfOtherEventsWaits() {
+    let folder = Shell.folder()
+    let complaints = Complaints()
+    let runner = NotificationRunner { complaints.add($0) }
+    for _ in 0..<(NotificationRunner.concurrencyLimit + NotificationRunner.queueLimit + 10) {
+      runner.run("sleep 0.2; echo other >> \(folder)/log", event)
+    }
+    #expect(complaints.all.count == 10)
+    for question in ["release-requested", "deposit-requested"] {
+      let asked = VaultEnvironment.Notification(
+        event: question, peer: "Bob", secret: "4be1", description: nil, detail: nil, at: 0)
+      runner.run("echo \(question) >> \(folder)/log", asked)
+    }
+    #expect(complaints.all.count == 10)
+    #expect(runner.finish(within: 30_000))
+    let lines = (Shell.contents(folder + "/log") ?? "").split(separator: "\n")
+    #expect(lines.count == NotificationRunner.concurrencyLimit + NotificationRunner.queueLimit + 2)
+    // Before the others that waited: after those that ran already.
+    for question in ["release-requested", "deposit-requested"] {
+      #expect(lines.prefix(2 * NotificationRunner.concurrencyLimit + 2).contains { $0 == question }, "\(lines)")
+    }
+    unlink(folder + "/log")
+    rmdir(folder)
+  }
+
   @Test func aCommandThatDoesNotReadIsNoProblem() {
     let complaints = Complaints()
     let runner = NotificationRunner { complaints.add($0) }

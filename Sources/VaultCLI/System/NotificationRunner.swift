@@ -7,15 +7,26 @@ import Synchronization
 /// An event from a peer must never hold up the vault: calls return at once, at most four commands run at a time, a
 /// bounded number waits, and one that takes longer than its time is killed with its whole process group.
 final class NotificationRunner: Sendable {
+  private typealias Job = (command: String, input: [UInt8])
+
   private struct State {
     var running = 0
-    var waiting: [(command: String, input: [UInt8])] = []
+    /// What the user is asked, and is told once only.
+    var questions: [Job] = []
+    var others: [Job] = []
+
+    mutating func next() -> Job? {
+      if !questions.isEmpty { return questions.removeFirst() }
+      return others.isEmpty ? nil : others.removeFirst()
+    }
   }
 
   /// Commands at a time.
   static let concurrencyLimit = 4
   /// Events that wait for a free place; more are dropped.
   static let queueLimit = 64
+  /// Questions that wait besides, and go first: of the peers that may have 64 each at a time, more than any user decides about.
+  static let questionLimit = 1024
 
   private let timeLimit: Int64
   private let complain: @Sendable (String) -> Void
@@ -37,8 +48,13 @@ final class NotificationRunner: Sendable {
         state.running += 1
         return .start
       }
-      guard state.waiting.count < Self.queueLimit else { return .drop }
-      state.waiting.append((command, input))
+      if event.isQuestion {
+        guard state.questions.count < Self.questionLimit else { return .drop }
+        state.questions.append((command, input))
+      } else {
+        guard state.others.count < Self.queueLimit else { return .drop }
+        state.others.append((command, input))
+      }
       return .wait
     }
     switch decision {
@@ -47,7 +63,9 @@ final class NotificationRunner: Sendable {
       state.withLock { $0.running -= 1 }
       complain("notification dropped: no thread left")
     case .wait: break
-    case .drop: complain("notification dropped: \(Self.queueLimit) others are waiting")
+    case .drop:
+      let limit = event.isQuestion ? Self.questionLimit : Self.queueLimit
+      complain("notification dropped: \(limit) others are waiting")
     }
   }
 
@@ -63,7 +81,7 @@ final class NotificationRunner: Sendable {
   }
 
   private func work(_ command: String, _ input: [UInt8]) {
-    var next: (command: String, input: [UInt8])? = (command, input)
+    var next: Job? = (command, input)
     while let job = next {
       let process = ChildProcess(
         path: "/bin/sh", arguments: ["sh", "-c", job.command], outputLimit: 1 << 16, timeLimit: timeLimit)
@@ -74,11 +92,9 @@ final class NotificationRunner: Sendable {
         complain("notification command failed: \(error.reason)")
       }
       next = state.withLock { state in
-        guard !state.waiting.isEmpty else {
-          state.running -= 1
-          return nil
-        }
-        return state.waiting.removeFirst()
+        let job = state.next()
+        if job == nil { state.running -= 1 }
+        return job
       }
     }
   }
