@@ -27,16 +27,21 @@ extension Vault {
       explanation: key.explanation)
   }
 
-  /// A setting's value now. A settings file that doesn't verify counts as untouched, and the log says so: `vault
-  /// settings list` shows the error.
-  public func settingValue(_ key: String) -> String {
-    guard let key = SettingKey(rawValue: key) else { return "" }
+  /// A setting's value now, or nil if the settings can't be read, for what must not become longer or weaker by that.
+  public func verifiedSetting(_ key: SettingKey) -> String? {
     do throws(StoreError) {
       return try settingsFile.load()[key.rawValue] ?? key.defaultValue
     } catch {
       environment.log.error("the settings can't be read: \(error)")
-      return key.defaultValue
+      return nil
     }
+  }
+
+  /// A setting's value now. A settings file that doesn't verify counts as untouched, and the log says so: `vault
+  /// settings list` shows the error.
+  public func settingValue(_ key: String) -> String {
+    guard let key = SettingKey(rawValue: key) else { return "" }
+    return verifiedSetting(key) ?? key.defaultValue
   }
 
   /// Most bytes, and most shares, kept for one peer; nil if the settings can't be trusted, and then nothing is taken.

@@ -42,9 +42,11 @@ struct SleepTests {
       try await bench.wait(for: "a line about it") {
         daemon.written.contains("everything is locked: the machine goes to sleep")
       }
+      // It sleeps in a moment, and what came into memory now would lie there meanwhile.
+      let late = try await alice.run("unlock", id)
+      #expect(late.status == 5 && late.complaint.contains("about to sleep"), "\(late)")
       bus.announce(sleep: false)
       try await bench.wait(for: "the next lock") { bus.isInhibited }
-      try await alice.succeed("unlock", id)
       bus.announce(sleep: true)
       try await bench.wait(every: 2, for: "the lock to be given back") { !bus.isInhibited }
       #expect(try await alice.succeed("unlock", "--list").output == "nothing is unlocked\n")

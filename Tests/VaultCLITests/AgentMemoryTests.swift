@@ -34,7 +34,7 @@ struct AgentMemoryTests {
   }
 
   private func keep(_ number: UInt8, in memory: AgentMemory) throws -> Bool {
-    memory.keep(try id(number), try SecretBytes(random: 32), try Self.file(), byteCount: 0)
+    memory.keep(try id(number), try SecretBytes(random: 32), try Self.file(), byteCount: 0) == nil
   }
 
   static func file() throws -> CiphertextFile {
@@ -48,7 +48,7 @@ struct AgentMemoryTests {
     let memory = memory()
     #expect(try keep(1, in: memory))
     #expect(try keep(2, in: memory))
-    memory.keepPassphrase(try SecretBytes(random: 32))
+    #expect(memory.keepPassphrase(try SecretBytes(random: 32)) == nil)
     clocks.pass(6)
     #expect(memory.secret(try id(1)) != nil)
     clocks.pass(3)
@@ -79,7 +79,7 @@ struct AgentMemoryTests {
     for look in 0..<5 {
       let memory = memory(timeout: 0)
       #expect(try keep(1, in: memory))
-      memory.keepPassphrase(try SecretBytes(random: 32))
+      #expect(memory.keepPassphrase(try SecretBytes(random: 32)) == nil)
       clocks.pass(60)
       #expect(memory.secret(try id(1)) != nil && memory.passphrase() != nil)
       clocks.sleep(0.5)
@@ -106,6 +106,46 @@ struct AgentMemoryTests {
     #expect(memory.secret(try id(1)) == nil)
     #expect(try keep(1, in: memory))
     #expect(memory.secret(try id(1)) != nil)
+  }
+
+  @Test("once it is said that the machine is about to sleep nothing is kept until it is awake again")
+  func aboutToSleep() throws {
+    for end in 0..<3 {
+      let memory = memory()
+      #expect(try keep(1, in: memory))
+      memory.prepareForSleep()
+      #expect(memory.isEmpty)
+      clocks.pass(5)
+      let refusal = memory.keep(try id(1), try SecretBytes(random: 32), try Self.file(), byteCount: 0)
+      #expect(refusal == .sleeping)
+      #expect(memory.keepPassphrase(try SecretBytes(random: 32)) == .sleeping)
+      #expect(memory.isEmpty && memory.passphrase() == nil)
+      switch end {
+      case 0: memory.awake()
+      case 1: clocks.sleep(60)
+      // Nobody said that it isn't going to sleep after all.
+      default: clocks.pass(26)
+      }
+      #expect(try keep(1, in: memory))
+      #expect(memory.keepPassphrase(try SecretBytes(random: 32)) == nil)
+    }
+  }
+
+  @Test("a time that can't be read makes nothing stay longer: the last one known holds, and without it nothing is kept")
+  func unreadableTimeout() throws {
+    let timeout = Mutex<Int64?>(nil)
+    let memory = AgentMemory(clock: clocks.clock, timeout: { timeout.withLock { $0 } }, note: { _ in })
+    let refusal = memory.keep(try id(1), try SecretBytes(random: 32), try Self.file(), byteCount: 0)
+    #expect(refusal == .noTimeout)
+    #expect(memory.keepPassphrase(try SecretBytes(random: 32)) == .noTimeout && memory.isEmpty)
+    timeout.withLock { $0 = 10_000 }
+    #expect(try keep(1, in: memory))
+    timeout.withLock { $0 = nil }
+    clocks.pass(6)
+    #expect(memory.status().secrets.map(\.remaining) == [4000])
+    clocks.pass(5)
+    memory.expire()
+    #expect(memory.isEmpty)
   }
 
   @Test("it keeps so many secrets and no more, but takes one of them again")

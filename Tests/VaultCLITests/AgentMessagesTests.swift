@@ -33,7 +33,7 @@ struct AgentMessagesTests {
     return [
       .status(AgentStatus(timeout: 600_000, passphrase: 1000, secrets: entries)),
       .status(AgentStatus(timeout: 0, passphrase: nil, secrets: [])), .done, .key, .secret(byteCount: 1040), .locked,
-      .refused(.full),
+      .refused(.full), .refused(.sleeping), .refused(.noTimeout),
     ]
   }
 

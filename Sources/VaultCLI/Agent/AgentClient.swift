@@ -119,6 +119,14 @@ final class AgentClient: UnlockedSecrets {
       throw VaultError(
         .refused, "the agent keeps \(AgentMessage.secretLimit) secrets unlocked already",
         hint: "lock one with `vault lock SECRET`")
+    case .refused(.sleeping):
+      throw VaultError(
+        .refused, "the machine is about to sleep, and nothing is unlocked until it is awake again",
+        hint: "try again then, or in half a minute")
+    case .refused(.noTimeout):
+      throw VaultError(
+        .refused, "the agent can't read how long anything may stay unlocked",
+        hint: "see what `vault settings list` says")
     default: throw Self.error(.garbled)
     }
   }

@@ -28,21 +28,27 @@ final class AgentMemory: Sendable {
     var secrets: [SecretID: Entry] = [:]
     /// The reading since when something is kept.
     var reading: SleepClock.Reading?
-    /// The time without use, as it was at the last request, and when it was looked up.
+    /// The time without use, as it was last known, and when it was looked up.
     var timeout: (milliseconds: Int64, at: Int64)?
+    /// When it was said that the machine is about to sleep, until it has or doesn't.
+    var announced: SleepClock.Reading?
 
     var isEmpty: Bool { passphrase == nil && secrets.isEmpty }
   }
 
   private let state = Mutex(State())
   private let clock: SleepClock
-  private let timeout: @Sendable () -> Int64
+  private let timeout: @Sendable () -> Int64?
   private let note: @Sendable (String) -> Void
 
+  /// Milliseconds, awake, in which the machine must have gone to sleep after it was said that it will.
+  private static let sleepPatience: Int64 = 30_000
+
   /// A memory that holds nothing. `timeout` says how many milliseconds what isn't used stays, 0 for as long as it isn't
-  /// locked; `note` is told, in words, what is unlocked and locked.
+  /// locked, and nil if that can't be said now: then what was said last holds, and without it nothing is kept. `note` is told,
+  /// in words, what is unlocked and locked.
   init(
-    clock: SleepClock = .system, timeout: @escaping @Sendable () -> Int64, note: @escaping @Sendable (String) -> Void
+    clock: SleepClock = .system, timeout: @escaping @Sendable () -> Int64?, note: @escaping @Sendable (String) -> Void
   ) {
     self.clock = clock
     self.timeout = timeout
@@ -54,26 +60,39 @@ final class AgentMemory: Sendable {
 
   // MARK: - Unlocking
 
-  /// Keeps the vault's stretched passphrase.
-  func keepPassphrase(_ key: consuming SecretBytes) {
+  /// Keeps the vault's stretched passphrase. Says why if it doesn't.
+  func keepPassphrase(_ key: consuming SecretBytes) -> AgentAnswer.Refusal? {
     let key = Key(key)
+    var refusal: AgentAnswer.Refusal?
     change { state, now in
+      refusal = Self.refusal(state)
+      guard refusal == nil else { return [] }
       state.passphrase = Entry(key: key, lastUse: now)
       return ["the vault is unlocked"]
     }
+    return refusal
   }
 
-  /// Keeps a secret. False if there are too many.
-  func keep(_ id: SecretID, _ key: consuming SecretBytes, _ ciphertext: CiphertextFile, byteCount: UInt64) -> Bool {
+  /// Keeps a secret. Says why if it doesn't.
+  func keep(
+    _ id: SecretID, _ key: consuming SecretBytes, _ ciphertext: CiphertextFile, byteCount: UInt64
+  ) -> AgentAnswer.Refusal? {
     let key = Key(key)
-    var isKept = false
+    var refusal: AgentAnswer.Refusal?
     change { state, now in
-      guard state.secrets[id] != nil || state.secrets.count < AgentMessage.secretLimit else { return [] }
+      refusal = Self.refusal(state)
+      if refusal == nil, state.secrets[id] == nil, state.secrets.count >= AgentMessage.secretLimit { refusal = .full }
+      guard refusal == nil else { return [] }
       state.secrets[id] = Entry(key: key, ciphertext: ciphertext, byteCount: byteCount, lastUse: now)
-      isKept = true
       return ["secret \(id) is unlocked"]
     }
-    return isKept
+    return refusal
+  }
+
+  /// Why nothing at all is kept now.
+  private static func refusal(_ state: State) -> AgentAnswer.Refusal? {
+    if state.announced != nil { return .sleeping }
+    return state.timeout == nil ? .noTimeout : nil
   }
 
   // MARK: - Use
@@ -104,14 +123,14 @@ final class AgentMemory: Sendable {
 
   /// What is kept, and for how long.
   func status() -> AgentStatus {
-    let timeout = timeout()
-    var status = AgentStatus(timeout: UInt64(max(0, timeout)), passphrase: nil, secrets: [])
+    var status = AgentStatus(timeout: 0, passphrase: nil, secrets: [])
     change { state, now in
+      let timeout = state.timeout?.milliseconds ?? 0
       func remaining(_ entry: Entry) -> UInt64 {
         timeout > 0 ? UInt64(max(1, entry.lastUse + timeout - now)) : 0
       }
       status = AgentStatus(
-        timeout: status.timeout, passphrase: state.passphrase.map(remaining),
+        timeout: UInt64(max(0, timeout)), passphrase: state.passphrase.map(remaining),
         secrets: state.secrets.map { AgentStatus.Entry(id: $0.key, remaining: remaining($0.value)) })
       return []
     }
@@ -128,6 +147,23 @@ final class AgentMemory: Sendable {
   /// Forgets everything. `reason` is for the log.
   func lockAll(_ reason: String) {
     change { state, _ in Self.forgetAll(&state, reason) }
+  }
+
+  /// The machine is about to sleep: forgets everything, and keeps nothing until ``awake()``, or until the clocks tell that it
+  /// has slept, or it is clear that it doesn't. Who was told of the sleep no longer holds it up when something would be kept.
+  func prepareForSleep() {
+    change { state, _ in
+      state.announced = self.clock.read()
+      return Self.forgetAll(&state, "the machine goes to sleep")
+    }
+  }
+
+  /// The machine is awake again, or didn't go to sleep after all.
+  func awake() {
+    change { state, _ in
+      state.announced = nil
+      return []
+    }
   }
 
   /// Forgets what is due. To be called about once a second while something is kept.
@@ -152,10 +188,17 @@ final class AgentMemory: Sendable {
     let reading = clock.read()
     let known = state.withLock { $0.timeout }
     let isRecent = known.map { reading.milliseconds - $0.at < age } ?? false
-    let timeout = if isRecent, let known { known.milliseconds } else { self.timeout() }
+    let timeout = isRecent ? nil : self.timeout()
     let notes = state.withLock { state in
-      if !isRecent { state.timeout = (timeout, reading.milliseconds) }
-      var notes = Self.forgetDue(&state, at: reading, timeout)
+      if let last = timeout ?? (isRecent ? nil : known?.milliseconds) { state.timeout = (last, reading.milliseconds) }
+      if let announced = state.announced,
+        reading.hasSlept(since: announced)
+          || reading.milliseconds - announced.milliseconds >= Self.sleepPatience
+      {
+        state.announced = nil
+      }
+      // Without a time nothing is kept, so that any does.
+      var notes = Self.forgetDue(&state, at: reading, state.timeout?.milliseconds ?? 0)
       notes += body(&state, reading.milliseconds)
       if state.isEmpty { state.reading = nil } else if state.reading == nil { state.reading = reading }
       return notes

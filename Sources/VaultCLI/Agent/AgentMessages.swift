@@ -148,6 +148,10 @@ enum AgentAnswer: Hashable, Sendable {
     case full = 2
     /// The file that came with the message isn't what the message says.
     case unfitFile = 3
+    /// The machine is about to sleep.
+    case sleeping = 4
+    /// It can't be said how long anything may stay unlocked.
+    case noTimeout = 5
   }
 
   /// What is unlocked.

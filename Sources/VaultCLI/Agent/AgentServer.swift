@@ -182,8 +182,7 @@ final class AgentServer: Sendable {
     case .status: send(.status(memory.status()), to: socket)
     case .keepPassphrase:
       guard let key = try? AgentMessage.key(in: message) else { return refuse(socket, .notUnderstood) }
-      memory.keepPassphrase(key)
-      send(.done, to: socket)
+      send(memory.keepPassphrase(key).map { .refused($0) } ?? .done, to: socket)
     case .passphrase:
       guard let key = memory.passphrase() else { return send(.locked, to: socket) }
       send(.key, key, to: socket)
@@ -213,6 +212,6 @@ final class AgentServer: Sendable {
     // Without /proc it stays as it is: whoever changes the ciphertext finds that it doesn't verify any more.
     let ciphertext = (try? given.readOnly()) ?? given
     guard let key = try? AgentMessage.key(in: message) else { return refuse(socket, .notUnderstood) }
-    send(memory.keep(id, key, ciphertext, byteCount: byteCount) ? .done : .refused(.full), to: socket)
+    send(memory.keep(id, key, ciphertext, byteCount: byteCount).map { .refused($0) } ?? .done, to: socket)
   }
 }

@@ -97,7 +97,7 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     // A log that nobody reads any more holds up no locking.
     let notes = DispatchQueue(label: "agent")
     let memory = AgentMemory(
-      timeout: { SettingKey.milliseconds(vault.settingValue(SettingKey.agentTimeout.rawValue)) ?? 0 },
+      timeout: { vault.verifiedSetting(.agentTimeout).flatMap { SettingKey.milliseconds($0) } },
       note: { line in notes.async { log.info("\(line)") } })
     do throws(VaultError) { return try AgentServer.start(composition.folders, memory: memory) } catch {
       log.warning("nothing can be unlocked here: \(error.reason)")
@@ -107,6 +107,8 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
 
   /// Has everything locked before the machine sleeps, where somebody says when.
   private static func watchSleep(_ agent: AgentServer, _ log: Logger) -> SleepWatch? {
-    SleepWatch.start(paths: BusAddress.system, log: log) { agent.memory.lockAll("the machine goes to sleep") }
+    SleepWatch.start(
+      paths: BusAddress.system, log: log, sleeping: { agent.memory.prepareForSleep() },
+      awake: { agent.memory.awake() })
   }
 }
