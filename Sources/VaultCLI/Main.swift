@@ -13,6 +13,7 @@ enum Main {
     let console = Invocation.console(of: CommandLine.arguments)
     let parsed = Result { try parse() }
     let isDaemon = if case .success(let command) = parsed { command is DaemonCommand } else { false }
+    if case .success(let command) = parsed, command is ClipboardGuardCommand { ClipboardGuard.awaitSignals() }
     Interruption.start(signals, isDaemon: isDaemon, console: console)
     let code: Int32
     switch parsed {

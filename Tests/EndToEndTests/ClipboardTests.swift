@@ -10,24 +10,61 @@ struct ClipboardTests {
     let bob: Peer
     let clipboard: String
     let programs: String
+    /// Where both lie: for Wayland not below `/tmp`, which `wl-copy` doesn't see.
+    private let folder: Folder
 
-    init(_ bench: Bench, _ kind: Kind = .wayland, seconds: Int = 2, password: String = "s3same") async throws {
+    init(_ bench: Bench, _ kind: Kind = .xclip, seconds: Int = 2, password: String = "s3same") async throws {
       let (alice, bob) = try await bench.pair()
       self.bob = bob
-      clipboard = bench.folder + "/clipboard"
-      programs = bench.folder + "/programs"
+      folder = try Folder(in: kind == .wayland ? "/var/tmp" : bench.folder)
+      clipboard = folder.path + "/clipboard"
+      programs = folder.path + "/programs"
       try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: false)
-      for (name, script) in kind.scripts(clipboard) {
-        let file = try bench.file("programs/" + name, Array("#!/bin/sh\n\(script)\n".utf8))
-        chmod(file, 0o700)
-      }
+      for (name, script) in kind.scripts(clipboard) { try add(name, script) }
       let file = try bench.file("own", Array(password.utf8))
       try await alice.succeed("password", "--threshold", "2", "--title", "mail", "--from-file", file)
       try await bob.succeed("settings", "set", "clipboard-seconds", "\(seconds)")
     }
 
+    /// Adds a program.
+    func add(_ name: String, _ script: String) throws {
+      try Data("#!/bin/sh\n\(script)\n".utf8).write(to: URL(fileURLWithPath: programs + "/" + name))
+      chmod(programs + "/" + name, 0o700)
+    }
+
+    /// A folder that goes with its last user.
+    final class Folder: Sendable {
+      let path: String
+
+      init(in base: String) throws {
+        var template = Array((base + "/vault-desk-XXXXXX").utf8CString)
+        path = try #require(mkdtemp(&template).map { String(cString: $0) })
+      }
+
+      deinit { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    /// Whether `/tmp` is in memory.
+    static let hasMemory = holds("case $(stat -f -c %T /tmp) in tmpfs | ramfs) ;; *) false;; esac")
+
+    /// Whether `wl-copy` can have a `/tmp` in memory here: there is one, or name spaces are allowed.
+    static let hasWayland =
+      hasMemory || holds("unshare --user --map-root-user --mount -- mount -t tmpfs tmpfs /tmp")
+
+    private static func holds(_ script: String) -> Bool {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      process.arguments = ["-c", script]
+      guard (try? process.run()) != nil else { return false }
+      process.waitUntilExit()
+      return process.terminationStatus == 0
+    }
+
     enum Kind: CaseIterable {
       case wayland, xclip, xsel
+
+      /// Those that can be had here.
+      static let possible = allCases.filter { $0 != .wayland || hasWayland }
 
       /// Each remembers its arguments.
       func scripts(_ file: String) -> [(String, String)] {
@@ -35,7 +72,17 @@ struct ClipboardTests {
         return switch self {
         case .wayland:
           [
-            ("wl-copy", copy + "case $* in *--clear*) : > \(file);; *) cat > \(file);; esac"),
+            // As the real one: a file first, which it then serves.
+            (
+              "wl-copy",
+              copy
+                + """
+                case $* in *--clear*) : > \(file); exit;; esac
+                own=$(mktemp -d /tmp/wl-copy-buffer-XXXXXX) && cat > "$own/stdin"
+                stat -f -c %T "$own/stdin" > \(file).kind; echo "$TMPDIR" >> \(file).kind
+                cat "$own/stdin" > \(file); rm -r "$own"
+                """
+            ),
             ("wl-paste", "[ -s \(file) ] && exec cat \(file); exit 1"),
           ]
         case .xclip: [("xclip", copy + "case $* in *-out*) exec cat \(file);; *) cat > \(file);; esac")]
@@ -52,7 +99,7 @@ struct ClipboardTests {
       var display: String { self == .wayland ? "WAYLAND_DISPLAY=w DISPLAY=" : "DISPLAY=:0 WAYLAND_DISPLAY=" }
     }
 
-    func vault(_ arguments: String, _ kind: Kind = .wayland) async throws -> Outcome {
+    func vault(_ arguments: String, _ kind: Kind = .xclip) async throws -> Outcome {
       try await bob.shell("PATH=\(programs):$PATH \(kind.display) exec \"$VAULT\" \(arguments)")
     }
 
@@ -78,7 +125,7 @@ struct ClipboardTests {
     }
   }
 
-  @Test("a password is copied through a pipe and wiped after its time", arguments: Desk.Kind.allCases)
+  @Test("a password is copied through a pipe and wiped after its time", arguments: Desk.Kind.possible)
   func wiped(kind: Desk.Kind) async throws {
     try await Bench.run { bench in
       let desk = try await Desk(bench, kind)
@@ -163,6 +210,75 @@ struct ClipboardTests {
     }
   }
 
+  @Test(
+    "the file that wl-copy serves the clipboard from lies in memory",
+    .enabled(if: Desk.hasWayland, "neither is /tmp in memory, nor are name spaces allowed"))
+  func inMemory() async throws {
+    try await Bench.run { bench in
+      let desk = try await Desk(bench, .wayland, seconds: 3600)
+      let outcome = try await desk.vault("recover --clip", .wayland)
+      #expect(outcome.status == 0, "\(outcome)")
+      #expect(desk.content == "s3same")
+      let kind = try String(contentsOfFile: desk.clipboard + ".kind", encoding: .utf8).split(separator: "\n")
+      #expect(kind.first == "tmpfs" || kind.first == "ramfs")
+      // Later versions go by this.
+      #expect(kind.last == "/tmp")
+      kill(try #require(try desk.guardian()), SIGTERM)
+      try await bench.wait(for: "the clipboard to be wiped") { desk.content.isEmpty && desk.notes.isEmpty }
+    }
+  }
+
+  @Test(
+    "where wl-copy would write to a disk it is passed over, and that is said",
+    .enabled(if: !Desk.hasMemory, "/tmp is in memory"))
+  func onDisk() async throws {
+    try await Bench.run { bench in
+      let desk = try await Desk(bench, .wayland, seconds: 3600)
+      try desk.add("unshare", "exit 1")
+      let path = "PATH=\(desk.programs):$PATH WAYLAND_DISPLAY=w"
+      let none = try await desk.bob.shell("\(path) DISPLAY= exec setsid --wait \"$VAULT\" recover --clip")
+      #expect(none.status == 1 && none.complaint.contains("lies on a disk"), "\(none)")
+      #expect(desk.content.isEmpty && desk.notes.isEmpty)
+      for (name, script) in Desk.Kind.xclip.scripts(desk.clipboard) { try desk.add(name, script) }
+      let other = try await desk.bob.shell("\(path) DISPLAY=:0 exec \"$VAULT\" recover --clip --json")
+      #expect(try other.status == 0 && other.json()["clipboard"].string == "xclip", "\(other)")
+      #expect(desk.content == "s3same")
+      kill(try #require(try desk.guardian()), SIGTERM)
+      try await bench.wait(for: "the note to go") { desk.notes.isEmpty }
+    }
+  }
+
+  @Test("a clipboard that can't be looked at when its time is over is looked at again")
+  func again() async throws {
+    try await Bench.run { bench in
+      let desk = try await Desk(bench, seconds: 1)
+      let scripts = Desk.Kind.xclip.scripts(desk.clipboard)
+      let busy = "echo >> \(desk.clipboard).busy; exit 1"
+      try desk.add("xclip", "case $* in *-out*) \(busy);; *) cat > \(desk.clipboard);; esac")
+      #expect(try await desk.vault("recover --clip").status == 0)
+      try await bench.wait(for: "a look in vain") {
+        FileManager.default.fileExists(atPath: desk.clipboard + ".busy")
+      }
+      #expect(desk.content == "s3same" && desk.notes.count == 1)
+      for (name, script) in scripts { try desk.add(name, script) }
+      try await bench.wait(for: "the clipboard to be wiped") { desk.content.isEmpty && desk.notes.isEmpty }
+    }
+  }
+
+  @Test("if the setting can't be read it is wiped soon, not late")
+  func damagedSettings() async throws {
+    try await Bench.run { bench in
+      let desk = try await Desk(bench, seconds: 3600)
+      let path = desk.bob.home + "/config/settings.json"
+      let text = String(decoding: try desk.bob.read(path), as: UTF8.self)
+      try Data(text.replacingOccurrences(of: "3600", with: "3599").utf8).write(to: URL(fileURLWithPath: path))
+      let outcome = try await desk.vault("recover --clip")
+      #expect(outcome.status == 0 && outcome.complaint.contains("wiped in 10 s"), "\(outcome)")
+      kill(try #require(try desk.guardian()), SIGTERM)
+      try await bench.wait(for: "the note to go") { desk.notes.isEmpty }
+    }
+  }
+
   @Test("without a display and a terminal there is no clipboard, and that is said")
   func noClipboard() async throws {
     try await Bench.run { bench in
@@ -178,10 +294,9 @@ struct ClipboardTests {
   func failing() async throws {
     try await Bench.run { bench in
       let desk = try await Desk(bench)
-      let broken = try bench.file("programs/wl-copy", Array("#!/bin/sh\ncat > /dev/null\nexit 4\n".utf8))
-      chmod(broken, 0o700)
+      try desk.add("xclip", "cat > /dev/null\nexit 4")
       let outcome = try await desk.vault("recover --clip")
-      #expect(outcome.status == 1 && outcome.complaint.contains("wl-copy ended with code 4"))
+      #expect(outcome.status == 1 && outcome.complaint.contains("xclip ended with code 4"))
     }
   }
 

@@ -9,6 +9,9 @@ enum Clipboard {
   /// Most bytes that go to a terminal's clipboard: many terminals take no more.
   static let terminalByteLimit = 50_000
 
+  /// How long something stays where the setting can't be read: time enough to paste it, and no more.
+  static let shortestSeconds: UInt32 = 10
+
   /// What came of copying.
   struct Outcome {
     /// `wl-copy`, `xclip`, `xsel` or `terminal`.
@@ -21,13 +24,13 @@ enum Clipboard {
     _ content: borrowing SecretBytes, called what: String, _ vault: Vault, _ console: Console
   ) async throws(VaultError) -> Outcome {
     guard content.count > 0 else { throw VaultError(.usage, "the \(what) is empty; nothing was copied") }
-    let seconds = UInt32(vault.settingValue(SettingKey.clipboardSeconds.rawValue)) ?? 120
+    let seconds = vault.verifiedSetting(.clipboardSeconds).flatMap { UInt32($0) } ?? shortestSeconds
     let salt: [UInt8]
     do throws(SodiumError) { salt = try Randomness.bytes(ClipboardRecord.saltByteCount) } catch {
       throw VaultError(.other, "no randomness can be had")
     }
     let records = ClipboardRecords(folder: vault.clipboardFolder)
-    if let tool = try ClipboardTool.available() {
+    if let tool = try ClipboardTool.available(console) {
       guard content.count <= byteLimit else { throw tooLarge(what, byteLimit) }
       let tag = try vault.recognition(of: content, salt: salt)
       let record = try records.add(ClipboardRecord(tool: tool, salt: salt, tag: tag))

@@ -10,6 +10,9 @@ struct ClipboardGuard: ~Copyable {
   /// Bytes of its orders: tool, seconds, key and tag.
   private static let orderByteCount = 1 + 4 + 2 * Digest.byteCount
 
+  /// Raised by a signal.
+  private static let flag = DueFlag()
+
   let tool: ClipboardTool
   let seconds: UInt32
   let key: SecretBytes
@@ -63,6 +66,12 @@ struct ClipboardGuard: ~Copyable {
     try SecretStream.write(bytes.bytes, to: ends.write)
   }
 
+  /// From now on signals mean that it is time. To be called before the first one is taken: one that comes while it is still
+  /// reading its orders must not end it.
+  static func awaitSignals() {
+    Interruption.redirect { _ in flag.raise() }
+  }
+
   /// Reads its orders. `path` is that of the note about what was copied.
   init(readingFrom descriptor: Int32, path: String) throws(VaultError) {
     let orders = try SecretStream.read(descriptor, limit: Self.orderByteCount, name: "its orders")
@@ -89,20 +98,42 @@ struct ClipboardGuard: ~Copyable {
     seconds = orders.withUnsafeBytes { bytes in bytes[1..<5].reduce(0) { $0 << 8 | UInt32($1) } }
   }
 
-  /// Waits, or until a signal comes, and wipes the clipboard if what was copied is still there.
-  func run() throws(VaultError) {
+  /// Milliseconds in which it tries again if the clipboard can't be looked at: as long as a locked screen or a busy desktop
+  /// may take, and not long after a signal.
+  private static let patience: Int64 = 300_000
+  private static let patienceAfterSignal: Int64 = 10_000
+  /// Milliseconds between two attempts.
+  private static let pause: Int64 = 3000
+
+  /// Waits, or until a signal comes, and wipes the clipboard if what was copied is still there. If that can't be said for
+  /// long, the note stays for whoever opens the vault next.
+  func run() {
     // No disk is held busy for so long.
     chdir("/")
-    let flag = DueFlag()
-    Interruption.redirect { _ in flag.raise() }
     let end = Self.now() + Int64(seconds) * 1000
     // In small steps, by a clock that goes on while the machine sleeps.
-    while Self.now() < end, !flag.isRaised { usleep(100_000) }
-    _ = try ClipboardRecords.wipe(tool) { (content) throws(VaultError) in
-      let found = try Self.tag(of: content, key: key)
-      return found.matches(tag)
+    while Self.now() < end, !Self.flag.isRaised { usleep(100_000) }
+    let began = Self.now()
+    while !isSettled() {
+      guard Self.now() - began < (Self.flag.isRaised ? Self.patienceAfterSignal : Self.patience) else { return }
+      let next = Self.now() + Self.pause
+      while Self.now() < next { usleep(100_000) }
+    }
+  }
+
+  /// Wipes what was copied if it is still there, and ends the note. False if it can't be said what is there, or be wiped.
+  private func isSettled() -> Bool {
+    do throws(VaultError) {
+      let found = try ClipboardRecords.wipe(tool) { (content) throws(VaultError) in
+        let found = try Self.tag(of: content, key: key)
+        return found.matches(tag)
+      }
+      guard found != .unknown else { return false }
+    } catch {
+      return false
     }
     unlink(path)
+    return true
   }
 
   private static func now() -> Int64 {

@@ -8,6 +8,9 @@ struct ClipboardRecords {
   /// Seconds after which a note whose clipboard is never to be reached again is given up.
   private static let lifetime = 30 * 86_400
 
+  /// Seconds after which it is given up to find out whether something is there at all.
+  private static let doubtTime = 3600
+
   let folder: String
 
   /// Makes a note and returns its open, locked file. Durable when it returns.
@@ -81,24 +84,36 @@ struct ClipboardRecords {
     }
     do throws(VaultError) {
       guard try tool.isUsable else { return }
-      let isWiped = try Self.wipe(tool) { (content) throws(VaultError) in
+      let found = try Self.wipe(tool) { (content) throws(VaultError) in
         let tag = try vault.recognition(of: content, salt: record.salt)
         return constantTimeEqual(tag.span.bytes, record.tag.span.bytes)
       }
-      unlink(path)
-      if isWiped { console.note("wiped the clipboard, on which something secret was left") }
+      // A clipboard that can't be looked at now may be so later; one that is empty never says so.
+      if found != .unknown || age >= Self.doubtTime { unlink(path) }
+      if found == .wiped { console.note("wiped the clipboard, on which something secret was left") }
     } catch {
       console.note("something secret may be left on the clipboard, which can't be reached: \(error.reason)")
     }
   }
 
-  /// Empties the clipboard if `isOurs` knows what is on it. Says whether it did.
+  /// What was found on a clipboard.
+  enum Found {
+    /// What was meant; it is wiped.
+    case wiped
+    /// Something else.
+    case other
+    /// Nothing that can be had as text, for whatever reason.
+    case unknown
+  }
+
+  /// Empties the clipboard if `isOurs` knows what is on it.
   static func wipe(
     _ tool: ClipboardTool, isOurs: (borrowing SecretBytes) throws(VaultError) -> Bool
-  ) throws(VaultError) -> Bool {
+  ) throws(VaultError) -> Found {
     let found = try tool.paste(limit: Clipboard.byteLimit)
-    guard let content = consume found, try isOurs(content) else { return false }
+    guard let content = consume found else { return .unknown }
+    guard try isOurs(content) else { return .other }
     try tool.clear()
-    return true
+    return .wiped
   }
 }

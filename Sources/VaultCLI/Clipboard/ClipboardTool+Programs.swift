@@ -6,9 +6,15 @@ extension ClipboardTool {
   /// Milliseconds that one call may take.
   private static let timeLimit: Int64 = 5000
 
-  /// The first that is installed and has a display to work with.
-  static func available() throws(VaultError) -> ClipboardTool? {
-    for tool in allCases where try tool.isUsable { return tool }
+  /// The first that is installed, has a display to work with, and keeps what it is given in memory.
+  static func available(_ console: Console) throws(VaultError) -> ClipboardTool? {
+    for tool in allCases where try tool.isUsable {
+      if tool == .wayland, try WaylandCopy.arguments() == nil {
+        console.note(WaylandCopy.onDisk)
+        continue
+      }
+      return tool
+    }
     return nil
   }
 
@@ -23,12 +29,14 @@ extension ClipboardTool {
 
   /// Puts something on the clipboard.
   func copy(_ content: borrowing SecretBytes) throws(VaultError) {
-    let arguments: [String] =
-      switch self {
-      case .wayland: ["wl-copy", "--type", "text/plain"]
-      case .xclip: ["xclip", "-selection", "clipboard", "-in"]
-      case .xsel: ["xsel", "--clipboard", "--input"]
-      }
+    let arguments: [String]
+    switch self {
+    case .wayland:
+      guard let start = try WaylandCopy.arguments() else { throw VaultError(.other, WaylandCopy.onDisk) }
+      arguments = start + ["--type", "text/plain"]
+    case .xclip: arguments = ["xclip", "-selection", "clipboard", "-in"]
+    case .xsel: arguments = ["xsel", "--clipboard", "--input"]
+    }
     try run(arguments, input: content)
   }
 
@@ -62,7 +70,7 @@ extension ClipboardTool {
     let status = try child.take(input)
     guard status == 0 else {
       throw VaultError(
-        .other, "\(arguments[0]) ended with code \(status)", hint: "does it work by itself, in this very session?")
+        .other, "\(name) ended with code \(status)", hint: "does it work by itself, in this very session?")
     }
   }
 

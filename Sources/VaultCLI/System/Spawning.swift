@@ -5,8 +5,8 @@ extension ChildProcess {
   /// Starts a program in a process group of its own with three descriptors, its caller's signals and the environment;
   /// every other descriptor is closed in it, so that no socket, key file or lock of ours leaks.
   ///
-  /// With `inOwnGroup` false it stays in this program's group, so that it may read the terminal. With `detached` it gets a
-  /// session of its own and outlives this program's. `standard` may have more than three descriptors.
+  /// With `inOwnGroup` false it stays in this program's group, so that it may read the terminal. With `detached` it is this
+  /// program again, gets a session of its own and outlives this process. `standard` may have more than three descriptors.
   static func spawn(
     _ path: String, _ arguments: [String], standard: [Int32], inOwnGroup: Bool = true, detached: Bool = false
   ) throws(VaultError) -> pid_t {
@@ -24,9 +24,11 @@ extension ChildProcess {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
+    var blocked = sigset_t()
+    sigemptyset(&blocked)
+    // This program's own process takes signals by a thread, see Interruption: one that comes before that is there must wait.
+    if detached { for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { sigaddset(&blocked, signal) } }
+    posix_spawnattr_setsigmask(&attributes, &blocked)
     var usual = sigset_t()
     sigemptyset(&usual)
     // What this program ignores for itself. What its caller ignores, such as SIGHUP under nohup, stays ignored.
