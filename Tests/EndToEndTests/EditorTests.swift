@@ -94,6 +94,68 @@ struct EditorTests {
     }
   }
 
+  @Test(
+    "the editor itself is ended by that signal, also one that won't hear of it",
+    arguments: ["trap 'echo ended >> signals; exit 0' TERM", "trap 'echo ignored >> signals' TERM HUP"])
+  func signalToEditor(trap: String) async throws {
+    try await Bench.run { bench in
+      let (alice, _) = try await bench.pair()
+      let terminal = try edit(
+        "printf %s \"$1\" > path\n\(trap)\necho $$ > pid\necho waiting\nwhile :; do sleep 0.1; done", bench, alice)
+      try await terminal.expect("waiting")
+      let editor = try #require(pid_t(try text(alice, "pid")))
+      #expect(kill(editor, 0) == 0)
+      terminal.signal(SIGTERM)
+      #expect(try await terminal.end() == 130)
+      #expect(try !text(alice, "signals").isEmpty)
+      // Not even as a zombie that nobody has fetched, in the end.
+      try await bench.wait(for: "the editor to be gone") { kill(editor, 0) != 0 }
+      let folder = (try text(alice, "path") as NSString).deletingLastPathComponent
+      #expect(!FileManager.default.fileExists(atPath: folder))
+    }
+  }
+
+  private static let hasVim = FileManager.default.isExecutableFile(atPath: "/usr/bin/vim")
+
+  @Test(
+    "vim keeps nothing of the text, whatever the user's own settings are",
+    .enabled(if: hasVim, "there is no vim"), arguments: ["vim", "vim -T xterm"])
+  func vimKeepsNothing(command: String) async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let kept = alice.folder + "/kept"
+      try FileManager.default.createDirectory(atPath: kept, withIntermediateDirectories: false)
+      let settings = """
+        set nocompatible swapfile updatecount=1 directory=\(kept)// backup writebackup backupdir=\(kept) patchmode=.orig
+        if has('persistent_undo') | set undofile undodir=\(kept) | endif
+        set viminfo='100,<1000,s100,h,n\(kept)/info
+        autocmd BufWritePre * setlocal undofile
+        autocmd BufWritePost * call writefile(getline(1, '$'), '\(kept)/copy')
+        """
+      try alice.write(Array((settings + "\n").utf8), to: ".vimrc")
+      let terminal = try PseudoTerminal(
+        alice, ["-c", "HOME=\(alice.folder) VISUAL='\(command)' exec \"$VAULT\" note --threshold 2"], program: "/bin/sh"
+      )
+      try await terminal.expect("note.txt")
+      terminal.type("ihidden words\u{1B}yy:w\r")
+      try await terminal.expect("written")
+      terminal.type("osecond line\u{1B}:w\r:wq\r")
+      #expect(try await terminal.end() == 0, "\(terminal.screen)")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: kept) == [])
+      #expect(try await bob.succeed("recover").output == "hidden words\nsecond line\n")
+    }
+  }
+
+  @Test("of an editor that isn't known it is said that it is told nothing")
+  func unknownEditor() async throws {
+    try await Bench.run { bench in
+      let (alice, _) = try await bench.pair()
+      let terminal = try edit("exit 3", bench, alice)
+      #expect(try await terminal.end() == 1)
+      #expect(terminal.screen.contains("only vim and nvim are told to keep nothing"))
+    }
+  }
+
   @Test("what a killed program left is removed by the next command")
   func killed() async throws {
     try await Bench.run { bench in

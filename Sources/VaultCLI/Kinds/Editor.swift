@@ -1,7 +1,6 @@
 import Glibc
 import SecretVault
 import Sodium
-import Synchronization
 import VaultStore
 
 /// The user's editor on a file that lies in memory only.
@@ -35,6 +34,9 @@ struct Editor {
         hint: "name a file with the text, or - for standard input")
     }
     if Self.swapsToDisk { console.note("this device swaps memory to a disk, and the editor's with it") }
+    if Self.options(for: command).isEmpty {
+      console.note("only vim and nvim are told to keep nothing; what '\(command)' keeps elsewhere is its own affair")
+    }
     let folder = try vault.makeClearFolder(in: bases)
     do throws(StoreError) { try folder.write(Self.fileName, text.bytes) } catch {
       throw VaultError(.inputOutput, "cannot make a file in memory for the editor: \(error)")
@@ -62,12 +64,7 @@ struct Editor {
       Interruption.end()
     }
     defer { Interruption.redirect(to: nil) }
-    var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0 {
-      guard errno == EINTR else { throw VaultError(.other, "the editor was lost: \(SystemError.text(errno))") }
-    }
-    child.forget()
-    let code = ChildProcess.exitCode(status)
+    let code = ChildProcess.exitCode(try child.wait())
     guard code == 0 else {
       let how = code > 128 ? "was ended by signal \(code - 128)" : "ended with code \(code)"
       let hint = code == 127 ? "set VISUAL or EDITOR to an editor that is installed" : "nothing was shared"
@@ -75,12 +72,31 @@ struct Editor {
     }
   }
 
-  /// What keeps an editor that is known from writing the text elsewhere: swap, backup and undo files, and its history.
+  /// What keeps an editor that is known from writing the text elsewhere: swap, backup and undo files, and its history. The last
+  /// word is after the user's own settings, which may say otherwise, and commands that hang on events say nothing any more.
   static func options(for command: String) -> [String] {
-    guard !command.contains(" "), let program = resolve(command) else { return [] }
+    guard let word = firstWord(of: command), let program = resolve(word) else { return [] }
     let name = program.split(separator: "/").last.map(String.init) ?? ""
-    guard name.hasPrefix("vim") || name == "nvim" else { return [] }
-    return ["-n", "-i", "NONE", "--cmd", "set noswapfile nobackup nowritebackup noundofile"]
+    guard name.hasPrefix("vim") || name.hasPrefix("nvim") else { return [] }
+    // A small vim knows less, and would stop at the first that it doesn't.
+    let nothing = "silent! set noswapfile nobackup nowritebackup patchmode= nomodeline | silent! set noundofile"
+    return ["-n", "-i", "NONE", "--cmd", nothing, "-c", nothing + " | silent! set eventignore=all"]
+  }
+
+  /// The program that a shell would start, where that can be said without being a shell.
+  private static func firstWord(of command: String) -> String? {
+    let isPlain = command.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "a")...UInt8(ascii: "z"), 0x80...0xFF:
+        true
+      default: " \t_-./:,+@%=".utf8.contains(byte)
+      }
+    }
+    // With a sign of equality it is a variable's.
+    guard isPlain, let word = command.split(whereSeparator: { $0 == " " || $0 == "\t" }).first, !word.contains("=")
+    else { return nil }
+    return String(word)
   }
 
   /// The file that a command's name leads to, links followed.
@@ -95,22 +111,6 @@ struct Editor {
     guard let bytes = try? PublicFile.read(path: "/proc/swaps", limit: 1 << 16) else { return false }
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").dropFirst()
     return lines.contains { !$0.hasPrefix("/dev/zram") }
-  }
-}
-
-/// The editor while it runs, for the thread that takes signals.
-private final class EditorProcess: Sendable {
-  private let process: Mutex<pid_t>
-
-  init(_ process: pid_t) { self.process = Mutex(process) }
-
-  /// It has ended by itself: its number may be another's.
-  func forget() { process.withLock { $0 = 0 } }
-
-  func end() {
-    process.withLock { process in
-      if process > 0 { kill(process, SIGTERM) }
-    }
   }
 }
 
