@@ -2,7 +2,8 @@ import CShims
 import Glibc
 
 /// A connection to a message bus at a local socket (D-Bus Specification, "Authentication Protocol"): as this user, with
-/// descriptors. Every step has a deadline; whatever breaks a rule ends the connection.
+/// descriptors. Every step has a deadline. What isn't understood is passed over, for anybody on the bus may send it; what
+/// breaks the frame of messages, which the bus itself makes, ends the connection.
 public struct BusConnection: ~Copyable {
   /// Why there is no connection any more, or in case of ``refused(_:)`` no answer.
   public enum Failure: Error {
@@ -22,6 +23,8 @@ public struct BusConnection: ~Copyable {
   private static let lineLimit = 512
   /// Milliseconds for one step.
   public static let patience: Int64 = 5000
+  /// Descriptors that are kept.
+  private static let descriptorLimit = 4
   /// Signals that are kept while an answer is waited for. A flood of them loses the rest.
   private static let signalLimit = 256
 
@@ -30,6 +33,8 @@ public struct BusConnection: ~Copyable {
   private let socket: Int32
   /// Bytes that have come and were not looked at yet.
   private var waiting: [UInt8] = []
+  /// Bytes that are still to come of a message that is too long to be read.
+  private var skipping = 0
   /// Descriptors that have come with them, in order.
   private var descriptors: [Int32] = []
   private var lastSerial: UInt32 = 0
@@ -156,29 +161,44 @@ public struct BusConnection: ~Copyable {
     return lastSerial
   }
 
-  private func hasWholeMessage() throws(Failure) -> Bool {
-    guard waiting.count >= BusMessage.startByteCount else { return false }
-    do {
-      let count = try BusMessage.byteCount(start: Array(waiting[..<BusMessage.startByteCount]))
-      return waiting.count >= count
-    } catch { throw .misunderstood(error) }
+  /// Whether a message has come as a whole. One that is too long is passed over as it comes.
+  private mutating func hasWholeMessage() throws(Failure) -> Bool {
+    while true {
+      let passed = min(skipping, waiting.count)
+      waiting.removeFirst(passed)
+      skipping -= passed
+      guard skipping == 0, waiting.count >= BusMessage.startByteCount else { return false }
+      let count = try nextByteCount()
+      guard count > BusMessage.byteLimit else { return waiting.count >= count }
+      skipping = count
+      dropDescriptors()
+    }
+  }
+
+  private func nextByteCount() throws(Failure) -> Int {
+    do { return try BusMessage.frameByteCount(start: Array(waiting[..<BusMessage.startByteCount])) } catch {
+      throw .misunderstood(error)
+    }
+  }
+
+  /// Nobody can say whose they are any more. Without one that was waited for, a call fails and is made again.
+  private mutating func dropDescriptors() {
+    for descriptor in descriptors { close(descriptor) }
+    descriptors = []
   }
 
   private mutating func receive(until end: Int64) throws(Failure) -> (BusMessage, descriptor: Int32) {
-    while try !hasWholeMessage() { try fill(until: end) }
-    do {
-      let count = try BusMessage.byteCount(start: Array(waiting[..<BusMessage.startByteCount]))
+    while true {
+      while try !hasWholeMessage() { try fill(until: end) }
+      let count = try nextByteCount()
       let bytes = Array(waiting[..<count])
       waiting.removeFirst(count)
-      let message = try BusMessage(bytes: bytes)
-      guard message.descriptorCount <= 1 else { throw BusMessage.Fault.unsupported }
-      guard message.descriptorCount == 1 else { return (message, -1) }
-      guard !descriptors.isEmpty else { throw BusMessage.Fault.malformed }
+      guard let message = try? BusMessage(bytes: bytes), message.descriptorCount <= 1 else {
+        dropDescriptors()
+        continue
+      }
+      guard message.descriptorCount == 1, !descriptors.isEmpty else { return (message, -1) }
       return (message, descriptors.removeFirst())
-    } catch let fault as BusMessage.Fault {
-      throw .misunderstood(fault)
-    } catch {
-      throw .ended
     }
   }
 
@@ -207,8 +227,9 @@ public struct BusConnection: ~Copyable {
     var buffer = [UInt8](repeating: 0, count: 16_384)
     var descriptor: Int32 = -1
     let count = vault_receive_message(socket, &buffer, buffer.count, &descriptor)
+    if descriptors.count >= Self.descriptorLimit { dropDescriptors() }
     if descriptor >= 0 { descriptors.append(descriptor) }
-    guard count > 0, descriptors.count <= 4 else {
+    guard count > 0 else {
       if count < 0, errno == EAGAIN { return }
       throw .ended
     }

@@ -88,17 +88,33 @@ public struct BusMessage: Hashable, Sendable {
 // MARK: - Reading
 
 extension BusMessage {
-  /// How long the message is that begins with these ``startByteCount`` bytes.
-  public static func byteCount(start: [UInt8]) throws(Fault) -> Int {
+  /// Longest message that a bus passes on (D-Bus Specification, "Message Format").
+  static let busByteLimit = 1 << 27
+
+  /// How long the message is that begins with these ``startByteCount`` bytes, in either order of bytes and whatever its length:
+  /// so that one that isn't read can be passed over.
+  static func frameByteCount(start: [UInt8]) throws(Fault) -> Int {
     guard start.count >= startByteCount else { throw .truncated }
-    guard start[0] == UInt8(ascii: "l"), start[3] == 1 else { throw .unsupported }
+    guard [UInt8(ascii: "l"), UInt8(ascii: "B")].contains(start[0]), start[3] == 1 else { throw .malformed }
     var reader = BusReader(start)
     try reader.skip(4)
-    let body = try reader.number()
-    _ = try reader.number()
-    let fields = try reader.number()
-    guard body <= UInt32(byteLimit), fields <= UInt32(byteLimit) else { throw .tooLong }
+    func number() throws(Fault) -> UInt32 {
+      let number = try reader.number()
+      return start[0] == UInt8(ascii: "l") ? number : number.byteSwapped
+    }
+    let body = try number()
+    _ = try number()
+    let fields = try number()
+    guard body <= UInt32(busByteLimit), fields <= UInt32(busByteLimit) else { throw .malformed }
     let total = (startByteCount + Int(fields) + 7) / 8 * 8 + Int(body)
+    guard total <= busByteLimit else { throw .malformed }
+    return total
+  }
+
+  /// How long the message is that begins with these ``startByteCount`` bytes, if it is one that is read.
+  public static func byteCount(start: [UInt8]) throws(Fault) -> Int {
+    let total = try frameByteCount(start: start)
+    guard start[0] == UInt8(ascii: "l") else { throw .unsupported }
     guard total <= byteLimit else { throw .tooLong }
     return total
   }

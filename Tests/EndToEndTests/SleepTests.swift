@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SystemBus
 import Testing
 
 @Suite("Before the machine sleeps")
@@ -47,9 +48,30 @@ struct SleepTests {
       #expect(late.status == 5 && late.complaint.contains("about to sleep"), "\(late)")
       bus.announce(sleep: false)
       try await bench.wait(for: "the next lock") { bus.isInhibited }
+      try await bench.wait(for: "unlocking to be possible again") { try await alice.run("unlock", id).status == 0 }
       bus.announce(sleep: true)
       try await bench.wait(every: 2, for: "the lock to be given back") { !bus.isInhibited }
       #expect(try await alice.succeed("unlock", "--list").output == "nothing is unlocked\n")
+    }
+  }
+
+  @Test("messages that are not understood, which anybody on the bus may send, are passed over")
+  func passedOver() async throws {
+    try await Bench.run { bench in
+      let (alice, daemon, bus, id) = try await atBus(bench)
+      defer { bus.stop() }
+      try await alice.succeed("unlock", id)
+      // In the other order of bytes; with a longer text than is read; longer than is read.
+      let other: [UInt8] = [UInt8(ascii: "B"), 4, 0, 1] + [0, 0, 0, 0] + [0, 0, 0, 1] + [0, 0, 0, 0]
+      let text = BusMessage(
+        kind: .signal, serial: 5, path: "/x", interface: "a.b", member: "C",
+        body: [.text(String(repeating: "x", count: 5000))])
+      let long = [UInt8(ascii: "l"), 4, 0, 1] + [0, 0, 32, 0] + [1, 0, 0, 0] + [0, 0, 0, 0]
+      for message in [other, text.encoded(), long + [UInt8](repeating: 0, count: 32 << 16)] { bus.send(message) }
+      bus.announce(sleep: true)
+      try await bench.wait(every: 2, for: "the lock to be given back") { !bus.isInhibited }
+      #expect(try await alice.succeed("unlock", "--list").output == "nothing is unlocked\n")
+      #expect(!daemon.written.contains("nobody tells when the machine"))
     }
   }
 

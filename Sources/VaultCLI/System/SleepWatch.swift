@@ -10,8 +10,9 @@ import SystemBus
 /// Without a bus, or when it goes away, nothing that was unlocked can be used after a sleep either (``SleepClock``), but the
 /// keys lie in memory while the machine sleeps, and in its image on the disk if it hibernates.
 final class SleepWatch: Sendable {
-  /// Seconds until a bus that is not there, or gone, is looked for again.
+  /// Seconds until a bus that is not there is looked for again, and until one that has just gone is.
   private static let pause: Int32 = 60
+  private static let firstPause: Int32 = 2
   private static let bus = "org.freedesktop.DBus"
   private static let login = "org.freedesktop.login1"
   private static let manager = "org.freedesktop.login1.Manager"
@@ -20,25 +21,31 @@ final class SleepWatch: Sendable {
   private let paths: [String]
   private let log: Logger
   private let sleeping: @Sendable () -> Void
+  private let awake: @Sendable () -> Void
   private let stopping: (read: Int32, write: Int32)
   private let ended = DispatchSemaphore(value: 0)
 
-  /// Watches the first bus of `paths` that is there; `sleeping` is called before each sleep. Nil if the system has no thread left.
-  static func start(paths: [String], log: Logger, sleeping: @escaping @Sendable () -> Void) -> SleepWatch? {
+  /// Watches the first bus of `paths` that is there; `sleeping` is called before each sleep, `awake` after it. Nil if the system
+  /// has no thread left.
+  static func start(
+    paths: [String], log: Logger, sleeping: @escaping @Sendable () -> Void, awake: @escaping @Sendable () -> Void
+  ) -> SleepWatch? {
     var ends: [Int32] = [-1, -1]
     guard socketpair(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
       return nil
     }
-    let watch = SleepWatch(paths, log, sleeping, (ends[0], ends[1]))
+    let watch = SleepWatch(paths, log, sleeping, awake, (ends[0], ends[1]))
     return BackgroundThread.start { watch.run() } ? watch : nil
   }
 
   private init(
-    _ paths: [String], _ log: Logger, _ sleeping: @escaping @Sendable () -> Void, _ stopping: (Int32, Int32)
+    _ paths: [String], _ log: Logger, _ sleeping: @escaping @Sendable () -> Void,
+    _ awake: @escaping @Sendable () -> Void, _ stopping: (Int32, Int32)
   ) {
     self.paths = paths
     self.log = log
     self.sleeping = sleeping
+    self.awake = awake
     self.stopping = stopping
   }
 
@@ -65,12 +72,13 @@ final class SleepWatch: Sendable {
           log.debug("the system's bus at \(path): \(error)")
         }
       }
+      let pause = wasWatching ? Self.firstPause : Self.pause
       if wasWatching {
         log.info("nobody tells when the machine goes to sleep; what is unlocked is locked when it wakes up")
         wasWatching = false
       }
       var wait = pollfd(fd: stopping.read, events: Int16(POLLIN), revents: 0)
-      if poll(&wait, 1, Self.pause * 1000) > 0 { return }
+      if poll(&wait, 1, pause * 1000) > 0 { return }
     }
   }
 
@@ -91,8 +99,12 @@ final class SleepWatch: Sendable {
         // That is what the machine waits for.
         if lock >= 0 { close(lock) }
         lock = -1
-      case (Self.manager, "PrepareForSleep") where signal.sender == owner && signal.body == [.flag(false)],
-        (Self.bus, "NameOwnerChanged") where signal.sender == Self.bus:
+      case (Self.manager, "PrepareForSleep") where signal.sender == owner && signal.body == [.flag(false)]:
+        if lock >= 0 { close(lock) }
+        lock = -1
+        (lock, owner) = try inhibit(&connection)
+        awake()
+      case (Self.bus, "NameOwnerChanged") where signal.sender == Self.bus:
         if lock >= 0 { close(lock) }
         lock = -1
         (lock, owner) = try inhibit(&connection)

@@ -74,7 +74,16 @@ final class FakeBus: Sendable {
 
   /// Sends bytes to the client.
   func send(_ bytes: [UInt8]) {
-    state.withLock { _ = vault_send_message($0.client, bytes, bytes.count, -1) }
+    state.withLock { state in
+      var done = 0
+      while done < bytes.count {
+        let count = bytes[done...].withUnsafeBytes {
+          Glibc.send(state.client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        guard count > 0 else { return }
+        done += count
+      }
+    }
   }
 
   private func serve() {
