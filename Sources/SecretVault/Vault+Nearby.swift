@@ -1,6 +1,6 @@
 public import PeerAuth
 import Sodium
-public import VaultStore
+import VaultStore
 
 /// What a vault does with Bluetooth: it knows whom it may look for, and what it shows itself.
 extension Vault {

@@ -1,6 +1,6 @@
 public import SealedPayload
 public import ShamirKit
-public import Sodium
+import Sodium
 public import WireCodec
 
 /// The public front of an item: under which shared key it is, and how. The ciphertext of a `SealedPayload` follows.

@@ -1,4 +1,4 @@
-public import PeerAuth
+import PeerAuth
 import WireCodec
 
 /// The text form of a small item, for QR codes and messages: bech32m behind `vaultitem1`, as cards have it.

@@ -1,5 +1,5 @@
 import GRDB
-public import Sodium
+import Sodium
 
 /// What a vault has, by ids: to be compared with what a backup of it has.
 public struct VaultInventory: Sendable {
