@@ -71,7 +71,7 @@ public struct LinkFailure: Error, Hashable, Sendable {
   /// More than the user lets go over Bluetooth.
   static func tooLargeForBluetooth(_ byteCount: UInt64, limit: UInt64) -> LinkFailure {
     LinkFailure(
-      .local, "would have to take \(byteCount) bytes over Bluetooth, where the setting ble-limit allows \(limit)",
+      .refused, "would have to take \(byteCount) bytes over Bluetooth, where the setting ble-limit allows \(limit)",
       hint: "use the network, or allow more: `vault settings set ble-limit \(byteCount)`")
   }
 

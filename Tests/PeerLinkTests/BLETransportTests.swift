@@ -129,6 +129,28 @@ struct BLETransportTests {
     _ = silent
   }
 
+  // With a watch of its own thread, what is closed while that waits there stays open in the kernel until it is woken.
+  @Test("what is closed while somebody waits for it is closed at once", arguments: [true, false])
+  func closedWhileWaiting(isCancelledFirst: Bool) async throws {
+    let (one, other) = try sockets()
+    defer { close(other) }
+    let socket = PacketSocket(owning: one)
+    let waiting = Task { await socket.wait(for: POLLIN) }
+    try await Task.sleep(for: .milliseconds(100))
+    if isCancelledFirst { waiting.cancel() }
+    socket.close()
+    await waiting.value
+    var byte: UInt8 = 0
+    var got = vault_receive_packet(other, &byte, 1)
+    for _ in 0..<200 where got < 0 {
+      try await Task.sleep(for: .milliseconds(10))
+      got = vault_receive_packet(other, &byte, 1)
+    }
+    #expect(got == 0)
+    // Nobody holds the other end any more.
+    #expect(vault_send_packet(other, &byte, 1) < 0)
+  }
+
   @Test("one task reads while another writes")
   func bothWays() async throws {
     let (one, other) = try pair()

@@ -36,4 +36,19 @@ import Testing
     #expect(SettingKey.milliseconds(text) == nil)
     #expect(throws: VaultError.self) { try SettingKey.agentTimeout.validate(text) }
   }
+
+  @Test(arguments: ["all", "hci0", "hci9999", "00:AA:01:00:00:2f"])
+  func `Bluetooth adapters have a name or an address`(text: String) throws { try SettingKey.bleAdapter.validate(text) }
+
+  @Test(arguments: ["hci", "hci12345", "eth0", "00:AA:01:00:00", "00:AA:01:00:00:2g", "+0:AA:01:00:00:00", "All"])
+  func `what names no adapter is refused`(text: String) {
+    #expect(throws: VaultError.self) { try SettingKey.bleAdapter.validate(text) }
+  }
+
+  @Test func `Bluetooth is off unless somebody switches it on, and its limit is 100 kB`() throws {
+    #expect(SettingKey.ble.defaultValue == "off")
+    #expect(SettingKey.byteCount(SettingKey.bleLimit.defaultValue) == 100_000)
+    try SettingKey.ble.validate("on")
+    #expect(throws: VaultError.self) { try SettingKey.ble.validate("yes") }
+  }
 }

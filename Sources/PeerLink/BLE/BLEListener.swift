@@ -39,8 +39,8 @@ public final class BLEListener: Sendable {
 
   private func end() {
     arrivals.finish()
-    accepting.cancel()
     socket.close()
+    accepting.cancel()
   }
 
   private static func accept(

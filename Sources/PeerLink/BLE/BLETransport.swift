@@ -78,6 +78,7 @@ final class BLETransport: PeerTransport {
   /// The next message; empty at the end, nil if there is none yet.
   private func receive() -> Result<[UInt8]?, TransportError> {
     var hasSeenEnd = false
+    var isBroken = false
     while true {
       var error: Int32 = 0
       var isOpen = true
@@ -90,8 +91,17 @@ final class BLETransport: PeerTransport {
       }
       guard isOpen else { return .failure(.closed) }
       if !packet.isEmpty { return .success(packet) }
-      if error == EAGAIN { return .success(nil) }
-      if error != 0, !BLEReason.ends.contains(error) { return .failure(.io(BLEReason.text(error))) }
+      if error == EAGAIN {
+        if isBroken { return .success([]) }
+        // Whoever writes may have been told of the end; it is told only once.
+        guard hasHungUp else { return .success(nil) }
+        isBroken = true
+        continue
+      }
+      if error != 0 {
+        guard BLEReason.ends.contains(error) else { return .failure(.io(BLEReason.text(error))) }
+        isBroken = true
+      }
       // The kernel tells of the end before it hands out what came before that. And an empty message is none.
       if hasSeenEnd { return .success([]) }
       hasSeenEnd = true
@@ -140,7 +150,12 @@ final class BLETransport: PeerTransport {
   private var hasSent: Bool {
     guard let state = socket.use({ vault_output_state($0) }) else { return true }
     guard state.result >= 0, state.result != idleOutput else { return true }
-    return socket.use { descriptor in
+    return hasHungUp
+  }
+
+  /// Whether the connection is no more.
+  private var hasHungUp: Bool {
+    socket.use { descriptor in
       var wait = pollfd(fd: descriptor, events: 0, revents: 0)
       return poll(&wait, 1, 0) > 0
     }?.result ?? true

@@ -54,6 +54,7 @@ final class DescriptorWatch: Sendable {
         state.cancelled.insert(id)
         return nil as Waiter?
       }
+      _ = write(state.line.write, "", 1)
       return state.waiters.remove(at: place)
     }
     waiter?.continuation.resume()
@@ -62,12 +63,13 @@ final class DescriptorWatch: Sendable {
   /// A wait is over, whatever ended it.
   func forget(_ id: UInt64) { state.withLock { _ = $0.cancelled.remove(id) } }
 
-  /// Ends all waits at a descriptor that is about to be closed.
+  /// Ends all waits at a descriptor that is about to be closed. The thread is woken in any case: as long as it waits there, what was closed
+  /// stays open in the kernel, and a listener keeps its place.
   func release(_ descriptor: Int32) {
     let waiters = state.withLock { state in
       let waiters = state.waiters.filter { $0.descriptor == descriptor }
       state.waiters.removeAll { $0.descriptor == descriptor }
-      if !waiters.isEmpty { _ = write(state.line.write, "", 1) }
+      if state.line.write >= 0 { _ = write(state.line.write, "", 1) }
       return waiters
     }
     for waiter in waiters { waiter.continuation.resume() }
@@ -151,6 +153,8 @@ final class PacketSocket: Sendable {
   func close() {
     descriptor.withLock { descriptor in
       guard descriptor >= 0 else { return }
+      // The channel ends now, whoever still has a hand on the socket.
+      shutdown(descriptor, Int32(SHUT_RDWR))
       DescriptorWatch.shared.release(descriptor)
       _ = Glibc.close(descriptor)
       descriptor = -1

@@ -34,7 +34,11 @@ struct NearbyListener: Service {
     let choice = BLEAdapterChoice(settings.adapters) ?? .all
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
-        while !Task.isCancelled, vault.nearbySettings() == settings { await pause() }
+        while !Task.isCancelled {
+          let now = vault.nearbySettings()
+          guard now.isOn, now.adapters == settings.adapters else { break }
+          await pause()
+        }
       }
       group.addTask { await keepUp(choice) }
       await group.next()
@@ -42,9 +46,7 @@ struct NearbyListener: Service {
       group.cancelAll()
     }
     try? presence.announce(bluetooth: nil)
-    if !Task.isCancelled {
-      log.info("Bluetooth is used as the settings say from here on", metadata: ["ble": "changed"])
-    }
+    if !vault.nearbySettings().isOn { log.info("Bluetooth is not used any more: the setting ble is off") }
   }
 
   /// Has an answering task for each adapter, and one advertisement on all of them.
@@ -59,7 +61,9 @@ struct NearbyListener: Service {
         await state.show(found, log) { () throws(VaultError) in try vault.beaconTag() }
         state.tell(found, log)
         try? presence.announce(bluetooth: state.facts(found))
-        for _ in 0..<Self.patience where !Task.isCancelled { await pause() }
+        // What is still in somebody's hands is free in a moment.
+        let glances = state.hasProblem ? 1 : Self.patience
+        for _ in 0..<glances where !Task.isCancelled { await pause() }
       }
       await state.end()
       group.cancelAll()
@@ -149,6 +153,8 @@ private struct NearbyState {
     beacon = nil
     isShown = false
   }
+
+  var hasProblem: Bool { problem != nil }
 
   /// Says what has changed.
   mutating func tell(_ found: Result<BLEEquipment, BLEError>, _ log: Logger) {

@@ -33,6 +33,10 @@ enum TextSamples {
         "valid-time": setting(9, "90s"), "valid-minutes": setting(9, "10"),
         "time-overflow": setting(9, "9223372036854775807h"), "time-negative": setting(9, "-1m"),
         "time-unit-alone": setting(9, "h"), "time-empty": setting(9, ""),
+        "valid-ble": setting(11, "on"), "ble-maybe": setting(11, "perhaps"),
+        "valid-adapter": setting(12, "hci0"), "valid-adapter-address": setting(12, "00:aa:01:00:00:2F"),
+        "adapter-without-number": setting(12, "hci"), "adapter-sign": setting(12, "+0:AA:01:00:00:00"),
+        "valid-ble-limit": setting(13, "100000"), "ble-limit-negative": setting(13, "-1"),
       ])
       + Sample.of(
         "peer-address",

@@ -21,7 +21,10 @@ enum TextTargets {
           "a place to listen at")
       case .quotaBytes: require(SettingKey.byteCount(value) != nil, "a number of bytes")
       case .quotaShares: require(Int(value) != nil, "a number of shares")
-      case .confirmSharing: require(value == "on" || value == "off", "yes or no")
+      case .bleAdapter:
+        require(value == "all" || value.hasPrefix("hci") || value.utf8.count == 17, "adapters have a name or an address")
+      case .bleLimit: require(SettingKey.byteCount(value) != nil, "a number of bytes")
+      case .confirmSharing, .ble: require(value == "on" || value == "off", "yes or no")
       case .confirmTime:
         let time = DurationText.milliseconds(value)
         require(time.map { DurationText.milliseconds(DurationText.text($0)) == $0 } == true, "a time reads itself")
