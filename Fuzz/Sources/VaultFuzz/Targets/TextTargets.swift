@@ -22,7 +22,8 @@ enum TextTargets {
       case .quotaBytes: require(SettingKey.byteCount(value) != nil, "a number of bytes")
       case .quotaShares: require(Int(value) != nil, "a number of shares")
       case .bleAdapter:
-        require(value == "all" || value.hasPrefix("hci") || value.utf8.count == 17, "adapters have a name or an address")
+        let isNamed = value == "all" || value.hasPrefix("hci")
+        require(isNamed || value.utf8.count == 17, "adapters have a name or an address")
       case .bleLimit: require(SettingKey.byteCount(value) != nil, "a number of bytes")
       case .confirmSharing, .ble: require(value == "on" || value == "off", "yes or no")
       case .confirmTime:
