@@ -19,7 +19,7 @@ RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release test test-thread test-address scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release test test-thread test-address test-ble bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -66,6 +66,12 @@ test-thread: setup ## run the tests under the thread sanitizer, which finds data
 
 test-address: setup ## run the tests under the address sanitizer, which finds wrong uses of memory
 	@scripts/sanitize address
+
+test-ble: build ## run two peers over Bluetooth LE in a virtual machine with two virtual controllers, for a few minutes
+	@Bench/ble/run .build/debug/vault
+
+bench-ble: release ## measure Bluetooth LE there against a channel with nothing above it
+	@Bench/ble/run "$(release_bin)/vault" measure
 
 model: ## check the model of the protocol against the promises of docs/SECURITY.md
 	@scripts/setup maude

@@ -1,0 +1,179 @@
+# Read by bench and measure, in the guest: two controllers, two people with a vault each, and how to say what came out.
+# Alice has adapter 0, Bob adapter 1. What btvirt gives them:
+alice_address=00:AA:01:00:00:00
+bob_address=00:AA:01:01:00:01
+alice_adapter=0
+bob_adapter=1
+# Part of the protocol: docs/formats/ble.md.
+service=226f3fd0-f33d-499c-8e7d-93dccfba5417
+psm=0x81
+# btvirt reports an advertisement once, when it begins. With two on an adapter the kernel takes turns, and each turn is a beginning.
+filler=00000000-1111-2222-3333-444444444444
+
+results=/run/results
+vault=$(cat "$results/vault")
+tool=$(cat "$results/tool")
+work=/run/work
+daemons=
+steps=0
+way=
+
+say() { printf '%s\n' "$*"; }
+
+good() {
+  steps=$((steps + 1))
+  say "ok $steps - $way: $*"
+}
+
+# bad TEXT: what went wrong, with all that may tell why; ends the bench.
+bad() {
+  steps=$((steps + 1))
+  say "not ok $steps - $way: $*"
+  for log in "$work"/*.out "$work"/*.err "$work"/*/daemon.log "$work"/*.log; do
+    [ -s "$log" ] || continue
+    say "# the last of ${log#"$work"/}"
+    tail -n 25 "$log" | sed 's/^/#   /'
+  done
+  "$tool" adapters | sed 's/^/# adapter /'
+  exit 1
+}
+
+# until_true SECONDS COMMAND...: tries until it succeeds.
+until_true() {
+  tries=$(($1 * 4))
+  shift
+  while ! "$@" >/dev/null 2>&1; do
+    tries=$((tries - 1))
+    [ "$tries" -gt 0 ] || return 1
+    sleep 0.25
+  done
+}
+
+people() {
+  mkdir -p "$work"
+  for person in alice bob; do
+    id=1001
+    [ "$person" = alice ] || id=1002
+    printf '%s:x:%d:%d::%s:/bin/sh\n' "$person" "$id" "$id" "$work/$person" >>/etc/passwd
+    printf '%s:x:%d:\n' "$person" "$id" >>/etc/group
+  done
+}
+
+# The word before a command that makes it one of this person: an ordinary user, but for CAP_NET_ADMIN where the kernel is asked directly.
+become() {
+  privilege=
+  [ "$way" != mgmt ] || privilege="--inh-caps +net_admin --ambient-caps +net_admin"
+  # shellcheck disable=SC2086
+  set -- setpriv --reuid "$1" --regid "$1" --clear-groups $privilege env -i PATH="$PATH" LC_ALL=C.UTF-8 HOME="$work/$1" \
+    VAULT_HOME="$work/$1/vault" VAULT_BLE_TRACE="${VAULT_BLE_TRACE:-}"
+  printf '%s ' "$@"
+}
+
+# as PERSON ARGUMENTS...: runs vault; what it says is in $work/PERSON.out and .err.
+as() {
+  person=$1
+  shift
+  (
+    cd "$work/$person" || exit 1
+    # shellcheck disable=SC2046
+    exec timeout -k 5 90 $(become "$person") "$vault" "$@" </dev/null
+  ) >"$work/$person.out" 2>"$work/$person.err"
+}
+
+# must PERSON ARGUMENTS...: the same, and it has to succeed.
+must() {
+  code=0
+  as "$@" || code=$?
+  [ "$code" -eq 0 ] || bad "vault $* ended with $code"
+}
+
+start_daemon() {
+  (
+    cd "$work/$1" || exit 1
+    # shellcheck disable=SC2046
+    exec $(become "$1") "$vault" daemon --ble --verbose </dev/null
+  ) >>"$work/$1/daemon.log" 2>&1 &
+  eval "daemon_$1=$!"
+  daemons="$daemons $!"
+  until_true 20 daemon_ready "$1" || bad "the daemon of $1 does not answer over Bluetooth"
+}
+
+daemon_ready() { [ "$("$tool" "$(adapter_of "$1")" advertised)" = 2 ]; }
+
+stop_daemon() {
+  eval "process=\$daemon_$1"
+  kill "-${2:-TERM}" "$process" 2>/dev/null
+  wait "$process" 2>/dev/null
+  return 0
+}
+
+# Two vaults that know one another's cards and listen on no network; Bob's daemon is on the air.
+set_up() {
+  for person in alice bob; do
+    rm -rf "${work:?}/$person"
+    mkdir "$work/$person"
+    chown "$person:$person" "$work/$person"
+  done
+  must alice init --label Alice --no-passphrase
+  must bob init --label Bob --no-passphrase
+  for person in alice bob; do
+    must "$person" settings set listen off
+    must "$person" settings set ble-adapter "hci$(adapter_of $person)"
+    must "$person" id --png "$work/$person/card.png"
+    chmod 644 "$work/$person/card.png"
+  done
+  must alice peer add "$work/bob/card.png"
+  must bob peer add "$work/alice/card.png"
+  start_daemon bob
+}
+
+adapter_of() { eval "printf %s \"\$$1_adapter\""; }
+
+controllers_there() { [ -e /sys/class/bluetooth/hci0 ] && [ -e /sys/class/bluetooth/hci1 ]; }
+controllers_gone() { [ ! -e /sys/class/bluetooth/hci0 ] && [ ! -e /sys/class/bluetooth/hci1 ]; }
+
+plug_in() {
+  btvirt -L -l2 >"$work/btvirt.log" 2>&1 &
+  controllers=$!
+  until_true 20 controllers_there || bad "btvirt made no controllers"
+  [ "$way" != bluetoothd ] || until_true 30 bluetoothd_knows || bad "bluetoothd does not see the controllers"
+  for adapter in 0 1; do turn_on "$adapter"; done
+}
+
+turn_on() {
+  "$tool" "$1" on && "$tool" "$1" advertise 5 "$filler" || bad "adapter $1 can't be turned on"
+}
+
+unplug() {
+  kill "$controllers"
+  wait "$controllers" 2>/dev/null
+  until_true 10 controllers_gone || bad "the controllers did not go"
+}
+
+bluetoothd_knows() {
+  dbus-send --system --print-reply --dest=org.bluez / org.freedesktop.DBus.ObjectManager.GetManagedObjects | grep -q /org/bluez/hci1
+}
+
+start_bluetoothd() {
+  mkdir -p /run/dbus /var/lib/bluetooth
+  dbus-daemon --system --fork 2>"$work/dbus.log" || bad "there is no bus"
+  /usr/libexec/bluetooth/bluetoothd -n >"$work/bluetoothd.log" 2>&1 &
+}
+
+# watch FILE: counts what passes on the air, until `watched` ends it and says how much it was.
+watch() {
+  "$tool" watch 600 >"$work/$1.watch" &
+  watcher=$!
+  until_true 5 grep -q watching "$work/$1.watch" || bad "the air can't be watched"
+}
+watched() {
+  # What is on its way still counts.
+  sleep 0.3
+  kill "$watcher"
+  wait "$watcher"
+  bytes=$(awk '/ bytes in / { print $1 }' "$work/$1.watch")
+  time=$(awk '/ bytes in / { print $6 }' "$work/$1.watch")
+}
+
+# json FIELD FILE: the first value of a field in what vault says with --json.
+json() { sed -n "s/.*\"$1\":\"\\{0,1\\}\\([^\",}]*\\).*/\\1/p" "$2" | head -n 1; }

@@ -1,0 +1,66 @@
+// The data that passes between the kernel and the controllers, as the kernel's monitor shows it.
+#define _GNU_SOURCE
+#include "bluetooth.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { monitor_sent = 4, header = 6, acl_header = 4 };
+
+struct sums {
+  double first, last, pause;
+  long packets, bytes;
+};
+
+static volatile sig_atomic_t ended;
+static void end(int number) {
+  (void)number;
+  ended = 1;
+}
+
+// Adds up until so many bytes have passed, the time is over, or SIGTERM comes.
+static struct sums add_up(long bytes, int duration) {
+  double until = seconds() + duration;
+  int handle = hci_socket(channel_monitor);
+  struct sigaction action = {.sa_handler = end};
+  sigaction(SIGTERM, &action, NULL);
+  printf("watching\n");
+  struct sums sums = {0};
+  while (!ended && sums.bytes < bytes && seconds() < until) {
+    struct pollfd wait = {handle, POLLIN, 0};
+    if (poll(&wait, 1, 200) <= 0) continue;
+    uint8_t message[65536];
+    ssize_t got = read(handle, message, sizeof message);
+    if (got < 0 && errno != EINTR) fail("the monitor ended: %s", strerror(errno));
+    // What one controller sends another receives: counting what is sent counts each once.
+    if (got < header + acl_header || read16(message) != monitor_sent) continue;
+    double now = seconds();
+    if (sums.packets > 0 && now - sums.last > sums.pause) sums.pause = now - sums.last;
+    if (sums.packets == 0) sums.first = now;
+    sums.last = now;
+    sums.packets++;
+    sums.bytes += got - header - acl_header;
+  }
+  close(handle);
+  return sums;
+}
+
+int watch(int count, char **arguments) {
+  if (count != 1) return 64;
+  struct sums sums = add_up(1L << 60, number(arguments[0], 1, 3600));
+  printf("%ld bytes in %ld packets within %.3f s, the longest pause %.3f s\n", sums.bytes, sums.packets, sums.last - sums.first, sums.pause);
+  return 0;
+}
+
+int after(int count, char **arguments) {
+  if (count < 3) return 64;
+  long bytes = number(arguments[0], 1, 1 << 30);
+  struct sums sums = add_up(bytes, number(arguments[1], 1, 3600));
+  if (sums.bytes < bytes) return 1;
+  execvp(arguments[2], arguments + 2);
+  fail("%s can't be run: %s", arguments[2], strerror(errno));
+}
