@@ -65,7 +65,7 @@ become() {
   [ "$way" != mgmt ] || privilege="--inh-caps +net_admin --ambient-caps +net_admin"
   # shellcheck disable=SC2086
   set -- setpriv --reuid "$1" --regid "$1" --clear-groups $privilege env -i PATH="$PATH" LC_ALL=C.UTF-8 HOME="$work/$1" \
-    VAULT_HOME="$work/$1/vault" VAULT_BLE_TRACE="${VAULT_BLE_TRACE:-}"
+    VAULT_HOME="$work/$1/vault"
   printf '%s ' "$@"
 }
 
@@ -98,7 +98,9 @@ start_daemon() {
   until_true 20 daemon_ready "$1" || bad "the daemon of $1 does not answer over Bluetooth"
 }
 
-daemon_ready() { [ "$("$tool" "$(adapter_of "$1")" advertised)" = 2 ]; }
+# The kernel lists instances up to the number that there are, so the vault's, which is the first, but not instance 5.
+daemon_ready() { [ "$("$tool" "$(adapter_of "$1")" advertised)" = 1 ]; }
+concealed() { [ "$("$tool" "$(adapter_of "$1")" advertised)" = 0 ]; }
 
 stop_daemon() {
   eval "process=\$daemon_$1"
@@ -156,23 +158,26 @@ bluetoothd_knows() {
 
 start_bluetoothd() {
   mkdir -p /run/dbus /var/lib/bluetooth
+  # bluetoothd would open channels of its own to whoever connects, and closing those after the adapter has gone crashes kernels.
+  sed -i 's/^#* *ReverseServiceDiscovery *=.*/ReverseServiceDiscovery = false/' /etc/bluetooth/main.conf
   dbus-daemon --system --fork 2>"$work/dbus.log" || bad "there is no bus"
   /usr/libexec/bluetooth/bluetoothd -n >"$work/bluetoothd.log" 2>&1 &
 }
 
-# watch FILE: counts what passes on the air, until `watched` ends it and says how much it was.
+# watch NAME: counts what passes on the air, until `watched` ends it and says how much it was.
 watch() {
-  "$tool" watch 600 >"$work/$1.watch" &
+  seen=$work/$1.seen
+  "$tool" watch 600 >"$seen" &
   watcher=$!
-  until_true 5 grep -q watching "$work/$1.watch" || bad "the air can't be watched"
+  until_true 5 grep -q watching "$seen" || bad "the air can't be watched"
 }
 watched() {
   # What is on its way still counts.
   sleep 0.3
   kill "$watcher"
   wait "$watcher"
-  bytes=$(awk '/ bytes in / { print $1 }' "$work/$1.watch")
-  time=$(awk '/ bytes in / { print $6 }' "$work/$1.watch")
+  bytes=$(awk '/ bytes in / { print $1 }' "$seen")
+  time=$(awk '/ bytes in / { print $7 }' "$seen")
 }
 
 # json FIELD FILE: the first value of a field in what vault says with --json.

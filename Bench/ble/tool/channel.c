@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,7 +77,10 @@ int channel(int count, char **arguments) {
   if (listen(listener, 1) < 0) fail("the adapter can't listen: %s", strerror(errno));
   pid_t child = fork();
   if (child < 0) fail("no process: %s", strerror(errno));
-  if (child == 0) exit(take(listener, size));
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    exit(take(listener, size));
+  }
 
   int handle = bound(place(arguments[0], 0));
   struct l2cap_address to = place(arguments[1], psm);
