@@ -22,7 +22,9 @@ say() { printf '%s\n' "$*"; }
 
 good() {
   steps=$((steps + 1))
-  say "ok $steps - $way: $*"
+  before=${now:-0}
+  now=$(cut -d. -f1 /proc/uptime)
+  say "ok $steps - $way: $* ($((now - before)) s)"
 }
 
 # bad TEXT: what went wrong, with all that may tell why; ends the bench.
@@ -51,9 +53,9 @@ until_true() {
 
 people() {
   mkdir -p "$work"
-  for person in alice bob; do
+  for person in Alice Bob; do
     id=1001
-    [ "$person" = alice ] || id=1002
+    [ "$person" = Alice ] || id=1002
     printf '%s:x:%d:%d::%s:/bin/sh\n' "$person" "$id" "$id" "$work/$person" >>/etc/passwd
     printf '%s:x:%d:\n' "$person" "$id" >>/etc/group
   done
@@ -88,19 +90,24 @@ must() {
 }
 
 start_daemon() {
+  mark "$1"
   (
     cd "$work/$1" || exit 1
     # shellcheck disable=SC2046
     exec $(become "$1") "$vault" daemon --ble --verbose </dev/null
   ) >>"$work/$1/daemon.log" 2>&1 &
   eval "daemon_$1=$!"
-  daemons="$daemons $!"
-  until_true 20 daemon_ready "$1" || bad "the daemon of $1 does not answer over Bluetooth"
+  answers "$1"
 }
 
-# The kernel lists instances up to the number that there are, so the vault's, which is the first, but not instance 5.
-daemon_ready() { [ "$("$tool" "$(adapter_of "$1")" advertised)" = 1 ]; }
-concealed() { [ "$("$tool" "$(adapter_of "$1")" advertised)" = 0 ]; }
+# mark PERSON, later answers PERSON: the daemon says once more that it is found and answers.
+mark() {
+  marked=$(times_found "$1")
+  marked=${marked:-0}
+}
+answers() { until_true 30 found_again "$1" || bad "the daemon of $1 is not found and does not answer over Bluetooth"; }
+found_again() { [ "$(times_found "$1")" -gt "$marked" ]; }
+times_found() { grep -c 'found and answering over Bluetooth' "$work/$1/daemon.log" 2>/dev/null; }
 
 stop_daemon() {
   eval "process=\$daemon_$1"
@@ -109,27 +116,15 @@ stop_daemon() {
   return 0
 }
 
-# Two vaults that know one another's cards and listen on no network; Bob's daemon is on the air.
+# Two vaults that know one another's cards and listen on no network, as `run` made them; Bob's daemon is on the air.
 set_up() {
-  for person in alice bob; do
+  for person in Alice Bob; do
     rm -rf "${work:?}/$person"
-    mkdir "$work/$person"
-    chown "$person:$person" "$work/$person"
+    cp -R "$results/$person" "$work/$person"
+    chown -R "$person:$person" "$work/$person"
   done
-  must alice init --label Alice --no-passphrase
-  must bob init --label Bob --no-passphrase
-  for person in alice bob; do
-    must "$person" settings set listen off
-    must "$person" settings set ble-adapter "hci$(adapter_of $person)"
-    must "$person" id --png "$work/$person/card.png"
-    chmod 644 "$work/$person/card.png"
-  done
-  must alice peer add "$work/bob/card.png"
-  must bob peer add "$work/alice/card.png"
-  start_daemon bob
+  start_daemon Bob
 }
-
-adapter_of() { eval "printf %s \"\$$1_adapter\""; }
 
 controllers_there() { [ -e /sys/class/bluetooth/hci0 ] && [ -e /sys/class/bluetooth/hci1 ]; }
 controllers_gone() { [ ! -e /sys/class/bluetooth/hci0 ] && [ ! -e /sys/class/bluetooth/hci1 ]; }
@@ -143,7 +138,10 @@ plug_in() {
 }
 
 turn_on() {
-  "$tool" "$1" on && "$tool" "$1" advertise 5 "$filler" || bad "adapter $1 can't be turned on"
+  # The vault takes the last instance, bluetoothd the first.
+  instance=1
+  [ "$way" = mgmt ] || instance=5
+  "$tool" "$1" on && "$tool" "$1" advertise "$instance" "$filler" || bad "adapter $1 can't be turned on"
 }
 
 unplug() {
@@ -179,6 +177,9 @@ watched() {
   bytes=$(awk '/ bytes in / { print $1 }' "$seen")
   time=$(awk '/ bytes in / { print $7 }' "$seen")
 }
+
+# What vault says went wrong.
+reason() { sed -n 's/^vault: //p' "$work/Alice.err" | head -n 1; }
 
 # json FIELD FILE: the first value of a field in what vault says with --json.
 json() { sed -n "s/.*\"$1\":\"\\{0,1\\}\\([^\",}]*\\).*/\\1/p" "$2" | head -n 1; }
