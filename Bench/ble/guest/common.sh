@@ -22,9 +22,9 @@ say() { printf '%s\n' "$*"; }
 
 good() {
   steps=$((steps + 1))
-  before=${now:-0}
+  earlier=${now:-0}
   now=$(cut -d. -f1 /proc/uptime)
-  say "ok $steps - $way: $* ($((now - before)) s)"
+  say "ok $steps - $way: $* ($((now - earlier)) s)"
 }
 
 # bad TEXT: what went wrong, with all that may tell why; ends the bench.
