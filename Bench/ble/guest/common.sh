@@ -181,5 +181,5 @@ watched() {
 # What vault says went wrong.
 reason() { sed -n 's/^vault: //p' "$work/Alice.err" | head -n 1; }
 
-# json FIELD FILE: the first value of a field in what vault says with --json.
-json() { sed -n "s/.*\"$1\":\"\\{0,1\\}\\([^\",}]*\\).*/\\1/p" "$2" | head -n 1; }
+# json FIELD FILE: a text in what vault says with --json.
+json() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\\1/p" "$2" | head -n 1; }
