@@ -74,6 +74,42 @@ ssize_t vault_receive_message(int socket, void *bytes, size_t capacity, int *des
   return got;
 }
 
+ssize_t vault_receive_stream(int socket, void *bytes, size_t capacity, int *descriptor) {
+  struct iovec part = {.iov_base = bytes, .iov_len = capacity};
+  // The most that the kernel passes at once.
+  union {
+    char bytes[CMSG_SPACE(253 * sizeof(int))];
+    struct cmsghdr aligned;
+  } control;
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+  *descriptor = -1;
+  ssize_t got;
+  do {
+    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return -1;
+  int all = 0;
+  for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t place = 0; place < count; place++) {
+      int next;
+      memcpy(&next, CMSG_DATA(header) + place * sizeof next, sizeof next);
+      if (all++ == 0) {
+        *descriptor = next;
+      } else {
+        close(next);
+      }
+    }
+  }
+  if (all > 1) {
+    close(*descriptor);
+    *descriptor = -1;
+  }
+  return got;
+}
+
 int vault_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }
 
 int vault_peer_user(int socket, uint32_t *user) {

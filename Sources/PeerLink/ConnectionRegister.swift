@@ -132,7 +132,7 @@ final class ConnectionRegister: Sendable {
         state.sources[source]?.unproven[rank.rawValue].append(id)
         return
       }
-      Self.remember(source, of: keys, at: id, &state)
+      if limits.remembersPlaces { Self.remember(source, of: keys, at: id, &state) }
     }
   }
 

@@ -12,6 +12,8 @@ public final class TCPListener: Sendable {
     public var total = 1024
     /// Connections that the system keeps until they are accepted.
     public var backlog = 1024
+    /// Whether places from which a peer has proved itself are spared when there is no room.
+    public var remembersPlaces = true
     /// The usual limits.
     public init() {}
     /// Other limits.

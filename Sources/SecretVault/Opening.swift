@@ -34,8 +34,8 @@ struct Opening: Sendable {
   /// Looks for the peer in the room.
   func overBluetooth(_ nearby: NearbyAccess) async throws(LinkFailure) -> Conversation {
     guard let connect = environment.connectNearby else { throw LinkFailure(.local, "Bluetooth can't be used here") }
-    return try await open(at: "Bluetooth", within: environment.deadlines.nearby) { () async throws(TransportError) in
-      try await connect(nearby)
+    return try await open(at: "Bluetooth", within: environment.deadlines.nearby, isProof: false) {
+      () async throws(TransportError) in try await connect(nearby)
     }
   }
 
@@ -91,8 +91,10 @@ struct Opening: Sendable {
   }
 
   /// A session over a fresh byte stream, and the greeting.
+  ///
+  /// `isProof` says whether who answers at that place is likely to be the peer.
   private func open(
-    at place: String, within deadline: Duration,
+    at place: String, within deadline: Duration, isProof: Bool = true,
     _ connect: @escaping @Sendable () async throws(TransportError) -> any PeerTransport
   ) async throws(LinkFailure) -> Conversation {
     let began = environment.monotonic()
@@ -107,7 +109,12 @@ struct Opening: Sendable {
         return try await PeerSession.dial(transport, identity: identity, peer: recipient.keys, ownCard: ownCard)
       }
     } catch {
-      throw LinkFailure(error, peer: recipient.name)
+      let failure = LinkFailure(error, peer: recipient.name)
+      // Anybody can repeat a tag that was heard: who has not proved to be the peer tells nothing about it.
+      guard isProof || failure.kind != .misbehaved else {
+        throw LinkFailure(.unreachable, "unreachable: somebody else shows its tag, or its keys have changed")
+      }
+      throw failure
     }
     return try await Conversation.greeted(
       session, recipient, at: place, milliseconds: environment.monotonic() - began, environment)

@@ -130,6 +130,7 @@ public struct BusConnection: ~Copyable {
           pollfd(fd: socket, events: Int16(POLLIN), revents: 0), pollfd(fd: other, events: Int16(POLLIN), revents: 0),
         ]
         let left = limit == .max ? -1 : max(0, limit - Self.now())
+        if left == 0 { return nil }
         let count = poll(&waits, 2, Int32(clamping: left))
         if waits[1].revents != 0 || (count == 0 && left >= 0) { return nil }
         if waits[0].revents == 0 { continue }
@@ -138,6 +139,8 @@ public struct BusConnection: ~Copyable {
       if descriptor >= 0 { close(descriptor) }
       try answer(message)
       if message.kind == .signal { return message }
+      // Messages that keep coming don't put the end off.
+      if limit != .max, Self.now() >= limit { return nil }
     }
   }
 
@@ -226,7 +229,7 @@ public struct BusConnection: ~Copyable {
     guard poll(&wait, 1, Int32(clamping: left)) > 0 else { return }
     var buffer = [UInt8](repeating: 0, count: 16_384)
     var descriptor: Int32 = -1
-    let count = vault_receive_message(socket, &buffer, buffer.count, &descriptor)
+    let count = vault_receive_stream(socket, &buffer, buffer.count, &descriptor)
     if descriptors.count >= Self.descriptorLimit { dropDescriptors() }
     if descriptor >= 0 { descriptors.append(descriptor) }
     guard count > 0 else {

@@ -68,6 +68,8 @@ struct SleepTests {
         body: [.text(String(repeating: "x", count: 5000))])
       let long = [UInt8(ascii: "l"), 4, 0, 1] + [0, 0, 32, 0] + [1, 0, 0, 0] + [0, 0, 0, 0]
       for message in [other, text.encoded(), long + [UInt8](repeating: 0, count: 32 << 16)] { bus.send(message) }
+      let laden = BusMessage(kind: .signal, serial: 6, path: "/x", interface: "a.b", member: "C", descriptorCount: 3)
+      bus.send(laden.encoded(), descriptors: 3)
       bus.announce(sleep: true)
       try await bench.wait(every: 2, for: "the lock to be given back") { !bus.isInhibited }
       #expect(try await alice.succeed("unlock", "--list").output == "nothing is unlocked\n")

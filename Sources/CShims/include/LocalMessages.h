@@ -16,6 +16,10 @@ int vault_send_message(int socket, const void *bytes, size_t count, int descript
 // Returns the number of bytes, 0 at the end, or -1 and sets errno.
 ssize_t vault_receive_message(int socket, void *bytes, size_t capacity, int *descriptor);
 
+// Receives up to `capacity` bytes of a stream. `*descriptor` becomes the descriptor that came with them, closed on exec, or -1;
+// it is the caller's. Several at once are all closed. Returns the number of bytes, 0 at the end, or -1 and sets errno.
+ssize_t vault_receive_stream(int socket, void *bytes, size_t capacity, int *descriptor);
+
 // Accepts a connection, which never waits and is closed on exec. Returns its descriptor, or -1 and sets errno.
 int vault_accept(int listener);
 

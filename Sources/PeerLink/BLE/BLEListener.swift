@@ -6,7 +6,13 @@ public import PeerAuth
 public final class BLEListener: Sendable {
   /// How many connections may be open at once: radios carry a handful. Addresses cost nothing, so that strangers are told apart
   /// by what they have proved, as over TCP, with a register of their own: a crowd in the room keeps nobody out who comes by network.
-  static let limits = TCPListener.Limits(perAddress: 4, total: 16, backlog: 8)
+  /// A radio's address proves nothing, so that nobody is spared for having proved itself from there, and one peer, which has at
+  /// most 16 sessions, doesn't fill it.
+  static let limits = {
+    var limits = TCPListener.Limits(perAddress: 4, total: 64, backlog: 8)
+    limits.remembersPlaces = false
+    return limits
+  }()
   /// Time after which accepting is tried again when the system had no descriptor left.
   private static let pause = Duration.milliseconds(200)
 

@@ -86,6 +86,31 @@ final class FakeBus: Sendable {
     }
   }
 
+  /// Sends bytes, and with them so many descriptors.
+  func send(_ bytes: [UInt8], descriptors count: Int) {
+    // A header of 16 bytes (cmsg(3)), then the numbers.
+    var control = [UInt32](repeating: 0, count: 4 + (count + 1) / 2 * 2)
+    control[0] = UInt32(16 + 4 * count)
+    control[2] = UInt32(SOL_SOCKET)
+    control[3] = 1
+    for place in 0..<count { control[4 + place] = UInt32(STDERR_FILENO) }
+    var bytes = bytes
+    state.withLock { state in
+      let sent = control.withUnsafeMutableBytes { control in
+        bytes.withUnsafeMutableBytes { bytes in
+          var part = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+          return withUnsafeMutablePointer(to: &part) { part in
+            var message = msghdr()
+            (message.msg_iov, message.msg_iovlen) = (part, 1)
+            (message.msg_control, message.msg_controllen) = (control.baseAddress, 16 + 4 * count)
+            return sendmsg(state.client, &message, 0)
+          }
+        }
+      }
+      if sent != bytes.count { print("only \(sent) bytes went to the program") }
+    }
+  }
+
   private func serve() {
     while true {
       let client = accept(listener, nil, nil)
