@@ -66,7 +66,8 @@ enum LocalSamples {
         [
           "valid-status": status, "valid-done": [1, 0x82], "valid-secret": secret,
           "valid-key": [1, 0x83] + many(3, 32),
-          "valid-locked": [1, 0x85], "valid-refused": [1, 0x86, 2], "unknown-refusal": [1, 0x86, 4],
+          "valid-locked": [1, 0x85], "valid-refused": [1, 0x86, 2], "valid-asleep": [1, 0x86, 4],
+          "valid-no-timeout": [1, 0x86, 5], "unknown-refusal": [1, 0x86, 6],
           "too-many-secrets": status.with(19, [0, 65]), "fewer-secrets": status.with(20, [4]),
           "same-id-twice": status.with(45, many(0, 16)), "time-without-passphrase": status.with(10, [0]),
           "passphrase-flag": status.with(10, [2]), "request": [1, 1], "cut-key": [1, 0x83] + many(3, 31), "empty": [],
