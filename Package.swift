@@ -70,6 +70,7 @@ let package = Package(
     library("WireCodec", []),
     library("QRCode", ["CQRencode", "CPNG"]),
     library("SystemBus", ["CShims"]),
+    library("Threading", []),
 
     // Floor 2: the cryptography of the vault, values in and values out.
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
@@ -79,7 +80,7 @@ let package = Package(
 
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
-    library("PeerLink", ["PeerAuth", "SystemBus", "CShims", nioCore, nioPosix]),
+    library("PeerLink", ["PeerAuth", "SystemBus", "Threading", "CShims", nioCore, nioPosix]),
     library("VaultStore", ["CShims", "Sodium", "WireCodec", grdb]),
 
     // Floor 4: what a vault does.
@@ -94,7 +95,7 @@ let package = Package(
         // A program of its own: named here so that one build of `vault` yields both.
         "VaultScan",
         "SecretVault", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload", "CallbackURL",
-        "SystemBus", "Sodium", "WireCodec", "CShims", argumentParser, logging, lifecycle,
+        "SystemBus", "Sodium", "Threading", "WireCodec", "CShims", argumentParser, logging, lifecycle,
       ],
       swiftSettings: settings),
     .executableTarget(

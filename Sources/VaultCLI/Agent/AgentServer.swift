@@ -4,6 +4,7 @@ import Logging
 import SecretVault
 import ShamirKit
 import Sodium
+import Threading
 import VaultStore
 import WireCodec
 
