@@ -45,6 +45,7 @@ let package = Package(
     .library(name: "PeerLink", targets: ["PeerLink"]),
     .library(name: "CallbackURL", targets: ["CallbackURL"]),
     .library(name: "SecretVault", targets: ["SecretVault"]),
+    .library(name: "Grouper", targets: ["Grouper"]),
     // Of the tests: preloaded into `vault` to make its disk fail.
     .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),
   ],
@@ -82,6 +83,7 @@ let package = Package(
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
     library("PeerLink", ["PeerAuth", "SystemBus", "Threading", "CShims", nioCore, nioPosix]),
     library("VaultStore", ["CShims", "Sodium", "WireCodec", grdb]),
+    library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
 
     // Floor 4: what a vault does.
     library(
