@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Lets one task at a time through, in order of arrival, so that the frames of two messages never mix.
+/// Lets one task at a time through, in order of arrival, such as those who send: the frames of two messages never mix.
 /// A cancelled task stops waiting at once.
-final class Gate: Sendable {
+package final class Gate: Sendable {
   private struct State {
     var isTaken = false
     var lastTicket = 0
@@ -11,8 +11,11 @@ final class Gate: Sendable {
 
   private let state = Mutex(State())
 
+  /// A gate that nobody has passed.
+  package init() {}
+
   /// Waits for its turn. False if the task was cancelled; then ``leave()`` must not be called.
-  func enter() async -> Bool {
+  package func enter() async -> Bool {
     if enterNow() { return true }
     let ticket = state.withLock { state in
       state.lastTicket += 1
@@ -48,7 +51,7 @@ final class Gate: Sendable {
   }
 
   /// Hands the turn on.
-  func leave() {
+  package func leave() {
     let next: CheckedContinuation<Bool, Never>? = state.withLock { state in
       guard state.waiting.isEmpty else { return state.waiting.removeFirst().continuation }
       state.isTaken = false

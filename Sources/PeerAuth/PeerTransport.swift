@@ -11,7 +11,8 @@ public protocol PeerTransport: Sendable {
   func close() async
   /// Where the peer is, for logs: an address, never a name that the peer chose.
   var remoteDescription: String { get }
-  /// Hears how far the other side has come in proving who it is: whoever has to choose keeps those who have come further.
+  /// Hears how far the other side has come in proving who it is: whoever has to choose keeps those who have come further, and whoever
+  /// dialled a place knows that it was the right one.
   func reached(_ standing: PeerStanding)
   /// Whether a peer has proved itself lately from where this connection comes from: it is served first.
   var isFamiliar: Bool { get }
@@ -24,13 +25,13 @@ extension PeerTransport {
   public var isFamiliar: Bool { false }
 }
 
-/// How far the other side of an accepted connection has come in proving who it is.
+/// How far the other side of a connection has come in proving who it is. Who was dialled is a stranger until it is the peer.
 public enum PeerStanding: Hashable, Sendable {
   /// Anybody: it has said nothing, or nothing that makes sense yet.
   case stranger
   /// It has begun a handshake, so it knows this device's card or repeats the words of somebody who does.
   case caller
-  /// It has opened a session, and so proved that it holds all keys of this trusted card.
+  /// It has proved that it holds all keys of this trusted card: with a session, where it has dialled.
   case peer(CardKeys)
 }
 

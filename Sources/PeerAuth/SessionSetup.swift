@@ -76,6 +76,7 @@ struct SessionSetup: ~Copyable {
       try await read(in: CardProof.byteCount + Self.tag...CardProof.byteCount + PeerCard.byteLimit + Self.tag))
     try check(Array(answer.prefix(CardProof.byteCount)), of: peer, link.handshakeHash, randomness)
     let peerCard = try card(Array(answer.dropFirst(CardProof.byteCount)), of: peer)
+    transport.reached(.peer(peer))
     try await send(ownCard.encoding, over: &link)
     return FinishedSetup(link, peerCard: peerCard, inbound: inbound)
   }

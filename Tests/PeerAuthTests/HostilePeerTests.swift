@@ -53,6 +53,28 @@ import WireCodec
     #expect(watched.standing == .peer(pair.alice.keys))
   }
 
+  @Test("who was dialled stands as the peer once it has proved its card, and no other does") func diallerStanding()
+    async throws
+  {
+    for isPeer in [true, false] {
+      let ends = InMemoryTransport.pair()
+      let watched = WatchedTransport(ends.first)
+      let answerer = isPeer ? pair.bob : try Identity.generate()
+      let card = try answerer.card(label: "Bob", serial: 1)
+      let answering = Task { [pair] in
+        await failure { () async throws(SessionError) in
+          try await PeerSession.answer(ends.second, identity: answerer, ownCard: card) { _ in pair.alice.keys }
+        }
+      }
+      let error = await failure { () async throws(SessionError) in
+        try await PeerSession.dial(watched, identity: pair.alice, peer: pair.bob.keys, ownCard: pair.aliceCard)
+      }
+      #expect((error == nil) == isPeer)
+      #expect((await answering.value == nil) == isPeer)
+      #expect(watched.standing == (isPeer ? .peer(pair.bob.keys) : .stranger))
+    }
+  }
+
   @Test("a challenge of small order, or another name of a point, fails") func challenges() async throws {
     var nonCanonical = [UInt8](repeating: 0xff, count: 32)
     nonCanonical[0] = 0xf6

@@ -80,7 +80,10 @@ struct AdvertisementDataTests {
     #expect(BLEAdapterChoice("all") == .all)
     #expect(BLEAdapterChoice("hci12") == .name("hci12"))
     #expect(BLEAdapterChoice("00:aa:01:00:00:2f") == .address("00:AA:01:00:00:2F"))
-    for text in ["", "hci", "hci12345", "hcix", "eth0"] { #expect(BLEAdapterChoice(text) == nil, "\(text)") }
+    for text in ["", "hci", "hci12345", "hcix", "eth0"] {
+      #expect(BLEAdapterChoice(text) == nil, "\(text)")
+      #expect(throws: BLEError.badChoice(text)) { try BLEAdapterChoice(setting: text) }
+    }
   }
 }
 

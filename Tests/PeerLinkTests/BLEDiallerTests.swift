@@ -5,56 +5,23 @@ import Testing
 
 @testable import PeerLink
 
-/// A radio in memory: it hears what the test says, and knows when somebody listens.
-private final class TestRadio: BLERadio {
-  private struct State {
-    var listeners: [UUIDNumber: @Sendable (BLESighting) -> Void] = [:]
-    var scans = 0
-    var failure: BLEError?
-  }
-  private typealias UUIDNumber = Int
-
-  let name = "test"
-  private let state = Mutex(State())
-  private let heard = Mutex<[BLESighting]>([])
-
-  var isListening: Bool { state.withLock { !$0.listeners.isEmpty } }
-  var scanCount: Int { state.withLock { $0.scans } }
-
-  func hear(_ sighting: BLESighting) { heard.withLock { $0.append(sighting) } }
-  func fail(_ error: BLEError) { state.withLock { $0.failure = error } }
-
-  func advertise(
-    _ tag: BeaconTag, on adapters: [BLEAdapter], until stop: StopSignal, ready: () -> Void
-  ) throws(BLEError) {
-    ready()
-    while !stop.isRaised(within: 5) {}
-  }
-
-  func scan(on adapters: [BLEAdapter], until stop: StopSignal, found: (BLESighting) -> Void) throws(BLEError) {
-    let number = state.withLock { state in
-      state.scans += 1
-      state.listeners[state.scans] = { _ in }
-      return state.scans
-    }
-    defer { state.withLock { $0.listeners[number] = nil } }
-    while !stop.isRaised(within: 5) {
-      if let failure = state.withLock({ $0.failure }) { throw failure }
-      for sighting in heard.withLock({ $0 }) { found(sighting) }
-    }
-  }
-}
-
 @Suite("Finding and dialling over Bluetooth LE", .timeLimit(.minutes(1)))
 struct BLEDiallerTests {
   private static let time: Int64 = 1_800_000_000_000
+  /// Times that no test waits for unless it wants to.
+  private static let patient = {
+    var times = BLEDialler.Times()
+    times.search = .seconds(40)
+    times.turn = .seconds(40)
+    times.doubt = .milliseconds(50)
+    times.handshake = .seconds(40)
+    return times
+  }()
   private let radio = TestRadio()
   private let adapter: BLEAdapter
 
   init() throws {
-    adapter = BLEAdapter(
-      index: 0, address: try #require(BLEAddress("00:AA:01:00:00:00", .public)), isOn: true, knowsLE: true, hasLE: true,
-      isPrivate: false)
+    adapter = try .test()
   }
 
   private func beacon() throws -> BeaconKey {
@@ -69,17 +36,27 @@ struct BLEDiallerTests {
   }
 
   private func dialler(
-    searchTime: Duration = .seconds(20), failure: BLEError? = nil,
-    dial: @escaping @Sendable (BLESighting) async throws(TransportError) -> any PeerTransport
+    _ times: BLEDialler.Times = patient, failure: BLEError? = nil,
+    dial: @escaping @Sendable (BLESighting) async throws(TransportError) -> any PeerTransport = {
+      (_) async throws(TransportError) in
+      InMemoryTransport.pair().first
+    }
   ) -> BLEDialler {
     let radio = radio
     let adapter = adapter
     return BLEDialler(
-      searchTime: searchTime, now: { Self.time },
-      equipment: { () throws(BLEError) in
+      times: times, now: { Self.time },
+      equipment: { (choice) throws(BLEError) in
         if let failure { throw failure }
+        guard choice.includes(adapter) else { throw .noAdapter }
         return BLEEquipment(radio: radio, adapters: [adapter])
       }, dial: dial)
+  }
+
+  /// A line that never leads anywhere until somebody gives up.
+  private static func hang() async throws(TransportError) -> any PeerTransport {
+    while !Task.isCancelled { try? await Task.sleep(for: .seconds(40)) }
+    throw .closed
   }
 
   @Test("a peer is found by its tag, also one of the hour before, and dialled when nobody looks any more")
@@ -93,7 +70,7 @@ struct BLEDiallerTests {
       wasListening.withLock { $0 = radio.isListening }
       return InMemoryTransport.pair().first
     }
-    _ = try await dialler.connect(key)
+    _ = try await dialler.connect(key, by: .all)
     #expect(wasListening.withLock { $0 } == false)
     #expect(!radio.isListening)
   }
@@ -113,7 +90,7 @@ struct BLEDiallerTests {
       return InMemoryTransport.pair().first
     }
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for key in keys { group.addTask { _ = try await dialler.connect(key) } }
+      for key in keys { group.addTask { _ = try await dialler.connect(key, by: .all) } }
       try await group.waitForAll()
     }
     #expect(dialling.withLock { $0.most } == 1)
@@ -123,83 +100,280 @@ struct BLEDiallerTests {
 
   @Test("a peer that is not there is given up after a while, and nobody looks any more")
   func absent() async throws {
-    let dialler = dialler(searchTime: .milliseconds(100)) { (_) async throws(TransportError) in
-      InMemoryTransport.pair().first
-    }
+    var times = Self.patient
+    times.search = .milliseconds(100)
+    let dialler = dialler(times)
     let key = try beacon()
-    await #expect(throws: TransportError.unreachable("not heard over Bluetooth")) { _ = try await dialler.connect(key) }
-    for _ in 0..<200 where radio.isListening { try await Task.sleep(for: .milliseconds(10)) }
-    #expect(!radio.isListening)
+    await #expect(throws: TransportError.unreachable("not heard over Bluetooth")) {
+      _ = try await dialler.connect(key, by: .all)
+    }
+    #expect(try await radio.isFree())
   }
 
   @Test("where a peer was heard last is tried first, and then it is looked for anew")
   func memory() async throws {
     let key = try beacon()
     radio.hear(try sighting(of: key, at: "00:00:00:00:00:02"))
-    let calls = Mutex(0)
+    let calls = Counter()
     let dialler = dialler { (_) async throws(TransportError) in
-      let call = calls.withLock { calls in
-        calls += 1
-        return calls
-      }
-      guard call != 2 else { throw .unreachable("gone") }
+      calls.add()
+      guard calls.value != 2 else { throw .unreachable("gone") }
       return InMemoryTransport.pair().first
     }
-    _ = try await dialler.connect(key)
+    let peer = try PeerStanding.peer(Identity.generate().keys)
+    try await dialler.connect(key, by: .all).reached(peer)
     #expect(radio.scanCount == 1)
-    _ = try await dialler.connect(key)
+    try await dialler.connect(key, by: .all).reached(peer)
     #expect(radio.scanCount == 2)
-    #expect(calls.withLock { $0 } == 3)
-    _ = try await dialler.connect(key)
+    #expect(calls.value == 3)
+    try await dialler.connect(key, by: .all).reached(peer)
     #expect(radio.scanCount == 2)
+  }
+
+  @Test("a place that was heard by an adapter that is not used any more is no place")
+  func otherAdapter() async throws {
+    let key = try beacon()
+    radio.hear(try sighting(of: key, at: "00:00:00:00:00:02"))
+    let dialler = dialler()
+    _ = try await dialler.connect(key, by: .all)
+    await #expect(throws: TransportError.unreachable(BLEError.noAdapter.description)) {
+      _ = try await dialler.connect(key, by: .name("hci7"))
+    }
   }
 
   @Test("a collision of two who dial at once is tried again")
   func collision() async throws {
     let key = try beacon()
     radio.hear(try sighting(of: key, at: "00:00:00:00:00:02"))
-    let calls = Mutex(0)
+    let calls = Counter()
     let dialler = dialler { (_) async throws(TransportError) in
-      let isFirst = calls.withLock { calls in
-        calls += 1
-        return calls == 1
-      }
-      guard !isFirst else { throw .unreachable(BLEReason.text(16)) }
+      calls.add()
+      guard calls.value > 1 else { throw .unreachable(BLEReason.text(16)) }
       return InMemoryTransport.pair().first
     }
-    _ = try await dialler.connect(key)
-    #expect(calls.withLock { $0 } == 2)
+    _ = try await dialler.connect(key, by: .all)
+    #expect(calls.value == 2)
+    #expect(radio.scanCount == 1)
   }
+
+  @Test("what took long was no collision: before it is dialled again, it is looked for")
+  func longCollision() async throws {
+    let key = try beacon()
+    radio.hear(try sighting(of: key, at: "00:00:00:00:00:02"))
+    let calls = Counter()
+    var times = Self.patient
+    times.collision = .zero
+    let dialler = dialler(times) { (_) async throws(TransportError) in
+      calls.add()
+      guard calls.value > 1 else { throw .unreachable(BLEReason.text(16)) }
+      return InMemoryTransport.pair().first
+    }
+    _ = try await dialler.connect(key, by: .all)
+    #expect(calls.value == 2)
+    #expect(radio.scanCount == 2)
+  }
+
+  // MARK: - Others
+
+  @Test("whoever gives up waits for nobody: not for one who connects, and not for the end of a search")
+  func impatient() async throws {
+    let slow = try beacon()
+    let other = try beacon()
+    for (place, key) in [slow, other].enumerated() {
+      radio.hear(try sighting(of: key, at: "00:00:00:00:00:1\(place)"))
+    }
+    let calls = Counter()
+    let dialler = dialler { (_) async throws(TransportError) in
+      calls.add()
+      return try await Self.hang()
+    }
+    let first = Task { _ = try await dialler.connect(slow, by: .all) }
+    for _ in 0..<1000 where calls.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
+    // Its place is known by now, so that it stands in line.
+    let second = Task { _ = try await dialler.connect(other, by: .all) }
+    try await Task.sleep(for: .milliseconds(50))
+    second.cancel()
+    await #expect(throws: TransportError.closed) { try await second.value }
+    #expect(calls.value == 1)
+    first.cancel()
+    await #expect(throws: TransportError.closed) { try await first.value }
+
+    radio.stick(true)
+    let third = try beacon()
+    let looking = Task { _ = try await dialler.connect(third, by: .all) }
+    try await radio.isUsed()
+    radio.hear(try sighting(of: third, at: "00:00:00:00:00:13"))
+    try await Task.sleep(for: .milliseconds(50))
+    looking.cancel()
+    await #expect(throws: TransportError.closed) { try await looking.value }
+    #expect(radio.isListening)
+    radio.stick(false)
+    #expect(try await radio.isFree())
+  }
+
+  @Test("the time of a search stands still while others connect")
+  func searchTime() async throws {
+    let slow = try beacon()
+    let other = try beacon()
+    radio.hear(try sighting(of: slow, at: "00:00:00:00:00:10"))
+    let place = try sighting(of: slow, at: "00:00:00:00:00:10")
+    let calls = Counter()
+    var times = Self.patient
+    times.search = .milliseconds(300)
+    let dialler = dialler(times) { (sighting) async throws(TransportError) in
+      guard sighting == place else { return InMemoryTransport.pair().first }
+      calls.add()
+      try? await Task.sleep(for: .milliseconds(1000))
+      return InMemoryTransport.pair().first
+    }
+    let first = Task { _ = try await dialler.connect(slow, by: .all) }
+    for _ in 0..<1000 where calls.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
+    radio.hear(try sighting(of: other, at: "00:00:00:00:00:11"))
+    _ = try await dialler.connect(other, by: .all)
+    try await first.value
+  }
+
+  @Test("a device that connects slowly makes room for others, and has another turn after them")
+  func slow() async throws {
+    let slow = try beacon()
+    let other = try beacon()
+    let place = try sighting(of: slow, at: "00:00:00:00:00:10")
+    radio.hear(place)
+    let calls = Mutex<[BLESighting]>([])
+    var times = Self.patient
+    times.turn = .milliseconds(50)
+    let dialler = dialler(times) { (sighting) async throws(TransportError) in
+      let isFirst = calls.withLock { calls in
+        calls.append(sighting)
+        return calls.count == 1
+      }
+      return isFirst ? try await Self.hang() : InMemoryTransport.pair().first
+    }
+    let first = Task { _ = try await dialler.connect(slow, by: .all) }
+    for _ in 0..<1000 where calls.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(5)) }
+    let second = try sighting(of: other, at: "00:00:00:00:00:11")
+    radio.hear(second)
+    _ = try await dialler.connect(other, by: .all)
+    try await first.value
+    #expect(calls.withLock { $0.count } == 3)
+    #expect(calls.withLock { Set($0) } == [place, second])
+  }
+
+  // MARK: - Impostors
+
+  /// Connects, and tells where, without coming to a session.
+  private func fail(_ dialler: BLEDialler, _ key: BeaconKey) async throws -> String {
+    let transport = try await dialler.connect(key, by: .all)
+    await transport.close()
+    return transport.remoteDescription
+  }
+
+  /// Lines that end at once, and say where they lead.
+  private func telling() -> BLEDialler {
+    var times = Self.patient
+    times.doubt = .milliseconds(500)
+    return dialler(times) { (sighting) async throws(TransportError) in Dead(remoteDescription: "\(sighting.address)") }
+  }
+
+  @Test("an address that led to no session is passed over for another one with the same tag, but not for nobody")
+  func impostor() async throws {
+    let key = try beacon()
+    let (one, other) = ("00:00:00:00:00:66", "00:00:00:00:00:02")
+    radio.hear(try sighting(of: key, at: one))
+    let dialler = telling()
+    #expect(try await fail(dialler, key) == one)
+    #expect(try await fail(dialler, key) == one)
+    radio.hear(try sighting(of: key, at: other))
+    #expect(try await fail(dialler, key) == other)
+    // Both have failed now: the one that did longer ago is as good as any.
+    #expect(radio.scanCount == 3)
+    let peer = try await dialler.connect(key, by: .all)
+    peer.reached(.peer(try Identity.generate().keys))
+    await peer.close()
+    #expect(try await fail(dialler, key) == peer.remoteDescription)
+    #expect(radio.scanCount == 4)
+  }
+
+  @Test("an address that doesn't take the connection is passed over in the same search")
+  func deaf() async throws {
+    let key = try beacon()
+    let deaf = try sighting(of: key, at: "00:00:00:00:00:66")
+    radio.hear(deaf)
+    let radio = radio
+    let other = try sighting(of: key, at: "00:00:00:00:00:02")
+    var times = Self.patient
+    times.doubt = .seconds(20)
+    let dialler = dialler(times) { (sighting) async throws(TransportError) in
+      radio.hear(other)
+      guard sighting == deaf else { return Dead(remoteDescription: "\(sighting.address)") }
+      throw .unreachable("refused")
+    }
+    #expect(try await dialler.connect(key, by: .all).remoteDescription == "\(other.address)")
+  }
+
+  @Test("whoever answers a connection and then says nothing is left after a while, and doubted")
+  func silent() async throws {
+    let key = try beacon()
+    radio.hear(try sighting(of: key, at: "00:00:00:00:00:66"))
+    var times = Self.patient
+    times.handshake = .milliseconds(50)
+    let ends = InMemoryTransport.pair()
+    let dialler = dialler(times) { (_) async throws(TransportError) in ends.first }
+    let transport = try await dialler.connect(key, by: .all)
+    await #expect(throws: TransportError.timedOut) { _ = try await transport.read(atMost: 1) }
+    #expect(try await ends.second.read(atMost: 1).isEmpty)
+    _ = try await dialler.connect(key, by: .all)
+    #expect(radio.scanCount == 2)
+  }
+
+  @Test("a connection that was let go says nothing about its place")
+  func letGo() async throws {
+    let key = try beacon()
+    radio.hear(try sighting(of: key, at: "00:00:00:00:00:02"))
+    let dialler = dialler()
+    let transport = try await dialler.connect(key, by: .all)
+    let reading = Task {
+      _ = try? await transport.read(atMost: 1)
+      await transport.close()
+    }
+    reading.cancel()
+    await reading.value
+    _ = try await dialler.connect(key, by: .all)
+    #expect(radio.scanCount == 1)
+  }
+
+  // MARK: - Without a radio
 
   @Test(
     "without a radio everybody is told why",
     arguments: [BLEError.noAdapter, .off(["hci0"]), .notPermitted, .notSupported])
   func noRadio(error: BLEError) async throws {
-    let dialler = dialler(failure: error) { (_) async throws(TransportError) in InMemoryTransport.pair().first }
+    let dialler = dialler(failure: error)
     let key = try beacon()
-    await #expect(throws: TransportError.unreachable(error.description)) { _ = try await dialler.connect(key) }
+    await #expect(throws: TransportError.unreachable(error.description)) {
+      _ = try await dialler.connect(key, by: .all)
+    }
   }
 
   @Test("an adapter that goes while it looks is told of")
   func unplugged() async throws {
-    let dialler = dialler { (_) async throws(TransportError) in InMemoryTransport.pair().first }
+    let dialler = dialler()
     let key = try beacon()
-    let connecting = Task { _ = try await dialler.connect(key) }
-    for _ in 0..<500 where !radio.isListening { try await Task.sleep(for: .milliseconds(10)) }
+    let connecting = Task { _ = try await dialler.connect(key, by: .all) }
+    try await radio.isUsed()
     radio.fail(.gone)
     await #expect(throws: TransportError.unreachable(BLEError.gone.description)) { try await connecting.value }
   }
 
   @Test("whoever gives up ends the search, and a beacon ends when it is told to")
   func cancelled() async throws {
-    let dialler = dialler { (_) async throws(TransportError) in InMemoryTransport.pair().first }
+    let dialler = dialler()
     let key = try beacon()
-    let connecting = Task { _ = try await dialler.connect(key) }
-    for _ in 0..<500 where !radio.isListening { try await Task.sleep(for: .milliseconds(10)) }
+    let connecting = Task { _ = try await dialler.connect(key, by: .all) }
+    try await radio.isUsed()
     connecting.cancel()
     await #expect(throws: TransportError.self) { try await connecting.value }
-    for _ in 0..<500 where radio.isListening { try await Task.sleep(for: .milliseconds(10)) }
-    #expect(!radio.isListening)
+    #expect(try await radio.isFree())
 
     let shown = try #require(
       BLEBeacon(try key.tag(at: Self.time), BLEEquipment(radio: radio, adapters: [adapter])))
@@ -220,4 +394,12 @@ struct BLEDiallerTests {
     radio.fail(.gone)
     await #expect(throws: BLEError.gone) { _ = try await BLEScan.collect(equipment, for: .seconds(20)) }
   }
+}
+
+/// A connection at whose other end nobody is.
+private struct Dead: PeerTransport {
+  let remoteDescription: String
+  func read(atMost: Int) async throws(TransportError) -> [UInt8] { [] }
+  func write(_ bytes: [UInt8]) async throws(TransportError) {}
+  func close() async {}
 }

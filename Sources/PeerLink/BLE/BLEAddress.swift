@@ -96,6 +96,12 @@ public enum BLEAdapterChoice: Hashable, Sendable {
     }
   }
 
+  /// What a setting says; throws if that makes no sense.
+  public init(setting text: String) throws(BLEError) {
+    guard let choice = Self(text) else { throw .badChoice(text) }
+    self = choice
+  }
+
   /// Whether an adapter is among those chosen.
   public func includes(_ adapter: BLEAdapter) -> Bool {
     switch self {

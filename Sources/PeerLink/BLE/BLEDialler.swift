@@ -1,78 +1,100 @@
 public import PeerAuth
 
-/// Finds peers in the room and connects to them, for all who want that at the same time: they share one search, as an adapter can't
-/// connect while it looks for devices, and connects to one device after the other.
+/// Finds peers in the room and connects to them, for all who want that at the same time. They share one search; and as an adapter can't
+/// connect while it looks for devices, the air is used by the search or by one who connects, one after the other. Whoever gives up waits
+/// for nobody.
 public actor BLEDialler {
-  /// For how long it is looked for a peer.
-  private let searchTime: Duration
-  /// Milliseconds for which the place where a peer was last heard is tried before it is looked for anew.
-  private static let memory: Int64 = 60_000
-  /// Most places that are remembered.
-  private static let memoryLimit = 256
+  /// How long anything may take.
+  public struct Times: Sendable {
+    /// Looking for a peer. What passes while others connect doesn't count.
+    public var search = Duration.seconds(12)
+    /// Connecting while others wait for the air.
+    public var turn = Duration.seconds(6)
+    /// Within this a connection must have failed to be tried once more at once: what takes longer was no collision.
+    public var collision = Duration.seconds(3)
+    /// Looking for somebody else with the same tag before an address is taken that led to no session the last time.
+    public var doubt = Duration.seconds(4)
+    /// From a connection to a session.
+    public var handshake = Duration.seconds(15)
+    /// The usual choices.
+    public init() {}
+  }
+
   /// Time before a connection that failed for a passing reason is tried once more.
   private static let pause = Duration.milliseconds(500)
+  /// Time between two looks at the clock.
+  private static let glance = Duration.milliseconds(50)
 
   private struct Seeker {
     let tags: Set<BeaconTag>
+    var left: Duration
+    /// What was heard, but is doubted: since when, and for how long somebody else is looked for.
+    var reserve: (sighting: BLESighting, since: Int64)?
+    var doubtLeft: Duration
     let continuation: CheckedContinuation<Result<BLESighting, TransportError>, Never>
   }
 
+  private let times: Times
   private let now: @Sendable () -> Int64
-  private let equipment: @Sendable () throws(BLEError) -> BLEEquipment
+  private let equipment: @Sendable (BLEAdapterChoice) throws(BLEError) -> BLEEquipment
   private let dial: @Sendable (BLESighting) async throws(TransportError) -> any PeerTransport
   private var seekers: [UInt64: Seeker] = [:]
   private var lastID: UInt64 = 0
-  private var heard: [BeaconTag: (sighting: BLESighting, at: Int64)] = [:]
+  private let places: BLEPlaces
+  /// Passed by a search, or by one who connects.
+  private let air = Gate()
+  private var isLooking = false
+  /// The search that nobody has ended yet.
   private var scan: BLEScan?
-  /// The end of the last search, which takes a moment.
-  private var ending: Task<Void, Never>?
-  /// Whether a search is about to begin.
-  private var isStarting = false
+  /// How many connect, or wait for their turn to.
   private var dialling = 0
-  /// The last in the line of those who connect.
-  private var last: Task<Void, Never>?
+  /// The adapters that are used.
+  private var choice = BLEAdapterChoice.all
 
-  /// A dialler. `now` gives milliseconds since 1970; `equipment` says what to look with, each time anew, and may wait.
+  /// A dialler. `now` gives milliseconds since 1970; `equipment` says what to look with by the adapters that are chosen, each time anew, and
+  /// may wait; `dial` is prompt when its task is cancelled.
   public init(
-    searchTime: Duration = .seconds(12), now: @escaping @Sendable () -> Int64,
-    equipment: @escaping @Sendable () throws(BLEError) -> BLEEquipment,
+    times: Times = Times(), now: @escaping @Sendable () -> Int64,
+    equipment: @escaping @Sendable (BLEAdapterChoice) throws(BLEError) -> BLEEquipment = {
+      (choice) throws(BLEError) in
+      try BLEEquipment.find(choice)
+    },
     dial: @escaping @Sendable (BLESighting) async throws(TransportError) -> any PeerTransport = {
       (sighting) async throws(TransportError) in
       try await BLEConnector().connect(sighting.address, by: sighting.adapter)
     }
   ) {
-    self.searchTime = searchTime
+    self.times = times
     self.now = now
+    places = BLEPlaces(now: now)
     self.equipment = equipment
     self.dial = dial
   }
 
-  /// Connects to the device with this beacon key, if it is near.
-  public func connect(_ key: BeaconKey) async throws(TransportError) -> any PeerTransport {
+  /// Connects to the device with this beacon key, if it is near, by the adapters that are chosen; whoever says others has everybody use those.
+  ///
+  /// The connection has to hear that it has reached the peer, or is closed: then somebody else was there, and whoever asks next is led
+  /// elsewhere if there is an elsewhere. Throws `.closed` at once when the task is cancelled.
+  public func connect(
+    _ key: BeaconKey, by choice: BLEAdapterChoice
+  ) async throws(TransportError) -> any PeerTransport {
     let tags: Set<BeaconTag>
     do { tags = try key.tags(at: now()) } catch { throw .unreachable("its Bluetooth tag can't be computed") }
-    if let known = remembered(tags) {
-      do throws(TransportError) { return try await connect(to: known) } catch {
-        heard[known.tag] = nil
-        if error == .closed { throw error }
-      }
+    use(choice)
+    let first: BLESighting
+    if let known = places.last(tags) { first = known } else { first = try await search(tags) }
+    do throws(TransportError) { return try await connect(to: first) } catch {
+      if error == .closed { throw error }
     }
-    let sighting: BLESighting
-    do throws(TransportError) {
-      sighting = try await withDeadline(searchTime, sleeper: { try await Task.sleep(for: $0) }) {
-        [self] () async throws(TransportError) in
-        try await search(tags)
-      }
-    } catch .timedOut {
-      throw .unreachable("not heard over Bluetooth")
-    }
-    return try await connect(to: sighting)
+    // Somebody else may show the same tag; the same device may have moved on, or have been slow while others waited.
+    return try await connect(to: try await search(tags))
   }
 
-  private func remembered(_ tags: Set<BeaconTag>) -> BLESighting? {
-    let time = now()
-    return tags.compactMap { heard[$0] }.filter { (0..<Self.memory).contains(time - $0.at) }.max { $0.at < $1.at }?
-      .sighting
+  private func use(_ choice: BLEAdapterChoice) {
+    guard choice != self.choice else { return }
+    self.choice = choice
+    places.forgetHeard()
+    endSearch()
   }
 
   // MARK: - Looking
@@ -84,75 +106,104 @@ public actor BLEDialler {
       await withCheckedContinuation {
         (continuation: CheckedContinuation<Result<BLESighting, TransportError>, Never>) in
         guard !Task.isCancelled else { return continuation.resume(returning: .failure(.closed)) }
-        seekers[id] = Seeker(tags: tags, continuation: continuation)
+        seekers[id] = Seeker(tags: tags, left: times.search, doubtLeft: times.doubt, continuation: continuation)
         look()
       }
     } onCancel: {
-      Task { await give(up: id) }
+      Task { await settle(id, .failure(.closed)) }
     }
     return try found.get()
   }
 
-  private func give(up id: UInt64) async {
-    seekers.removeValue(forKey: id)?.continuation.resume(returning: .failure(.closed))
-    if seekers.isEmpty { await rest() }
+  /// Ends the wait of one who looks.
+  private func settle(_ id: UInt64, _ result: Result<BLESighting, TransportError>) {
+    seekers.removeValue(forKey: id)?.continuation.resume(returning: result)
+    rest()
   }
 
   /// Begins to look, if somebody is looked for and nobody is dialled.
   private func look() {
-    guard scan == nil, !isStarting, dialling == 0, !seekers.isEmpty else { return }
-    isStarting = true
-    Task { await begin() }
+    guard !isLooking, dialling == 0, !seekers.isEmpty else { return }
+    isLooking = true
+    Task {
+      do throws(BLEError) { try await lookOnce() } catch { fail(error) }
+      isLooking = false
+      look()
+    }
   }
 
-  private func begin() async {
-    await ending?.value
-    let found: Result<BLEEquipment, BLEError>
-    do throws(BLEError) {
-      let equipment = equipment
-      found = .success(try await WaitingThread.run { () throws(BLEError) in try equipment() })
-    } catch { found = .failure(error) }
-    isStarting = false
-    switch found {
-    case .failure(let error): fail(error)
-    case .success(let equipment):
-      guard scan == nil, dialling == 0, !seekers.isEmpty else { return }
-      scan = BLEScan(
-        equipment, found: { sighting in Task { await self.saw(sighting) } },
-        ended: { outcome in if case .failure(let error) = outcome { Task { await self.fail(error) } } })
-      if scan == nil { fail(.failed("too many open files")) }
+  /// Looks until nobody is looked for, or somebody is to be dialled.
+  private func lookOnce() async throws(BLEError) {
+    let (equipment, choice) = (equipment, choice)
+    let found = try await WaitingThread.run { () throws(BLEError) in try equipment(choice) }
+    guard await air.enter() else { return }
+    defer { air.leave() }
+    guard dialling == 0, !seekers.isEmpty, choice == self.choice else { return }
+    let outcome = await withCheckedContinuation { (end: CheckedContinuation<Result<Void, BLEError>, Never>) in
+      let scan = BLEScan(
+        found, found: { sighting in Task { await self.saw(sighting) } }, ended: { end.resume(returning: $0) })
+      guard let scan else { return end.resume(returning: .failure(.failed("too many open files"))) }
+      self.scan = scan
+      Task { await count(during: scan) }
     }
+    scan = nil
+    try outcome.get()
+  }
+
+  /// Has the search end, if there is no use for it, or a better one for the air.
+  private func rest() {
+    if seekers.isEmpty || dialling > 0 { endSearch() }
+  }
+
+  private func endSearch() {
+    guard let scan else { return }
+    self.scan = nil
+    Task { await scan.end() }
   }
 
   /// Nobody can be found.
   private func fail(_ error: BLEError) {
-    scan = nil
-    let all = seekers
-    seekers = [:]
-    for seeker in all.values { seeker.continuation.resume(returning: .failure(error.unreachable)) }
+    for id in seekers.keys { settle(id, .failure(error.unreachable)) }
+  }
+
+  /// Lets the time of those who look go by, while it is looked.
+  private func count(during search: BLEScan) async {
+    var last = ContinuousClock.now
+    while scan === search {
+      try? await Task.sleep(for: Self.glance)
+      guard scan === search else { return }
+      let time = ContinuousClock.now
+      pass(time - last)
+      last = time
+    }
+  }
+
+  private func pass(_ time: Duration) {
+    for (id, seeker) in seekers {
+      var seeker = seeker
+      seeker.left -= time
+      if seeker.reserve != nil { seeker.doubtLeft -= time }
+      seekers[id] = seeker
+      if let reserve = seeker.reserve, min(seeker.left, seeker.doubtLeft) <= .zero {
+        settle(id, .success(reserve.sighting))
+      } else if seeker.left <= .zero {
+        settle(id, .failure(.unreachable("not heard over Bluetooth")))
+      }
+    }
   }
 
   private func saw(_ sighting: BLESighting) {
-    let time = now()
-    if heard.count >= Self.memoryLimit { heard = heard.filter { (0..<Self.memory).contains(time - $0.value.at) } }
+    guard choice.includes(sighting.adapter) else { return }
     let isMeant = seekers.values.contains { $0.tags.contains(sighting.tag) }
-    if isMeant || heard.count < Self.memoryLimit { heard[sighting.tag] = (sighting, time) }
+    let doubt = places.hear(sighting, isMeant: isMeant)
     for (id, seeker) in seekers where seeker.tags.contains(sighting.tag) {
-      seekers[id] = nil
-      seeker.continuation.resume(returning: .success(sighting))
+      guard let doubt else {
+        settle(id, .success(sighting))
+        continue
+      }
+      // Of several that are doubted the one that failed longest ago.
+      if doubt < seeker.reserve?.since ?? .max { seekers[id]?.reserve = (sighting, doubt) }
     }
-    if seekers.isEmpty { Task { if seekers.isEmpty { await rest() } } }
-  }
-
-  /// Stops looking.
-  private func rest() async {
-    if let scan {
-      self.scan = nil
-      ending = Task { await scan.end() }
-    }
-    await ending?.value
-    // Somebody may have come to look for a peer meanwhile.
-    look()
   }
 
   // MARK: - Connecting
@@ -160,33 +211,41 @@ public actor BLEDialler {
   /// Connects when it is its turn.
   private func connect(to sighting: BLESighting) async throws(TransportError) -> any PeerTransport {
     dialling += 1
-    let before = last
-    let work = Task { () async -> Result<any PeerTransport, TransportError> in
-      await before?.value
-      await self.rest()
-      return await self.attempt(sighting)
+    defer {
+      dialling -= 1
+      look()
     }
-    last = Task { _ = await work.value }
-    let outcome = await withTaskCancellationHandler {
-      await work.value
-    } onCancel: {
-      work.cancel()
+    rest()
+    do throws(TransportError) {
+      guard await air.enter() else { throw TransportError.closed }
+      defer { air.leave() }
+      let transport = try await withDeadline(times.turn, sleeper: { [self] in try await turn(lasts: $0) }) {
+        [self] () async throws(TransportError) in try await attempt(sighting)
+      }
+      return DialledTransport(transport, within: times.handshake) { [places] isPeer in
+        places.dialled(sighting, isPeer: isPeer)
+      }
+    } catch {
+      if error != .closed { places.dialled(sighting, isPeer: false) }
+      throw error
     }
-    dialling -= 1
-    look()
-    return try outcome.get()
   }
 
-  private func attempt(_ sighting: BLESighting) async -> Result<any PeerTransport, TransportError> {
-    do throws(TransportError) {
-      return .success(try await dial(sighting))
-    } catch {
+  /// Returns when whoever connects has had its turn and somebody else needs the air.
+  private func turn(lasts time: Duration) async throws {
+    try await Task.sleep(for: time)
+    while dialling < 2, seekers.isEmpty { try await Task.sleep(for: Self.glance) }
+  }
+
+  private func attempt(_ sighting: BLESighting) async throws(TransportError) -> any PeerTransport {
+    let began = ContinuousClock.now
+    do throws(TransportError) { return try await dial(sighting) } catch {
       // Both sides may have dialled in the same moment; then there is a link now, which carries this channel too.
-      guard case .unreachable(let reason) = error, BLEReason.passing.map({ BLEReason.text($0) }).contains(reason) else {
-        return .failure(error)
-      }
+      guard case .unreachable(let reason) = error, BLEReason.passing.map({ BLEReason.text($0) }).contains(reason),
+        ContinuousClock.now - began < times.collision
+      else { throw error }
     }
-    do { try await Task.sleep(for: Self.pause) } catch { return .failure(.closed) }
-    do throws(TransportError) { return .success(try await dial(sighting)) } catch { return .failure(error) }
+    do { try await Task.sleep(for: Self.pause) } catch { throw .closed }
+    return try await dial(sighting)
   }
 }

@@ -1,5 +1,5 @@
 import Glibc
-import PeerAuth
+public import PeerAuth
 
 /// Why Bluetooth LE can't be used, or not now.
 public enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -7,6 +7,8 @@ public enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
   case notSupported
   /// There is no adapter, or not the one that was chosen.
   case noAdapter
+  /// The setting that names the adapters makes no sense; its text.
+  case badChoice(String)
   /// The adapters are switched off; their names.
   case off([String])
   /// The adapters can't do LE.
@@ -27,6 +29,7 @@ public enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .notSupported: "this system has no Bluetooth"
     case .noAdapter: "there is no Bluetooth adapter"
+    case .badChoice(let text): "the setting ble-adapter names no Bluetooth adapter: '\(text)'"
     case .off(let names): "the Bluetooth adapter is off" + Self.list(names)
     case .noLE(let names): "the Bluetooth adapter can't do LE" + Self.list(names)
     case .notPermitted: "bluetoothd does not run, and using the adapter without it needs CAP_NET_ADMIN"
@@ -42,6 +45,7 @@ public enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .notSupported, .noLE, .gone, .failed: nil
     case .noAdapter: "plug one in, or see the setting ble-adapter"
+    case .badChoice: "use all that there are: vault settings set ble-adapter all"
     case .off: "switch it on: bluetoothctl power on"
     case .notPermitted: "start bluetoothd: systemctl start bluetooth"
     case .busy: "try again in a moment"
@@ -54,7 +58,7 @@ public enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// As a reason why a peer can't be reached.
-  var unreachable: TransportError { .unreachable(description) }
+  public var unreachable: TransportError { .unreachable(description) }
 }
 
 /// The system's errors at a Bluetooth socket in plain words.

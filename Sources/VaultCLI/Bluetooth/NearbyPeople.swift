@@ -31,9 +31,9 @@ enum NearbyPeople {
         .usage, "Bluetooth is not used: the setting ble is off", hint: "switch it on: vault settings set ble on")
     }
     let names = try vault.peersByTag()
-    let choice = BLEAdapterChoice(settings.adapters) ?? .all
     let sightings: [BLESighting]
     do throws(BLEError) {
+      let choice = try BLEAdapterChoice(setting: settings.adapters)
       let equipment = try await WaitingThread.run { () throws(BLEError) in try BLEEquipment.find(choice) }
       sightings = try await BLEScan.collect(equipment, for: .seconds(seconds))
     } catch {
