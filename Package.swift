@@ -46,6 +46,7 @@ let package = Package(
     .library(name: "CallbackURL", targets: ["CallbackURL"]),
     .library(name: "SecretVault", targets: ["SecretVault"]),
     .library(name: "Grouper", targets: ["Grouper"]),
+    .library(name: "GroupLink", targets: ["GroupLink"]),
     // Of the tests: preloaded into `vault` to make its disk fail.
     .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),
   ],
@@ -64,7 +65,9 @@ let package = Package(
     system("CZBar", nil, "libzbar-dev"),
     system("CPNG", "libpng", "libpng-dev"),
     system("CJPEG", nil, "libjpeg-dev"),
+    system("CCurl", nil, "libcurl4-openssl-dev"),
     .target(name: "CShims"),
+    .target(name: "CCurlShims", dependencies: ["CCurl"]),
 
     // Floor 1: single-purpose tools that know nothing of one another.
     library("Sodium", ["CSodium"]),
@@ -84,6 +87,7 @@ let package = Package(
     library("PeerLink", ["PeerAuth", "SystemBus", "Threading", "CShims", nioCore, nioPosix]),
     library("VaultStore", ["CShims", "Sodium", "WireCodec", grdb]),
     library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
+    library("GroupLink", ["CCurl", "CCurlShims", "Grouper", "Sodium", "Threading"]),
 
     // Floor 4: what a vault does.
     library(
@@ -116,6 +120,7 @@ let package = Package(
     tests(of: "PeerAuth", ["Sodium", "WireCodec"], vectors: ["Vectors"]),
     tests(of: "VaultProtocol", ["PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
     tests(of: "PeerLink", ["CShims", "PeerAuth", "SystemBus", "Sodium", "WireCodec", nioCore]),
+    tests(of: "GroupLink", ["Grouper", "Sodium", "Threading"]),
     tests(of: "VaultStore", ["Sodium", "WireCodec", grdb]),
     tests(
       of: "SecretVault",
@@ -131,7 +136,8 @@ let package = Package(
       name: "ScanTable", dependencies: ["ScanPictures", "QRCode"], path: "Tests/ScanTable", swiftSettings: settings),
     tests(of: "VaultScan", ["QRCode", "ScanPictures", "CShims"], vectors: ["Preload"]),
     tests(
-      of: "VaultCLI", ["MemoryScan", "SecretVault", "VaultStore", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
+      of: "VaultCLI",
+      ["MemoryScan", "SecretVault", "VaultStore", "PeerAuth", "ShamirKit", "Sodium", "Threading", "WireCodec"]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [

@@ -7,15 +7,26 @@ public final class ServerKey: Sendable {
   /// Number of bytes.
   public static let byteCount = 32
 
+  /// Whom a key is for.
+  public enum Kind: UInt8, Sendable {
+    /// The owner of the group.
+    case master = 1
+    /// One member.
+    case access = 2
+  }
+
+  /// Whom it is for.
+  public let kind: Kind
   /// The 32 bytes.
   public let secret: SecretBytes
 
   /// Takes exactly 32 bytes.
-  public init(_ secret: consuming SecretBytes) throws(SodiumError) {
+  public init(_ secret: consuming SecretBytes, _ kind: Kind) throws(SodiumError) {
     guard secret.count == Self.byteCount else {
       throw .invalidLength(expected: Self.byteCount, actual: secret.count)
     }
     self.secret = secret
+    self.kind = kind
   }
 }
 

@@ -36,4 +36,19 @@ public enum Base64Text {
     guard isValid else { return nil }
     return try SecretBytes(copying: bytes.bytes.extracting(first: count))
   }
+
+  /// The same for what is not secret.
+  public static func decodePublic(_ text: RawSpan) throws(SodiumError) -> [UInt8]? {
+    try SodiumLibrary.ready()
+    let room = text.byteCount / 4 * 3 + 3
+    var isValid = false
+    let bytes = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+      isValid = text.withUnsafeBytes { source in
+        let characters = UnsafeRawPointer(source.octets).assumingMemoryBound(to: CChar.self)
+        return sodium_base642bin(buffer.octets, room, characters, source.count, nil, &count, nil, variant) == 0
+      }
+      if !isValid { count = 0 }
+    }
+    return isValid ? bytes : nil
+  }
 }

@@ -11,6 +11,7 @@ import Testing
   func `the vectors of RFC 4648 hold`(_ plain: String, _ encoded: String) throws {
     let text = try Base64Text.encode(Array(plain.utf8).span.bytes)
     #expect(text.withUnsafeBytes { Array($0) } == Array(encoded.utf8))
+    #expect(try Base64Text.decodePublic(Array(encoded.utf8).span.bytes) == Array(plain.utf8))
     let bytes = try Base64Text.decode(Array(encoded.utf8).span.bytes)
     switch bytes {
     case .some(let bytes): #expect(bytes.withUnsafeBytes { Array($0) } == Array(plain.utf8))
@@ -22,5 +23,6 @@ import Testing
   func `only the one encoding is read`(_ text: String) throws {
     let bytes = try Base64Text.decode(Array(text.utf8).span.bytes)
     #expect(bytes == nil ? true : false)
+    #expect(try Base64Text.decodePublic(Array(text.utf8).span.bytes) == nil)
   }
 }

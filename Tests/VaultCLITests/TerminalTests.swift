@@ -4,6 +4,7 @@ import SecretVault
 import Sodium
 import Synchronization
 import Testing
+import Threading
 
 @testable import VaultCLI
 

@@ -1,0 +1,32 @@
+import CCurl
+
+/// Why a request had no answer that could be used.
+public enum HTTPError: Error, Hashable, Sendable {
+  /// The address isn't one of a server: the reason in plain words.
+  case invalidAddress(String)
+  /// Without TLS only this machine itself is reached.
+  case insecureAddress
+  /// No connection, or it broke: the reason in plain words.
+  case unreachable(String)
+  /// The server's certificate isn't trusted: the reason in plain words.
+  case untrusted(String)
+  /// The server did not answer in time.
+  case timedOut
+  /// The answer is longer than any that this request can have.
+  case answerTooLong
+  /// The task that asked was cancelled.
+  case cancelled
+  /// This machine has no memory, thread or descriptor left for a connection.
+  case noResources
+
+  init(_ code: CURLcode) {
+    let reason = curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
+    switch code {
+    case CURLE_OPERATION_TIMEDOUT: self = .timedOut
+    case CURLE_WRITE_ERROR: self = .answerTooLong
+    case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT: self = .noResources
+    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CACERT_BADFILE: self = .untrusted(reason)
+    default: self = .unreachable(reason)
+    }
+  }
+}
