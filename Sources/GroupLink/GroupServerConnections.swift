@@ -7,6 +7,7 @@ public struct GroupServerConnections: GroupServerConnector {
   /// Servers behind these connections.
   public init(_ connections: HTTPConnections) { self.connections = connections }
 
+  /// The server at an address, if it is one that may be used: see ``ServerAddress``.
   public func server(at address: String) throws(GroupServerError) -> any GroupServer {
     do { return HTTPGroupServer(try ServerAddress(address), connections) } catch {
       throw GroupServerError(error)

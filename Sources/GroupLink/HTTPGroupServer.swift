@@ -20,6 +20,7 @@ public struct HTTPGroupServer: GroupServer {
     self.connections = connections
   }
 
+  /// `PUT` of a share. Sends nothing if the share is larger than any server takes.
   public func put(
     _ share: ServerShareID, bytes: [UInt8], recipients: [ServerUserID], _ access: GroupAccess
   ) async throws(GroupServerError) -> PutReceipt {
@@ -33,6 +34,7 @@ public struct HTTPGroupServer: GroupServer {
     return try await ask(request, .access, access.key, expecting: [200, 201], ServerJSON.receipt(_:))
   }
 
+  /// A page; the time of the request grows with `wait`.
   public func list(
     after cursor: UInt64, limit: Int, wait: Int, _ access: GroupAccess
   ) async throws(GroupServerError) -> SharePage {
@@ -46,15 +48,18 @@ public struct HTTPGroupServer: GroupServer {
     }
   }
 
+  /// `DELETE` of a share. That it is gone already is no error.
   public func remove(_ share: ServerShareID, _ access: GroupAccess) async throws(GroupServerError) {
     let request = self.request(.delete, "/v1/groups/\(access.group)/shares/\(share)")
     try await ask(request, .access, access.key, expecting: [204, 404]) { _ in }
   }
 
+  /// The group's standing.
   public func info(_ access: GroupAccess) async throws(GroupServerError) -> ServerGroupInfo {
     try await ask(request(.get, "/v1/groups/\(access.group)"), nil, access.key, ServerJSON.info(_:))
   }
 
+  /// A group; the keys of the answer go from the network straight into secret memory.
   public func createGroup(ttl: Int, token: CreationToken?) async throws(GroupServerError) -> CreatedGroup {
     var request = self.request(.post, "/v1/groups", json: "{\"ttl\":\(ttl)}")
     request.hasSecretAnswer = true
@@ -66,11 +71,13 @@ public struct HTTPGroupServer: GroupServer {
     return try await ask(request, authorization, expecting: [201], ServerJSON.createdGroup(_:))
   }
 
+  /// A user; the key of the answer goes straight into secret memory.
   public func addUser(_ access: GroupAccess) async throws(GroupServerError) -> AddedUser {
     let request = keyRequest("/v1/groups/\(access.group)/users")
     return try await ask(request, .master, access.key, expecting: [201], ServerJSON.addedUser(_:))
   }
 
+  /// A new key for a user, straight into secret memory.
   public func rotateKey(
     of user: ServerUserID, _ access: GroupAccess
   ) async throws(GroupServerError) -> ServerKey {
@@ -80,11 +87,13 @@ public struct HTTPGroupServer: GroupServer {
     }
   }
 
+  /// `DELETE` of a user. That he is gone already is no error.
   public func removeUser(_ user: ServerUserID, _ access: GroupAccess) async throws(GroupServerError) {
     let request = self.request(.delete, "/v1/groups/\(access.group)/users/\(user)")
     try await ask(request, .master, access.key, expecting: [204, 404]) { _ in }
   }
 
+  /// A new master key, straight into secret memory.
   public func rotateMaster(_ access: GroupAccess) async throws(GroupServerError) -> ServerKey {
     let request = keyRequest("/v1/groups/\(access.group)/master")
     return try await ask(request, .master, access.key) { bytes throws(ServerJSON.Failure) in
@@ -92,6 +101,7 @@ public struct HTTPGroupServer: GroupServer {
     }
   }
 
+  /// `DELETE` of the group.
   public func deleteGroup(_ access: GroupAccess) async throws(GroupServerError) {
     try await ask(request(.delete, "/v1/groups/\(access.group)"), .master, access.key, expecting: [204]) { _ in }
   }
