@@ -137,7 +137,10 @@ let package = Package(
     tests(of: "VaultScan", ["QRCode", "ScanPictures", "CShims"], vectors: ["Preload"]),
     tests(
       of: "VaultCLI",
-      ["MemoryScan", "SecretVault", "VaultStore", "PeerAuth", "ShamirKit", "Sodium", "Threading", "WireCodec"]),
+      [
+        "MemoryScan", "SecretVault", "VaultStore", "PeerAuth", "PeerLink", "ShamirKit", "Sodium", "Threading",
+        "WireCodec", logging,
+      ]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [

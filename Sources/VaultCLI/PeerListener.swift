@@ -65,7 +65,7 @@ struct PeerListener: Service {
     }
     let bound = listener
     await withTaskGroup(of: Void.self) { group in
-      if let bound { group.addTask { await answer(bound) } }
+      if let bound { group.addTask { await vault.answerAll(bound.incoming) } }
       group.addTask { await waitForChange(from: target) }
       await group.next()
       // Nobody is answered any more, those included who have a session.
@@ -125,14 +125,16 @@ struct PeerListener: Service {
     log.info("ready", metadata: ["address": "\(text ?? SettingKey.off)"])
     if isFirst { ServiceManager.notify("READY=1") }
   }
+}
 
-  private func answer(_ listener: TCPListener) async {
+extension Vault {
+  /// Answers connections as they come, until no more do; then those under way end, too.
+  func answerAll(_ connections: AsyncStream<any PeerTransport>) async {
     await withDiscardingTaskGroup { group in
-      for await transport in listener.incoming {
+      for await transport in connections {
         // A flood of handshakes from elsewhere must not make peers wait.
-        group.addTask(priority: transport.isFamiliar ? .high : .low) { await vault.answer(transport) }
+        group.addTask(priority: transport.isFamiliar ? .high : .low) { await self.answer(transport) }
       }
-      // No new ones come; those under way end with the process.
       group.cancelAll()
     }
   }

@@ -102,79 +102,91 @@ struct ManagementTests {
 
   // MARK: - A radio at a kernel that the test plays
 
-  private func adapter() throws -> BLEAdapter {
-    BLEAdapter(
-      index: 1, address: try #require(BLEAddress("00:AA:01:01:00:01", .public)), isOn: true, knowsLE: true, hasLE: true,
-      isPrivate: false)
+  private let adapter: BLEAdapter
+  private let tag: BeaconTag
+  private let stop: StopSignal
+  /// Looks for a long time, unless the kernel ends it, and waits for the end as long.
+  private let patient = KernelRadio(rhythm: 600_000, settling: 600_000)
+
+  init() throws {
+    adapter = try .test(1)
+    tag = try #require(BeaconTag(Array(0..<8)))
+    stop = try #require(StopSignal())
   }
 
-  @Test("an advertisement is taken back at the end, and discovery is begun again when it ends by itself")
-  func radio() async throws {
-    let kernel = try TestKernel()
-    let adapter = try adapter()
-    let tag = try #require(BeaconTag(Array(0..<8)))
-    let stop = try #require(StopSignal())
-    let socket = kernel.client
-    let advertising = Task.detached {
+  private func advertise(at kernel: TestKernel) -> Task<Void, any Error> {
+    let (adapter, tag, stop, socket) = (adapter, tag, stop, kernel.client)
+    return Task.detached {
       try await WaitingThread.run { () throws(BLEError) in
         var management = ManagementSocket(owning: socket)
         try KernelRadio().advertise(tag, on: [adapter], with: &management, until: stop) {}
       }
     }
+  }
+
+  private func scan(
+    at kernel: TestKernel, found: @escaping @Sendable (BLESighting) -> Void = { _ in }
+  ) -> Task<Void, any Error> {
+    let (adapter, radio, stop, socket) = (adapter, patient, stop, kernel.client)
+    return Task.detached {
+      try await WaitingThread.run { () throws(BLEError) in
+        var management = ManagementSocket(owning: socket)
+        try radio.scan(on: [adapter], with: &management, until: stop, found: found)
+      }
+    }
+  }
+
+  @Test("an advertisement is taken back at the end")
+  func advertisement() async throws {
+    let kernel = try TestKernel()
+    let advertising = advertise(at: kernel)
     try await kernel.wait(for: 0x3E)
     stop.raise()
     try await advertising.value
     #expect(kernel.commands == [0x3D, 0x3E, 0x3F])
+  }
 
-    let second = try TestKernel()
-    let other = second.client
-    let again = try #require(StopSignal())
+  @Test("discovery is begun again when it ends by itself, and what another adapter hears doesn't count")
+  func discovery() async throws {
+    let kernel = try TestKernel()
     let sightings = Mutex<[BLESighting]>([])
-    let scanning = Task.detached {
-      try await WaitingThread.run { () throws(BLEError) in
-        var management = ManagementSocket(owning: other)
-        try KernelRadio(rhythm: 600_000).scan(on: [adapter], with: &management, until: again) { sighting in
-          sightings.withLock { $0.append(sighting) }
-        }
-      }
-    }
-    try await second.wait(for: 0x23)
-    // It has ended by itself; then this adapter hears something, and another one.
-    second.send(try hexadecimal("130001000200") + [6, 0])
-    try await second.wait(for: 0x23, times: 2)
+    let scanning = scan(at: kernel) { sighting in sightings.withLock { $0.append(sighting) } }
+    try await kernel.wait(for: 0x23)
+    kernel.send(try hexadecimal("130001000200") + [6, 0])
+    try await kernel.wait(for: 0x23, times: 2)
     var foreign = try hexadecimal(Self.found)
     foreign[2] = 0
-    second.send(foreign)
-    second.send(try hexadecimal(Self.found))
+    kernel.send(foreign)
+    kernel.send(try hexadecimal(Self.found))
     for _ in 0..<500 where sightings.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(10)) }
-    again.raise()
+    stop.raise()
     try await scanning.value
     #expect(sightings.withLock { $0.count } == 1)
     #expect(sightings.withLock { $0.first?.tag } == tag)
-    #expect(second.commands == [0x23, 0x23, 0x24])
+    #expect(kernel.commands == [0x23, 0x23, 0x24])
+  }
+
+  @Test("an adapter that never says that it looks no more isn't waited for once it is time to stop")
+  func mute() async throws {
+    let kernel = try TestKernel(saysWhenDone: false)
+    let scanning = scan(at: kernel)
+    try await kernel.wait(for: 0x23)
+    stop.raise()
+    try await scanning.value
+    #expect(kernel.commands == [0x23, 0x24])
   }
 
   @Test("others who look for devices are waited for, and what they hear counts")
   func busy() async throws {
     let kernel = try TestKernel(refusing: [0x23: 0x0A])
-    let adapter = try adapter()
-    let stop = try #require(StopSignal())
-    let socket = kernel.client
-    let count = Mutex(0)
-    let scanning = Task.detached {
-      try await WaitingThread.run { () throws(BLEError) in
-        var management = ManagementSocket(owning: socket)
-        try KernelRadio(rhythm: 600_000).scan(on: [adapter], with: &management, until: stop) { _ in
-          count.withLock { $0 += 1 }
-        }
-      }
-    }
+    let count = Counter()
+    let scanning = scan(at: kernel) { _ in count.add() }
     try await kernel.wait(for: 0x23, times: 2)
     kernel.send(try hexadecimal(Self.found))
-    for _ in 0..<500 where count.withLock({ $0 }) == 0 { try await Task.sleep(for: .milliseconds(10)) }
+    for _ in 0..<500 where count.value == 0 { try await Task.sleep(for: .milliseconds(10)) }
     stop.raise()
     try await scanning.value
-    #expect(count.withLock { $0 } == 1)
+    #expect(count.value == 1)
     #expect(!kernel.commands.contains(0x24))
   }
 
@@ -185,30 +197,13 @@ struct ManagementTests {
     ] as [(UInt8, BLEError)])
   func refused(status: UInt8, error: BLEError) async throws {
     let kernel = try TestKernel(refusing: [0x23: status])
-    let adapter = try adapter()
-    let stop = try #require(StopSignal())
-    let socket = kernel.client
-    await #expect(throws: error) {
-      try await WaitingThread.run { () throws(BLEError) in
-        var management = ManagementSocket(owning: socket)
-        try KernelRadio(rhythm: 600_000).scan(on: [adapter], with: &management, until: stop) { _ in }
-      }
-    }
+    await #expect(throws: error) { try await scan(at: kernel).value }
   }
 
   @Test("an adapter that goes, or is switched off, ends an advertisement", arguments: [true, false])
   func unplugged(isGone: Bool) async throws {
     let kernel = try TestKernel()
-    let adapter = try adapter()
-    let tag = try #require(BeaconTag(Array(0..<8)))
-    let stop = try #require(StopSignal())
-    let socket = kernel.client
-    let advertising = Task.detached {
-      try await WaitingThread.run { () throws(BLEError) in
-        var management = ManagementSocket(owning: socket)
-        try KernelRadio().advertise(tag, on: [adapter], with: &management, until: stop) {}
-      }
-    }
+    let advertising = advertise(at: kernel)
     try await kernel.wait(for: 0x3E)
     kernel.send(try hexadecimal(isGone ? "050001000000" : "060001000400000a0000"))
     await #expect(throws: isGone ? BLEError.gone : .off(["hci1"])) { try await advertising.value }
@@ -227,7 +222,7 @@ private final class TestKernel: Sendable {
   private let socket: Int32
   private let seen = Mutex<[UInt16]>([])
 
-  init(refusing: [UInt16: UInt8] = [:]) throws {
+  init(refusing: [UInt16: UInt8] = [:], saysWhenDone: Bool = true) throws {
     var ends: [Int32] = [-1, -1]
     let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
@@ -245,7 +240,7 @@ private final class TestKernel: Sendable {
         if code == 0x3E { result = [buffer[6]] }
         let index = [buffer[2], buffer[3]]
         let body = [buffer[0], buffer[1], status] + (status == 0 ? result : [])
-        defer { if code == 0x24, status == 0 { send([0x13, 0] + index + [2, 0, 6, 0]) } }
+        defer { if code == 0x24, status == 0, saysWhenDone { send([0x13, 0] + index + [2, 0, 6, 0]) } }
         send([status == 0 ? 1 : 2, 0, buffer[2], buffer[3], UInt8(body.count), 0] + body)
         seen.withLock { $0.append(code) }
       }

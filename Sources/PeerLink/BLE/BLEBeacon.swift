@@ -1,6 +1,6 @@
-import Foundation
 public import PeerAuth
 import Synchronization
+import Threading
 
 /// An advertisement on a thread of its own: one tag, some adapters. For another hour, or other adapters, there is another one.
 public final class BLEBeacon: Sendable {
@@ -21,18 +21,19 @@ public final class BLEBeacon: Sendable {
   private let stop: StopSignal
   private let current = Mutex((state: State.starting, waiting: [CheckedContinuation<Void, Never>]()))
 
-  /// Begins. Nil if the system has no descriptors left.
+  /// Begins. Nil if the system has no descriptors or threads left.
   public init?(_ tag: BeaconTag, _ equipment: BLEEquipment) {
     guard let stop = StopSignal() else { return nil }
     self.stop = stop
     self.tag = tag
     adapters = equipment.adapters
-    Thread.detachNewThread { [self] in
+    let hasBegun = BackgroundThread.start { [self] in
       do throws(BLEError) {
         try equipment.radio.advertise(tag, on: equipment.adapters, until: stop) { become(.shown) }
         become(.ended(nil))
       } catch { become(.ended(error)) }
     }
+    guard hasBegun else { return nil }
   }
 
   private func become(_ state: State) {

@@ -142,7 +142,7 @@ public actor BLEDialler {
     let outcome = await withCheckedContinuation { (end: CheckedContinuation<Result<Void, BLEError>, Never>) in
       let scan = BLEScan(
         found, found: { sighting in Task { await self.saw(sighting) } }, ended: { end.resume(returning: $0) })
-      guard let scan else { return end.resume(returning: .failure(.failed("too many open files"))) }
+      guard let scan else { return end.resume(returning: .failure(.outOfResources)) }
       self.scan = scan
       Task { await count(during: scan) }
     }

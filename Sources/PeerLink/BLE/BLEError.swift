@@ -24,6 +24,9 @@ public enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Something else, in the words of whoever said it.
   case failed(String)
 
+  /// The system has no descriptors or threads left.
+  public static let outOfResources = failed("this program has too many open files or threads")
+
   /// What happened.
   public var description: String {
     switch self {

@@ -1,7 +1,7 @@
-import Foundation
 import Glibc
 public import PeerAuth
 public import SystemBus
+import Threading
 
 /// A vault that was heard in the air.
 public struct BLESighting: Hashable, Sendable {
@@ -102,18 +102,19 @@ public struct BLEEquipment: Sendable {
 
 /// Work that waits, on a thread of its own.
 public enum WaitingThread {
-  /// Runs `body` on a new thread and returns what it returns.
+  /// Runs `body` on a new thread and returns what it returns. Without a thread it is better to hold others up than to do nothing.
   public static func run<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     let outcome = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
-      Thread.detachNewThread {
+      let work = { @Sendable in
         do throws(Failure) {
           continuation.resume(returning: .success(try body()))
         } catch {
           continuation.resume(returning: .failure(error))
         }
       }
+      if !BackgroundThread.start(work) { work() }
     }
     return try outcome.get()
   }

@@ -1,6 +1,6 @@
-import Foundation
 import PeerAuth
 import Synchronization
+import Threading
 
 /// Looking for vaults on a thread of its own.
 public final class BLEScan: Sendable {
@@ -18,14 +18,14 @@ public final class BLEScan: Sendable {
   private let state = Mutex(State())
 
   /// Begins. `found` is called on the thread for each time that a vault is heard, `ended` once at the end. Nil if the system has no
-  /// descriptors left.
+  /// descriptors or threads left; then nothing is called.
   public init?(
     _ equipment: BLEEquipment, found: @escaping @Sendable (BLESighting) -> Void = { _ in },
     ended: @escaping @Sendable (Result<Void, BLEError>) -> Void = { _ in }
   ) {
     guard let stop = StopSignal() else { return nil }
     self.stop = stop
-    Thread.detachNewThread { [self] in
+    let hasBegun = BackgroundThread.start { [self] in
       let outcome: Result<Void, BLEError>
       do throws(BLEError) {
         outcome = .success(
@@ -42,6 +42,7 @@ public final class BLEScan: Sendable {
       for continuation in waiting { continuation.resume() }
       ended(outcome)
     }
+    guard hasBegun else { return nil }
   }
 
   private func note(_ sighting: BLESighting) {
@@ -65,7 +66,7 @@ public final class BLEScan: Sendable {
 
   /// Listens for a while and returns what was heard last of each address.
   public static func collect(_ equipment: BLEEquipment, for time: Duration) async throws(BLEError) -> [BLESighting] {
-    guard let scan = BLEScan(equipment) else { throw .failed("too many open files") }
+    guard let scan = BLEScan(equipment) else { throw .outOfResources }
     let end = ContinuousClock.now + time
     while ContinuousClock.now < end, !Task.isCancelled, scan.state.withLock({ $0.outcome == nil }) {
       try? await Task.sleep(for: .milliseconds(50))

@@ -1,6 +1,6 @@
-import Foundation
 import Glibc
 import Synchronization
+import Threading
 
 /// One thread that waits until descriptors are ready, for as many tasks as there are connections over Bluetooth.
 ///
@@ -35,16 +35,27 @@ final class DescriptorWatch: Sendable {
     }
   }
 
-  /// Begins a wait. Without threads or descriptors left it ends at once.
+  /// Time after which whoever can't be waited for looks again.
+  private static let pause = Duration.milliseconds(200)
+
+  /// Begins a wait. Without threads or descriptors left it ends in a moment.
   func add(_ id: UInt64, _ descriptor: Int32, _ events: Int16, _ continuation: CheckedContinuation<Void, Never>) {
+    var mayWait = true
     let isWaiting = state.withLock { state in
-      guard state.cancelled.remove(id) == nil, start(&state) else { return false }
+      guard state.cancelled.remove(id) == nil else { return false }
+      mayWait = start(&state)
+      guard mayWait else { return false }
       state.waiters.append(
         Waiter(id: id, descriptor: descriptor, events: events, continuation: continuation))
       _ = write(state.line.write, "", 1)
       return true
     }
-    if !isWaiting { continuation.resume() }
+    guard !isWaiting else { return }
+    guard !mayWait else { return continuation.resume() }
+    Task {
+      try? await Task.sleep(for: Self.pause)
+      continuation.resume()
+    }
   }
 
   /// Ends a wait, or one that is about to begin.
@@ -80,9 +91,12 @@ final class DescriptorWatch: Sendable {
     var ends: [Int32] = [-1, -1]
     let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { return false }
-    state.line = (ends[0], ends[1])
     let line = ends[0]
-    Thread.detachNewThread { [self] in run(line) }
+    guard BackgroundThread.start({ [self] in run(line) }) else {
+      for end in ends { close(end) }
+      return false
+    }
+    state.line = (ends[0], ends[1])
     return true
   }
 

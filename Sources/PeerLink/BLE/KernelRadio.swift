@@ -5,12 +5,14 @@ import PeerAuth
 struct KernelRadio: BLERadio {
   /// Milliseconds after which looking for devices is begun again, when it ended by itself or others were at it.
   private static let pause: Int64 = 300
-  /// Milliseconds within which an adapter says that it looks no more.
-  private static let settling: Int64 = 1000
+  /// Milliseconds within which an adapter says that it looks no more, once whoever wants that waits for it.
+  private static let lastSettling: Int64 = 250
 
   let name = "the kernel"
   /// Milliseconds after which looking for devices is begun anew: many adapters tell of each device only once.
   var rhythm: Int64 = 3000
+  /// Milliseconds within which an adapter says that it looks no more.
+  var settling: Int64 = 1000
 
   /// Throws unless this process may use the adapters.
   static func checkPermission(_ adapters: [BLEAdapter]) throws(BLEError) {
@@ -106,7 +108,7 @@ struct KernelRadio: BLERadio {
           if event.content == .discovering(false), own.remove(event.adapter) != nil { break }
           try Self.take(event, adapters, found)
         }
-        try Self.end(&own, &management, adapters, found)
+        try end(&own, &management, adapters, until: stop, found)
       }
     } catch {
       for adapter in own { _ = try? management.run(.stopDiscovery, adapter: adapter) }
@@ -114,16 +116,25 @@ struct KernelRadio: BLERadio {
     }
   }
 
-  /// Has the adapters look no more, and hears them out.
-  private static func end(
-    _ own: inout Set<UInt16>, _ management: inout ManagementSocket, _ adapters: [BLEAdapter],
+  /// Has the adapters look no more, and hears them out. Once it is time to stop it doesn't wait long for one that says nothing.
+  private func end(
+    _ own: inout Set<UInt16>, _ management: inout ManagementSocket, _ adapters: [BLEAdapter], until stop: StopSignal,
     _ found: (BLESighting) -> Void
   ) throws(BLEError) {
-    let limit = Monotonic.milliseconds() + settling
     for adapter in own { _ = try? management.run(.stopDiscovery, adapter: adapter) }
-    while !own.isEmpty, let event = try management.next(until: limit, orInput: -1) {
+    var limit = Monotonic.milliseconds() + settling
+    var isLast = false
+    while !own.isEmpty {
+      if !isLast, stop.isRaised() {
+        isLast = true
+        limit = min(limit, Monotonic.milliseconds() + Self.lastSettling)
+      }
+      guard let event = try management.next(until: limit, orInput: isLast ? -1 : stop.descriptor) else {
+        if !isLast, stop.isRaised() { continue }
+        break
+      }
       if event.content == .discovering(false) { own.remove(event.adapter) }
-      try take(event, adapters, found)
+      try Self.take(event, adapters, found)
     }
     own = []
   }

@@ -11,6 +11,10 @@ struct NearbyListener: Service {
   let vault: Vault
   let log: Logger
   let presence: DaemonPresence
+  /// Finds what the setting `ble-adapter` names; it may wait.
+  var find: @Sendable (_ adapters: String) throws(BLEError) -> BLEEquipment = { (adapters) throws(BLEError) in
+    try BLEEquipment.find(try BLEAdapterChoice(setting: adapters))
+  }
 
   /// How often the setting is looked at.
   private static let glance = Duration.seconds(1)
@@ -31,7 +35,6 @@ struct NearbyListener: Service {
 
   /// Is found and answers until the settings change or the daemon ends.
   private func serve(_ settings: Vault.NearbySettings) async {
-    let choice = BLEAdapterChoice(settings.adapters) ?? .all
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
         while !Task.isCancelled {
@@ -40,7 +43,7 @@ struct NearbyListener: Service {
           await pause()
         }
       }
-      group.addTask { await keepUp(choice) }
+      group.addTask { await keepUp(settings.adapters) }
       await group.next()
       // Nobody is answered any more, those included who have a session.
       group.cancelAll()
@@ -50,13 +53,15 @@ struct NearbyListener: Service {
   }
 
   /// Has an answering task for each adapter, and one advertisement on all of them.
-  private func keepUp(_ choice: BLEAdapterChoice) async {
+  private func keepUp(_ adapters: String) async {
     await withDiscardingTaskGroup { group in
       var state = NearbyState()
       while !Task.isCancelled {
-        let found = await equipment(choice)
+        let found = await equipment(adapters)
+        // That may have taken a while: whoever was told to stop meanwhile shows nothing more.
+        guard !Task.isCancelled else { break }
         await state.listen(at: found, log) { listener in
-          group.addTask { await answer(listener) }
+          group.addTask { await vault.answerAll(listener.incoming) }
         }
         await state.show(found, log) { () throws(VaultError) in try vault.beaconTag() }
         state.tell(found, log)
@@ -70,19 +75,11 @@ struct NearbyListener: Service {
     }
   }
 
-  private func equipment(_ choice: BLEAdapterChoice) async -> Result<BLEEquipment, BLEError> {
+  private func equipment(_ adapters: String) async -> Result<BLEEquipment, BLEError> {
+    let find = find
     do throws(BLEError) {
-      return .success(try await WaitingThread.run { () throws(BLEError) in try BLEEquipment.find(choice) })
+      return .success(try await WaitingThread.run { () throws(BLEError) in try find(adapters) })
     } catch { return .failure(error) }
-  }
-
-  private func answer(_ listener: BLEListener) async {
-    await withDiscardingTaskGroup { group in
-      for await transport in listener.incoming {
-        group.addTask(priority: transport.isFamiliar ? .high : .low) { await vault.answer(transport) }
-      }
-      group.cancelAll()
-    }
   }
 }
 
@@ -142,6 +139,7 @@ private struct NearbyState {
       await hide()
       beacon = BLEBeacon(now, equipment)
       radio = equipment.radio.name
+      if beacon == nil { problem = "\(BLEError.outOfResources)" }
       await beacon?.begun()
       if case .ended(let error?)? = beacon?.state { problem = "\(error)" }
     }

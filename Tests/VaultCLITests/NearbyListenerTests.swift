@@ -1,0 +1,76 @@
+import Foundation
+import Logging
+import PeerAuth
+import SecretVault
+import Synchronization
+import Testing
+import VaultStore
+
+@testable import PeerLink
+@testable import VaultCLI
+
+@Suite("The daemon's part that is found over Bluetooth", .timeLimit(.minutes(1)))
+struct NearbyListenerTests {
+  /// Counts what is shown.
+  private final class TestRadio: BLERadio {
+    let name = "test"
+    let shown = Atomic(0)
+
+    func advertise(
+      _ tag: BeaconTag, on adapters: [BLEAdapter], until stop: StopSignal, ready: () -> Void
+    ) throws(BLEError) {
+      shown.add(1, ordering: .relaxed)
+      ready()
+      while !stop.isRaised(within: 5) {}
+    }
+
+    func scan(on adapters: [BLEAdapter], until stop: StopSignal, found: (BLESighting) -> Void) throws(BLEError) {}
+  }
+
+  /// What the listener and the test tell each other.
+  private final class Signals: Sendable {
+    let isLooking = Atomic(false)
+    let mayFind = Atomic(false)
+  }
+
+  private static let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+  private func vault(below folder: URL) throws -> Vault {
+    let environment = VaultEnvironment(
+      now: { 1_800_000_000_000 }, monotonic: { 0 }, sleep: { try await Task.sleep(for: $0) },
+      log: Self.log,
+      connect: { (_) async throws(TransportError) in throw .unreachable("no network") })
+    return try Vault.create(
+      at: VaultFolders(home: folder.path), label: "Ada", addresses: [], passphrase: nil, environment: environment)
+  }
+
+  @Test("told to stop while it looks for its adapters, it shows nothing more", arguments: [true, false])
+  func late(isStopped: Bool) async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("nearby-" + UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let vault = try vault(below: folder)
+    defer { vault.close() }
+    _ = try vault.set("ble", to: "on")
+    let radio = TestRadio()
+    let signals = Signals()
+    let address = try #require(BLEAddress("00:AA:01:00:00:00", .public))
+    let adapter = BLEAdapter(index: 9, address: address, isOn: true, knowsLE: true, hasLE: true, isPrivate: false)
+    var listener = NearbyListener(
+      vault: vault, log: Self.log, presence: DaemonPresence(vault))
+    listener.find = { (_) throws(BLEError) in
+      signals.isLooking.store(true, ordering: .relaxed)
+      while !signals.mayFind.load(ordering: .relaxed) { usleep(2000) }
+      return BLEEquipment(radio: radio, adapters: [adapter])
+    }
+    let running = Task { [listener] in try await listener.run() }
+    for _ in 0..<2000 where !signals.isLooking.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(5)) }
+    if isStopped { running.cancel() }
+    signals.mayFind.store(true, ordering: .relaxed)
+    if !isStopped {
+      for _ in 0..<2000 where radio.shown.load(ordering: .relaxed) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+      running.cancel()
+    }
+    try await running.value
+    #expect(radio.shown.load(ordering: .relaxed) == (isStopped ? 0 : 1))
+  }
+}
