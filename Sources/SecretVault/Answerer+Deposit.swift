@@ -69,6 +69,7 @@ extension Answerer {
       guard known.ownIndex != Int(offer.index) else { return .complete }
       return .refuse(.invalidShare, header)
     }
+    if let refusal = limitRefusal(header.dispersal.fragmentByteCount) { return .refuse(refusal, header) }
     if let refusal = quotaRefusal(adding: header.dispersal.fragmentByteCount) {
       // What lies here of the same deposit already is counted, but must not stand in its own way.
       guard refusal != .internalFailure, try isUnderWay(header, offer.index) else { return .refuse(refusal, header) }

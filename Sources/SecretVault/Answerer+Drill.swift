@@ -31,6 +31,7 @@ extension Answerer {
     }
     dialogue.drilled(request: request.request)
     drilled = (header.id, index)
+    drilledByteCount = 0
     vault.recordUnlessTooMany(.shareDrilled, peer: peer, secret: header)
     try await reply(DrillAnswer(possession: answer))
   }
@@ -51,6 +52,10 @@ extension Answerer {
       } catch {
         vault.environment.log.error("the fragment of secret \(pieces.header.id) is damaged: \(error.reason)")
         return try await reply(DrillPiecesEnd(request: request.request, refusal: .fragmentDamaged))
+      }
+      drilledByteCount += UInt64(proven.bytes.count)
+      if let refusal = limitRefusal(drilledByteCount) {
+        return try await reply(DrillPiecesEnd(request: request.request, refusal: refusal))
       }
       try await reply(
         DrillPiece(request: request.request, number: number, path: proven.path, bytes: proven.bytes))

@@ -68,6 +68,7 @@ extension Answerer {
       // it only its bytes say so: somebody without the key may have sent others under this header.
       return try isSame(known, offer) ? .complete : .refuse(.conflictingHeader, keyID)
     }
+    if let refusal = limitRefusal(header.ciphertextByteCount) { return .refuse(refusal, keyID) }
     let isNew = known == nil || known?.sender != peer.digest
     if isNew, let refusal = quotaRefusal(adding: header.ciphertextByteCount) { return .refuse(refusal, keyID) }
     let record = ItemRecord(

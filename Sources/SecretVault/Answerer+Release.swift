@@ -20,6 +20,11 @@ extension Answerer {
       noteRefusal(request)
       return
     }
+    if let refusal = limitRefusal(header.dispersal.fragmentByteCount) {
+      vault.recordUnlessTooMany(
+        .refused, peer: peer, secret: header, detail: "asked over Bluetooth for more than ble-limit allows")
+      return try await reply(Refusal(request: request.request, reason: refusal))
+    }
     // Only now, behind the proof, may an answer tell that there is a share here and how its user guards it.
     if case .refusal(let reason, let wait) = vault.consent(to: peer, header) {
       // A program that doesn't know of waiting can't read how long; that somebody is asked comes closest.

@@ -9,18 +9,21 @@ struct Conversation: Sendable {
   let recipient: Recipient
   /// Where the peer answered.
   let place: String
+  /// Most bytes of a secret's part that go this way; nil for any number.
+  let byteLimit: UInt64?
   let handshakeMilliseconds: Double
   /// What the peer can be asked for.
   private(set) var greeting = Hello(services: [])
   private let environment: VaultEnvironment
 
   private init(
-    session: PeerSession, recipient: Recipient, place: String, handshakeMilliseconds: Double,
+    session: PeerSession, recipient: Recipient, place: String, byteLimit: UInt64?, handshakeMilliseconds: Double,
     environment: VaultEnvironment
   ) {
     self.session = session
     self.recipient = recipient
     self.place = place
+    self.byteLimit = byteLimit
     self.handshakeMilliseconds = handshakeMilliseconds
     self.environment = environment
   }
@@ -47,12 +50,12 @@ struct Conversation: Sendable {
 
   /// Greets over a fresh session.
   static func greeted(
-    _ session: PeerSession, _ recipient: Recipient, at place: String, milliseconds: Double,
+    _ session: PeerSession, _ recipient: Recipient, at place: String, byteLimit: UInt64?, milliseconds: Double,
     _ environment: VaultEnvironment
   ) async throws(LinkFailure) -> Conversation {
     var conversation = Conversation(
-      session: session, recipient: recipient, place: place, handshakeMilliseconds: milliseconds,
-      environment: environment)
+      session: session, recipient: recipient, place: place, byteLimit: byteLimit,
+      handshakeMilliseconds: milliseconds, environment: environment)
     do {
       try await conversation.send(Hello(services: PeerServiceKind.allCases))
       conversation.greeting = try await conversation.receive(Hello.self)

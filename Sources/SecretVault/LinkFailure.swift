@@ -43,7 +43,10 @@ public struct LinkFailure: Error, Hashable, Sendable {
   }
 
   static func refused(_ reason: RefusalReason) -> LinkFailure {
-    LinkFailure(.refused, "refused: \(reason.explanation)", refusal: reason)
+    let hint =
+      reason == .bluetoothLimit
+      ? "use the network, or have its user allow more: `vault settings set ble-limit`" : nil as String?
+    return LinkFailure(.refused, "refused: \(reason.explanation)", hint: hint, refusal: reason)
   }
 
   /// A release that was refused. Some holders only want time, or their user's word.

@@ -34,9 +34,26 @@ struct Opening: Sendable {
   /// Looks for the peer in the room.
   func overBluetooth(_ nearby: NearbyAccess) async throws(LinkFailure) -> Conversation {
     guard let connect = environment.connectNearby else { throw LinkFailure(.local, "Bluetooth can't be used here") }
-    return try await open(at: "Bluetooth", within: environment.deadlines.nearby, isProof: false) {
-      () async throws(TransportError) in try await connect(nearby)
+    return try await open(at: "Bluetooth", within: environment.deadlines.nearby, nearby) {
+      () async throws(TransportError) in
+      let transport: any PeerTransport
+      do throws(TransportError) {
+        transport = try await withDeadline(.zero, sleeper: { _ in try await off(nearby) }) {
+          () async throws(TransportError) in try await connect(nearby)
+        }
+      } catch {
+        throw nearby.isWanted() ? error : .switchedOff
+      }
+      return SwitchedTransport(transport) { try await off(nearby) }
     }
+  }
+
+  /// How often it is looked whether Bluetooth is still wanted.
+  private static let glance = Duration.seconds(1)
+
+  /// Returns when Bluetooth is to be used no more.
+  private func off(_ nearby: NearbyAccess) async throws {
+    while nearby.isWanted() { try await environment.sleep(Self.glance) }
   }
 
   /// Both at once. The slower one is ended, also if it leads to a session in the same moment. Who says on one way that it doesn't know this
@@ -92,9 +109,9 @@ struct Opening: Sendable {
 
   /// A session over a fresh byte stream, and the greeting.
   ///
-  /// `isProof` says whether who answers at that place is likely to be the peer.
+  /// Over Bluetooth, who answers isn't likely to be the peer.
   private func open(
-    at place: String, within deadline: Duration, isProof: Bool = true,
+    at place: String, within deadline: Duration, _ nearby: NearbyAccess? = nil,
     _ connect: @escaping @Sendable () async throws(TransportError) -> any PeerTransport
   ) async throws(LinkFailure) -> Conversation {
     let began = environment.monotonic()
@@ -111,12 +128,13 @@ struct Opening: Sendable {
     } catch {
       let failure = LinkFailure(error, peer: recipient.name)
       // Anybody can repeat a tag that was heard: who has not proved to be the peer tells nothing about it.
-      guard isProof || failure.kind != .misbehaved else {
+      guard nearby == nil || failure.kind != .misbehaved else {
         throw LinkFailure(.unreachable, "unreachable: somebody else shows its tag, or its keys have changed")
       }
       throw failure
     }
     return try await Conversation.greeted(
-      session, recipient, at: place, milliseconds: environment.monotonic() - began, environment)
+      session, recipient, at: place, byteLimit: nearby?.byteLimit, milliseconds: environment.monotonic() - began,
+      environment)
   }
 }

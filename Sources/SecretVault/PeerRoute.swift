@@ -42,7 +42,7 @@ public struct Envelope: Sendable {
     case item(ItemJob)
   }
 
-  /// Bytes of a part or an item that the request moves, in either direction.
+  /// Bytes of a part or an item that the request moves, in either direction. A drill moves as many as may be.
   var byteCount: UInt64 {
     switch content {
     case .ping, .drill: 0
@@ -99,6 +99,8 @@ public struct NearbyAccess: Sendable {
   public let adapters: String
   /// Most bytes that go this way at once.
   public let byteLimit: UInt64
+  /// Whether Bluetooth is still to be used like that.
+  let isWanted: @Sendable () -> Bool
 }
 
 /// A share to be left with a peer. All of it is stored already; nothing here can open the share.

@@ -74,20 +74,26 @@ extension SessionRoute {
     return .proven(answer.index)
   }
 
-  /// Asks for pieces drawn at random, and checks each against the root of the holder's fragment.
+  /// Asks for pieces drawn at random, over Bluetooth for no more than may go there, and checks each against the root of the holder's fragment.
   private func pieces(
     _ id: UInt64, _ question: DrillJob.Question, _ index: UInt8, _ conversation: Conversation,
     _ patience: inout Patience
   ) async throws(LinkFailure) -> DrillFinding {
     let header = question.header
+    var count = question.pieceCount
+    if let limit = conversation.byteLimit {
+      count = min(count, Int(clamping: limit / UInt64(max(1, header.dispersal.pieceByteCount(0)))))
+    }
     let numbers: [UInt64]
-    do { numbers = try PieceSample.draw(question.pieceCount, of: header.dispersal.stripeCount) } catch {
+    do { numbers = try PieceSample.draw(count, of: header.dispersal.stripeCount) } catch {
       throw LinkFailure(.sodium(error))
     }
     var seen = 0
     for start in stride(from: 0, to: numbers.count, by: DrillPieceRequest.countLimit) {
       let wanted = Array(numbers[start..<min(start + DrillPieceRequest.countLimit, numbers.count)])
       let failure = try await batch(id, wanted, header, index, conversation, &patience, &seen)
+      // The holder lets less go over Bluetooth than this device: what was seen counts.
+      if failure?.refusal == .bluetoothLimit { break }
       if let failure { return DrillFinding(index: index, piecesSeen: seen, failure: failure) }
     }
     return DrillFinding(index: index, piecesSeen: seen, failure: nil)

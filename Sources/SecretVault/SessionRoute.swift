@@ -22,6 +22,18 @@ struct SessionRoute: PeerRoute {
   }
 
   private func answer(to envelope: Envelope) async throws(LinkFailure) -> PeerReply {
+    do throws(LinkFailure) { return try await converse(envelope) } catch {
+      // The peer lets less go over Bluetooth than this device; the network was slower, but may do.
+      guard error.refusal == .bluetoothLimit, !envelope.recipient.addresses.isEmpty else { throw error }
+      var recipient = envelope.recipient
+      recipient.nearby = nil
+      do throws(LinkFailure) {
+        return try await converse(Envelope(id: envelope.id, recipient: recipient, content: envelope.content))
+      } catch let second { throw second.kind == .unreachable ? second.and(error) : second }
+    }
+  }
+
+  private func converse(_ envelope: Envelope) async throws(LinkFailure) -> PeerReply {
     let card: PeerCard
     do { card = try ownCard() } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
     let conversation = try await Conversation.open(

@@ -30,7 +30,8 @@ extension Vault {
     guard sessions.begin(keys.digest) else { return await session.close() }
     defer { sessions.end(keys.digest) }
     guard let peer = met(keys, session.peerCard) else { return await session.close() }
-    var answerer = Answerer(vault: self, session: session, peer: peer)
+    let isNearby = remote.hasPrefix(PeerPlace.bluetoothPrefix)
+    var answerer = Answerer(vault: self, session: session, peer: peer, isNearby: isNearby)
     await answerer.run()
   }
 
@@ -92,6 +93,8 @@ struct Answerer {
   let vault: Vault
   let session: PeerSession
   let peer: PeerRecord
+  /// Whether the session came over Bluetooth.
+  private let isNearby: Bool
   var dialogue = AnswererDialogue()
   var deposit: DepositInProgress?
   /// Whether the peer's program knows answers that wait for this device's user.
@@ -105,14 +108,17 @@ struct Answerer {
   var released: [UInt64: (id: SecretID, index: UInt8)] = [:]
   /// The secret that the last drill was about, with this device's index.
   var drilled: (id: SecretID, index: UInt8)?
+  /// Bytes of its fragment that were shown.
+  var drilledByteCount: UInt64 = 0
   /// Fragments whose pieces are being sent.
   var fragments: [SecretID: LocalPieces] = [:]
   static let openFragmentLimit = 4
 
-  init(vault: Vault, session: PeerSession, peer: PeerRecord) {
+  init(vault: Vault, session: PeerSession, peer: PeerRecord, isNearby: Bool) {
     self.vault = vault
     self.session = session
     self.peer = peer
+    self.isNearby = isNearby
   }
 
   /// Answers until the peer says goodbye, is silent for too long, breaks a rule, or is no longer trusted.
@@ -162,7 +168,7 @@ struct Answerer {
     case .unsupported(let number): try await reply(Unsupported(requestType: number))
     case .considerProbe(let probe):
       try await reply(
-        ProbeAnswer(request: probe.request, refusal: quotaRefusal(adding: probe.fragmentByteCount)))
+        ProbeAnswer(request: probe.request, refusal: refusal(adding: probe.fragmentByteCount)))
     case .considerOffer(let offer): try await consider(offer)
     case .store(let piece): store(piece)
     case .completeDeposit(let end): try await complete(end)
@@ -187,6 +193,17 @@ struct Answerer {
         (writer) throws(WireError) in try message.encode(into: &writer)
       }
     }
+  }
+
+  /// Why so many bytes of a fragment or an item can't go in this session, in either direction, if so: the user of this device has said how
+  /// much of one may go over Bluetooth.
+  func limitRefusal(_ byteCount: UInt64) -> RefusalReason? {
+    isNearby && byteCount > vault.nearbySettings().byteLimit ? .bluetoothLimit : nil
+  }
+
+  /// Why a fragment of this size would not be taken from this peer in this session, if so.
+  private func refusal(adding byteCount: UInt64) -> RefusalReason? {
+    limitRefusal(byteCount) ?? quotaRefusal(adding: byteCount)
   }
 
   /// Why a fragment of this size would not be taken from this peer, if so.

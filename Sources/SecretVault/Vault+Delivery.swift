@@ -155,7 +155,7 @@ extension Vault {
     case .accepted(let ticket):
       return Delivery(peer: peer.name, index: index, state: .waiting, reason: "on its way (\(ticket))")
     case .failed(let failure):
-      let isFinal = failure.refusal.map { $0 != .busy && $0 != .diskFull && $0 != .internalFailure } ?? false
+      let isFinal = failure.refusal.map { !Self.passing.contains($0) } ?? false
       try stored { () throws(StoreError) in
         if isFinal {
           try database.settleRefused(entry.id, route: "session", error: failure.reason)
@@ -172,6 +172,9 @@ extension Vault {
         reason: failure.reason)
     }
   }
+
+  /// Refusals that another attempt, or another way, may not meet.
+  private static let passing: Set<RefusalReason> = [.busy, .diskFull, .internalFailure, .bluetoothLimit]
 
   /// Milliseconds to the next attempt: 15 s, doubled each time, at most an hour.
   static func backoff(attempts: Int) -> Int64 {

@@ -28,7 +28,10 @@ extension Vault {
     guard environment.connectNearby != nil else { return nil }
     let settings = nearbySettings()
     guard settings.isOn, let beacon = beacon(ofPeer: peer.digest) else { return nil }
-    return NearbyAccess(beacon: beacon, adapters: settings.adapters, byteLimit: settings.byteLimit)
+    return NearbyAccess(beacon: beacon, adapters: settings.adapters, byteLimit: settings.byteLimit) { [self] in
+      let now = nearbySettings()
+      return now.isOn && now.adapters == settings.adapters
+    }
   }
 
   private func beacon(ofPeer digest: Digest) -> BeaconKey? {

@@ -92,6 +92,8 @@ public enum RefusalReason: UInt8, Hashable, Sendable, CaseIterable {
   case releaseLimit = 18
   /// The receiver of an item holds no share of its key.
   case keyNotHeld = 19
+  /// It lets so much not go over Bluetooth, but it may by network.
+  case bluetoothLimit = 20
 
   /// The reason in words that fit behind "the peer refused: ".
   public var explanation: String {
@@ -115,6 +117,7 @@ public enum RefusalReason: UInt8, Hashable, Sendable, CaseIterable {
     case .releaseDelayed: "it releases its share only some time after you ask"
     case .releaseLimit: "it gives no more shares to you today"
     case .keyNotHeld: "it holds no share of this item's key"
+    case .bluetoothLimit: "it lets nothing so large go over Bluetooth, by its setting ble-limit"
     }
   }
 }

@@ -87,9 +87,85 @@ extension VaultTests {
       #expect(room.air.sent(to: world[1].address) == 0)
     }
 
+    @Test func `what the other side lets go over Bluetooth counts, too, and the rest goes by network`() async throws {
+      let world = try world(2, hasNetwork: true)
+      try await world.prove()
+      let bytes = [UInt8](repeating: 7, count: 100_000)
+      _ = try world[1].vault.set("ble-limit", to: "1000")
+      // The network is slower than the air, but takes it.
+      world.set(.slow(.milliseconds(100)), for: world[1])
+      let before = room.callCount
+      let report = try await world.share(bytes, threshold: 2)
+      #expect(report.deliveries.map(\.state) == [.delivered])
+      #expect(room.callCount > before)
+
+      world.set(.refuses, for: world[1])
+      room.air.resetCounts()
+      let waiting = try await world.share(bytes, threshold: 2, name: "other")
+      #expect(waiting.deliveries.map(\.state) == [.unreachable])
+      #expect(waiting.deliveries[0].reason?.contains("ble-limit") == true)
+      #expect(room.air.sent(to: world[1].address) < 20_000)
+      // It isn't refused for ever.
+      _ = try world[1].vault.set("ble-limit", to: "1M")
+      let retried = try #require(try await world[0].vault.retry(waiting.id) { _ in }.first)
+      #expect(retried.deliveries.map(\.state) == [.delivered])
+    }
+
+    @Test func `nobody recovers more over Bluetooth than this device lets go there, and nothing is released for it`()
+      async throws
+    {
+      let world = try world(2, hasNetwork: true)
+      try await world.share([UInt8](repeating: 7, count: 30_000), threshold: 2)
+      world.set(.refuses, for: world[1])
+      _ = try world[1].vault.set("ble-limit", to: "1000")
+      let problems = Collected<String>()
+      await #expect(throws: VaultError.self) {
+        _ = try await world.recover(by: 0) { if case .problem(_, let reason) = $0 { problems.add(reason) } }
+      }
+      #expect(problems.all.contains { $0.contains("ble-limit") })
+      #expect(try !world[1].vault.log(limit: 100).map(\.event).contains("share-released"))
+      _ = try world[1].vault.set("ble-limit", to: "100000")
+      #expect(try await world.recover(by: 0).bytes.count == 30_000)
+    }
+
+    @Test(arguments: [("100000", "10M"), ("10M", "100000")])
+    func `a drill over Bluetooth looks at no more pieces than either side lets go there`(
+      own: String, other: String
+    ) async throws {
+      let world = try world(2, hasNetwork: true)
+      try await world.share(randomBytes(1_000_000), threshold: 2)
+      world.set(.refuses, for: world[1])
+      _ = try world[0].vault.set("ble-limit", to: own)
+      _ = try world[1].vault.set("ble-limit", to: other)
+      let report = try await world.check(by: 0)
+      #expect(report.pieceCount > 2)
+      #expect(report.holders.map(\.state) == [.answered] && report.holders.map(\.piecesSeen) == [1])
+    }
+
+    @Test func `what this device has begun in the air ends when Bluetooth is switched off`() async throws {
+      let world = try world(3)
+      for member in world.members { _ = try member.vault.set("ble-limit", to: "10M") }
+      let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 4_000_000)
+      room.air.set(.slow(.milliseconds(200)), at: world[1].address)
+      let vault = world[0].vault
+      let failure = try await forged.deliver(
+        forged.job(1, progress: { _ in _ = try? vault.set("ble", to: "off") }), to: world[1])
+      #expect(failure?.kind == .unreachable && failure?.reason.contains("switched off") == true)
+      #expect(try await eventually { room.air.openNow == 0 })
+
+      _ = try vault.set("ble", to: "on")
+      room.air.set(.waits(for: Flag()), at: world[1].address)
+      let before = room.callCount
+      let connecting = Task { _ = try await vault.pingPeer("ben") }
+      _ = try await eventually { room.callCount > before }
+      _ = try vault.set("ble", to: "off")
+      let error = await #expect(throws: VaultError.self) { try await connecting.value }
+      #expect(error?.reason.contains("switched off") == true)
+    }
+
     @Test func `a deposit that was cut in the air goes on at the piece where it stopped`() async throws {
       let world = try world(3)
-      _ = try world[0].vault.set("ble-limit", to: "10M")
+      for member in world.members { _ = try member.vault.set("ble-limit", to: "10M") }
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1_000_000)
       room.air.set(.diesAfterSending(330_000), at: world[1].address)
       #expect(try await forged.deliver(forged.job(1), to: world[1])?.kind == .cutOff)

@@ -187,7 +187,7 @@ struct MessageTests {
       }
       #expect(try refusal.get().reason == expected)
     }
-    #expect(Set(RefusalReason.allCases.map(\.rawValue)) == Set(1...19))
+    #expect(Set(RefusalReason.allCases.map(\.rawValue)) == Set(1...20))
   }
 
   @Test("A request for no pieces, or for more than 4096, is refused")

@@ -15,7 +15,7 @@ final class TestRoom: Sendable {
 
   func enter(_ member: Member) {
     members.withLock { $0.append(member) }
-    air.serve(member.address) { [member] in await member.vault.answer($0) }
+    air.serve(member.address) { [member] in await member.vault.answer(AirTransport(inner: $0)) }
   }
 
   /// Nobody hears this member any more.
@@ -32,4 +32,14 @@ final class TestRoom: Sendable {
     }
     throw .unreachable("not heard over Bluetooth")
   }
+}
+
+/// A connection that says that it came through the air.
+private struct AirTransport: PeerTransport {
+  let inner: any PeerTransport
+
+  var remoteDescription: String { PeerPlace.bluetoothPrefix + "00:AA:01:00:00:00" }
+  func read(atMost limit: Int) async throws(TransportError) -> [UInt8] { try await inner.read(atMost: limit) }
+  func write(_ bytes: [UInt8]) async throws(TransportError) { try await inner.write(bytes) }
+  func close() async { await inner.close() }
 }

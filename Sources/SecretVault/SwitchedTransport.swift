@@ -1,0 +1,58 @@
+import PeerAuth
+import Synchronization
+
+/// A connection over Bluetooth that ends when its user switches Bluetooth off.
+final class SwitchedTransport: PeerTransport {
+  private let transport: any PeerTransport
+  private let isOff = Atomic(false)
+  private let watch = Mutex<Task<Void, Never>?>(nil)
+
+  /// `off` returns when Bluetooth is to be used no more, or throws when it is cancelled.
+  init(_ transport: any PeerTransport, until off: @escaping @Sendable () async throws -> Void) {
+    self.transport = transport
+    let task = Task { [weak self] in
+      do { try await off() } catch { return }
+      await self?.end()
+    }
+    watch.withLock { $0 = task }
+  }
+
+  deinit { stopWatching() }
+
+  var remoteDescription: String { transport.remoteDescription }
+  var isFamiliar: Bool { transport.isFamiliar }
+
+  func read(atMost limit: Int) async throws(TransportError) -> [UInt8] {
+    let bytes: [UInt8]
+    do throws(TransportError) { bytes = try await transport.read(atMost: limit) } catch {
+      throw isOff.load(ordering: .relaxed) ? .switchedOff : error
+    }
+    if bytes.isEmpty, isOff.load(ordering: .relaxed) { throw .switchedOff }
+    return bytes
+  }
+
+  func write(_ bytes: [UInt8]) async throws(TransportError) {
+    do throws(TransportError) { try await transport.write(bytes) } catch {
+      throw isOff.load(ordering: .relaxed) ? .switchedOff : error
+    }
+  }
+
+  func close() async {
+    stopWatching()
+    await transport.close()
+  }
+
+  func reached(_ standing: PeerStanding) { transport.reached(standing) }
+
+  private func end() async {
+    isOff.store(true, ordering: .relaxed)
+    await transport.close()
+  }
+
+  private func stopWatching() { watch.withLock { $0 }?.cancel() }
+}
+
+extension TransportError {
+  /// The user of this device doesn't want it any more.
+  static let switchedOff = TransportError.unreachable("Bluetooth was switched off here")
+}
