@@ -33,12 +33,20 @@ let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "sw
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 
 let package = Package(
   name: "vault",
   products: [
     .executable(name: "vault", targets: ["VaultCLI"]),
     .executable(name: "vault-scan", targets: ["VaultScan"]),
+    .executable(name: "vault-server", targets: ["VaultServer"]),
     .library(name: "ShamirKit", targets: ["ShamirKit"]),
     .library(name: "SealedPayload", targets: ["SealedPayload"]),
     .library(name: "PeerAuth", targets: ["PeerAuth"]),
@@ -47,6 +55,7 @@ let package = Package(
     .library(name: "SecretVault", targets: ["SecretVault"]),
     .library(name: "Grouper", targets: ["Grouper"]),
     .library(name: "GroupLink", targets: ["GroupLink"]),
+    .library(name: "ShareServer", targets: ["ShareServer"]),
     // Of the tests: preloaded into `vault` to make its disk fail.
     .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),
   ],
@@ -56,6 +65,11 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    // Of vault-server alone: nothing of it is built with `vault`.
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
   ],
   targets: [
     // Floor 0: libraries of the system.
@@ -93,6 +107,17 @@ let package = Package(
     library(
       "SecretVault",
       ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
+
+    // The service that keeps shares for groups, and its program: below is only `Sodium`, and no part of `vault` needs them.
+    library(
+      "ShareServer",
+      [
+        "Sodium", grdb, hummingbird, hummingbirdTLS, httpTypes, lifecycle, logging, nioCore, nioHTTP1, nioHTTPTypes,
+        nioSSL,
+      ]),
+    .executableTarget(
+      name: "VaultServer", dependencies: ["ShareServer", argumentParser, lifecycle, logging, unixSignals],
+      swiftSettings: settings),
 
     // Floor 5: the programs.
     .executableTarget(

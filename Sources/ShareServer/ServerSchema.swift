@@ -1,0 +1,68 @@
+import GRDB
+
+/// The tables.
+///
+/// A group is known within the database by a small number that is never used again, a user by a seat within its group; seat 0
+/// is the group itself, for its master key. A share's row is numbered by its group and its cursor, so that the shares of a
+/// group lie in order of their cursors.
+enum ServerSchema {
+  /// Bits of a share's row number that are the cursor.
+  static let cursorBits: Int64 = 39
+  /// The largest number of a group.
+  static let largestGroup: Int64 = 1 << 24 - 1
+
+  static func row(group: Int64, cursor: Int64) -> Int64 { group << cursorBits | cursor }
+  static func cursor(row: Int64) -> Int64 { row & (1 << cursorBits - 1) }
+  static func group(row: Int64) -> Int64 { row >> cursorBits }
+  /// The largest cursor that a group gives.
+  static let largestCursor: Int64 = 1 << cursorBits - 1
+
+  static var migrator: DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("1") { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), mark INTEGER NOT NULL) STRICT;
+          INSERT INTO clock VALUES (1, 0);
+          CREATE TABLE groups (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL UNIQUE, ttl INTEGER NOT NULL, seats INTEGER NOT NULL,
+            users INTEGER NOT NULL, cursor INTEGER NOT NULL, shares INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
+          CREATE TABLE users (
+            grp INTEGER NOT NULL, seat INTEGER NOT NULL, id BLOB NOT NULL, removed INTEGER, PRIMARY KEY (grp, seat))
+            STRICT, WITHOUT ROWID;
+          CREATE UNIQUE INDEX user_ids ON users (grp, id);
+          CREATE INDEX removed_users ON users (removed) WHERE removed IS NOT NULL;
+          CREATE TABLE keys (
+            grp INTEGER NOT NULL, tag BLOB NOT NULL, seat INTEGER NOT NULL, digest BLOB NOT NULL, pending INTEGER NOT NULL,
+            PRIMARY KEY (grp, tag)) STRICT, WITHOUT ROWID;
+          CREATE INDEX seat_keys ON keys (grp, seat);
+          CREATE TABLE shares (
+            row INTEGER PRIMARY KEY, grp INTEGER NOT NULL, id BLOB NOT NULL, sender INTEGER NOT NULL,
+            expires INTEGER NOT NULL, size INTEGER NOT NULL, recipients BLOB, sealed BLOB NOT NULL) STRICT;
+          CREATE UNIQUE INDEX share_ids ON shares (grp, id);
+          CREATE INDEX expiries ON shares (expires);
+          CREATE TABLE erased (grp INTEGER PRIMARY KEY) STRICT;
+          """)
+    }
+    return migrator
+  }
+}
+
+/// Recipients as a row has them: their seats in order, four bytes each, big-endian.
+struct Seats: Sendable, Equatable {
+  let bytes: [UInt8]
+
+  init(_ seats: some Sequence<Int64>) {
+    bytes = Set(seats).sorted().flatMap { seat in
+      withUnsafeBytes(of: UInt32(truncatingIfNeeded: seat).bigEndian) { Array($0) }
+    }
+  }
+
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
+  func contains(_ seat: Int64) -> Bool {
+    stride(from: 0, to: bytes.count - 3, by: 4).contains { start in
+      bytes[start..<start + 4].reduce(Int64(0)) { $0 << 8 | Int64($1) } == seat
+    }
+  }
+}

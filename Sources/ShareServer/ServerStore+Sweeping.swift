@@ -1,0 +1,52 @@
+import GRDB
+
+extension ServerStore {
+  /// Rows that one transaction deletes at most, so that others don't wait long.
+  private static let batch = 500
+
+  /// Destroys the keys of what has expired, then deletes its rows. The keys come first, and don't depend on the database.
+  func sweep() async throws {
+    _ = try slots.destroy(at: clock.now)
+    try buryGroups()
+    while try await sweepRows() {}
+  }
+
+  /// Deletes some rows. Says whether there are more.
+  private func sweepRows() async throws -> Bool {
+    let now = clock.now
+    let isWork = try await read { db in
+      try Bool.fetchOne(
+        db,
+        sql: """
+          SELECT EXISTS (SELECT 1 FROM shares WHERE expires <= ?) OR EXISTS (SELECT 1 FROM erased)
+          OR EXISTS (SELECT 1 FROM users WHERE removed <= ?)
+          """, arguments: [now, now]) ?? false
+    }
+    guard isWork else { return false }
+    return try await commit { transaction in
+      let db = transaction.db
+      let expired = try Row.fetchAll(
+        db, sql: "SELECT row, size FROM shares WHERE expires <= ? LIMIT \(Self.batch)", arguments: [transaction.now])
+      try Self.delete(expired.map { ($0[0], $0[1]) }, in: transaction)
+      var isMore = expired.count == Self.batch
+      if let group = try Int64.fetchOne(db, sql: "SELECT grp FROM erased LIMIT 1") {
+        try db.execute(
+          sql:
+            "DELETE FROM shares WHERE row IN (SELECT row FROM shares WHERE row >= ? AND row <= ? LIMIT \(Self.batch))",
+          arguments: [
+            ServerSchema.row(group: group, cursor: 0),
+            ServerSchema.row(group: group, cursor: ServerSchema.largestCursor),
+          ])
+        if db.changesCount < Self.batch { try db.execute(sql: "DELETE FROM erased WHERE grp = ?", arguments: [group]) }
+        isMore = true
+      }
+      // Nothing that they sent is left, so nobody needs their names.
+      try db.execute(
+        sql: """
+          DELETE FROM users WHERE removed <= ?1 AND NOT EXISTS
+          (SELECT 1 FROM shares WHERE shares.grp = users.grp AND shares.sender = users.seat AND shares.expires > ?1)
+          """, arguments: [transaction.now])
+      return isMore
+    }
+  }
+}

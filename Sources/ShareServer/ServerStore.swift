@@ -1,0 +1,162 @@
+import GRDB
+import Glibc
+import Sodium
+import Synchronization
+
+/// Everything that the service keeps: the database, and outside it the keys that make erasing possible.
+final class ServerStore: Sendable {
+  let limits: ServerLimits
+  let clock: ServiceClock
+  let slots: SlotKeys
+  let groupKeys: GroupKeys
+  let pool: DatabasePool
+  let board: WaitingBoard
+  private let lock: DataFile
+  private let folder: String
+  private let totalsNow: Mutex<Totals>
+  private let queueBox = Mutex<CommitQueue?>(nil)
+  /// Groups that are gone, but whose keys could not be overwritten yet.
+  private let undead = Mutex<Set<Int64>>([])
+
+  /// Opens what is in the folder, or makes it. What has expired meanwhile is destroyed before anything can be read.
+  init(
+    folder: String, limits: ServerLimits, clock sources: ClockSources, metrics: ServerMetrics, board: WaitingBoard
+  ) throws {
+    self.limits = limits
+    self.folder = folder
+    self.board = board
+    lock = try Self.take(folder)
+    pool = try Self.openPool(folder + "/shares.db")
+    try ServerSchema.migrator.migrate(pool)
+    let known = try pool.read { db in
+      (
+        mark: try Int64.fetchOne(db, sql: "SELECT mark FROM clock") ?? 0,
+        ttls: try Int64.fetchAll(db, sql: "SELECT DISTINCT ttl FROM groups"),
+        groups: try Set(Int64.fetchAll(db, sql: "SELECT number FROM groups")),
+        shares: try Int64.fetchOne(db, sql: "SELECT sum(shares) FROM groups") ?? 0,
+        bytes: try Int64.fetchOne(db, sql: "SELECT sum(bytes) FROM groups") ?? 0
+      )
+    }
+    clock = ServiceClock(sources, notBefore: known.mark)
+    slots = try SlotKeys(folder: folder, ttls: known.ttls, now: clock.now)
+    groupKeys = try GroupKeys(folder: folder)
+    try groupKeys.destroyAll(but: known.groups)
+    totalsNow = Mutex(Totals(groups: Int64(known.groups.count), shares: known.shares, bytes: known.bytes))
+    let queue = CommitQueue(metrics: metrics) { [weak self] body in
+      guard let self else { throw Refusal.stopping }
+      try self.transact(body)
+    }
+    queueBox.withLock { $0 = queue }
+  }
+
+  /// What all groups have, as of the last transaction.
+  var totals: Totals { totalsNow.withLock { $0 } }
+
+  private static func take(_ folder: String) throws -> DataFile {
+    if mkdir(folder, 0o700) != 0, errno != EEXIST { throw FileFault(path: folder, code: errno) }
+    let lock = try DataFile(folder + "/lock")
+    guard try lock.lock() else {
+      throw ServerError("another vault-server uses \(folder)", hint: "give each a folder of its own with --data")
+    }
+    return lock
+  }
+
+  private static func openPool(_ path: String) throws -> DatabasePool {
+    // SQLite gives its other files the permissions of this one.
+    _ = try DataFile(path)
+    var configuration = Configuration()
+    configuration.label = "shares"
+    configuration.maximumReaderCount = 4
+    configuration.busyMode = .timeout(5)
+    configuration.prepareDatabase { db in
+      try db.execute(
+        sql: """
+          PRAGMA secure_delete = ON;
+          PRAGMA trusted_schema = OFF;
+          PRAGMA cell_size_check = ON;
+          PRAGMA temp_store = MEMORY;
+          PRAGMA cache_size = -8192;
+          PRAGMA wal_autocheckpoint = 4096;
+          PRAGMA journal_size_limit = 67108864;
+          """)
+    }
+    let pool = try DatabasePool(path: path, configuration: configuration)
+    // DatabasePool sets NORMAL after `prepareDatabase` has run.
+    try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
+    return pool
+  }
+
+  // MARK: - Writing
+
+  /// See ``CommitQueue/commit(weight:_:)``.
+  func commit<Value: Sendable>(
+    weight: Int = 0, _ body: @escaping @Sendable (Transaction) throws -> Value
+  ) async throws -> Value {
+    guard let queue = queueBox.withLock({ $0 }) else { throw Refusal.stopping }
+    return try await queue.commit(weight: weight, body)
+  }
+
+  /// One durable transaction, and what has to follow it before it is acknowledged.
+  private func transact(_ body: (Transaction) throws -> Void) throws {
+    let done = try pool.writeWithoutTransaction { db in
+      let transaction = Transaction(db, now: clock.now)
+      try db.inTransaction(.immediate) {
+        try body(transaction)
+        try transaction.finish()
+        // Keys first: what the database has must be openable after a crash.
+        try slots.synchronize()
+        return .commit
+      }
+      return (transaction.change, transaction.news, transaction.erasedGroups)
+    }
+    totalsNow.withLock { totals in
+      totals.groups += done.0.groups
+      totals.shares += done.0.shares
+      totals.bytes += done.0.bytes
+    }
+    if !done.2.isEmpty { undead.withLock { $0.formUnion(done.2) } }
+    board.wake(done.1)
+  }
+
+  /// Destroys the keys of groups that are gone. After an error it is to be called again.
+  func buryGroups() throws {
+    for group in undead.withLock({ $0 }) {
+      try groupKeys.destroy(group)
+      undead.withLock { _ = $0.remove(group) }
+    }
+  }
+
+  /// Whether the disk has the room that is to stay free.
+  func checkRoom(for byteCount: Int) throws(Refusal) {
+    guard limits.freeBytes > 0 else { return }
+    var status = statvfs()
+    guard statvfs(folder, &status) == 0 else { return }
+    let free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
+    guard free >= UInt64(limits.freeBytes) + UInt64(byteCount) else { throw .diskFull }
+  }
+
+  // MARK: - Reading
+
+  /// One consistent view.
+  func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    try await pool.read(body)
+  }
+
+  /// Whether the store answers.
+  func isHealthy() async -> Bool {
+    let answer = try? await pool.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM clock") }
+    return answer == 1
+  }
+
+  /// What went wrong, without the values of a statement, which GRDB would name.
+  static func words(_ error: any Error) -> String {
+    guard let error = error as? DatabaseError else { return "\(error)" }
+    return "SQLite \(error.extendedResultCode.rawValue): \(error.message ?? "no message")"
+  }
+
+  /// Ends everything. Nothing can be committed any more.
+  func close() {
+    queueBox.withLock { $0 = nil }
+    try? pool.close()
+  }
+}

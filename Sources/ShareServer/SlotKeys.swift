@@ -1,0 +1,45 @@
+import Sodium
+import Synchronization
+
+/// The rings of all lengths of slots that are in use.
+final class SlotKeys: Sendable {
+  private let folder: String
+  private let rings = Mutex<[Int64: SlotRing]>([:])
+
+  /// Opens the rings that are there, and destroys what is over.
+  init(folder: String, ttls: [Int64], now: Int64) throws {
+    self.folder = folder
+    for ttl in ttls { _ = try ring(ttl: ttl, now: now) }
+  }
+
+  /// The ring for a time to live in seconds.
+  func ring(ttl: Int64, now: Int64) throws -> SlotRing {
+    let length = SlotRing.slotLength(ttl: ttl)
+    return try rings.withLock { rings in
+      if let ring = rings[length] { return ring }
+      let ring = try SlotRing(folder: folder, length: length, now: now)
+      rings[length] = ring
+      return ring
+    }
+  }
+
+  /// The same if it is open already: nothing can be sealed under a ring that isn't.
+  func openRing(ttl: Int64) -> SlotRing? {
+    rings.withLock { $0[SlotRing.slotLength(ttl: ttl)] }
+  }
+
+  private var all: [SlotRing] { rings.withLock { Array($0.values) } }
+
+  /// Returns when all keys are on the disk.
+  func synchronize() throws(FileFault) { for ring in all { try ring.synchronize() } }
+
+  /// Destroys the keys of all slots that are over.
+  func destroy(at now: Int64) throws(FileFault) -> Int {
+    var count = 0
+    for ring in all { count += try ring.destroy(at: now) }
+    return count
+  }
+
+  /// How many slots have a key.
+  var liveCount: Int { all.reduce(0) { $0 + $1.liveCount } }
+}

@@ -1,0 +1,210 @@
+import Glibc
+import Sodium
+import Synchronization
+
+/// The keys of the time slots of one length, in a file of fixed size outside the database.
+///
+/// What expires within a slot is sealed under the slot's key. When the slot is over the key is overwritten where it lies, and
+/// with that everything sealed under it is erased, wherever a database, its log or a backup of it still has the bytes
+/// ("revocable backups": Boneh and Lipton, USENIX Security 1996; used for expiry by Geambasu and others, "Vanish", 2009).
+///
+/// An entry is 64 bytes that never straddle a sector: the slot's number (8, big-endian), the key (32), 16 bytes of a hash of
+/// both, and 8 zeros. An entry that was torn while it was written doesn't match its hash; nothing that was acknowledged is
+/// sealed under it, since the entry is durable before.
+final class SlotRing: Sendable {
+  /// Entries: twice what may be alive at once, so that a slot's place is long empty when its turn comes.
+  static let capacity: Int64 = 8192
+  /// A slot is so long that no time to live spans more than so many.
+  static let slotsPerLife: Int64 = 4096
+  private static let entryCount = 64
+  private static let keyCount = SecretBox.keyByteCount
+
+  private struct State: ~Copyable {
+    /// The file as it is or is about to be.
+    var image: SecretBytes
+    /// From the oldest slot whose key may still be on the disk to the newest that has one.
+    var alive: ClosedRange<Int64>?
+    /// Slots whose keys are written, but not yet known to be durable.
+    var fresh: [Int64] = []
+  }
+
+  /// Milliseconds of a slot.
+  let length: Int64
+  private let file: DataFile
+  private let state: Mutex<State>
+
+  /// Milliseconds of the slots for a time to live in seconds: a second, or the smallest power of two of seconds that is long
+  /// enough.
+  static func slotLength(ttl: Int64) -> Int64 {
+    var seconds: Int64 = 1
+    while seconds * slotsPerLife < ttl { seconds *= 2 }
+    return seconds * 1000
+  }
+
+  /// Opens the ring, makes it if need be, and destroys the keys of all slots that are over.
+  init(folder: String, length: Int64, now: Int64) throws {
+    self.length = length
+    let path = "\(folder)/slots-\(length / 1000)"
+    file = try DataFile(path)
+    let size = Int(Self.capacity) * Self.entryCount
+    var image = try SecretBytes(zeros: size)
+    let found = try file.byteCount
+    guard found == 0 || found == Int64(size) else {
+      throw FileFault(path: path, code: EINVAL, words: "not a ring of keys of this service: \(found) bytes")
+    }
+    if found > 0 {
+      let file = file
+      _ = try image.withUnsafeMutableBytes { (buffer) throws(FileFault) in try file.read(into: buffer, at: 0) }
+    }
+    var alive: ClosedRange<Int64>?
+    for place in 0..<Self.capacity {
+      let slot = try Self.slot(at: place, in: image, length: length)
+      if let slot, slot * length > now {
+        alive = min(alive?.lowerBound ?? slot, slot)...max(alive?.upperBound ?? slot, slot)
+      } else {
+        Self.wipe(place, in: &image)
+      }
+    }
+    try image.withUnsafeBytes { [file] (bytes) throws(FileFault) in try file.write(bytes, at: 0) }
+    try file.synchronize()
+    if found == 0 { try DataFile.synchronize(folder: folder) }
+    state = Mutex(State(image: image, alive: alive))
+  }
+
+  /// The slot in which something that expires at `expires` lives.
+  func slot(expires: Int64) -> Int64 { (expires - 1) / length + 1 }
+
+  /// How many slots have a key.
+  var liveCount: Int {
+    state.withLock { state in
+      guard let alive = state.alive else { return 0 }
+      var count = 0
+      for slot in alive where Self.number(at: slot % Self.capacity, in: state.image) == slot { count += 1 }
+      return count
+    }
+  }
+
+  /// The key of a slot, or nil if it has none any more.
+  func key(of slot: Int64) throws(SodiumError) -> SecretBytes? {
+    try state.withLock { (state) throws(SodiumError) -> SecretBytes? in
+      let place = slot % Self.capacity
+      guard Self.number(at: place, in: state.image) == slot else { return nil }
+      let start = Int(place) * Self.entryCount + 8
+      return try SecretBytes(copying: state.image.bytes.extracting(start..<start + Self.keyCount))
+    }
+  }
+
+  /// The key of a slot that isn't over, drawn if it has none. What is sealed under it may be acknowledged after
+  /// ``synchronize()``.
+  func ensureKey(of slot: Int64) throws -> SecretBytes {
+    if let key = try key(of: slot) { return key }
+    try state.withLock { state in
+      let place = slot % Self.capacity
+      let number = Self.number(at: place, in: state.image)
+      guard number == 0 || number <= slot - Self.capacity else {
+        throw FileFault(path: file.path, code: EINVAL, words: "the ring has no room for slot \(slot)")
+      }
+      try Self.fill(place, slot, in: &state.image, length: length)
+      try write(place, of: state.image)
+      state.fresh.append(slot)
+      state.alive = min(state.alive?.lowerBound ?? slot, slot)...max(state.alive?.upperBound ?? slot, slot)
+    }
+    guard let key = try key(of: slot) else { throw FileFault(path: file.path, code: EIO) }
+    return key
+  }
+
+  /// Returns when all keys are on the disk. If that fails, those that may not be are dropped: a system that failed to write a
+  /// page once may believe it written the next time.
+  func synchronize() throws(FileFault) {
+    try state.withLock { (state) throws(FileFault) in
+      guard !state.fresh.isEmpty else { return }
+      do throws(FileFault) { try file.synchronize() } catch {
+        for slot in state.fresh { Self.wipe(slot % Self.capacity, in: &state.image) }
+        state.fresh = []
+        throw error
+      }
+      state.fresh = []
+    }
+  }
+
+  /// Destroys the keys of all slots that are over: no key opens anything from then on, and when this returns they are
+  /// overwritten on the disk. After an error it is to be called again. Returns how many there were.
+  @discardableResult
+  func destroy(at now: Int64) throws(FileFault) -> Int {
+    let last = now / length
+    return try state.withLock { (state) throws(FileFault) in
+      guard let alive = state.alive, alive.lowerBound <= last else { return 0 }
+      let over = alive.lowerBound...min(last, alive.upperBound, alive.lowerBound + Self.capacity - 1)
+      var count = 0
+      // First of all in memory, so that an error of the disk doesn't let anybody read on.
+      for slot in over where Self.number(at: slot % Self.capacity, in: state.image) == slot {
+        Self.wipe(slot % Self.capacity, in: &state.image)
+        count += 1
+      }
+      for slot in over where Self.number(at: slot % Self.capacity, in: state.image) == 0 {
+        try write(slot % Self.capacity, of: state.image)
+      }
+      try file.synchronize()
+      state.fresh.removeAll { $0 <= over.upperBound }
+      state.alive = over.upperBound < alive.upperBound ? over.upperBound + 1...alive.upperBound : nil
+      return count
+    }
+  }
+
+  // MARK: - Entries
+
+  private func write(_ place: Int64, of image: borrowing SecretBytes) throws(FileFault) {
+    let start = Int(place) * Self.entryCount
+    try image.withUnsafeBytes { [file] (bytes) throws(FileFault) in
+      try file.write(UnsafeRawBufferPointer(rebasing: bytes[start..<start + Self.entryCount]), at: Int64(start))
+    }
+  }
+
+  private static func number(at place: Int64, in image: borrowing SecretBytes) -> Int64 {
+    image.withUnsafeBytes { bytes in
+      Int64(bigEndian: bytes.loadUnaligned(fromByteOffset: Int(place) * entryCount, as: Int64.self))
+    }
+  }
+
+  private static func wipe(_ place: Int64, in image: inout SecretBytes) {
+    image.withUnsafeMutableBytes { bytes in
+      let start = Int(place) * entryCount
+      for offset in start..<start + entryCount { bytes[offset] = 0 }
+    }
+  }
+
+  private static func fill(
+    _ place: Int64, _ slot: Int64, in image: inout SecretBytes, length: Int64
+  ) throws(SodiumError) {
+    let key = try SecretBytes(random: keyCount)
+    let check = try check(slot, key.bytes, length: length)
+    image.withUnsafeMutableBytes { bytes in
+      let start = Int(place) * entryCount
+      bytes.storeBytes(of: slot.bigEndian, toByteOffset: start, as: Int64.self)
+      key.withUnsafeBytes { key in
+        UnsafeMutableRawBufferPointer(rebasing: bytes[start + 8..<start + 8 + keyCount]).copyMemory(from: key)
+      }
+      UnsafeMutableRawBufferPointer(rebasing: bytes[start + 40..<start + 56]).copyBytes(from: check)
+    }
+  }
+
+  /// The slot of an entry that is whole, if there is one.
+  private static func slot(
+    at place: Int64, in image: borrowing SecretBytes, length: Int64
+  ) throws(SodiumError) -> Int64? {
+    let slot = number(at: place, in: image)
+    guard slot > 0, slot % capacity == place, slot <= Int64.max / length else { return nil }
+    let start = Int(place) * entryCount
+    let expected = try check(slot, image.bytes.extracting(start + 8..<start + 8 + keyCount), length: length)
+    let found = image.bytes.extracting(start + 40..<start + 56)
+    return constantTimeEqual(found, expected.span.bytes) ? slot : nil
+  }
+
+  private static func check(_ slot: Int64, _ key: RawSpan, length: Int64) throws(SodiumError) -> [UInt8] {
+    var hash = try DomainHash("vault/server-slot/v1")
+    hash.append(UInt64(length))
+    hash.append(UInt64(slot))
+    hash.append(key)
+    return Array(hash.digest().bytes.prefix(16))
+  }
+}

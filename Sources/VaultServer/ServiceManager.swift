@@ -1,0 +1,1 @@
+../VaultCLI/System/ServiceManager.swift

@@ -1,0 +1,1 @@
+../VaultCLI/Version.swift
