@@ -15,6 +15,8 @@ public struct BusConnection: ~Copyable {
     case silent
     /// A call has failed; the name of its error.
     case refused(String)
+    /// The answer is longer than any that is read, or has more values.
+    case tooLong
     /// A message broke a rule.
     case misunderstood(BusMessage.Fault)
   }
@@ -35,6 +37,8 @@ public struct BusConnection: ~Copyable {
   private var waiting: [UInt8] = []
   /// Bytes that are still to come of a message that is too long to be read.
   private var skipping = 0
+  /// Whether an answer was passed over since a call was made.
+  private var hasPassedAnswer = false
   /// Descriptors that have come with them, in order.
   private var descriptors: [Int32] = []
   private var lastSerial: UInt32 = 0
@@ -108,8 +112,9 @@ public struct BusConnection: ~Copyable {
     let message = BusMessage.call(member, of: interface, at: path, to: destination, body, serial: serial)
     try write(message.encoded())
     let end = Self.now() + milliseconds
+    hasPassedAnswer = false
     while true {
-      let (message, descriptor) = try receive(until: end)
+      let (message, descriptor) = try receive(until: end, isCall: true)
       if message.kind == .reply, message.replySerial == serial { return (message, descriptor) }
       if descriptor >= 0 { close(descriptor) }
       if message.kind == .failure, message.replySerial == serial { throw .refused(message.failure ?? "no reason") }
@@ -174,8 +179,14 @@ public struct BusConnection: ~Copyable {
       let count = try nextByteCount()
       guard count > BusMessage.byteLimit else { return waiting.count >= count }
       skipping = count
+      noteAnswer(waiting)
       dropDescriptors()
     }
+  }
+
+  /// One call is made at a time, and the bus lets nobody else answer it.
+  private mutating func noteAnswer(_ start: [UInt8]) {
+    if start[1] == BusMessage.Kind.reply.rawValue { hasPassedAnswer = true }
   }
 
   private func nextByteCount() throws(Failure) -> Int {
@@ -190,13 +201,19 @@ public struct BusConnection: ~Copyable {
     descriptors = []
   }
 
-  private mutating func receive(until end: Int64) throws(Failure) -> (BusMessage, descriptor: Int32) {
+  private mutating func receive(
+    until end: Int64, isCall: Bool = false
+  ) throws(Failure) -> (BusMessage, descriptor: Int32) {
     while true {
-      while try !hasWholeMessage() { try fill(until: end) }
+      while try !hasWholeMessage() {
+        if isCall, hasPassedAnswer { throw .tooLong }
+        try fill(until: end)
+      }
       let count = try nextByteCount()
       let bytes = Array(waiting[..<count])
       waiting.removeFirst(count)
       guard let message = try? BusMessage(bytes: bytes), message.descriptorCount <= 1 else {
+        noteAnswer(bytes)
         dropDescriptors()
         continue
       }

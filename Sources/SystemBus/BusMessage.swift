@@ -15,7 +15,7 @@ public struct BusMessage: Hashable, Sendable {
 
   /// Bytes of the start, which tells how long the whole is.
   public static let startByteCount = 16
-  /// Longest message that is read. The bus allows 128 MiB; what BlueZ knows of a full room is some ten thousand bytes.
+  /// Longest message that is read. The bus allows 128 MiB; what BlueZ knows of a full room is some hundred thousand bytes.
   static let byteLimit = 1 << 20
   /// Longest text in one.
   static let textLimit = 4096

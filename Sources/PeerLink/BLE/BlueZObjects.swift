@@ -44,9 +44,14 @@ final class BlueZBeacon: Sendable {
 }
 
 /// The devices that bluetoothd hears, by the paths of their objects.
+///
+/// Only so many are remembered. When there are more, those go that were heard longest ago, and first those that are no vaults. What is said of a
+/// device that is not known, or not any more, doesn't tell its address: it has to be asked for (``stranger(in:)``).
 struct BlueZDevices {
-  /// Most devices that are remembered: a crowd needs no more.
+  /// Most devices that are remembered: most rooms have fewer.
   static let limit = 1024
+  /// How many are forgotten at once.
+  private static let batch = limit / 4
   private static let interface = "org.bluez.Device1"
 
   private struct Device {
@@ -55,11 +60,17 @@ struct BlueZDevices {
     /// Whether it is heard now, and not only remembered.
     var isHeard = false
     var strength: Int?
+    /// Grows with each time that something was said of a device.
+    var turn: UInt64 = 0
     let adapter: BLEAdapter
   }
 
   private let adapters: [BLEAdapter]
   private var devices: [String: Device] = [:]
+  private var turn: UInt64 = 0
+
+  /// How many are remembered.
+  var count: Int { devices.count }
 
   init(_ adapters: [BLEAdapter]) { self.adapters = adapters }
 
@@ -78,9 +89,22 @@ struct BlueZDevices {
     }
   }
 
+  /// The path of a device of which a signal says that it is heard, and of which nothing else is known.
+  func stranger(in signal: BusMessage) -> String? {
+    guard signal.member == "PropertiesChanged", signal.body.count == 3, signal.body[0] == .text(Self.interface),
+      let path = signal.path, adapter(of: path) != nil, devices[path]?.address == nil,
+      signal.body[1]["RSSI"] != nil || signal.body[1]["ServiceData"] != nil
+    else { return nil }
+    return path
+  }
+
+  private func adapter(of path: String) -> BLEAdapter? {
+    adapters.first { path.hasPrefix("/org/bluez/\($0.name)/") }
+  }
+
   /// Notes what is known of a device now. A sighting, if it is a vault that is heard; bluetoothd gives a strength only to those.
   mutating func learn(_ path: String, _ facts: BusValue) -> BLESighting? {
-    guard let adapter = adapters.first(where: { path.hasPrefix("/org/bluez/\($0.name)/") }) else { return nil }
+    guard let adapter = adapter(of: path) else { return nil }
     var device = devices[path] ?? Device(adapter: adapter)
     if let text = facts["Address"]?.words {
       device.address = BLEAddress(text, facts["AddressType"]?.words == "random" ? .random : .public)
@@ -91,10 +115,18 @@ struct BlueZDevices {
       // The number for none.
       device.strength = strength == 127 ? nil : Int(strength)
     }
-    if devices[path] == nil, devices.count >= Self.limit { devices.removeAll() }
+    if devices[path] == nil, devices.count >= Self.limit { forgetSome() }
+    turn += 1
+    device.turn = turn
     devices[path] = device
     guard let address = device.address, let tag = device.tag, device.isHeard else { return nil }
     return BLESighting(address: address, tag: tag, strength: device.strength, adapter: device.adapter)
+  }
+
+  private mutating func forgetSome() {
+    let order = devices.map { (isVault: $0.value.tag != nil, turn: $0.value.turn, path: $0.key) }
+      .sorted { $0.isVault == $1.isVault ? $0.turn < $1.turn : $1.isVault }
+    for device in order.prefix(Self.batch) { devices[device.path] = nil }
   }
 
   private static func tag(_ data: BusValue) -> BeaconTag? {

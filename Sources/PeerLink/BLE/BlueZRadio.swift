@@ -16,6 +16,8 @@ struct BlueZRadio: BLERadio {
   private static let beaconPath = "/org/vault/beacon"
   /// Milliseconds for a call: bluetoothd asks the radio first.
   private static let patience: Int64 = 15_000
+  /// Milliseconds for what bluetoothd knows by itself.
+  private static let quickPatience: Int64 = 3000
   /// Milliseconds after which looking for devices is begun again when others were at it.
   private static let pause: Int64 = 1000
   /// Milliseconds after which it is begun anew: bluetoothd itself rests for five seconds of fifteen, and many adapters tell of each device
@@ -41,8 +43,10 @@ struct BlueZRadio: BLERadio {
   ) throws(BLEError) {
     var connection = try open()
     let beacon = BlueZBeacon(path: Self.beaconPath, tag: tag)
-    connection.answering = { beacon.answer($0) }
-    try watchOwner(&connection)
+    let owner = try watchOwner(&connection)
+    // Anybody on the bus could end the advertisement.
+    connection.answering = { $0.sender == owner ? beacon.answer($0) : nil }
+    try watchObjects(&connection, "InterfacesRemoved")
     for adapter in adapters {
       try call(
         "RegisterAdvertisement", of: Self.advertising, adapter, [.path(Self.beaconPath), .properties([])], &connection)
@@ -54,7 +58,7 @@ struct BlueZRadio: BLERadio {
         throw Self.failure(error, adapters)
       }
       if beacon.isReleased { throw .failed("bluetoothd has ended the advertisement") }
-      if let signal, Self.isOwnerChange(signal) { throw .serviceGone }
+      if let signal { try Self.check(signal, owner, adapters) }
     }
     for adapter in adapters {
       // The end of the connection says the same.
@@ -66,9 +70,9 @@ struct BlueZRadio: BLERadio {
 
   func scan(on adapters: [BLEAdapter], until stop: StopSignal, found: (BLESighting) -> Void) throws(BLEError) {
     var connection = try open()
-    try watchOwner(&connection)
-    try match(
-      &connection, "type='signal',sender='\(Self.service)',interface='\(Self.manager)',member='InterfacesAdded'")
+    let owner = try watchOwner(&connection)
+    try watchObjects(&connection, "InterfacesRemoved")
+    try watchObjects(&connection, "InterfacesAdded")
     try match(
       &connection,
       "type='signal',sender='\(Self.service)',interface='\(Self.properties)',member='PropertiesChanged',arg0='\(Self.device)'"
@@ -79,6 +83,7 @@ struct BlueZRadio: BLERadio {
     while !stop.isRaised() {
       for adapter in adapters where !looking.contains(adapter.index) {
         do throws(BLEError) {
+          // Not by the service: bluetoothd looks for it in lists of services alone, and beside the tag there is no room for one.
           let filter = BusValue.properties([("Transport", .text("le")), ("DuplicateData", .flag(true))])
           try call("SetDiscoveryFilter", of: Self.adapter, adapter, [filter], &connection)
           try call("StartDiscovery", of: Self.adapter, adapter, [], &connection)
@@ -99,7 +104,10 @@ struct BlueZRadio: BLERadio {
           signal = try connection.nextSignal(orInput: stop.descriptor, until: limit)
         } catch { throw Self.failure(error, adapters) }
         guard let signal else { break }
-        if Self.isOwnerChange(signal) { throw .serviceGone }
+        try Self.check(signal, owner, adapters)
+        // The bus checks whom a signal says to come from when it chooses who gets it, but one to this connection alone comes from anybody.
+        guard signal.sender == owner else { continue }
+        if let path = devices.stranger(in: signal) { ask(path, &connection, &devices) }
         if let sighting = devices.take(signal) { found(sighting) }
       }
       for adapter in adapters where looking.remove(adapter.index) != nil {
@@ -108,7 +116,14 @@ struct BlueZRadio: BLERadio {
     }
   }
 
-  /// Devices that bluetoothd hears already.
+  /// Learns what bluetoothd knows of one device. It may have gone meanwhile.
+  private func ask(_ path: String, _ connection: inout BusConnection, _ devices: inout BlueZDevices) {
+    let answer = try? connection.call(
+      "GetAll", of: Self.properties, at: path, to: Self.service, [.text(Self.device)], within: Self.quickPatience)
+    if let facts = answer?.reply.body.first { _ = devices.learn(path, facts) }
+  }
+
+  /// Devices that bluetoothd hears already. In a crowd they are too many for one answer; then each is asked for when it is heard.
   private func known(
     _ connection: inout BusConnection, _ devices: inout BlueZDevices, _ adapters: [BLEAdapter]
   ) throws(BLEError) -> [BLESighting] {
@@ -119,6 +134,8 @@ struct BlueZRadio: BLERadio {
         guard let path = object.key.words, let facts = object.value[Self.device] else { return nil }
         return devices.learn(path, facts)
       }
+    } catch .tooLong {
+      return []
     } catch { throw Self.failure(error, adapters) }
   }
 
@@ -144,15 +161,32 @@ struct BlueZRadio: BLERadio {
     } catch { throw Self.failure(error, []) }
   }
 
-  /// bluetoothd that is started anew has forgotten what it was asked for.
-  private func watchOwner(_ connection: inout BusConnection) throws(BLEError) {
+  /// Who bluetoothd is on the bus. One that is started anew has forgotten what it was asked for, so a change ends everything.
+  private func watchOwner(_ connection: inout BusConnection) throws(BLEError) -> String {
     try match(
       &connection,
       "type='signal',sender='\(Self.bus)',interface='\(Self.bus)',member='NameOwnerChanged',arg0='\(Self.service)'")
+    do throws(BusConnection.Failure) {
+      let (reply, _) = try connection.call(
+        "GetNameOwner", of: Self.bus, at: "/org/freedesktop/DBus", to: Self.bus, [.text(Self.service)])
+      guard let owner = reply.body.first?.words else { throw .misunderstood(.malformed) }
+      return owner
+    } catch { throw .serviceGone }
   }
 
-  private static func isOwnerChange(_ signal: BusMessage) -> Bool {
-    signal.sender == bus && signal.member == "NameOwnerChanged" && signal.body.first == .text(service)
+  private func watchObjects(_ connection: inout BusConnection, _ member: String) throws(BLEError) {
+    try match(&connection, "type='signal',sender='\(Self.service)',interface='\(Self.manager)',member='\(member)'")
+  }
+
+  /// Throws if a signal says that bluetoothd or an adapter is no more: one that is plugged in again at once has forgotten everything, too.
+  private static func check(_ signal: BusMessage, _ owner: String, _ adapters: [BLEAdapter]) throws(BLEError) {
+    if signal.sender == bus, signal.member == "NameOwnerChanged", signal.body.first == .text(service) {
+      throw .serviceGone
+    }
+    guard signal.sender == owner, signal.member == "InterfacesRemoved", let path = signal.body.first?.words else {
+      return
+    }
+    if adapters.contains(where: { path == "/org/bluez/\($0.name)" }) { throw .gone }
   }
 
   private static func failure(_ failure: BusConnection.Failure, _ adapters: [BLEAdapter]) -> BLEError {
