@@ -146,6 +146,11 @@ turn_on() {
 
 unplug() {
   kill "$controllers"
+  gone
+}
+
+# Whoever took them away.
+gone() {
   wait "$controllers" 2>/dev/null
   until_true 10 controllers_gone || bad "the controllers did not go"
 }

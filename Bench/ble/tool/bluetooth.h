@@ -50,4 +50,5 @@ int manage(int count, char **arguments);
 int channel(int count, char **arguments);
 int knock(int count, char **arguments);
 int watch(int count, char **arguments);
+int trace(int count, char **arguments);
 int after(int count, char **arguments);

@@ -23,7 +23,7 @@ static void end(int number) {
 }
 
 // Adds up until so many bytes have passed, the time is over, or SIGTERM comes.
-static struct sums add_up(long bytes, int duration) {
+static struct sums add_up(long bytes, int duration, bool tells) {
   double until = seconds() + duration;
   int handle = hci_socket(channel_monitor);
   struct sigaction action = {.sa_handler = end};
@@ -44,22 +44,27 @@ static struct sums add_up(long bytes, int duration) {
     sums.last = now;
     sums.packets++;
     sums.bytes += got - header - acl_header;
+    if (tells) printf("%.4f %d %ld\n", now - sums.first, read16(message + 2), (long)(got - header - acl_header));
   }
   close(handle);
   return sums;
 }
 
-int watch(int count, char **arguments) {
+static int look(int count, char **arguments, bool tells) {
   if (count != 1) return 64;
-  struct sums sums = add_up(1L << 60, number(arguments[0], 1, 3600));
+  struct sums sums = add_up(1L << 60, number(arguments[0], 1, 3600), tells);
   printf("%ld bytes in %ld packets within %.3f s, the longest pause %.3f s\n", sums.bytes, sums.packets, sums.last - sums.first, sums.pause);
   return 0;
 }
 
+int watch(int count, char **arguments) { return look(count, arguments, false); }
+
+int trace(int count, char **arguments) { return look(count, arguments, true); }
+
 int after(int count, char **arguments) {
   if (count < 3) return 64;
   long bytes = number(arguments[0], 1, 1 << 30);
-  struct sums sums = add_up(bytes, number(arguments[1], 1, 3600));
+  struct sums sums = add_up(bytes, number(arguments[1], 1, 3600), false);
   if (sums.bytes < bytes) return 1;
   execvp(arguments[2], arguments + 2);
   fail("%s can't be run: %s", arguments[2], strerror(errno));
