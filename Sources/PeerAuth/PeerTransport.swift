@@ -45,6 +45,8 @@ public enum TransportError: Error, Sendable, Hashable {
   case unreachable(String)
   /// The connection broke, and the system's reason.
   case io(String)
+  /// The connection broke because of this side, and what happened here, for people: an adapter was switched off, say.
+  case lost(String)
 }
 
 /// Places that are no address of the network.

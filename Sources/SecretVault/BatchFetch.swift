@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Fetches the same pieces' numbers from several fragments at once, and lets no slow source hold up the others.
 ///
 /// A source has time for the whole batch, not for each message: the reply deadline, and what its bytes take at the
@@ -27,6 +29,8 @@ struct BatchFetch: Sendable {
   let pace: Double?
   let environment: VaultEnvironment
   let maySwitch: @Sendable () async -> Bool
+  /// What has come of this batch already, before a source failed, and is not asked for again.
+  let arrived: ArrivedPieces
 
   private enum Event: Sendable {
     case ended(slot: Int, Result)
@@ -81,12 +85,29 @@ struct BatchFetch: Sendable {
   }
 
   private func pieces(from source: any PieceSource) async -> Result {
+    let index = source.index
+    let have = arrived.count(of: index)
     do throws(LinkFailure) {
-      let pieces = try await source.pieces(first: first, count: count)
+      if have < count {
+        try await source.fetch(first: first + UInt64(have), count: count - have) { arrived.add($0, of: index) }
+      }
+      let pieces = arrived.pieces(of: index)
       guard pieces.count == count else { throw LinkFailure(.misbehaved, "sent fewer pieces than were asked for") }
       return .success(pieces)
     } catch {
       return .failure(error)
     }
   }
+}
+
+/// What has arrived of a batch, by the number of the fragment that it belongs to: in order, each verified against its root, so that it doesn't
+/// matter who sent it.
+final class ArrivedPieces: Sendable {
+  private let list = Mutex<[UInt8: [VerifiedPiece]]>([:])
+
+  func add(_ piece: VerifiedPiece, of index: UInt8) { list.withLock { $0[index, default: []].append(piece) } }
+
+  func count(of index: UInt8) -> Int { list.withLock { $0[index]?.count ?? 0 } }
+
+  func pieces(of index: UInt8) -> [VerifiedPiece] { list.withLock { $0[index] ?? [] } }
 }

@@ -1,9 +1,13 @@
 import PeerAuth
 import Sodium
+import Synchronization
 import VaultProtocol
 import WireCodec
 
-/// The dialling side of a session after the greeting: typed messages, each with a deadline.
+/// The dialling side of a session: typed messages, each with a deadline.
+///
+/// The first request follows the own greeting without waiting for the peer's, which is read before the first answer: where every change of
+/// direction takes a radio's time, that saves one.
 struct Conversation: Sendable {
   let session: PeerSession
   let recipient: Recipient
@@ -12,8 +16,7 @@ struct Conversation: Sendable {
   /// Most bytes of a secret's part that go this way; nil for any number.
   let byteLimit: UInt64?
   let handshakeMilliseconds: Double
-  /// What the peer can be asked for.
-  private(set) var greeting = Hello(services: [])
+  private let heard = Heard()
   private let environment: VaultEnvironment
 
   private init(
@@ -48,17 +51,16 @@ struct Conversation: Sendable {
     return try await opening.byBoth(nearby)
   }
 
-  /// Greets over a fresh session.
+  /// Greets over a fresh session, and doesn't wait to be greeted.
   static func greeted(
     _ session: PeerSession, _ recipient: Recipient, at place: String, byteLimit: UInt64?, milliseconds: Double,
     _ environment: VaultEnvironment
   ) async throws(LinkFailure) -> Conversation {
-    var conversation = Conversation(
+    let conversation = Conversation(
       session: session, recipient: recipient, place: place, byteLimit: byteLimit,
       handshakeMilliseconds: milliseconds, environment: environment)
     do {
       try await conversation.send(Hello(services: PeerServiceKind.allCases))
-      conversation.greeting = try await conversation.receive(Hello.self)
       return conversation
     } catch {
       await conversation.close()
@@ -66,9 +68,25 @@ struct Conversation: Sendable {
     }
   }
 
+  /// Whether it goes over Bluetooth.
+  var isNearby: Bool { place == Opening.bluetooth }
+
+  /// How many messages the peer has sent so far.
+  var heardCount: Int { heard.state.withLock { $0.count } }
+
+  /// Waits for the peer's greeting, unless that has come: what it can be asked for.
+  @discardableResult
+  func greeting() async throws(LinkFailure) -> Hello {
+    if let hello = heard.state.withLock({ $0.greeting }) { return hello }
+    let received = try await next(patience: 1)
+    let hello = try parse(received, as: Hello.self)
+    heard.state.withLock { $0.greeting = hello }
+    return hello
+  }
+
   /// Throws unless the peer's program knows a service that later versions have brought.
-  func require(_ service: PeerServiceKind) throws(LinkFailure) {
-    guard !greeting.offers(service) else { return }
+  func require(_ service: PeerServiceKind) async throws(LinkFailure) {
+    guard try await !greeting().offers(service) else { return }
     throw .tooOld(recipient.name)
   }
 
@@ -89,12 +107,18 @@ struct Conversation: Sendable {
     return try parse(received, as: type)
   }
 
-  /// Receives the next message, whatever it is.
+  /// Receives the next message behind the greeting, whatever it is.
   func receiveAny(patience: Int = 1) async throws(LinkFailure) -> ReceivedMessage {
+    try await greeting()
+    return try await next(patience: patience)
+  }
+
+  private func next(patience: Int) async throws(LinkFailure) -> ReceivedMessage {
     let received = try await within(environment.deadlines.reply * patience) { () async throws(SessionError) in
       try await session.receive { MessageType.byteLimit($0) }
     }
     guard !received.isGoodbye else { throw LinkFailure.hungUp }
+    heard.state.withLock { $0.count += 1 }
     if received.type == MessageType.unsupported.rawValue {
       throw .tooOld(recipient.name)
     }
@@ -129,4 +153,9 @@ struct Conversation: Sendable {
       throw LinkFailure(error, peer: recipient.name)
     }
   }
+}
+
+/// What has come from the peer.
+private final class Heard: Sendable {
+  let state = Mutex<(greeting: Hello?, count: Int)>((nil, 0))
 }

@@ -36,24 +36,28 @@ struct FragmentAssembly {
     var current = [UInt8](repeating: 0, count: size)
     var decoded = CiphertextBatch(bytes: [UInt8](repeating: 0, count: plan.stripeCount > batch ? size : 0))
     var position: UInt64 = 0
-    var ahead = fetch(active, first: 0, count: min(batch, plan.stripeCount))
+    var arrivedAhead = ArrivedPieces()
+    var ahead = fetch(active, first: 0, count: min(batch, plan.stripeCount), arrivedAhead)
     defer { ahead.cancel() }
     while position < plan.stripeCount {
       let count = min(batch, plan.stripeCount - position)
+      let arrived = arrivedAhead
       var fetched = await ahead.value
       if Task.isCancelled { throw VaultError(.interrupted, "recovery was interrupted") }
       for slot in active.indices {
         while case .failure(let failure) = fetched.results[slot] {
           if Task.isCancelled { throw VaultError(.interrupted, "recovery was interrupted") }
-          active[slot] = try await replace(active[slot], failure, position)
+          let due = position + UInt64(arrived.count(of: active[slot].index))
+          active[slot] = try await replace(active[slot], failure, due)
           decoder = try makeDecoder(active)
-          let again = fetch([active[slot]], first: position, count: count, pace: fetched.pace)
+          let again = fetch([active[slot]], first: position, count: count, arrived, pace: fetched.pace)
           fetched.results[slot] = await again.value.results.first ?? .failure(.hungUp)
         }
       }
       let next = position + count
       if next < plan.stripeCount {
-        ahead = fetch(active, first: next, count: min(batch, plan.stripeCount - next))
+        arrivedAhead = ArrivedPieces()
+        ahead = fetch(active, first: next, count: min(batch, plan.stripeCount - next), arrivedAhead)
       }
       // The first chunk tells whether there is a password, and everything behind it waits for that.
       try await sink.begin(&decoded)
@@ -179,12 +183,12 @@ struct FragmentAssembly {
   }
 
   private func fetch(
-    _ active: [any PieceSource], first: UInt64, count: UInt64, pace: Double? = nil
+    _ active: [any PieceSource], first: UInt64, count: UInt64, _ arrived: ArrivedPieces, pace: Double? = nil
   ) -> Task<BatchFetch.Outcome, Never> {
     let fetch = BatchFetch(
       sources: active, first: first, count: Int(count),
       byteCount: Int(count) * header.dispersal.maximumPieceByteCount, pace: pace, environment: environment,
-      maySwitch: maySwitch)
+      maySwitch: maySwitch, arrived: arrived)
     return Task { await fetch.run() }
   }
 }

@@ -100,6 +100,7 @@ public struct LinkFailure: Error, Hashable, Sendable {
     case .refusedUnknownKey: self = .refusal(of: peer, unknownKey: ())
     case .transport(.unreachable(let why)): self.init(.unreachable, "unreachable: \(why)")
     case .transport(.timedOut), .timedOut: self.init(.unreachable, "did not answer in time")
+    case .transport(.lost(let why)): self.init(.cutOff, "was cut off in the middle: \(why)")
     case .transport, .cutOff: self = .hungUp
     case .handshakeFailed, .wrongCard, .cardProofFailed, .unknownPeer:
       self.init(

@@ -53,6 +53,9 @@ public struct Envelope: Sendable {
     }
   }
 
+  /// Whether it can be sent once more when nobody knows how far it came: all but a drill, each of whose answers is told as it comes.
+  var isRepeatable: Bool { if case .drill = content { false } else { true } }
+
   /// Names the request on every route.
   public let id: UInt64
   /// Whom to reach, where, and as which peer.
@@ -182,8 +185,9 @@ public protocol PieceSource: Sendable {
   var holder: String? { get }
   /// The fragment's number.
   var index: UInt8 { get }
-  /// Pieces `first` to `first + count − 1`, verified, with their leaf hashes.
-  func pieces(first: UInt64, count: Int) async throws(LinkFailure) -> [VerifiedPiece]
+  /// Hands out pieces `first` to `first + count − 1`, in order, verified, with their leaf hashes: each as it comes, so that those
+  /// before a failure aren't lost.
+  func fetch(first: UInt64, count: Int, each: @Sendable (VerifiedPiece) -> Void) async throws(LinkFailure)
   /// Ends the source.
   func close() async
 }

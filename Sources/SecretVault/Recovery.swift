@@ -21,6 +21,11 @@ actor Recovery {
   private var knownIndices: Set<UInt8>
   /// Piece at which a peer's connection was last cut.
   private var lastCut: [String: UInt64] = [:]
+  /// Peers that gave pieces until their connection was cut, and that could not be reached since.
+  private var lost: [String] = []
+  /// How often each of them was waited for.
+  private var waits: [String: Int] = [:]
+  private static let waitLimit = 3
   private let environment: VaultEnvironment
 
   init(
@@ -165,10 +170,15 @@ actor Recovery {
 
   /// The next share with a number that is not here yet; nil when everybody has been asked.
   private func nextShare(of wanted: Int) async throws(VaultError) -> ReleasedShare? {
-    while let answer = await search.next(wanted: wanted) {
+    while true {
+      guard let answer = await search.next(wanted: wanted) else {
+        if await waitForLost() { continue }
+        break
+      }
       switch answer {
       case .failed(let peer, let failure):
         tally.failed(peer, failure)
+        if lastCut[peer] != nil, failure.kind == .unreachable { lost.append(peer) }
         if failure.isWaiting {
           events(.waits(peer: peer, until: failure.wait.map { ReleaseConsent.sum(environment.now(), $0) }))
         } else {
@@ -187,6 +197,21 @@ actor Recovery {
     }
     if Task.isCancelled { throw VaultError(.interrupted, "recovery was interrupted; nothing was written") }
     return nil
+  }
+
+  /// Who is out of the room for a moment, or starts anew, comes back: when nobody else is left, such peers are asked again after a pause, longer
+  /// each time. False if there is none.
+  private func waitForLost() async -> Bool {
+    while !lost.isEmpty, !Task.isCancelled {
+      let peer = lost.removeFirst()
+      let count = waits[peer, default: 0]
+      guard count < Self.waitLimit else { continue }
+      waits[peer] = count + 1
+      do { try await environment.sleep(environment.deadlines.comeback * (1 << count)) } catch { return false }
+      await search.afterProgress(peer)
+      return true
+    }
+    return false
   }
 
   private func belowThreshold() -> VaultError {

@@ -8,7 +8,7 @@ extension SessionRoute {
   /// Asks all questions, one after the other, in one session. A holder that refuses or fails one is asked the next; only what
   /// leaves the session unusable is thrown.
   func drill(_ id: UInt64, _ job: DrillJob, _ conversation: Conversation) async throws(LinkFailure) {
-    try conversation.require(.drill)
+    try await conversation.require(.drill)
     var patience = Patience(environment)
     for (place, question) in job.questions.enumerated() {
       let request = id &+ UInt64(place)

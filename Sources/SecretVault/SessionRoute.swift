@@ -12,6 +12,8 @@ struct SessionRoute: PeerRoute {
   let environment: VaultEnvironment
   /// Told of every session that came about, with the peer's newest card.
   let met: @Sendable (Recipient, PeerCard?) -> Void
+  /// Conversations that wait for more to be said.
+  let kept: KeptConversations
 
   func send(_ envelope: Envelope) async -> RouteOutcome {
     do throws(LinkFailure) {
@@ -34,16 +36,60 @@ struct SessionRoute: PeerRoute {
   }
 
   private func converse(_ envelope: Envelope) async throws(LinkFailure) -> PeerReply {
+    if let conversation = await kept.take(envelope.recipient, for: envelope.byteCount) {
+      let before = conversation.heardCount
+      do throws(LinkFailure) { return try await carryOut(envelope, in: conversation) } catch {
+        // It may have ended while nobody looked. Then nothing was answered in it, and the request has another try.
+        let isStale = conversation.heardCount == before && (error.kind == .cutOff || error.kind == .unreachable)
+        guard isStale, !Task.isCancelled else { throw error }
+      }
+    }
     let card: PeerCard
     do { card = try ownCard() } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
     let conversation = try await Conversation.open(
       envelope.recipient, for: envelope.byteCount, identity: identity, ownCard: card, environment: environment)
     met(envelope.recipient, conversation.session.peerCard)
+    do throws(LinkFailure) { return try await carryOut(envelope, in: conversation) } catch {
+      return try await carryOnByNetwork(envelope, error, after: conversation, card)
+    }
+  }
+
+  /// What broke in the air goes on by network, if the peer can be reached there by now, and from where it stopped.
+  private func carryOnByNetwork(
+    _ envelope: Envelope, _ failure: LinkFailure, after broken: Conversation, _ card: PeerCard
+  ) async throws(LinkFailure) -> PeerReply {
+    let recipient = envelope.recipient
+    guard broken.isNearby, failure.kind == .cutOff, !recipient.addresses.isEmpty, envelope.isRepeatable else {
+      throw failure
+    }
+    let opening = Opening(recipient: recipient, identity: identity, ownCard: card, environment: environment)
+    for _ in 0..<Self.networkTries {
+      let conversation: Conversation
+      do throws(LinkFailure) { conversation = try await opening.byNetwork() } catch { throw failure }
+      do throws(LinkFailure) { return try await carryOut(envelope, in: conversation) } catch {
+        // The peer may not have noticed yet that the other connection is no more.
+        guard error.refusal == .busy else { throw error }
+      }
+      do { try await environment.sleep(Self.networkPause) } catch { throw failure }
+    }
+    throw failure
+  }
+
+  private static let networkTries = 6
+  private static let networkPause = Duration.milliseconds(500)
+
+  private func carryOut(
+    _ envelope: Envelope, in conversation: Conversation
+  ) async throws(LinkFailure) -> PeerReply {
     do throws(LinkFailure) {
       let reply: PeerReply
       switch envelope.content {
       case .ping: reply = try await ping(envelope.id, conversation)
-      case .probe(let byteCount): reply = try await probe(envelope.id, byteCount, conversation)
+      case .probe(let byteCount):
+        reply = try await probe(envelope.id, byteCount, conversation)
+        // What was asked about follows, as a rule.
+        await kept.keep(conversation)
+        return reply
       case .item(let job): reply = try await item(envelope.id, job, conversation)
       case .deposit(let job): reply = try await deposit(envelope.id, job, conversation)
       case .release(let job):
@@ -62,6 +108,8 @@ struct SessionRoute: PeerRoute {
   }
 
   private func ping(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> PeerReply {
+    // The time of a round trip is that of the ping alone.
+    try await conversation.greeting()
     let began = environment.monotonic()
     try await conversation.send(Ping(request: id))
     let pong = try await conversation.receive(Pong.self)
@@ -202,13 +250,11 @@ struct SessionPieces: PieceSource {
 
   var holder: String? { conversation.recipient.name }
 
-  func pieces(first: UInt64, count: Int) async throws(LinkFailure) -> [VerifiedPiece] {
-    guard count > 0, let wanted = UInt32(exactly: count) else { return [] }
+  func fetch(first: UInt64, count: Int, each: @Sendable (VerifiedPiece) -> Void) async throws(LinkFailure) {
+    guard count > 0, let wanted = UInt32(exactly: count) else { return }
     try await conversation.send(PieceRequest(request: request, first: first, count: wanted))
     let root: Digest
     do { root = try header.root(of: index) } catch { throw LinkFailure(error) }
-    var pieces: [VerifiedPiece] = []
-    pieces.reserveCapacity(count)
     for number in first..<(first + UInt64(count)) {
       let received = try await conversation.receiveAny()
       if received.type == MessageType.piecesEnd.rawValue {
@@ -223,7 +269,7 @@ struct SessionPieces: PieceSource {
         let leaf = try MerkleLeaf.digest(
           secret: header.id, fragment: index, piece: number, bytes: piece.bytes.span.bytes)
         try piece.path.verify(leaf: leaf, number: number, leafCount: header.dispersal.stripeCount, root: root)
-        pieces.append(VerifiedPiece(bytes: piece.bytes, leaf: leaf))
+        each(VerifiedPiece(bytes: piece.bytes, leaf: leaf))
       } catch {
         throw LinkFailure(ProtocolError.pieceMismatch(number: number))
       }
@@ -232,7 +278,6 @@ struct SessionPieces: PieceSource {
     guard end.request == request, end.refusal == nil else {
       throw .refused(end.refusal ?? .fragmentDamaged)
     }
-    return pieces
   }
 
   func close() async { await conversation.close() }

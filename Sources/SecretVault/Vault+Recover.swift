@@ -155,13 +155,11 @@ struct LocalPieces: PieceSource {
 
   var holder: String? { nil }
 
-  func pieces(first: UInt64, count: Int) async throws(LinkFailure) -> [VerifiedPiece] {
-    var pieces: [VerifiedPiece] = []
+  func fetch(first: UInt64, count: Int, each: @Sendable (VerifiedPiece) -> Void) async throws(LinkFailure) {
     for number in first..<(first + UInt64(count)) {
       let proven = try provenPiece(number)
-      pieces.append(VerifiedPiece(bytes: proven.bytes, leaf: proven.leaf))
+      each(VerifiedPiece(bytes: proven.bytes, leaf: proven.leaf))
     }
-    return pieces
   }
 
   /// A piece with its path, checked against the root: what is sent to others is checked before.

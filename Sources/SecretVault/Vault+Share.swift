@@ -24,6 +24,18 @@ extension Vault {
         throw VaultError(.usage, "a description can have at most \(SecretHeader.descriptionByteLimit) bytes")
       }
     }
+    let report: ShareReport
+    do throws(VaultError) { report = try await share(checked: request, events) } catch {
+      await conversations.endAll()
+      throw error
+    }
+    await conversations.endAll()
+    return report
+  }
+
+  private func share(
+    checked request: ShareRequest, _ events: @escaping @Sendable (ShareEvent) -> Void
+  ) async throws(VaultError) -> ShareReport {
     // When this returns, source, key and shares are gone from memory: what is left to do can't open the file any more.
     let dealt = try await dealToWilling(request, events)
     events(.sealed(id: dealt.header.id.description))

@@ -31,6 +31,8 @@ public final class Vault: VaultService, Sendable {
   let evaluations = EvaluationCache()
   /// Secrets that the daemon can't check just now.
   let postponedDrills = PostponedDrills()
+  /// Conversations behind a question whether a share would be taken.
+  let conversations: KeptConversations
   let settingsFile: SettingsFile
 
   private init(
@@ -41,6 +43,7 @@ public final class Vault: VaultService, Sendable {
     self.database = database
     self.identity = identity
     self.environment = environment
+    conversations = KeptConversations(environment)
     settingsFile = SettingsFile(folders, keys: keys)
   }
 
@@ -152,7 +155,7 @@ public final class Vault: VaultService, Sendable {
     [
       SessionRoute(
         identity: identity, ownCard: { [self] () throws(VaultError) in try ownCard() }, environment: environment,
-        met: { [self] recipient, card in met(recipient.keys, card) })
+        met: { [self] recipient, card in met(recipient.keys, card) }, kept: conversations)
     ]
   }
 

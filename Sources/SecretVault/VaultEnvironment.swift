@@ -58,6 +58,8 @@ public struct VaultEnvironment: Sendable {
     public var firstAnswer: Duration = .milliseconds(250)
     /// Least time for a batch of pieces when another holder could take over.
     public var slowHolder: Duration = .seconds(2)
+    /// Before a holder is asked again that was cut off in the middle of a recovery and can't be reached since; twice as long each time.
+    public var comeback: Duration = .seconds(2)
     /// How much longer a delivery may take than its bytes would at the slowest rate that is of use.
     public var slowDelivery: Duration = .seconds(60)
     /// The usual choices.

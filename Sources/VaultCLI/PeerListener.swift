@@ -95,7 +95,7 @@ struct PeerListener: Service {
     }
     let reason =
       switch error {
-      case .unreachable(let reason), .io(let reason): reason
+      case .unreachable(let reason), .io(let reason), .lost(let reason): reason
       case .timedOut: "it took too long"
       case .closed: "interrupted"
       }

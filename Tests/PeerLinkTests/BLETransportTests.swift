@@ -51,6 +51,28 @@ struct BLETransportTests {
     try await writing.value
   }
 
+  @Test("a connection that breaks because of this side says so, in reading and in writing, and no other one does")
+  func loss() async throws {
+    for reason in ["the adapter is off", nil] {
+      let (mine, theirs) = try sockets()
+      let transport = BLETransport(PacketSocket(owning: mine), sendLimit: 100, description: "", loss: { reason })
+      let sent = Glibc.send(theirs, "ab", 2, 0)
+      #expect(sent == 2)
+      close(theirs)
+      // What came before the end is read first.
+      #expect(try await transport.read(atMost: 10) == Array("ab".utf8))
+      if let reason {
+        await #expect(throws: TransportError.lost(reason)) { try await transport.read(atMost: 10) }
+        await #expect(throws: TransportError.lost(reason)) { try await transport.write([1]) }
+      } else {
+        #expect(try await transport.read(atMost: 10).isEmpty)
+        await #expect(throws: TransportError.io(BLEReason.text(EPIPE))) { try await transport.write([1]) }
+      }
+      await transport.close()
+      await #expect(throws: TransportError.closed) { try await transport.read(atMost: 10) }
+    }
+  }
+
   @Test("no message is longer than the peer takes, nor than the kernel sends", arguments: [(64, 64), (100_000, 8192)])
   func sendLimit(theirs: Int, longest: Int) async throws {
     let (socket, reader) = try sockets()

@@ -84,8 +84,8 @@ extension VaultTests {
       outbox.cancel()
       await outbox.value
       #expect(report.isFinished)
-      // The question before, and the delivery.
-      #expect(world.network.dialled.count == 2)
+      // The question before and the delivery share a connection.
+      #expect(world.network.dialled.count == 1)
       #expect(try world[0].vault.log(limit: 100).allSatisfy { $0.event != "delivery-failed" })
     }
 

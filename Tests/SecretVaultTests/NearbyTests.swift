@@ -1,6 +1,8 @@
+import Glibc
 import PeerAuth
 import Sodium
 import Testing
+import VaultProtocol
 
 @testable import SecretVault
 
@@ -28,6 +30,69 @@ extension VaultTests {
       #expect(try await world.recover(by: 0).bytes == [1, 2, 3])
       #expect(try await world.recover(by: 1).bytes == [1, 2, 3])
       #expect(try await world[0].vault.pingPeer("ben").address == "Bluetooth")
+    }
+
+    @Test func `a share takes one connection, and a second one only if the first has broken`() async throws {
+      let world = try world(2)
+      try await world.share([1, 2, 3], threshold: 2)
+      #expect(room.callCount == 1)
+      #expect(try await eventually { room.air.openNow == 0 })
+      let flag = Flag()
+      room.air.set(.dies(after: flag), at: world[1].address)
+      let air = room.air
+      let report = try await world.share([4, 5, 6], threshold: 2, name: "other") { event in
+        guard case .sealed = event else { return }
+        air.set(.none, at: world[1].address)
+        flag.raise()
+      }
+      #expect(report.deliveries.map(\.state) == [.delivered])
+      #expect(room.callCount == 3)
+    }
+
+    @Test func `a share that comes to nothing leaves no connection open`() async throws {
+      let world = try world(3)
+      room.leave(world[2])
+      await #expect(throws: VaultError.self) { try await world.share([1], threshold: 3) }
+      // Without waiting for the time that one is kept.
+      #expect(try await eventually { room.air.openNow == 0 })
+      #expect(room.callCount == 2)
+    }
+
+    @Test func `of many in the room only a few are kept waiting for their shares`() async throws {
+      let world = try world(6)
+      let flag = Flag()
+      let air = room.air
+      let report = try await world.share([1, 2, 3], threshold: 2) { event in
+        guard case .sealed = event else { return }
+        // Whoever is let go at once has heard of it by now.
+        for _ in 0..<200 where air.openNow > KeptConversations.nearbyLimit { usleep(10_000) }
+        if air.openNow == KeptConversations.nearbyLimit { flag.raise() }
+      }
+      #expect(flag.isUp)
+      #expect(report.isFinished)
+      #expect(room.callCount == 5 + 5 - KeptConversations.nearbyLimit)
+    }
+
+    @Test func `a peer that only listens is asked before it greets`() async throws {
+      let world = try world(2)
+      let ben = world[1].vault
+      room.air.serve(world[1].address) { transport in
+        guard let card = try? ben.ownCard(),
+          let session = try? await PeerSession.answer(
+            transport, identity: ben.identity, ownCard: card,
+            trust: { key in (try? ben.database.peer(noiseKey: key)).flatMap { try? ben.storedCard($0).keys } })
+        else { return }
+        _ = try? await session.expect(Hello.self)
+        guard let probe = try? await session.expect(Probe.self) else { return }
+        try? await session.send(Hello(services: PeerServiceKind.allCases))
+        try? await session.send(ProbeAnswer(request: probe.request, refusal: .busy))
+        _ = try? await session.nextType()
+        await session.close()
+      }
+      let outcome = await world[0].vault.send(
+        .probe(fragmentByteCount: 5), to: try world[0].vault.recipient(world[0].vault.find("ben")))
+      guard case .failed(let failure) = outcome else { throw VaultError(.other, "it was not refused") }
+      #expect(failure.refusal == .busy)
     }
 
     @Test func `with Bluetooth off nobody is looked for, nobody is found, and nobody is told who is near`() async throws
@@ -173,6 +238,26 @@ extension VaultTests {
       let sent = Counter()
       #expect(try await forged.deliverOnceFree(forged.job(1, progress: { _ in sent.increment() }), to: world[1]) == nil)
       #expect(sent.value < 8 && sent.value >= 3)
+    }
+
+    @Test func `a deposit that was cut in the air goes on by network where the peer answers by now`() async throws {
+      let world = try world(3, hasNetwork: true)
+      _ = try world[0].vault.set("ble-limit", to: "10M")
+      let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1_000_000)
+      world.set(.refuses, for: world[1])
+      room.air.set(.diesAfterSending(330_000), at: world[1].address)
+      let sent = Counter()
+      let job = try forged.job(
+        1,
+        progress: { _ in
+          sent.increment()
+          world.set(.none, for: world[1])
+        })
+      #expect(try await forged.deliver(job, to: world[1]) == nil)
+      #expect(room.callCount == 1)
+      // Eight pieces, of which the one or two on the line are sent twice.
+      #expect((8...10).contains(sent.value))
+      #expect(try world[1].vault.secret(forged.header.id.description).summary.ownIndex == 1)
     }
 
     @Test func `whoever is removed recognises this device no more`() async throws {

@@ -63,7 +63,9 @@ extension VaultTests {
       let vault = world[1].vault
       let pieces = LocalPieces(
         reader: try vault.database.openFragment(of: forged.header.id.bytes, index: 1), header: forged.header, index: 1)
-      #expect(try await pieces.pieces(first: 0, count: 8).count == 8)
+      let count = Counter()
+      try await pieces.fetch(first: 0, count: 8) { _ in count.increment() }
+      #expect(count.value == 8)
     }
 
     @Test func `a recovery goes on with another holder when a line breaks in the middle`() async throws {
@@ -73,6 +75,64 @@ extension VaultTests {
       for member in [1, 2] { world.set(.diesAfterReceiving(member == 1 ? 700_000 : .max), for: world[member]) }
       let recovered = try await world.recover(by: 0)
       #expect(recovered.bytes == secret)
+    }
+
+    @Test(arguments: [140_000, 330_000])
+    func `a recovery whose only other holder is cut time and again goes on at the piece that is due`(cut: Int)
+      async throws
+    {
+      let world = try TestWorld(2)
+      let secret = randomBytes(1_000_000)
+      try await world.share(secret, threshold: 2)
+      world.network.resetCounts()
+      // Eight pieces of 64 KiB, of which each connection carries two or four.
+      world.set(.diesAfterReceiving(cut), for: world[1])
+      let recovered = try await world.recover(by: 0)
+      #expect(recovered.bytes == secret)
+      #expect(world.network.dialled.count == (cut == 330_000 ? 2 : 4))
+    }
+
+    @Test func `a recovery waits for the only other holder, which is gone for a moment, and goes on where it was`()
+      async throws
+    {
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.comeback = .milliseconds(100)
+      let world = try TestWorld(2, deadlines: deadlines)
+      let secret = randomBytes(1_000_000)
+      try await world.share(secret, threshold: 2)
+      world.network.resetCounts()
+      world.set(.diesAfterReceiving(330_000), for: world[1])
+      let ben = world[1]
+      let asked = Counter()
+      let recovered = try await world.recover(by: 0) { event in
+        switch event {
+        case .asking:
+          asked.increment()
+          if asked.value == 2 { world.set(.refuses, for: ben) }
+        case .problem: world.set(.none, for: ben)
+        default: break
+        }
+      }
+      #expect(recovered.bytes == secret)
+      #expect(world.network.dialled.count == 3)
+    }
+
+    @Test func `a holder that stays away is not waited for longer than some times`() async throws {
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.comeback = .milliseconds(10)
+      let world = try TestWorld(2, deadlines: deadlines)
+      try await world.share(randomBytes(1_000_000), threshold: 2)
+      world.set(.diesAfterReceiving(330_000), for: world[1])
+      let ben = world[1]
+      let asked = Counter()
+      await #expect(throws: VaultError.self) {
+        try await world.recover(by: 0) { event in
+          guard case .asking = event else { return }
+          asked.increment()
+          if asked.value == 2 { world.set(.refuses, for: ben) }
+        }
+      }
+      #expect(asked.value == 5)
     }
 
     @Test func `a share waits for a peer that is offline, survives a restart, and is delivered by the outbox`()

@@ -64,7 +64,7 @@ extension VaultTests {
       let recovered = try await recover(world)
       #expect(recovered.bytes == secret)
       #expect(recovered.problems.isEmpty)
-      #expect(world.network.dialled.count == 3)
+      #expect(world.network.dialled.count == 2)
     }
 
     @Test func `a slow holder is asked again when the one that replaced it is of no use, and is used to the end`()
@@ -83,17 +83,17 @@ extension VaultTests {
       #expect(state("ben", in: recovered.report) == .answered && state("cleo", in: recovered.report) == .bad)
     }
 
-    @Test func `a holder whose line breaks after every batch is asked again as long as it gets on`() async throws {
+    @Test func `a holder whose line breaks time and again is asked again as long as it gets on`() async throws {
       let world = try TestWorld(2)
-      // Six batches of sixteen pieces, one a connection.
+      // Ninety-six pieces, eighteen a connection.
       let secret = randomBytes(6 * 16 * 131_072 - 100_000)
       try await world.share(secret, threshold: 2)
       world.network.resetCounts()
-      world.set(.diesAfterReceiving(1_500_000), for: world[1])
+      world.set(.diesAfterReceiving(1_200_000), for: world[1])
       let recovered = try await recover(world)
       #expect(recovered.bytes == secret)
       #expect(recovered.problems.isEmpty && state("ben", in: recovered.report) == .answered)
-      #expect(world.network.dialled.count == 6 && HolderSearch.repeatLimit < 5)
+      #expect((HolderSearch.repeatLimit + 2...7).contains(world.network.dialled.count))
     }
 
     @Test func `a holder whose line breaks again and again at the same place is given up`() async throws {
@@ -103,15 +103,15 @@ extension VaultTests {
       world.set(.diesAfterReceiving(1_500_000), for: world[1])
       let failure = await refusal {
         try await recover(world) { done in
-          // From now on no connection lasts for a batch.
-          if done > 3_000_000 { world.set(.diesAfterReceiving(500_000), for: world[1]) }
+          // From now on no connection lasts for a piece.
+          if done > 3_000_000 { world.set(.diesAfterReceiving(40_000), for: world[1]) }
         }
       }
       #expect(failure?.code == .belowThreshold)
       let reason = failure?.reason ?? ""
       #expect(reason.contains("ben unreachable (ended the connection in the middle; may hold a share)"), "\(reason)")
       #expect(world.desk(of: 0).isEmpty)
-      // One a batch while it went well, then as often as may be.
+      // Some while it went well, then as often as may be.
       #expect(world.network.dialled.count <= 3 + 1 + HolderSearch.repeatLimit)
       #expect(world.network.dialled.count > HolderSearch.repeatLimit)
     }

@@ -4,6 +4,8 @@ public import PeerAuth
 
 /// Opens connections over Bluetooth LE.
 public struct BLEConnector: Sendable {
+  private static let lossLooks = 4
+  private static let lossPause = Duration.milliseconds(150)
   private let connectTimeout: Duration
 
   /// A connector that gives up after `connectTimeout`: the kernel itself looks for an absent device for 40 seconds.
@@ -45,17 +47,34 @@ public struct BLEConnector: Sendable {
       throw .closed
     }
     guard failure.result == 0 else { throw .unreachable(BLEReason.text(failure.result)) }
-    return try transport(socket, address)
+    return try transport(socket, address, loss: { await loss(of: adapter) })
+  }
+
+  /// Why an adapter that has just carried something doesn't any more, if it was switched off or taken out. The kernel ends the connections first
+  /// and says why a moment later.
+  private static func loss(of adapter: BLEAdapter) async -> String? {
+    for look in 0..<lossLooks {
+      if look > 0 { do { try await Task.sleep(for: lossPause) } catch { return nil } }
+      let found = await WaitingThread.run { try? BLEEquipment.adapters() }
+      guard let found else { return nil }
+      guard let now = found.first(where: { $0.address == adapter.address }) else {
+        return "the Bluetooth adapter \(adapter.name) has gone"
+      }
+      if !now.isOn { return "the Bluetooth adapter \(adapter.name) is off" }
+    }
+    return nil
   }
 
   /// A connected socket as a transport.
   static func transport(
-    _ socket: PacketSocket, _ address: BLEAddress, admission: Admission? = nil
+    _ socket: PacketSocket, _ address: BLEAddress, admission: Admission? = nil,
+    loss: @escaping @Sendable () async -> String? = { nil }
   ) throws(TransportError) -> BLETransport {
     let limit = socket.use { vault_l2cap_send_limit($0) }
     guard let limit, limit.result > 0 else { throw .unreachable(BLEReason.text(limit?.error ?? ENOTCONN)) }
     return BLETransport(
-      socket, sendLimit: Int(limit.result), description: description(of: address), admission: admission)
+      socket, sendLimit: Int(limit.result), description: description(of: address), admission: admission,
+      loss: loss)
   }
 
   /// An address in logs.

@@ -11,8 +11,10 @@ import Synchronization
 final class BLETransport: PeerTransport {
   /// Longest message that is sent, whatever the peer would take: longer ones are refused for ever by the kernel.
   static let sendLimit = 8192
-  /// Longest message that is taken.
-  static let receiveLimit: UInt16 = 8192
+  /// Longest message that is taken. The kernel lets the other side send as many packets as one such message has before it waits for leave to
+  /// send more, which it gives whenever a message has come: as much room for several that are no longer than ``sendLimit`` keeps the channel busy
+  /// meanwhile, and the time that a radio takes to change direction costs nothing.
+  static let receiveLimit: UInt16 = 32_768
   /// Room for any message that the channel could carry: what finds none would be lost.
   private static let room = 1 << 16
   /// How long ``close()`` waits for what was written to leave.
@@ -34,11 +36,18 @@ final class BLETransport: PeerTransport {
   private let idleOutput: Int32
   /// Its entry among the connections of a listener.
   private let admission: Admission?
+  /// Finds out what has happened on this side, if anything.
+  private let loss: @Sendable () async -> String?
 
-  /// Takes a connected socket. A message of more than `sendLimit` bytes would not be taken at the other end.
-  init(_ socket: PacketSocket, sendLimit: Int, description: String, admission: Admission? = nil) {
+  /// Takes a connected socket. A message of more than `sendLimit` bytes would not be taken at the other end. `loss` is asked when the
+  /// connection has broken whether that is because of this side.
+  init(
+    _ socket: PacketSocket, sendLimit: Int, description: String, admission: Admission? = nil,
+    loss: @escaping @Sendable () async -> String? = { nil }
+  ) {
     self.socket = socket
     self.admission = admission
+    self.loss = loss
     limit = max(1, min(sendLimit, Self.sendLimit))
     remoteDescription = description
     idleOutput = socket.use { vault_output_state($0) }?.result ?? -1
@@ -49,9 +58,20 @@ final class BLETransport: PeerTransport {
   func read(atMost count: Int) async throws(TransportError) -> [UInt8] {
     while true {
       if Task.isCancelled { abort() }
-      if let bytes = try take(atMost: max(count, 1)) { return bytes }
+      let bytes: [UInt8]?
+      do throws(TransportError) { bytes = try take(atMost: max(count, 1)) } catch { throw await explained(error) }
+      if let bytes {
+        // Whoever reads on has not been told goodbye.
+        if bytes.isEmpty, let reason = await loss() { throw .lost(reason) }
+        return bytes
+      }
       await wait(for: POLLIN)
     }
+  }
+
+  private func explained(_ error: TransportError) async -> TransportError {
+    guard case .io = error, let reason = await loss() else { return error }
+    return .lost(reason)
   }
 
   /// What there is: bytes, none at the end, or nil if there is nothing yet.
@@ -125,7 +145,7 @@ final class BLETransport: PeerTransport {
         continue
       }
       guard sent.result < 0, sent.error == EAGAIN || sent.error == ENOBUFS else {
-        throw .io(BLEReason.text(sent.error == 0 ? EPIPE : sent.error))
+        throw await explained(.io(BLEReason.text(sent.error == 0 ? EPIPE : sent.error)))
       }
       await wait(for: POLLOUT)
       refusals += 1
