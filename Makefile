@@ -71,7 +71,7 @@ test-ble: build ## run two peers over Bluetooth LE in a virtual machine with two
 	@Bench/ble/run .build/debug/vault
 
 bench-ble: release ## measure Bluetooth LE there against a channel with nothing above it
-	@Bench/ble/run "$(release_bin)/vault" measure
+	@BLE_LIMIT=$${BLE_LIMIT:-900} Bench/ble/run "$(release_bin)/vault" measure
 
 model: ## check the model of the protocol against the promises of docs/SECURITY.md
 	@scripts/setup maude

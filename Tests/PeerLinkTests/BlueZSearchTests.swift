@@ -23,7 +23,8 @@ struct BlueZSearchTests {
   /// Searches while `body` runs.
   private func search(_ body: (Search) async throws -> Void) async throws {
     let search = Search()
-    let scan = try #require(BLEScan(equipment, found: { search.found($0) }, ended: { search.end($0) }))
+    let begun = BLEScan(equipment, found: { search.found($0) }, ended: { search.end($0) })
+    let scan = try #require(begun)
     try await body(search)
     bus.stop()
     await scan.end()
@@ -93,7 +94,8 @@ struct BlueZSearchTests {
 
   @Test("an advertisement ends when its adapter goes, but nobody else on the bus ends it")
   func beacon() async throws {
-    let beacon = try #require(BLEBeacon(try #require(BeaconTag(Self.tag)), equipment))
+    let tag = try #require(BeaconTag(Self.tag))
+    let beacon = try #require(BLEBeacon(tag, equipment))
     await beacon.begun()
     #expect(beacon.state == .shown)
     bus.call("Release", of: "org.bluez.LEAdvertisement1", at: "/org/vault/beacon", from: ":1.66")

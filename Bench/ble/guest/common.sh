@@ -132,6 +132,20 @@ controllers_gone() { [ ! -e /sys/class/bluetooth/hci0 ] && [ ! -e /sys/class/blu
 plug_in() {
   btvirt -L -l2 >"$work/btvirt.log" 2>&1 &
   controllers=$!
+  use_controllers
+}
+
+# plug_in_radio MILLISECONDS SLOWNESS: two controllers that take as long as a radio with this connection interval, or so many times as long.
+plug_in_radio() {
+  btvirt -s >"$work/btvirt.log" 2>&1 &
+  controllers=$!
+  "$tool" radio "$1" "$2" >"$work/radio.log" 2>&1 &
+  use_controllers
+  alice_address=$("$tool" adapters | awk -v adapter=$alice_adapter '$1 == adapter { print $2 }')
+  bob_address=$("$tool" adapters | awk -v adapter=$bob_adapter '$1 == adapter { print $2 }')
+}
+
+use_controllers() {
   until_true 20 controllers_there || bad "btvirt made no controllers"
   [ "$way" != bluetoothd ] || until_true 30 bluetoothd_knows || bad "bluetoothd does not see the controllers"
   for adapter in 0 1; do turn_on "$adapter"; done
@@ -181,6 +195,7 @@ watched() {
   wait "$watcher"
   bytes=$(awk '/ bytes in / { print $1 }' "$seen")
   time=$(awk '/ bytes in / { print $7 }' "$seen")
+  pauses=$(awk '/ bytes in / { print $(NF - 1) }' "$seen")
 }
 
 # What vault says went wrong.

@@ -52,3 +52,4 @@ int knock(int count, char **arguments);
 int watch(int count, char **arguments);
 int trace(int count, char **arguments);
 int after(int count, char **arguments);
+int radio(int count, char **arguments);

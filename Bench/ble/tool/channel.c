@@ -13,7 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { psm = 0x91, unit = 8192 };
+// As vault has them: messages of at most `unit` bytes, and credits for several.
+enum { psm = 0x91, unit = 8192, window = 32768 };
 
 static struct l2cap_address place(const char *address, uint16_t at) {
   struct l2cap_address place = {.family = family_bluetooth, .psm = at, .type = address_public};
@@ -25,7 +26,7 @@ static int bound(struct l2cap_address address) {
   int handle = socket(family_bluetooth, SOCK_SEQPACKET | SOCK_CLOEXEC, protocol_l2cap);
   if (handle < 0) fail("no channel: %s", strerror(errno));
   if (bind(handle, (struct sockaddr *)&address, sizeof address) < 0) fail("the adapter can't be used: %s", strerror(errno));
-  uint16_t mtu = unit;
+  uint16_t mtu = window;
   if (setsockopt(handle, level_bluetooth, option_receive_mtu, &mtu, sizeof mtu) < 0) fail("the size can't be set: %s", strerror(errno));
   return handle;
 }

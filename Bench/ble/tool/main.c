@@ -24,6 +24,7 @@ static const char usage[] =
     "ble-tool watch SECONDS                         sum up the data on all links until SIGTERM\n"
     "ble-tool trace SECONDS                         the same, and tell of each packet: seconds since the first, adapter, bytes\n"
     "ble-tool after BYTES SECONDS COMMAND...        run a command when so many bytes have passed on all links; code 1 if they don't\n"
+    "ble-tool radio MILLISECONDS SLOWNESS           two controllers of `btvirt -s` with a radio's pace and this connection interval, until btvirt ends\n"
     "ble-tool knock FROM TO PSM                     open a channel and close it again\n"
     "ble-tool channel FROM TO BYTES                 send BYTES through a channel between two own adapters, and time it\n"
     "With BLE_RECORD=FILE all messages to and from the kernel are added to FILE, > or < and hexadecimal.\n";
@@ -101,7 +102,7 @@ int main(int count, char **arguments) {
   static const struct {
     const char *name;
     int (*run)(int, char **);
-  } commands[] = {{"channel", channel}, {"knock", knock}, {"watch", watch}, {"trace", trace}, {"after", after}};
+  } commands[] = {{"channel", channel}, {"knock", knock}, {"watch", watch}, {"trace", trace}, {"after", after}, {"radio", radio}};
   int code = -1;
   for (size_t i = 0; count > 1 && i < sizeof commands / sizeof commands[0]; i++)
     if (strcmp(arguments[1], commands[i].name) == 0) code = commands[i].run(count - 2, arguments + 2);

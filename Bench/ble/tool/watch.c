@@ -12,9 +12,12 @@
 enum { monitor_sent = 4, header = 6, acl_header = 4 };
 
 struct sums {
-  double first, last, pause;
+  double first, last, pause, pauses;
   long packets, bytes;
 };
+
+// Seconds from which on a pause is one.
+static const double notable = 0.005;
 
 static volatile sig_atomic_t ended;
 static void end(int number) {
@@ -39,7 +42,9 @@ static struct sums add_up(long bytes, int duration, bool tells) {
     // What one controller sends another receives: counting what is sent counts each once.
     if (got < header + acl_header || read16(message) != monitor_sent) continue;
     double now = seconds();
-    if (sums.packets > 0 && now - sums.last > sums.pause) sums.pause = now - sums.last;
+    double pause = sums.packets > 0 ? now - sums.last : 0;
+    if (pause > sums.pause) sums.pause = pause;
+    if (pause > notable) sums.pauses += pause;
     if (sums.packets == 0) sums.first = now;
     sums.last = now;
     sums.packets++;
@@ -53,7 +58,8 @@ static struct sums add_up(long bytes, int duration, bool tells) {
 static int look(int count, char **arguments, bool tells) {
   if (count != 1) return 64;
   struct sums sums = add_up(1L << 60, number(arguments[0], 1, 3600), tells);
-  printf("%ld bytes in %ld packets within %.3f s, the longest pause %.3f s\n", sums.bytes, sums.packets, sums.last - sums.first, sums.pause);
+  printf("%ld bytes in %ld packets within %.3f s, the longest pause %.3f s, all together %.3f s\n", sums.bytes, sums.packets, sums.last - sums.first,
+         sums.pause, sums.pauses);
   return 0;
 }
 
