@@ -69,7 +69,7 @@ struct Conversation: Sendable {
   }
 
   /// Whether it goes over Bluetooth.
-  var isNearby: Bool { place == Opening.bluetooth }
+  var isNearby: Bool { byteLimit != nil }
 
   /// How many messages the peer has sent so far.
   var heardCount: Int { heard.state.withLock { $0.count } }

@@ -44,7 +44,8 @@ actor KeptConversations {
     guard let entry = entries.removeValue(forKey: recipient.keys) else { return nil }
     entry.end.cancel()
     // What Bluetooth may be used for can have changed.
-    let isAllowed = if entry.conversation.isNearby { recipient.nearby.map { byteCount <= $0.byteLimit } ?? false } else { true }
+    let isAllowed =
+      if entry.conversation.isNearby { recipient.nearby.map { byteCount <= $0.byteLimit } ?? false } else { true }
     guard isAllowed else {
       await entry.conversation.close()
       return nil

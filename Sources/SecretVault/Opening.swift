@@ -2,9 +2,6 @@ import PeerAuth
 
 /// How a conversation comes about: by the peer's addresses, over Bluetooth, or both at once.
 struct Opening: Sendable {
-  /// The place of a peer that was found in the room.
-  static let bluetooth = "Bluetooth"
-
   let recipient: Recipient
   let identity: Identity
   let ownCard: PeerCard
@@ -37,7 +34,7 @@ struct Opening: Sendable {
   /// Looks for the peer in the room.
   func overBluetooth(_ nearby: NearbyAccess) async throws(LinkFailure) -> Conversation {
     guard let connect = environment.connectNearby else { throw LinkFailure(.local, "Bluetooth can't be used here") }
-    return try await open(at: Self.bluetooth, within: environment.deadlines.nearby, nearby) {
+    return try await open(at: "Bluetooth", within: environment.deadlines.nearby, nearby) {
       () async throws(TransportError) in
       let transport: any PeerTransport
       do throws(TransportError) {

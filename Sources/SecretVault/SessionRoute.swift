@@ -41,28 +41,34 @@ struct SessionRoute: PeerRoute {
       do throws(LinkFailure) { return try await carryOut(envelope, in: conversation) } catch {
         // It may have ended while nobody looked. Then nothing was answered in it, and the request has another try.
         let isStale = conversation.heardCount == before && (error.kind == .cutOff || error.kind == .unreachable)
-        guard isStale, !Task.isCancelled else { throw error }
+        guard isStale, !Task.isCancelled else {
+          return try await carryOnByNetwork(envelope, error, after: conversation)
+        }
       }
     }
-    let card: PeerCard
-    do { card = try ownCard() } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
     let conversation = try await Conversation.open(
-      envelope.recipient, for: envelope.byteCount, identity: identity, ownCard: card, environment: environment)
+      envelope.recipient, for: envelope.byteCount, identity: identity, ownCard: try shownCard(),
+      environment: environment)
     met(envelope.recipient, conversation.session.peerCard)
     do throws(LinkFailure) { return try await carryOut(envelope, in: conversation) } catch {
-      return try await carryOnByNetwork(envelope, error, after: conversation, card)
+      return try await carryOnByNetwork(envelope, error, after: conversation)
     }
+  }
+
+  private func shownCard() throws(LinkFailure) -> PeerCard {
+    do { return try ownCard() } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
   }
 
   /// What broke in the air goes on by network, if the peer can be reached there by now, and from where it stopped.
   private func carryOnByNetwork(
-    _ envelope: Envelope, _ failure: LinkFailure, after broken: Conversation, _ card: PeerCard
+    _ envelope: Envelope, _ failure: LinkFailure, after broken: Conversation
   ) async throws(LinkFailure) -> PeerReply {
     let recipient = envelope.recipient
     guard broken.isNearby, failure.kind == .cutOff, !recipient.addresses.isEmpty, envelope.isRepeatable else {
       throw failure
     }
-    let opening = Opening(recipient: recipient, identity: identity, ownCard: card, environment: environment)
+    let opening = Opening(
+      recipient: recipient, identity: identity, ownCard: try shownCard(), environment: environment)
     for _ in 0..<Self.networkTries {
       let conversation: Conversation
       do throws(LinkFailure) { conversation = try await opening.byNetwork() } catch { throw failure }

@@ -383,16 +383,25 @@ struct BLEDiallerTests {
     #expect(shown.state == .ended(nil))
   }
 
-  @Test("a list of who is near has each address once")
+  @Test("a list of who is near has each who is sought once, and has room for them in any crowd")
   func collected() async throws {
     let key = try beacon()
+    for number in 0..<2000 {
+      let address = "00:00:00:01:\(10 + number / 90):\(10 + number % 90)"
+      radio.hear(
+        BLESighting(
+          address: try #require(BLEAddress(address, .random)),
+          tag: try #require(BeaconTag((0..<8).map { UInt8(truncatingIfNeeded: number >> $0) })),
+          strength: -40, adapter: adapter))
+    }
     radio.hear(try sighting(of: key, at: "00:00:00:00:00:02"))
     radio.hear(try sighting(of: try beacon(), at: "00:00:00:00:00:03"))
     let equipment = BLEEquipment(radio: radio, adapters: [adapter])
-    let heard = try await BLEScan.collect(equipment, for: .milliseconds(200))
-    #expect(heard.count == 2)
+    let tag = try key.tag(at: Self.time)
+    let heard = try await BLEScan.collect([tag], equipment, for: .milliseconds(200))
+    #expect(heard.map(\.tag) == [tag])
     radio.fail(.gone)
-    await #expect(throws: BLEError.gone) { _ = try await BLEScan.collect(equipment, for: .seconds(20)) }
+    await #expect(throws: BLEError.gone) { _ = try await BLEScan.collect([], equipment, for: .seconds(20)) }
   }
 }
 

@@ -260,6 +260,19 @@ extension VaultTests {
       #expect(try world[1].vault.secret(forged.header.id.description).summary.ownIndex == 1)
     }
 
+    @Test func `a share that is cut in the air after the question goes on by network, too`() async throws {
+      let world = try world(2, hasNetwork: true)
+      _ = try world[0].vault.set("ble-limit", to: "10M")
+      _ = try world[1].vault.set("ble-limit", to: "10M")
+      world.set(.refuses, for: world[1])
+      room.air.set(.diesAfterSending(330_000), at: world[1].address)
+      let report = try await world.share(randomBytes(1_000_000), threshold: 2) { event in
+        if case .sealed = event { world.set(.none, for: world[1]) }
+      }
+      #expect(report.deliveries.map(\.state) == [.delivered])
+      #expect(room.callCount == 1 && world.network.dialled.count == 2)
+    }
+
     @Test func `whoever is removed recognises this device no more`() async throws {
       let world = try world(2)
       let before = try world[0].vault.beaconTag()

@@ -1,4 +1,4 @@
-import PeerAuth
+public import PeerAuth
 import Synchronization
 import Threading
 
@@ -7,12 +7,7 @@ public final class BLEScan: Sendable {
   private struct State {
     var outcome: Result<Void, BLEError>?
     var waiting: [CheckedContinuation<Void, Never>] = []
-    /// Of each address what was heard of it last.
-    var heard: [BLEAddress: BLESighting] = [:]
   }
-
-  /// Most addresses of which is remembered what was heard: whoever makes them up by the thousand is not heard more often.
-  private static let limit = 1024
 
   private let stop: StopSignal
   private let state = Mutex(State())
@@ -29,10 +24,7 @@ public final class BLEScan: Sendable {
       let outcome: Result<Void, BLEError>
       do throws(BLEError) {
         outcome = .success(
-          try equipment.radio.scan(on: equipment.adapters, until: stop) { sighting in
-            note(sighting)
-            found(sighting)
-          })
+          try equipment.radio.scan(on: equipment.adapters, until: stop, found: found))
       } catch { outcome = .failure(error) }
       let waiting = state.withLock { state in
         state.outcome = outcome
@@ -43,13 +35,6 @@ public final class BLEScan: Sendable {
       ended(outcome)
     }
     guard hasBegun else { return nil }
-  }
-
-  private func note(_ sighting: BLESighting) {
-    state.withLock { state in
-      guard state.heard[sighting.address] != nil || state.heard.count < Self.limit else { return }
-      state.heard[sighting.address] = sighting
-    }
   }
 
   /// Ends it, and returns when the adapters are free again.
@@ -64,16 +49,40 @@ public final class BLEScan: Sendable {
     }
   }
 
-  /// Listens for a while and returns what was heard last of each address.
-  public static func collect(_ equipment: BLEEquipment, for time: Duration) async throws(BLEError) -> [BLESighting] {
-    guard let scan = BLEScan(equipment) else { throw .outOfResources }
+  /// Listens for a while and returns who of those with these tags was heard, each once: last from where it was heard best.
+  public static func collect(
+    _ tags: Set<BeaconTag>, _ equipment: BLEEquipment, for time: Duration
+  ) async throws(BLEError) -> [BLESighting] {
+    let heard = HeardTags(tags)
+    guard let scan = BLEScan(equipment, found: { heard.note($0) }) else { throw .outOfResources }
     let end = ContinuousClock.now + time
     while ContinuousClock.now < end, !Task.isCancelled, scan.state.withLock({ $0.outcome == nil }) {
       try? await Task.sleep(for: .milliseconds(50))
     }
     await scan.end()
-    let (outcome, heard) = scan.state.withLock { ($0.outcome, Array($0.heard.values)) }
-    if case .failure(let error) = outcome { throw error }
-    return heard
+    if case .failure(let error) = scan.state.withLock({ $0.outcome }) { throw error }
+    return heard.all
+  }
+}
+
+/// The last sighting of each tag that is sought. Tags and addresses that others make up take no room, however many they are.
+private final class HeardTags: Sendable {
+  private let tags: Set<BeaconTag>
+  private let heard = Mutex<[BeaconTag: BLESighting]>([:])
+
+  init(_ tags: Set<BeaconTag>) { self.tags = tags }
+
+  var all: [BLESighting] { heard.withLock { Array($0.values) } }
+
+  func note(_ sighting: BLESighting) {
+    guard tags.contains(sighting.tag) else { return }
+    heard.withLock { heard in
+      if let known = heard[sighting.tag], known.address != sighting.address,
+        known.strength ?? .min >= sighting.strength ?? .min
+      {
+        return
+      }
+      heard[sighting.tag] = sighting
+    }
   }
 }

@@ -35,7 +35,7 @@ enum NearbyPeople {
     do throws(BLEError) {
       let choice = try BLEAdapterChoice(setting: settings.adapters)
       let equipment = try await WaitingThread.run { () throws(BLEError) in try BLEEquipment.find(choice) }
-      sightings = try await BLEScan.collect(equipment, for: .seconds(seconds))
+      sightings = try await BLEScan.collect(Set(names.keys), equipment, for: .seconds(seconds))
     } catch {
       throw VaultError(.inputOutput, "\(error)", hint: error.hint)
     }
