@@ -242,7 +242,7 @@ extension VaultTests {
 
     @Test func `a deposit that was cut in the air goes on by network where the peer answers by now`() async throws {
       let world = try world(3, hasNetwork: true)
-      _ = try world[0].vault.set("ble-limit", to: "10M")
+      for member in world.members { _ = try member.vault.set("ble-limit", to: "10M") }
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1_000_000)
       world.set(.refuses, for: world[1])
       room.air.set(.diesAfterSending(330_000), at: world[1].address)
@@ -262,8 +262,7 @@ extension VaultTests {
 
     @Test func `a share that is cut in the air after the question goes on by network, too`() async throws {
       let world = try world(2, hasNetwork: true)
-      _ = try world[0].vault.set("ble-limit", to: "10M")
-      _ = try world[1].vault.set("ble-limit", to: "10M")
+      for member in world.members { _ = try member.vault.set("ble-limit", to: "10M") }
       world.set(.refuses, for: world[1])
       room.air.set(.diesAfterSending(330_000), at: world[1].address)
       let report = try await world.share(randomBytes(1_000_000), threshold: 2) { event in
