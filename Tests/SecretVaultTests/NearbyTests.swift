@@ -176,6 +176,20 @@ extension VaultTests {
       #expect(retried.deliveries.map(\.state) == [.delivered])
     }
 
+    @Test func `an item that is larger than the other side lets go over Bluetooth is refused there`() async throws {
+      let world = try world(2)
+      _ = try await world[0].vault.createKey(named: "family", threshold: 2, recipients: ["ben"]) { _ in }
+      let path = try world.scratch.write([UInt8](repeating: 7, count: 5000), as: "letter.txt")
+      let item = try await world[0].vault.addItem(ItemRequest(source: .file(path: path)), under: "family")
+      _ = try world[1].vault.set("ble-limit", to: "1000")
+      let error = await #expect(throws: VaultError.self) {
+        _ = try await world[0].vault.sendItem(item.id, to: "ben")
+      }
+      #expect(error?.code == .refused && error?.reason.contains("ble-limit") == true)
+      _ = try world[1].vault.set("ble-limit", to: "6000")
+      #expect(try await !world[0].vault.sendItem(item.id, to: "ben").isKnown)
+    }
+
     @Test func `nobody recovers more over Bluetooth than this device lets go there, and nothing is released for it`()
       async throws
     {
