@@ -42,7 +42,7 @@ struct Opening: Sendable {
           () async throws(TransportError) in try await connect(nearby)
         }
       } catch {
-        throw nearby.isWanted() ? error : .switchedOff
+        throw nearby.isWanted() ? error : .unreachable(SwitchedTransport.reason)
       }
       return SwitchedTransport(transport) { try await off(nearby) }
     }

@@ -3,6 +3,9 @@ import Synchronization
 
 /// A connection over Bluetooth that ends when its user switches Bluetooth off.
 final class SwitchedTransport: PeerTransport {
+  /// Why nothing goes that way any more, for people.
+  static let reason = "Bluetooth was switched off here"
+
   private let transport: any PeerTransport
   private let isOff = Atomic(false)
   private let watch = Mutex<Task<Void, Never>?>(nil)
@@ -25,15 +28,15 @@ final class SwitchedTransport: PeerTransport {
   func read(atMost limit: Int) async throws(TransportError) -> [UInt8] {
     let bytes: [UInt8]
     do throws(TransportError) { bytes = try await transport.read(atMost: limit) } catch {
-      throw isOff.load(ordering: .relaxed) ? .switchedOff : error
+      throw isOff.load(ordering: .relaxed) ? .lost(Self.reason) : error
     }
-    if bytes.isEmpty, isOff.load(ordering: .relaxed) { throw .switchedOff }
+    if bytes.isEmpty, isOff.load(ordering: .relaxed) { throw .lost(Self.reason) }
     return bytes
   }
 
   func write(_ bytes: [UInt8]) async throws(TransportError) {
     do throws(TransportError) { try await transport.write(bytes) } catch {
-      throw isOff.load(ordering: .relaxed) ? .switchedOff : error
+      throw isOff.load(ordering: .relaxed) ? .lost(Self.reason) : error
     }
   }
 
@@ -50,9 +53,4 @@ final class SwitchedTransport: PeerTransport {
   }
 
   private func stopWatching() { watch.withLock { $0 }?.cancel() }
-}
-
-extension TransportError {
-  /// The user of this device doesn't want it any more.
-  static let switchedOff = TransportError.unreachable("Bluetooth was switched off here")
 }

@@ -185,7 +185,7 @@ extension VaultTests {
       let error = await #expect(throws: VaultError.self) {
         _ = try await world[0].vault.sendItem(item.id, to: "ben")
       }
-      #expect(error?.code == .refused && error?.reason.contains("ble-limit") == true)
+      #expect(error?.reason.contains("ble-limit") == true)
       _ = try world[1].vault.set("ble-limit", to: "6000")
       #expect(try await !world[0].vault.sendItem(item.id, to: "ben").isKnown)
     }
@@ -229,7 +229,7 @@ extension VaultTests {
       let vault = world[0].vault
       let failure = try await forged.deliver(
         forged.job(1, progress: { _ in _ = try? vault.set("ble", to: "off") }), to: world[1])
-      #expect(failure?.kind == .unreachable && failure?.reason.contains("switched off") == true)
+      #expect(failure?.kind == .cutOff && failure?.reason.contains("switched off") == true)
       #expect(try await eventually { room.air.openNow == 0 })
 
       _ = try vault.set("ble", to: "on")
