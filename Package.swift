@@ -145,6 +145,7 @@ let package = Package(
     tests(of: "PeerAuth", ["Sodium", "WireCodec"], vectors: ["Vectors"]),
     tests(of: "VaultProtocol", ["PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
     tests(of: "PeerLink", ["CShims", "PeerAuth", "SystemBus", "Sodium", "WireCodec", nioCore]),
+    tests(of: "Grouper", ["MemoryScan", "ShamirKit", "Sodium", "WireCodec", grdb]),
     tests(of: "GroupLink", ["Grouper", "Sodium", "Threading"]),
     tests(of: "VaultStore", ["Sodium", "WireCodec", grdb]),
     tests(

@@ -1,0 +1,51 @@
+public import Sodium
+
+/// This device's keys of one group.
+public final class MemberKeys: Sendable {
+  /// What the others know.
+  public let card: MemberCard
+  /// The Ed25519 seed.
+  let seed: SecretBytes
+  /// The X25519 secret.
+  let boxSecret: SecretBytes
+  private let expanded: SecretBytes
+
+  /// Makes keys for the device `node`.
+  public static func generate(node: NodeID, email: String, name: String) throws(GroupError) -> MemberKeys {
+    let seed = try sodium { () throws(SodiumError) in try SecretBytes(random: Ed25519.seedByteCount) }
+    let box = try sodium { () throws(SodiumError) in try SecretBytes(random: X25519.keyByteCount) }
+    return try MemberKeys(node: node, seed: seed, boxSecret: box, email: email, name: name)
+  }
+
+  /// Takes 32 bytes of each.
+  init(
+    node: NodeID, seed: consuming SecretBytes, boxSecret: consuming SecretBytes, email: String, name: String
+  ) throws(GroupError) {
+    do throws(SodiumError) { expanded = try Ed25519.expand(seed) } catch { throw .sodium(error) }
+    let signingKey = expanded.withUnsafeBytes { Array($0[Ed25519.seedByteCount...]) }
+    let boxKey: [UInt8]
+    do throws(SodiumError) { boxKey = try X25519.publicKey(of: boxSecret) } catch { throw .sodium(error) }
+    card = try MemberCard(node: node, signingKey: signingKey, boxKey: boxKey, email: email, name: name)
+    self.seed = seed
+    self.boxSecret = boxSecret
+  }
+
+  /// Signs a digest.
+  func sign(_ digest: Digest) throws(GroupError) -> [UInt8] {
+    try sodium { () throws(SodiumError) in try Ed25519.sign(digest, expanded: expanded) }
+  }
+
+  /// Opens what was sealed to this device.
+  func open(_ sealed: RawSpan) throws(GroupError) -> SecretBytes {
+    do throws(SodiumError) {
+      return try X25519.open(sealed, publicKey: card.boxKey, secret: boxSecret)
+    } catch .verificationFailed { throw .forged("a box that isn't sealed to this device") } catch {
+      throw .sodium(error)
+    }
+  }
+}
+
+extension SodiumError {
+  /// What a signature that doesn't hold is called.
+  func forged(_ what: String) -> GroupError { self == .verificationFailed ? .forged(what) : .sodium(self) }
+}

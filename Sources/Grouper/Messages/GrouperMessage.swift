@@ -1,0 +1,188 @@
+public import Sodium
+public import WireCodec
+
+/// What a message is for.
+public enum MessageType: UInt8, Sendable, CaseIterable {
+  /// Normal: an object, new or changed.
+  case update = 1
+  /// Normal: an object is gone.
+  case delete = 2
+  /// Normal: a part of a file or of a large object.
+  case chunk = 3
+  /// Control: how far the sender has everybody's messages.
+  case confirm = 4
+  /// Control: the sender asks for messages.
+  case resend = 5
+  /// Control: messages that were asked for and mean nothing any more.
+  case skip = 6
+  /// Control: who is in the group, and its keys.
+  case roster = 7
+
+  /// Whether it has a sequence number and is delivered for certain.
+  public var isNormal: Bool { self == .update || self == .delete || self == .chunk }
+
+  /// The word of the papers.
+  public var word: String {
+    switch self {
+    case .update: "update"
+    case .delete: "delete"
+    case .chunk: "chunk"
+    case .confirm: "confirm"
+    case .resend: "resend"
+    case .skip: "skip"
+    case .roster: "roster"
+    }
+  }
+}
+
+/// A message between members, with every attribute of the thesis's Table 4.3, the paper's `messageId`, and what telling
+/// versions apart takes.
+public struct GrouperMessage: Hashable, Sendable {
+  /// Most bytes of content.
+  public static let contentByteLimit = 512 << 10
+  /// Longest name of a class in bytes.
+  public static let classByteLimit = 128
+  /// Longest id of an object in bytes.
+  public static let objectByteLimit = 256
+
+  /// What it is for.
+  public let type: MessageType
+  /// The group.
+  public let group: GroupID
+  /// The epoch in which it was made. It may be sent again in a later one.
+  public let epoch: UInt32
+  /// Its own name.
+  public let id: MessageID
+  /// Counts the sender's normal messages from 1; 0 for control messages.
+  public let sequence: UInt64
+  /// Name of the object's class.
+  public let className: String
+  /// The object.
+  public let objectID: String
+  /// Whom it is for; empty for everybody ("*").
+  public let receivers: [NodeID]
+  /// Whose it is.
+  public let sender: NodeID
+  /// Which of the sender's countings the sequence number is of.
+  public let incarnation: UInt64
+  /// The sender's e-mail address.
+  public let email: String
+  /// The sender's name.
+  public let name: String
+  /// When it was made, by the sender's clock, in milliseconds since 1970.
+  public let sentTime: UInt64
+  /// What the object's version has seen.
+  public let version: VersionVector
+  /// When the object's version was made, after everything that it has seen.
+  public let time: HybridTime
+  /// The marshalled object, or what control messages say.
+  public let content: [UInt8]
+
+  /// Throws ``GroupError/invalid(_:)`` if a part is too long.
+  public init(
+    type: MessageType, group: GroupID, epoch: UInt32, id: MessageID, sequence: UInt64, className: String = "",
+    objectID: String = "", receivers: [NodeID] = [], stream: StreamID, email: String, name: String, sentTime: UInt64,
+    version: VersionVector = VersionVector(), time: HybridTime = .zero, content: [UInt8]
+  ) throws(GroupError) {
+    try MemberCard.check(className, limit: Self.classByteLimit, "the name of the object's class")
+    try MemberCard.check(objectID, limit: Self.objectByteLimit, "the object's id")
+    try MemberCard.check(email, limit: MemberCard.emailByteLimit, "the e-mail address")
+    try MemberCard.check(name, limit: MemberCard.nameByteLimit, "the name")
+    guard content.count <= Self.contentByteLimit else { throw .invalid("a message's content is over 512 KiB") }
+    guard type.isNormal == (sequence > 0), sequence <= SequenceSet.numberLimit else {
+      throw .invalid("normal messages have a sequence number, control messages have 0")
+    }
+    guard receivers.count <= Roster.memberLimit else { throw .invalid("too many receivers") }
+    guard receivers.isEmpty || !type.isNormal else { throw .invalid("normal messages are for everybody") }
+    guard time.milliseconds <= HybridTime.millisecondLimit else { throw .invalid("the time is too late") }
+    guard stream.incarnation != 0 else { throw .invalid("an incarnation of 0") }
+    self.type = type
+    self.group = group
+    self.epoch = epoch
+    self.id = id
+    self.sequence = sequence
+    self.className = className
+    self.objectID = objectID
+    self.receivers = receivers
+    sender = stream.node
+    incarnation = stream.incarnation
+    self.email = email
+    self.name = name
+    self.sentTime = sentTime
+    self.version = version
+    self.time = time
+    self.content = content
+  }
+}
+
+extension GrouperMessage {
+  /// What the sequence number counts.
+  public var stream: StreamID { StreamID(node: sender, incarnation: incarnation) }
+}
+
+extension GrouperMessage: WireValue {
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int {
+    let texts = 2 + className.utf8.count + 2 + objectID.utf8.count + 2 + email.utf8.count + 2 + name.utf8.count
+    let people = 2 + 16 * receivers.count + StreamID.byteCount
+    return 2 + 16 + 4 + 16 + 8 + texts + people + 8 + version.encodedByteCount + 12 + 4 + content.count
+  }
+
+  /// Writes the canonical encoding, without a signature.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u8(1)
+    try writer.u8(type.rawValue)
+    try group.encode(into: &writer)
+    try writer.u32(epoch)
+    try id.encode(into: &writer)
+    try writer.u64(sequence)
+    try writer.text16(className)
+    try writer.text16(objectID)
+    try writer.count16(receivers.count)
+    for receiver in receivers { try receiver.encode(into: &writer) }
+    try stream.encode(into: &writer)
+    try writer.text16(email)
+    try writer.text16(name)
+    try writer.u64(sentTime)
+    try version.encode(into: &writer)
+    try time.encode(into: &writer)
+    try writer.bytes32(content)
+  }
+
+  /// Reads a message without its signature.
+  public init(from reader: inout Reader) throws(WireError) {
+    let version = try reader.u8("message version")
+    guard version == 1 else { throw .unsupported(field: "message version", value: UInt64(version)) }
+    guard let type = MessageType(rawValue: try reader.u8("message type")) else {
+      throw .invalidValue(field: "message type")
+    }
+    self.type = type
+    group = try GroupID(from: &reader)
+    epoch = try reader.u32("epoch")
+    id = try MessageID(from: &reader)
+    sequence = try reader.u64("sequence")
+    guard type.isNormal == (sequence > 0), sequence <= SequenceSet.numberLimit else {
+      throw .invalidValue(field: "sequence")
+    }
+    className = try reader.text16(limit: Self.classByteLimit, "class")
+    objectID = try reader.text16(limit: Self.objectByteLimit, "object id")
+    let count = try reader.count16(limit: Roster.memberLimit, "receivers")
+    var receivers: [NodeID] = []
+    for _ in 0..<count {
+      let receiver = try NodeID(from: &reader)
+      if let last = receivers.last, last >= receiver { throw .invalidValue(field: "receiver order") }
+      receivers.append(receiver)
+    }
+    guard receivers.isEmpty || !type.isNormal else { throw .invalidValue(field: "receivers") }
+    self.receivers = receivers
+    let stream = try StreamID(from: &reader)
+    sender = stream.node
+    incarnation = stream.incarnation
+    email = try reader.text16(limit: MemberCard.emailByteLimit, "email")
+    name = try reader.text16(limit: MemberCard.nameByteLimit, "name")
+    sentTime = try reader.u64("sent time")
+    self.version = try VersionVector(from: &reader)
+    time = try HybridTime(from: &reader)
+    content = try reader.bytes32(limit: Self.contentByteLimit, "content")
+  }
+}

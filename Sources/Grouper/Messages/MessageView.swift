@@ -1,0 +1,58 @@
+public import Foundation
+
+/// A message as JSON, with the attributes' names of the thesis's Table 4.3: for people and for logs of their choosing. On the wire
+/// the binary form goes.
+public struct MessageView: Codable, Hashable, Sendable {
+  /// `update`, `delete`, `chunk`, `confirm`, `resend`, `skip` or `roster`.
+  public let type: String
+  /// A marshalled object or what a control message says, in Base64.
+  public let content: Data
+  /// Sequence number of the message.
+  public let sequence: UInt64
+  /// Class name of an object.
+  public let `class`: String
+  /// ID of an object.
+  public let objectId: String
+  /// Node identifiers of the receivers, or `*`.
+  public let receiverId: [String]
+  /// Node identifier of the sender.
+  public let senderId: NodeID
+  /// Email address of the sender.
+  public let email: String
+  /// Name of the sender.
+  public let name: String
+  /// Time the message is sent, in milliseconds since 1970.
+  public let sentTime: UInt64
+  /// The paper's identifier of the message.
+  public let messageId: MessageID
+  /// The group.
+  public let groupId: GroupID
+  /// The epoch.
+  public let epoch: UInt32
+  /// Which counting of the sender's the sequence number is of, in hexadecimal.
+  public let incarnation: String
+  /// What the object's version has seen, by node identifier and incarnation.
+  public let version: [String: UInt64]
+  /// The version's time, in milliseconds since 1970.
+  public let versionTime: UInt64
+
+  /// Shows a message.
+  public init(_ message: GrouperMessage) {
+    type = message.type.word
+    content = Data(message.content)
+    sequence = message.sequence
+    `class` = message.className
+    objectId = message.objectID
+    receiverId = message.receivers.isEmpty ? ["*"] : message.receivers.map(\.description)
+    senderId = message.sender
+    email = message.email
+    name = message.name
+    sentTime = message.sentTime
+    messageId = message.id
+    groupId = message.group
+    epoch = message.epoch
+    incarnation = String(message.incarnation, radix: 16)
+    version = Dictionary(uniqueKeysWithValues: message.version.entries.map { ($0.key.description, $0.value) })
+    versionTime = message.time.milliseconds
+  }
+}

@@ -1,0 +1,148 @@
+public import ShamirKit
+public import Sodium
+public import WireCodec
+
+/// What one server gets of one message: version, epoch, nonce, a sealed box with header and key share, and a fragment of
+/// the ciphertext.
+///
+/// The box is crypto_secretbox under a key that only members derive, so its tag proves that a member made the blob, and
+/// to a server it is noise, as the fragment is: two servers' blobs of one message aren't recognised by what is in them. In the
+/// clear are the epoch, and lengths: n and k can be worked out of the box's, and about how long the message is of the rest's.
+public struct GroupBlob: ~Copyable {
+  /// The header.
+  public let header: BlobHeader
+  /// This server's share of the key.
+  public let share: KeyShare
+  /// This server's fragment of the ciphertext.
+  public let fragment: [UInt8]
+
+  static let version: UInt8 = 1
+  /// Longest box: 64 servers, of which all are needed.
+  static let boxByteLimit = 16 + 23 + 64 * 32 + 1 + 64 * 32 + KeyShare.byteCount
+
+  /// The epoch whose key opens a blob, told without opening it.
+  public static func epoch(of bytes: [UInt8]) throws(GroupError) -> UInt32 {
+    try wire { () throws(WireError) in
+      var reader = Reader(bytes.span.bytes)
+      return try epoch(&reader)
+    }
+  }
+
+  private static func epoch(_ reader: inout Reader) throws(WireError) -> UInt32 {
+    let version = try reader.u8("blob version")
+    guard version == Self.version else { throw .unsupported(field: "blob version", value: UInt64(version)) }
+    return try reader.u32("epoch")
+  }
+
+  /// Opens a blob from a server: the box first, so that whatever a server has changed or made up is refused in constant
+  /// time before anything in it is read.
+  public static func open(_ bytes: [UInt8], key: EpochKey) throws(GroupError) -> GroupBlob {
+    guard bytes.count <= ServerLimits.shareByteLimit else {
+      throw .malformed(.limitExceeded(field: "blob", limit: ServerLimits.shareByteLimit))
+    }
+    let parts = try wire { () throws(WireError) in try Self.parts(bytes) }
+    guard parts.epoch == key.epoch else { throw .unknownEpoch(parts.epoch) }
+    let opened = try Self.opened(parts, key)
+    let header = try wire { () throws(WireError) in try Self.header(opened) }
+    let digest = try Self.digest(of: parts.fragment, group: key.group, dealing: header.dealing, index: header.index)
+    guard digest == header.fragmentDigests[Int(header.index) - 1] else { throw .forged("the blob's fragment") }
+    return GroupBlob(header: header, share: try Self.share(opened, header.index), fragment: parts.fragment)
+  }
+
+  private init(header: BlobHeader, share: consuming KeyShare, fragment: [UInt8]) {
+    self.header = header
+    self.share = share
+    self.fragment = fragment
+  }
+
+  private static func opened(_ parts: Parts, _ key: EpochKey) throws(GroupError) -> SecretBytes {
+    do throws(SodiumError) {
+      return try SecretBox.open(parts.box.span.bytes, key: key.blobKey, nonce: parts.nonce)
+    } catch .verificationFailed { throw .forged("the blob") } catch { throw .sodium(error) }
+  }
+
+  private static func share(_ opened: borrowing SecretBytes, _ index: UInt8) throws(GroupError) -> KeyShare {
+    var bytes = try sodium { () throws(SodiumError) in try SecretBytes(zeros: KeyShare.byteCount) }
+    bytes.withUnsafeMutableBytes { bytes in
+      opened.withUnsafeBytes {
+        bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.suffix(KeyShare.byteCount)))
+      }
+    }
+    do throws(ShamirError) { return try KeyShare(index: index, bytes: bytes) } catch { throw .sharing(error) }
+  }
+
+  private struct Parts {
+    let epoch: UInt32
+    let nonce: [UInt8]
+    let box: [UInt8]
+    let fragment: [UInt8]
+  }
+
+  private static func parts(_ bytes: [UInt8]) throws(WireError) -> Parts {
+    var reader = Reader(bytes.span.bytes)
+    let epoch = try epoch(&reader)
+    let nonce = try reader.bytes(SecretBox.nonceByteCount, "nonce")
+    let box = try reader.bytes16(limit: boxByteLimit, "box")
+    guard box.count > SecretBox.overhead + KeyShare.byteCount else { throw .truncated(field: "box") }
+    let fragment = try reader.bytes(reader.remaining, "fragment")
+    return Parts(epoch: epoch, nonce: nonce, box: box, fragment: fragment)
+  }
+
+  private static func header(_ opened: borrowing SecretBytes) throws(WireError) -> BlobHeader {
+    var reader = Reader(opened.bytes.extracting(droppingLast: KeyShare.byteCount))
+    let header = try BlobHeader(from: &reader)
+    try reader.finish()
+    return header
+  }
+
+  /// Writes a blob.
+  static func seal(
+    header: BlobHeader, share: borrowing KeyShare, fragment: [UInt8], nonce: [UInt8], key: EpochKey
+  ) throws(GroupError) -> [UInt8] {
+    let encoded = try wire { () throws(WireError) in try header.encoded() }
+    var inside = try sodium { () throws(SodiumError) in try SecretBytes(zeros: encoded.count + KeyShare.byteCount) }
+    inside.withUnsafeMutableBytes { inside in
+      inside.copyBytes(from: encoded)
+      share.bytes.withUnsafeBytes {
+        UnsafeMutableRawBufferPointer(rebasing: inside[encoded.count...]).copyMemory(from: $0)
+      }
+    }
+    let box: [UInt8]
+    do throws(SodiumError) {
+      box = try SecretBox.seal(inside.bytes, key: key.blobKey, nonce: nonce)
+    } catch { throw .sodium(error) }
+    let count = 1 + 4 + nonce.count + 2 + box.count + fragment.count
+    guard count <= ServerLimits.shareByteLimit else { throw .invalid("the message is too large for its shares") }
+    return try wire { () throws(WireError) in
+      try publicBytes(count: count) { writer throws(WireError) in
+        try writer.u8(version)
+        try writer.u32(key.epoch)
+        try writer.bytes(nonce)
+        try writer.bytes16(box)
+        try writer.bytes(fragment)
+      }
+    }
+  }
+
+  static func digest(
+    of fragment: [UInt8], group: GroupID, dealing: DealingID, index: UInt8
+  ) throws(GroupError) -> Digest {
+    try sodium { () throws(SodiumError) in
+      var hash = try DomainHash("vault/group-fragment/v1")
+      hash.append(group.bytes)
+      hash.append(dealing.bytes)
+      hash.append(UInt64(index))
+      hash.append(fragment)
+      return hash.digest()
+    }
+  }
+
+  /// What a blob is called on its server: a hash, so that the same blob put again is known for the same.
+  public static func shareID(_ bytes: [UInt8]) throws(GroupError) -> ServerShareID {
+    try sodium { () throws(SodiumError) in
+      var hash = try DomainHash("vault/group-share-id/v1")
+      hash.append(bytes)
+      return ServerShareID(hash.digest())
+    }
+  }
+}

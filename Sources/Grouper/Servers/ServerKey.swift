@@ -1,0 +1,45 @@
+public import Sodium
+
+/// A key that a server has drawn: it opens one group there, to its owner (master key) or to one member (access key).
+///
+/// The bytes stay in secret memory; whoever sends them writes their text form there too.
+public final class ServerKey: Sendable {
+  /// Number of bytes.
+  public static let byteCount = 32
+
+  /// Whom a key is for.
+  public enum Kind: UInt8, Sendable {
+    /// The owner of the group.
+    case master = 1
+    /// One member.
+    case access = 2
+  }
+
+  /// Whom it is for.
+  public let kind: Kind
+  /// The 32 bytes.
+  public let secret: SecretBytes
+
+  /// Takes exactly 32 bytes.
+  public init(_ secret: consuming SecretBytes, _ kind: Kind) throws(SodiumError) {
+    guard secret.count == Self.byteCount else {
+      throw .invalidLength(expected: Self.byteCount, actual: secret.count)
+    }
+    self.secret = secret
+    self.kind = kind
+  }
+}
+
+/// What a call to a server is made with: a group there and a key that opens it.
+public struct GroupAccess: Sendable {
+  /// The group, as the server knows it.
+  public let group: ServerGroupID
+  /// The master key for an owner's calls, an access key for a member's; ``GroupServer/info(_:)`` takes either.
+  public let key: ServerKey
+
+  /// Puts the two together.
+  public init(group: ServerGroupID, key: ServerKey) {
+    self.group = group
+    self.key = key
+  }
+}
