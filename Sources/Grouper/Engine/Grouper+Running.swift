@@ -1,0 +1,168 @@
+/// Keeping in step: once, or all the time.
+extension Grouper {
+  /// Sends what waits and takes what is new, on all servers, once; then sends what that has called for. An explicit wish: servers that have just
+  /// failed are tried, too.
+  public func sync() async throws(GroupError) -> ReceiveReport {
+    _ = try require()
+    try await finishTasks()
+    try change { transaction, state in
+      state.machine.cameOnline(at: environment.now())
+      try doWhatIsDue(transaction, &state)
+    }
+    try await upload(isForced: true)
+    for server in try require().links.map(\.server) { await look(server) }
+    let report = try await receive()
+    try await upload(isForced: true)
+    store.emptyLog()
+    return report
+  }
+
+  /// The device has come online: confirms, unless it has done so a moment ago.
+  public func cameOnline() throws(GroupError) {
+    try change { transaction, state in
+      state.machine.cameOnline(at: environment.now())
+      try doWhatIsDue(transaction, &state)
+    }
+    uploads.signal()
+  }
+
+  /// Keeps in step until the task is cancelled: waits at all servers for news, sends what comes up, asks, answers and confirms.
+  public func run() async throws(GroupError) {
+    _ = try require()
+    try cameOnline()
+    while !Task.isCancelled {
+      let servers = try require().links.map(\.server)
+      await withTaskGroup(of: Void.self) { group in
+        for server in servers { group.addTask { await self.follow(server) } }
+        group.addTask { await self.keepUploading() }
+        group.addTask { await self.keepTime() }
+        group.addTask { await self.groupChanges.wait() }
+        // The one that ends first is the last: the group has changed, or the task is cancelled.
+        await group.next()
+        group.cancelAll()
+      }
+    }
+  }
+
+  /// Waits for news on one server, again and again.
+  private func follow(_ server: RosterServer) async {
+    await look(server)
+    while !Task.isCancelled {
+      let now = environment.now()
+      guard let link = state?.link(server) else { return await untilCancelled() }
+      if !link.isDue(at: now) {
+        try? await environment.sleep(min(link.nextAttempt - now, 60_000))
+        continue
+      }
+      let hadFailed = link.failures > 0
+      let isThere = await poll(server, wait: 30)
+      if Task.isCancelled { return }
+      // A server that says at once that there is nothing, instead of waiting, isn't asked again at once.
+      if isThere, state?.link(server)?.cursor == link.cursor, environment.now() < now + 1000 {
+        try? await environment.sleep(1000)
+      }
+      if !isThere { await look(server) }
+      if isThere, hadFailed {
+        await look(server)
+        try? cameOnline()
+      }
+      await reportFollowing()
+    }
+  }
+
+  private func untilCancelled() async { while !Task.isCancelled { try? await environment.sleep(3_600_000) } }
+
+  private func reportFollowing() async {
+    guard let state else { return }
+    let answered = state.currentLinks.filter { $0.failures == 0 && $0.answered != nil }.count
+    do throws(GroupError) {
+      _ = try await report(answered)
+      try change { transaction, state in try doWhatIsDue(transaction, &state) }
+    } catch { environment.tell(.storeFailed(reason: "\(error)")) }
+    uploads.signal()
+  }
+
+  private func keepUploading() async {
+    while !Task.isCancelled {
+      do throws(GroupError) { try await upload() } catch { environment.tell(.storeFailed(reason: "\(error)")) }
+      await uploads.wait()
+    }
+  }
+
+  /// Looks once in a while whether something is due.
+  private func keepTime() async {
+    while !Task.isCancelled {
+      let ttl = state?.ttl ?? 60_000
+      try? await environment.sleep(min(max(ttl / 200, 1000), 15_000))
+      if Task.isCancelled { return }
+      do throws(GroupError) {
+        try await finishTasks()
+        try change { transaction, state in try doWhatIsDue(transaction, &state) }
+      } catch { environment.tell(.storeFailed(reason: "\(error)")) }
+      uploads.signal()
+    }
+  }
+
+  /// How the group stands.
+  public func status() throws(GroupError) -> GroupStatus {
+    let state = try require()
+    let (outbox, tasks) = try store.read { transaction in (try transaction.outboxCount(), try transaction.tasks().count)
+    }
+    return GroupStatus(
+      group: state.roster.group, name: state.roster.name, isOwner: state.isOwner, serial: state.roster.serial,
+      epoch: state.roster.epoch, threshold: state.roster.threshold, sufficient: state.roster.sufficient,
+      ttl: Int(state.roster.ttl), members: state.roster.members, outbox: outbox, unfinishedTasks: tasks,
+      missing: state.machine.missingCount, lastConfirm: state.machine.lastConfirm,
+      servers: state.links.map {
+        GroupStatus.Server(
+          address: $0.server.address, isCurrent: state.roster.servers.contains($0.server), lastAnswer: $0.answered,
+          lastError: $0.lastError, damagedShares: $0.damaged)
+      })
+  }
+}
+
+/// How a group stands on this device.
+public struct GroupStatus: Hashable, Sendable {
+  /// One of its servers.
+  public struct Server: Hashable, Sendable {
+    /// Its URL.
+    public let address: String
+    /// Whether it is one of the newest roster; else one that the group has left.
+    public let isCurrent: Bool
+    /// When it answered last.
+    public let lastAnswer: UInt64?
+    /// How it failed last, if it hasn't answered since.
+    public let lastError: String?
+    /// Shares that it has given damaged or forged.
+    public let damagedShares: UInt64
+  }
+
+  /// The group.
+  public let group: GroupID
+  /// What the owner calls it.
+  public let name: String
+  /// Whether this device is the owner.
+  public let isOwner: Bool
+  /// The roster's number.
+  public let serial: UInt64
+  /// The key's number.
+  public let epoch: UInt32
+  /// k.
+  public let threshold: Int
+  /// s.
+  public let sufficient: Int
+  /// Seconds that servers keep messages.
+  public let ttl: Int
+  /// Everybody who is or was a member, the owner first.
+  public let members: [RosterMember]
+  /// What is still to be sent.
+  public let outbox: OutboxCount
+  /// Calls of the owner that servers still have to answer.
+  public let unfinishedTasks: Int
+  /// Messages that are known to exist and haven't come.
+  public let missing: UInt64
+  /// When this device confirmed last.
+  public let lastConfirm: UInt64?
+  /// The servers.
+  public let servers: [Server]
+}

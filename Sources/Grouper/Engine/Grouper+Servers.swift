@@ -1,0 +1,78 @@
+import Sodium
+
+/// Other servers for a group, and none any more.
+extension Grouper {
+  /// Moves the group to other servers, when old ones are lost or not wanted any more. Those that stay may be among them. Objects aren't
+  /// lost: every member has them, and what one misses he asks for. Members are told over the old servers, as far as these still
+  /// work, and otherwise by ``invitation(for:)``.
+  public func changeServers(
+    _ choices: [ServerChoice], threshold: Int, sufficient: Int
+  ) async throws(GroupError) {
+    let state = try owned()
+    let made = try await makeGroups(choices, ttl: Int(state.roster.ttl))
+    do throws(GroupError) {
+      var places: [RosterServer] = []
+      for (choice, group) in zip(choices, made) {
+        places.append(try RosterServer(address: choice.address, group: group.group))
+      }
+      let others = state.roster.members.dropFirst().filter(\.isActive)
+      var users: [NodeID: [AddedUser]] = [:]
+      for member in others {
+        for (place, group) in zip(places, made) {
+          let user = try await called(place.address) { server throws(GroupServerError) in
+            try await server.addUser(GroupAccess(group: group.group, key: group.masterKey))
+          }
+          users[member.card.node, default: []].append(user)
+        }
+      }
+      let (servers, added) = (places, users)
+      try change { transaction, state in
+        guard state.roster.members.dropFirst().filter(\.isActive) == others else { throw GroupError.outdated }
+        var roster = state.roster
+        roster.servers = servers
+        roster.threshold = threshold
+        roster.sufficient = sufficient
+        for place in roster.members.indices {
+          let node = roster.members[place].card.node
+          if node == state.own {
+            roster.members[place].users = made.map(\.owner)
+          } else if let users = added[node] {
+            roster.members[place].users = users.map(\.user)
+          } else {
+            // One who was removed is no user of the new servers: names that nobody has.
+            roster.members[place].users = try servers.map { _ in try ServerUserID.random() }
+          }
+        }
+        try roster.check()
+        for (server, group) in zip(servers, made) {
+          try transaction.put(server, access: group.accessKey, master: group.masterKey)
+        }
+        for (node, users) in added {
+          for (server, user) in zip(servers, users) { try transaction.put(user.accessKey, of: node, on: server) }
+        }
+        let key = try EpochKey.random(group: roster.group, epoch: state.current.key.epoch + 1)
+        try renew(&roster, key, transaction, &state)
+        state.machine.confirmSoon(at: environment.now())
+        for member in others { try tellRoster(member.card.node, transaction, state) }
+      }
+    } catch {
+      await unmake(Array(zip(choices.map(\.address), made)))
+      throw error
+    }
+    uploads.signal()
+  }
+
+  /// Erases the group on all servers that answer, and forgets nothing here. Returns the servers that didn't answer.
+  public func deleteGroupOnServers() async throws(GroupError) -> [String] {
+    var left: [String] = []
+    for link in try owned().links {
+      guard let master = link.masterKey else { continue }
+      do throws(GroupError) {
+        try await called(link.server.address) { server throws(GroupServerError) in
+          try await server.deleteGroup(GroupAccess(group: link.server.group, key: master))
+        }
+      } catch { left.append(link.server.address) }
+    }
+    return left
+  }
+}
