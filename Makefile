@@ -7,6 +7,7 @@ FUZZ_SECONDS ?= 600
 bindir = $(PREFIX)/bin
 libexecdir = $(PREFIX)/libexec
 unitdir = $(PREFIX)/lib/systemd/user
+systemunitdir = $(PREFIX)/lib/systemd/system
 bashdir = $(PREFIX)/share/bash-completion/completions
 zshdir = $(PREFIX)/share/zsh/site-functions
 fishdir = $(PREFIX)/share/fish/vendor_completions.d
@@ -19,7 +20,7 @@ RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release test test-thread test-address test-ble bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release server install-server test-server test test-thread test-address test-ble bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -52,6 +53,13 @@ build: setup ## build everything for debugging
 release: setup ## build the two programs as they are installed
 	@$(SWIFT) build $(RELEASE) vault
 	@$(SWIFT) build $(RELEASE) vault-scan
+
+server: setup ## build vault-server, which keeps messages for groups, as it is installed
+	@$(SWIFT) build $(RELEASE) vault-server
+
+test-server: setup ## let schemathesis (from PyPI) ask vault-server everything that docs/openapi.yaml allows, and more
+	@$(SWIFT) build --product vault-server
+	@scripts/test-server .build/debug
 
 # Tests that attack or crowd a daemon state how long honest peers wait meanwhile, so they have the machine to themselves.
 ALONE = FloodTests|ManyAtOnceTests
@@ -102,7 +110,14 @@ format: setup ## put the sources into the layout that lint asks for
 install: release ## install the programs, the service, shell completions and the handler of coresecret: URLs
 	@scripts/install "$(release_bin)" "$(DESTDIR)" "$(PREFIX)"
 
+install-server: server ## install vault-server and a systemd unit for it
+	install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(systemunitdir)"
+	install -m 755 "$(release_bin)/vault-server" "$(DESTDIR)$(bindir)/vault-server"
+	sed 's|@BINDIR@|$(bindir)|' packaging/vault-server.service >"$(DESTDIR)$(systemunitdir)/vault-server.service"
+	chmod 644 "$(DESTDIR)$(systemunitdir)/vault-server.service"
+
 uninstall: ## remove what install put below PREFIX
+	rm -f "$(DESTDIR)$(bindir)/vault-server" "$(DESTDIR)$(systemunitdir)/vault-server.service"
 	rm -f "$(DESTDIR)$(bindir)/vault" "$(DESTDIR)$(libexecdir)/vault-scan" "$(DESTDIR)$(unitdir)/vault.service" \
 	  "$(DESTDIR)$(bashdir)/vault" "$(DESTDIR)$(zshdir)/_vault" "$(DESTDIR)$(fishdir)/vault.fish" \
 	  "$(DESTDIR)$(desktopdir)/vault-url.desktop"

@@ -174,6 +174,7 @@ let package = Package(
         "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging, grdb,
       ],
       swiftSettings: settings),
+    tests(of: "ShareServer", [grdb, "VaultServer", "FaultInjection", "Sodium", lifecycle, logging]),
     .target(name: "FaultInjection", path: "Tests/FaultInjection"),
   ]
 )

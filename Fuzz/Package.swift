@@ -52,12 +52,15 @@ let package = Package(
       ["SystemBus", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
     library("VaultScan", ["CZBar", "CPNG", "CJPEG"]),
 
+    // Of the service, the files that parse requests.
+    library("ShareServer", ["Sodium", grdb]),
+
     .target(name: "CFuzzer"),
     .executableTarget(
       name: "VaultFuzz",
       dependencies: [
         "VaultCLI", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit",
-        "CallbackURL", "PeerLink", "SystemBus", "Sodium", "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
+        "CallbackURL", "PeerLink", "ShareServer", "SystemBus", "Sodium", "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
       ],
       swiftSettings: settings,
       linkerSettings: [.unsafeFlags(["-sanitize=address"]), .linkedLibrary("stdc++")]),

@@ -92,5 +92,8 @@ final class DataFile: Sendable {
     return true
   }
 
+  /// Gives the lock back.
+  func unlock() { flock(descriptor, LOCK_UN) }
+
   private func fault() -> FileFault { FileFault(path: path, code: errno) }
 }

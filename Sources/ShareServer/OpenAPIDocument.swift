@@ -413,7 +413,7 @@ enum OpenAPIDocument {
               headers: { Cache-Control: { $ref: "#/components/headers/NoStore" } }
               content:
                 application/yaml:
-                  schema: { type: string }
+                  schema: { type: object }
             "405": { $ref: "#/components/responses/Method" }
     components:
       securitySchemes:

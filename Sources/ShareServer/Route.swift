@@ -18,7 +18,7 @@ enum Route: Sendable, Equatable {
 
   /// Nil if the path names nothing.
   init?(path: String) {
-    guard path.utf8.count <= Self.limit else { return nil }
+    guard path.utf8.first == 0x2f, path.utf8.count <= Self.limit else { return nil }
     let parts = path.utf8.split(separator: 0x2f, omittingEmptySubsequences: false).dropFirst().map { String($0) ?? "" }
     switch parts.count {
     case 1 where parts[0] == "health": self = .health

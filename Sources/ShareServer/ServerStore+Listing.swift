@@ -19,10 +19,10 @@ extension ServerStore {
   /// Rows that one look goes over at most: others' messages to others lie between one's own.
   private static let scanned = 20_000
 
-  /// What is new for a reader, in order of cursors. `reserve` is told how many bytes the page will have before they are read,
-  /// and may refuse.
+  /// What is new for a reader, in order of cursors. `reserve` is told how many bytes and shares the page will have before they
+  /// are read, and may refuse.
   func page(
-    _ caller: Caller, _ request: PageRequest, reserve: @escaping @Sendable (Int) throws -> Void
+    _ caller: Caller, _ request: PageRequest, reserve: @escaping @Sendable (Int, Int) throws -> Void
   ) async throws -> Page {
     try await read { [self] db in
       try Self.check(caller, db)
@@ -32,7 +32,7 @@ extension ServerStore {
       // A cursor from the future: this service was set back to an earlier state. From the start, then, so that nothing is lost.
       let after = request.after <= newest ? request.after : 0
       let found = try select(caller, after: after, newest: newest, limit: request.limit, db)
-      try reserve(found.rows.reduce(0) { $0 + $1.size })
+      try reserve(found.rows.reduce(0) { $0 + $1.size }, found.rows.count)
       var page = Page(next: found.next, more: found.more)
       for row in found.rows { if let share = try share(row, caller, db) { page.shares.append(share) } }
       return page

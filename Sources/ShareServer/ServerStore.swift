@@ -158,5 +158,6 @@ final class ServerStore: Sendable {
   func close() {
     queueBox.withLock { $0 = nil }
     try? pool.close()
+    lock.unlock()
   }
 }

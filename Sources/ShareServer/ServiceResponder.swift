@@ -31,7 +31,8 @@ struct ServiceResponder: HTTPResponder {
       response = Answers.refusal(refusal, allowed: refusal.status == 405 ? route?.methods ?? [] : [])
     }
     note(request, route, response, start)
-    return response
+    // Refused, but never with a body: its sender would take that for the next answer.
+    return request.method == .head ? response.createHeadResponse() : response
   }
 
   /// What went wrong, without the values of a statement, which GRDB would name.
@@ -211,8 +212,8 @@ struct ServiceResponder: HTTPResponder {
 
   private func look(_ caller: Caller, _ request: PageRequest) async throws -> (Page, MemoryBudget.Share) {
     let box = ReservationBox()
-    let page = try await store.page(caller, request) { [budget = bodies.budget] bytes in
-      box.set(try budget.reserve(Answers.pageMemory(bytes, ServerLimits.pageShares)))
+    let page = try await store.page(caller, request) { [budget = bodies.budget] bytes, count in
+      box.set(try budget.reserve(Answers.pageMemory(bytes, count)))
     }
     guard let share = box.take() else { throw Refusal.unavailable }
     return (page, share)

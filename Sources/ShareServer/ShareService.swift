@@ -12,7 +12,7 @@ import Sodium
 /// what: that is encrypted, and the key is split over several such services, before anything comes here.
 public struct ShareService: Service {
   private let options: ServerOptions
-  private let store: ServerStore
+  let store: ServerStore
   private let metrics: ServerMetrics
   private let gate: RequestGate
   private let connections: Connections
@@ -71,9 +71,10 @@ public struct ShareService: Service {
     do {
       try await ServiceGroup(configuration: .init(services: services, logger: quiet)).run()
     } catch let error as IOError {
+      let places = [(options.host, options.port)] + (options.metrics.map { [$0] } ?? [])
+      let names = places.map { "\($0.0):\($0.1)" }.joined(separator: " or ")
       throw ServerError(
-        "cannot listen on \(options.host):\(options.port): \(String(cString: strerror(error.errnoCode)))",
-        hint: "choose another place with --listen")
+        "cannot listen on \(names): \(String(cString: strerror(error.errnoCode)))", hint: "choose another place")
     }
   }
 

@@ -30,7 +30,7 @@ struct FuzzTarget: Sendable {
   static let all: [FuzzTarget] =
     CardTargets.all + HeaderTargets.all + MessageTargets.all + ShareTargets.all + FragmentTargets.all
     + SessionTargets.all + PayloadTargets.all + ItemTargets.all + StoreTargets.all + RowTargets.all
-    + TextTargets.all + URLTargets.all + LocalTargets.all + BluetoothTargets.all
+    + TextTargets.all + URLTargets.all + LocalTargets.all + BluetoothTargets.all + ServerTargets.all
     + PictureTargets.all
 }
 

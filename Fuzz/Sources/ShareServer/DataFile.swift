@@ -1,0 +1,1 @@
+../../../Sources/ShareServer/DataFile.swift

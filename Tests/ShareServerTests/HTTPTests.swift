@@ -1,0 +1,168 @@
+import Foundation
+import Testing
+
+@testable import ShareServer
+
+@Suite struct HTTPTests {
+  private func send(_ text: String, to service: Service) async throws -> Answer? {
+    try await offTheCooperativePool { [place = service.place] in
+      let connection = try Connection(place)
+      connection.send(Array(text.utf8))
+      return connection.receive()
+    }
+  }
+
+  @Test func `the service is healthy as long as its store answers`() async throws {
+    try await Service.run { service, _ in
+      let answer = try await service.ask("GET", "/health")
+      #expect(answer.status == 200 && answer.text == "{\"status\":\"ok\"}")
+      try service.store.pool.close()
+      let ill = try await service.ask("GET", "/health")
+      #expect(ill.status == 503 && ill.code == "unavailable" && ill.headers["retry-after"] != nil)
+    }
+  }
+
+  @Test func `the description of the interface is the one in docs`() async throws {
+    let path =
+      URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().path + "/docs/openapi.yaml"
+    let document = try String(contentsOfFile: path, encoding: .utf8)
+    try await Service.run { service, _ in
+      let answer = try await service.ask("GET", "/openapi.yaml")
+      #expect(answer.status == 200 && answer.text == document)
+      #expect(answer.headers["content-type"] == "application/yaml")
+    }
+  }
+
+  @Test func `another method is refused, and those that there are are named`() async throws {
+    try await Service.run { service, _ in
+      let answer = try await service.ask("PATCH", "/v1/groups/\(freshID())/shares/\(freshID())")
+      #expect(answer.status == 405 && answer.headers["allow"] == "PUT, GET, DELETE")
+      #expect(try await service.ask("GET", "/v1/groups").headers["allow"] == "POST")
+    }
+  }
+
+  @Test func `an answer to HEAD has no body that could be taken for the next answer`() async throws {
+    try await Service.run { service, _ in
+      let statuses = try await offTheCooperativePool { [place = service.place] in
+        let connection = try Connection(place)
+        connection.send(Ask(method: "HEAD", path: "/health").bytes)
+        connection.send(Ask(path: "/health").bytes)
+        return connection.receiveAll(2).filter { $0.hasPrefix("HTTP/1.1 ") }.map { String($0.prefix(12)) }
+      }
+      #expect(statuses == ["HTTP/1.1 405", "HTTP/1.1 200"])
+    }
+  }
+
+  @Test func `what isn't there isn't found`() async throws {
+    try await Service.run { service, _ in
+      for path in ["/", "/v1", "/metrics", "/v2/groups", "/v1/groups/\(freshID())/other"] {
+        let answer = try await service.ask("GET", path)
+        #expect(answer.status == 404, "\(path)")
+      }
+    }
+  }
+
+  @Test func `a body of another type is refused`() async throws {
+    try await Service.run { service, _ in
+      let group = try await service.makeGroup()
+      let answers = [
+        try await service.ask("POST", "/v1/groups", body: Array("{\"ttl\":60}".utf8)),
+        try await service.ask("PUT", "\(group.path)/shares/\(freshID())", key: group.accessKey, body: [1]),
+        try await service.ask(
+          "PUT", "\(group.path)/shares/\(freshID())", key: group.accessKey, headers: ["Content-Type": "text/plain"],
+          body: [1]),
+      ]
+      for answer in answers { #expect(answer.status == 415 && answer.code == "media_type") }
+    }
+  }
+
+  @Test func `a body of JSON has at most 4 KiB`() async throws {
+    try await Service.run { service, _ in
+      let body = Array("{\"ttl\":60".utf8) + [UInt8](repeating: 0x20, count: 4096) + Array("}".utf8)
+      let answer = try await service.ask(
+        "POST", "/v1/groups", headers: ["Content-Type": "application/json"], body: body)
+      #expect(answer.status == 413)
+    }
+  }
+
+  @Test func `a head has at most 16 KiB`() async throws {
+    try await Service.run { service, _ in
+      let small = String(repeating: "a", count: 15_000)
+      let large = String(repeating: "a", count: 17_000)
+      let fitting = try await service.ask("GET", "/health", headers: ["X-Filler": small])
+      let tooLarge = try await service.ask("GET", "/health", headers: ["X-Filler": large])
+      let many = (0..<200).map { "X-\($0): a\r\n" }.joined()
+      let tooMany = try await send("GET /health HTTP/1.1\r\n\(many)\r\n", to: service)
+      #expect(fitting.status == 200 && tooLarge.status == 400 && tooMany?.status == 400)
+    }
+  }
+
+  @Test(arguments: [
+    "\r\n\r\n\r\nnonsense\r\n\r\n", "GET\r\n\r\n", "GET /health HTTP/9.9\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n",
+    "PUT /health HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+    "PUT /health HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "PUT /health HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+  ])
+  func `what isn't HTTP is refused and harms nobody`(_ text: String) async throws {
+    try await Service.run { service, _ in
+      let answer = try await send(text, to: service)
+      #expect(answer.map { (400..<506).contains($0.status) } ?? true)
+      #expect(try await service.ask("GET", "/health").status == 200)
+    }
+  }
+
+  @Test func `two keys in one request are no key`() async throws {
+    try await Service.run { service, _ in
+      let group = try await service.makeGroup()
+      let field = "Authorization: Bearer \(group.accessKey)\r\n"
+      let once = try await send("GET \(group.path) HTTP/1.1\r\nHost: t\r\n\(field)\r\n", to: service)
+      let twice = try await send("GET \(group.path) HTTP/1.1\r\nHost: t\r\n\(field)\(field)\r\n", to: service)
+      #expect(once?.status == 200)
+      #expect(twice?.status == 401 || twice?.status == 400)
+    }
+  }
+
+  @Test func `one address has only so many connections`() async throws {
+    try await Service.run { options in
+      options.limits.connectionsPerAddress = 3
+    } _: { service, _ in
+      var connections: [Connection] = []
+      for _ in 0..<3 {
+        let connection = try Connection(service.place)
+        connection.send(Ask(path: "/health").bytes)
+        #expect(try await offTheCooperativePool { connection.receive()?.status } == 200)
+        connections.append(connection)
+      }
+      let refused = try Connection(service.place)
+      #expect(try await offTheCooperativePool { refused.isEnded() })
+      connections.removeAll()
+      try await eventually("there is room again") {
+        let connection = try Connection(service.place)
+        connection.send(Ask(path: "/health").bytes)
+        return try await offTheCooperativePool { connection.receive()?.status == 200 }
+      }
+    }
+  }
+
+  @Test func `bodies that would take more memory than there is are put off`() async throws {
+    try await Service.run { options in
+      options.limits.bodyMemory = 1 << 20
+    } _: { service, _ in
+      let group = try await service.makeGroup()
+      let slow = try Connection(service.place)
+      let head =
+        "PUT \(group.path)/shares/\(freshID()) HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer \(group.accessKey)\r\n"
+        + "Content-Type: application/octet-stream\r\nContent-Length: 1000000\r\n\r\n"
+      slow.send(Array(head.utf8))
+      try await eventually("the others are put off") {
+        let answer = try await group.put([UInt8](repeating: 1, count: 60_000), as: group.ownUser, at: service.place)
+        return answer.status == 503 && answer.code == "busy" && answer.headers["retry-after"] == "1"
+      }
+      slow.send([UInt8](repeating: 1, count: 1_000_000))
+      #expect(try await offTheCooperativePool { slow.receive()?.status } == 201)
+      #expect(
+        try await group.put([UInt8](repeating: 1, count: 60_000), as: group.ownUser, at: service.place).status == 201)
+    }
+  }
+}
