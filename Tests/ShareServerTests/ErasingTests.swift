@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Sodium
 import Testing
 
@@ -123,10 +122,8 @@ import Testing
       #expect(try await service.ask("DELETE", group.path, key: group.masterKey).status == 204)
       #expect(try folder.files(with: bytes) == [])
       try await eventually("the rows are gone") {
-        try await service.store.read { db in
-          try Int.fetchOne(db, sql: "SELECT count(*) FROM shares") == 1
-            && Int.fetchOne(db, sql: "SELECT count(*) FROM erased") == 0
-        }
+        let (shares, erased) = (try await service.rows("shares"), try await service.rows("erased"))
+        return shares == 1 && erased == 0
       }
       #expect(try await other.list(as: other.ownUser, at: service.place).shares.count == 1)
     }
@@ -154,7 +151,7 @@ import Testing
       _ = try await service.ask("DELETE", "\(group.path)/users/\(user.user)", key: group.masterKey)
       clock.advance(milliseconds: 61_000)
       try await eventually("only the owner is left") {
-        try await service.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM users") == 1 }
+        try await service.rows("users") == 1
       }
     }
   }

@@ -6,6 +6,14 @@ import Testing
 @testable import ShareServer
 
 @Suite struct ProcessTests {
+  /// What was acknowledged.
+  private final class Kept: Sendable {
+    private let shares = Mutex<[String: [UInt8]]>([:])
+
+    var all: [String: [UInt8]] { shares.withLock { $0 } }
+    func add(_ id: String, _ bytes: [UInt8]) { shares.withLock { $0[id] = bytes } }
+  }
+
   @Test func `what was acknowledged is there after the process was killed at any instant`() async throws {
     let folder = try Folder()
     let limits = ["--key-rate", "0", "--address-rate", "0"]
@@ -13,7 +21,7 @@ import Testing
     let group = try await Group.make(at: server.place, ttl: 3600)
     var users: [User] = []
     for _ in 0..<6 { users.append(try await group.addUser(at: server.place)) }
-    let kept = Mutex<[String: [UInt8]]>([:])
+    let kept = Kept()
     for round in 0..<3 {
       let place = server.place
       await withTaskGroup(of: Void.self) { tasks in
@@ -25,12 +33,12 @@ import Testing
               guard let answer = try? await group.put(bytes, as: user, id: id, at: place), answer.status == 201 else {
                 return
               }
-              kept.withLock { $0[id] = bytes }
+              kept.add(id, bytes)
             }
           }
         }
-        let before = kept.withLock { $0.count }
-        try? await eventually("some are kept") { kept.withLock { $0.count } > before + 40 }
+        let before = kept.all.count
+        try? await eventually("some are kept") { kept.all.count > before + 40 }
         server.signal(SIGKILL)
       }
       #expect(try await server.end() == -SIGKILL)
@@ -43,7 +51,7 @@ import Testing
         after = page.next
         if !page.more { break }
       }
-      let expected = kept.withLock { $0 }
+      let expected = kept.all
       #expect(expected.count > 40 * (round + 1))
       #expect(expected.allSatisfy { found[$0.key] == $0.value })
     }
