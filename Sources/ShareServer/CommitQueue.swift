@@ -108,6 +108,13 @@ final class CommitQueue: Sendable {
     }
   }
 
+  /// Whether the others could be written without the one that failed. A disk that is full or fails, and a database that is
+  /// locked, would fail for each again.
+  private static func concernsOne(_ error: any Error) -> Bool {
+    guard let error = error as? DatabaseError else { return false }
+    return [.SQLITE_CONSTRAINT, .SQLITE_TOOBIG].contains(error.resultCode)
+  }
+
   private func write(_ batch: [Job]) {
     let start = ContinuousClock.now
     do {
@@ -116,7 +123,7 @@ final class CommitQueue: Sendable {
       for job in batch { job.settle(nil) }
     } catch {
       metrics.failedCommit()
-      guard batch.count > 1 else {
+      guard batch.count > 1, Self.concernsOne(error) else {
         for job in batch { job.settle(error) }
         return
       }

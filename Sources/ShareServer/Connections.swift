@@ -30,6 +30,25 @@ struct ClientAddress: Hashable, Sendable {
   }
 }
 
+/// A whole address, for those who are trusted.
+struct ExactAddress: Hashable, Sendable {
+  private let bytes: [UInt8]
+
+  /// Nil for what is no address of the internet.
+  init?(_ address: SocketAddress?) {
+    switch address {
+    case .v4(let address):
+      bytes =
+        [UInt8](repeating: 0, count: 10) + [0xff, 0xff] + withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
+    case .v6(let address): bytes = withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
+    default: return nil
+    }
+  }
+
+  /// The address in a text, without a port.
+  init?(text: String) { self.init(try? SocketAddress(ipAddress: text, port: 0)) }
+}
+
 /// The connections that there are, and who is to be told when one goes.
 final class Connections: Sendable {
   private struct State {
@@ -44,24 +63,24 @@ final class Connections: Sendable {
 
   private let state = Mutex(State())
   private let limit: Int
-  private let exempt: Set<ClientAddress>
+  private let exempt: Set<ExactAddress>
   private let metrics: ServerMetrics
 
   /// Proxies stand for many clients, so they may have any number.
-  init(limit: Int, proxies: Set<ClientAddress>, metrics: ServerMetrics) {
+  init(limit: Int, proxies: Set<ExactAddress>, metrics: ServerMetrics) {
     self.limit = limit
     exempt = proxies
     self.metrics = metrics
   }
 
   /// False if this address has as many as it may have.
-  func enter(_ channel: ObjectIdentifier, _ address: ClientAddress?) -> Bool {
+  func enter(_ channel: ObjectIdentifier, _ address: ClientAddress?, _ exact: ExactAddress?) -> Bool {
     metrics.connections(1)
     return state.withLock { state in
       state.endings[channel] = Ending()
       guard let address else { return true }
       state.counts[address, default: 0] += 1
-      return exempt.contains(address) || state.counts[address, default: 0] <= limit
+      return exact.map { exempt.contains($0) } ?? false || state.counts[address, default: 0] <= limit
     }
   }
 
@@ -133,7 +152,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     guard !isEntered else { return }
     isEntered = true
     address = ClientAddress(context.remoteAddress)
-    if !connections.enter(ObjectIdentifier(context.channel), address) { context.close(promise: nil) }
+    let exact = ExactAddress(context.remoteAddress)
+    if !connections.enter(ObjectIdentifier(context.channel), address, exact) { context.close(promise: nil) }
   }
 
   func channelInactive(context: ChannelHandlerContext) {

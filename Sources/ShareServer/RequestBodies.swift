@@ -20,13 +20,12 @@ struct RequestBodies: Sendable {
     } catch is NIOTooManyBytesError { throw Refusal.tooLarge }
   }
 
-  /// A share.
-  func octets(_ request: Request) async throws -> [UInt8] {
+  /// A share, and its memory for as long as somebody holds it.
+  func octets(_ request: Request) async throws -> (bytes: [UInt8], share: MemoryBudget.Share) {
     try Self.check(request, is: "application/octet-stream")
     let (buffer, share) = try await collect(request, limit: ServerLimits.shareBytes)
-    defer { withExtendedLifetime(share) {} }
     guard buffer.readableBytes > 0 else { throw Refusal.malformed("a share has at least one byte") }
-    return Array(buffer: buffer)
+    return (Array(buffer: buffer), share)
   }
 
   /// Seconds to live, from `{"ttl": seconds}`.

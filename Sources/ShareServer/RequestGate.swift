@@ -11,11 +11,11 @@ struct RequestGate: Sendable {
   private let addresses: RateLimiter<ClientAddress>
   private let keys: RateLimiter<[UInt8]>
   private let groups: RateLimiter<ClientAddress>
-  private let proxies: Set<ClientAddress>
+  private let proxies: Set<ExactAddress>
   /// A hash of what has to be known to make a group.
   private let creation: Digest?
 
-  init(_ limits: ServerLimits, proxies: Set<ClientAddress>, creation: Digest?) {
+  init(_ limits: ServerLimits, proxies: Set<ExactAddress>, creation: Digest?) {
     addresses = RateLimiter(rate: Double(limits.addressRate), burst: Double(2 * limits.addressRate))
     keys = RateLimiter(rate: Double(limits.keyRate), burst: Double(2 * limits.keyRate))
     groups = RateLimiter(rate: Double(limits.groupsPerDay) / 86_400, burst: Double(limits.groupsPerDay))
@@ -26,7 +26,8 @@ struct RequestGate: Sendable {
   /// Where a request comes from: what a proxy of the operator's says, or else the other end of the connection.
   func address(of request: Request, _ context: ServiceContext) -> ClientAddress? {
     let direct = ClientAddress(context.channel.remoteAddress)
-    guard let direct, proxies.contains(direct), let field = request.headers[values: .forwardedFor].last,
+    guard let exact = ExactAddress(context.channel.remoteAddress), proxies.contains(exact),
+      let field = request.headers[values: .forwardedFor].last,
       let last = field.split(separator: ",").last
     else { return direct }
     return ClientAddress(text: last.filter { $0 != " " }) ?? direct

@@ -61,8 +61,16 @@ struct Seats: Sendable, Equatable {
   init(bytes: [UInt8]) { self.bytes = bytes }
 
   func contains(_ seat: Int64) -> Bool {
-    stride(from: 0, to: bytes.count - 3, by: 4).contains { start in
-      bytes[start..<start + 4].reduce(Int64(0)) { $0 << 8 | Int64($1) } == seat
+    bytes.withUnsafeBytes { bytes in
+      var low = 0
+      var high = bytes.count / 4
+      while low < high {
+        let middle = (low + high) / 2
+        let found = Int64(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4 * middle, as: UInt32.self)))
+        if found == seat { return true }
+        if found < seat { low = middle + 1 } else { high = middle }
+      }
+      return false
     }
   }
 }

@@ -67,6 +67,8 @@ extension ServerStore {
   /// A new key has been used: the one before it is none any more.
   private func adopt(_ caller: Caller) async throws {
     try await commit { transaction in
+      // It may have been replaced by a newer one meanwhile, and then the old one must stay.
+      try Self.check(caller, transaction.db)
       try transaction.db.execute(
         sql: "DELETE FROM keys WHERE grp = ? AND seat = ? AND tag <> ? AND NOT pending",
         arguments: [caller.group, caller.seat, caller.tag.blob])
@@ -181,7 +183,6 @@ extension ServerStore {
   /// Gives a user, or for nil the group itself, a new key. The present one stays until the new one is used; one that was never
   /// used ends now.
   func rotateKey(_ caller: Caller, user: Identifier?, to key: StoredKey) async throws {
-    try checkRoom(for: 0)
     try await commit { transaction in
       let db = transaction.db
       try Self.check(caller, db)

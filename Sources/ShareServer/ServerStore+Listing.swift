@@ -17,7 +17,7 @@ struct Page: Sendable {
 
 extension ServerStore {
   /// Rows that one look goes over at most: others' messages to others lie between one's own.
-  private static let scanned = 20_000
+  private static let scanned = 2000
 
   /// What is new for a reader, in order of cursors. `reserve` is told how many bytes and shares the page will have before they
   /// are read, and may refuse.

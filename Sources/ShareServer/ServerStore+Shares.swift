@@ -83,7 +83,12 @@ extension ServerStore {
     let recipients = try share.recipients.map { users in Seats(try users.map { try anySeat($0, caller, db) }) }
     let sealed = row.octets(5)
     let bytes = try open(sealed, group: caller.group, groupID: caller.groupID, ttl: caller.ttl, share.id, expires)
-    guard row[1] == caller.seat, row.optionalOctets(4) == recipients?.bytes, let bytes, bytes == share.bytes else {
+    guard let bytes else {
+      // Damaged: whoever has the share may put it anew.
+      try Self.delete([(number, row[3])], in: transaction)
+      return nil
+    }
+    guard row[1] == caller.seat, row.optionalOctets(4) == recipients?.bytes, bytes == share.bytes else {
       throw Refusal.taken
     }
     return Receipt(cursor: ServerSchema.cursor(row: number), expires: expires, isRepeated: true)
@@ -97,14 +102,15 @@ extension ServerStore {
     return seat
   }
 
-  /// The bytes of a share, or nil if a key to them is gone.
+  /// The bytes of a share, or nil if a key to them is gone or they are damaged.
   func open(
     _ sealed: [UInt8], group: Int64, groupID: Identifier, ttl: Int64, _ share: Identifier, _ expires: Int64
   ) throws -> [UInt8]? {
     guard let ring = slots.openRing(ttl: ttl), let slotKey = try ring.key(of: ring.slot(expires: expires)),
       let groupKey = try groupKeys.key(group)
     else { return nil }
-    return try ShareSeal(slot: slotKey, group: groupKey, groupID: groupID, share: share).open(sealed)
+    let seal = try ShareSeal(slot: slotKey, group: groupKey, groupID: groupID, share: share)
+    do { return try seal.open(sealed) } catch SodiumError.verificationFailed { return nil }
   }
 
   /// Deletes rows of shares and what is counted of them.

@@ -4,12 +4,14 @@ extension ServerStore {
   /// Rows that one transaction deletes at most, so that others don't wait long.
   private static let batch = 500
 
-  /// Destroys the keys of what has expired, then deletes its rows. The keys come first, and don't depend on the database.
-  func sweep() async throws {
+  /// Destroys the keys of what has expired. This doesn't depend on the database, nor wait for it.
+  func destroyKeys() throws {
     _ = try slots.destroy(at: clock.now)
     try buryGroups()
-    while try await sweepRows() {}
   }
+
+  /// Deletes the rows of what has expired.
+  func sweep() async throws { while try await sweepRows() {} }
 
   /// Deletes some rows. Says whether there are more.
   private func sweepRows() async throws -> Bool {
@@ -40,13 +42,13 @@ extension ServerStore {
         if db.changesCount < Self.batch { try db.execute(sql: "DELETE FROM erased WHERE grp = ?", arguments: [group]) }
         isMore = true
       }
-      // Nothing that they sent is left, so nobody needs their names.
+      // Nothing that they sent can be left, so nobody needs their names.
       try db.execute(
         sql: """
-          DELETE FROM users WHERE removed <= ?1 AND NOT EXISTS
-          (SELECT 1 FROM shares WHERE shares.grp = users.grp AND shares.sender = users.seat AND shares.expires > ?1)
+          DELETE FROM users WHERE (grp, seat) IN
+          (SELECT grp, seat FROM users WHERE removed <= ? LIMIT \(Self.batch))
           """, arguments: [transaction.now])
-      return isMore
+      return isMore || db.changesCount == Self.batch
     }
   }
 }

@@ -15,6 +15,8 @@ final class ServerStore: Sendable {
   private let folder: String
   private let totalsNow: Mutex<Totals>
   private let queueBox = Mutex<CommitQueue?>(nil)
+  /// Bytes of the database file that are free to be used again: SQLite doesn't give them back to the disk.
+  private let reusable = Mutex<Int64>(0)
   /// Groups that are gone, but whose keys could not be overwritten yet.
   private let undead = Mutex<Set<Int64>>([])
 
@@ -47,6 +49,13 @@ final class ServerStore: Sendable {
       try self.transact(body)
     }
     queueBox.withLock { $0 = queue }
+    let free = try pool.read { db in try Self.freeBytes(db) }
+    reusable.withLock { $0 = free }
+  }
+
+  private static func freeBytes(_ db: Database) throws -> Int64 {
+    let pages = try Int64.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
+    return try pages * (Int64.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
   }
 
   /// What all groups have, as of the last transaction.
@@ -107,6 +116,7 @@ final class ServerStore: Sendable {
         try slots.synchronize()
         return .commit
       }
+      if let free = try? Self.freeBytes(db) { reusable.withLock { $0 = free } }
       return (transaction.change, transaction.news, transaction.erasedGroups)
     }
     totalsNow.withLock { totals in
@@ -132,7 +142,8 @@ final class ServerStore: Sendable {
     var status = statvfs()
     guard statvfs(folder, &status) == 0 else { return }
     let free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
-    guard free >= UInt64(limits.freeBytes) + UInt64(byteCount) else { throw .diskFull }
+    let reusable = UInt64(reusable.withLock { $0 })
+    guard free + reusable >= UInt64(limits.freeBytes) + UInt64(byteCount) else { throw .diskFull }
   }
 
   // MARK: - Reading

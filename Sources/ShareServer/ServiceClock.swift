@@ -13,13 +13,16 @@ final class ServiceClock: Sendable {
   /// Starts at the machine's time, or at `mark` if that is later.
   init(_ sources: ClockSources, notBefore mark: Int64) {
     self.sources = sources
-    offset = Mutex(max(sources.wall(), mark) - sources.uptime())
+    let wall = sources.wall()
+    offset = Mutex(max(wall, mark) - sources.uptime())
   }
 
   var now: Int64 {
     offset.withLock { offset in
+      // In this order: whatever passes between the two must not count twice.
+      let wall = sources.wall()
       let uptime = sources.uptime()
-      offset = max(offset, sources.wall() - uptime)
+      offset = max(offset, wall - uptime)
       return uptime + offset
     }
   }

@@ -181,7 +181,9 @@ struct ServiceResponder: HTTPResponder {
     try needAccess(caller)
     let id = try id(share)
     let recipients = try RecipientsField.parse(request.headers[values: RequestGate.recipients])
-    let bytes = try await bodies.octets(request)
+    let (bytes, memory) = try await bodies.octets(request)
+    // Until it is written.
+    defer { withExtendedLifetime(memory) {} }
     let receipt = try await store.put(caller, NewShare(id: id, bytes: bytes, recipients: recipients))
     if !receipt.isRepeated { metrics.received(bytes.count) }
     return Answers.json(receipt.isRepeated ? .ok : .created) { json in
@@ -234,14 +236,15 @@ struct ServiceResponder: HTTPResponder {
     }
     var request = request
     while true {
-      let found = try await look(caller, request)
       let rest = end - ContinuousClock.now
-      guard found.0.shares.isEmpty, !found.0.more, rest > .zero, !store.board.isClosed, !connections.isGone(channel)
-      else {
-        return found
+      do {
+        // Who waits holds no memory for a page.
+        let found = try await look(caller, request)
+        let isPatient = rest > .zero && !store.board.isClosed && !connections.isGone(channel)
+        guard found.0.shares.isEmpty, !found.0.more, isPatient else { return found }
+        // What was passed over is none of the caller's, and need not be looked at again.
+        request = PageRequest(after: found.0.next, limit: request.limit)
       }
-      // What was passed over is none of the caller's, and need not be looked at again.
-      request = PageRequest(after: found.0.next, limit: request.limit)
       await ticket.wait(rest)
       try Task.checkCancellation()
     }

@@ -83,8 +83,8 @@ public struct ShareService: Service {
     return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
 
-  private static func proxy(_ text: String) throws(ServerError) -> ClientAddress {
-    guard let address = ClientAddress(text: text) else { throw ServerError("no address of a proxy: \(text)") }
+  private static func proxy(_ text: String) throws(ServerError) -> ExactAddress {
+    guard let address = ExactAddress(text: text) else { throw ServerError("no address of a proxy: \(text)") }
     return address
   }
 
@@ -153,14 +153,22 @@ private struct Sweeper: Service {
 
   func run() async throws {
     await cancelWhenGracefulShutdown {
-      while !Task.isCancelled {
-        do { try await store.sweep() } catch {
-          if Task.isCancelled { return }
-          metrics.failedSweep()
-          log.error("what has expired could not be erased", metadata: ["error": "\(ServerStore.words(error))"])
-        }
-        try? await Task.sleep(for: Self.pause)
+      await withTaskGroup(of: Void.self) { group in
+        // Keys end on time however long the rows take.
+        group.addTask { await again { try store.destroyKeys() } }
+        group.addTask { await again { try await store.sweep() } }
       }
+    }
+  }
+
+  private func again(_ work: @Sendable () async throws -> Void) async {
+    while !Task.isCancelled {
+      do { try await work() } catch {
+        if Task.isCancelled { return }
+        metrics.failedSweep()
+        log.error("what has expired could not be erased", metadata: ["error": "\(ServerStore.words(error))"])
+      }
+      try? await Task.sleep(for: Self.pause)
     }
   }
 }

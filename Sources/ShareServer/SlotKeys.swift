@@ -1,3 +1,4 @@
+import Glibc
 import Sodium
 import Synchronization
 
@@ -10,6 +11,10 @@ final class SlotKeys: Sendable {
   init(folder: String, ttls: [Int64], now: Int64) throws {
     self.folder = folder
     for ttl in ttls { _ = try ring(ttl: ttl, now: now) }
+    // Those that no group uses any more may still have keys that are to end.
+    for seconds in (0...10).map({ Int64(1) << $0 }) where access("\(folder)/slots-\(seconds)", F_OK) == 0 {
+      _ = try ring(ttl: seconds * SlotRing.slotsPerLife, now: now)
+    }
   }
 
   /// The ring for a time to live in seconds.

@@ -22,10 +22,14 @@ final class SlotRing: Sendable {
   private struct State: ~Copyable {
     /// The file as it is or is about to be.
     var image: SecretBytes
-    /// From the oldest slot whose key may still be on the disk to the newest that has one.
-    var alive: ClosedRange<Int64>?
-    /// Slots whose keys are written, but not yet known to be durable.
+    /// No key is of an older slot.
+    var oldest: Int64?
+    /// Slots whose keys are not yet known to be durable.
     var fresh: [Int64] = []
+    /// Fresh keys were dropped: what was sealed under them must not be acknowledged.
+    var isSpoiled = false
+    /// Places that were wiped here, but perhaps not on the disk.
+    var wiped: Set<Int64> = []
   }
 
   /// Milliseconds of a slot.
@@ -56,11 +60,11 @@ final class SlotRing: Sendable {
       let file = file
       _ = try image.withUnsafeMutableBytes { (buffer) throws(FileFault) in try file.read(into: buffer, at: 0) }
     }
-    var alive: ClosedRange<Int64>?
+    var oldest: Int64?
     for place in 0..<Self.capacity {
       let slot = try Self.slot(at: place, in: image, length: length)
       if let slot, slot * length > now {
-        alive = min(alive?.lowerBound ?? slot, slot)...max(alive?.upperBound ?? slot, slot)
+        oldest = min(oldest ?? slot, slot)
       } else {
         Self.wipe(place, in: &image)
       }
@@ -68,7 +72,7 @@ final class SlotRing: Sendable {
     try image.withUnsafeBytes { [file] (bytes) throws(FileFault) in try file.write(bytes, at: 0) }
     try file.synchronize()
     if found == 0 { try DataFile.synchronize(folder: folder) }
-    state = Mutex(State(image: image, alive: alive))
+    state = Mutex(State(image: image, oldest: oldest))
   }
 
   /// The slot in which something that expires at `expires` lives.
@@ -77,9 +81,8 @@ final class SlotRing: Sendable {
   /// How many slots have a key.
   var liveCount: Int {
     state.withLock { state in
-      guard let alive = state.alive else { return 0 }
       var count = 0
-      for slot in alive where Self.number(at: slot % Self.capacity, in: state.image) == slot { count += 1 }
+      for place in 0..<Self.capacity where Self.number(at: place, in: state.image) != 0 { count += 1 }
       return count
     }
   }
@@ -105,9 +108,14 @@ final class SlotRing: Sendable {
         throw FileFault(path: file.path, code: EINVAL, words: "the ring has no room for slot \(slot)")
       }
       try Self.fill(place, slot, in: &state.image, length: length)
-      try write(place, of: state.image)
+      do { try write(place, of: state.image) } catch {
+        // A key that isn't in the file must not be found here either.
+        Self.wipe(place, in: &state.image)
+        state.wiped.insert(place)
+        throw error
+      }
       state.fresh.append(slot)
-      state.alive = min(state.alive?.lowerBound ?? slot, slot)...max(state.alive?.upperBound ?? slot, slot)
+      state.oldest = min(state.oldest ?? slot, slot)
     }
     guard let key = try key(of: slot) else { throw FileFault(path: file.path, code: EIO) }
     return key
@@ -117,10 +125,13 @@ final class SlotRing: Sendable {
   /// page once may believe it written the next time.
   func synchronize() throws(FileFault) {
     try state.withLock { (state) throws(FileFault) in
+      if state.isSpoiled {
+        state.isSpoiled = false
+        throw FileFault(path: file.path, code: EIO)
+      }
       guard !state.fresh.isEmpty else { return }
       do throws(FileFault) { try file.synchronize() } catch {
-        for slot in state.fresh { Self.wipe(slot % Self.capacity, in: &state.image) }
-        state.fresh = []
+        Self.dropFresh(&state)
         throw error
       }
       state.fresh = []
@@ -133,22 +144,45 @@ final class SlotRing: Sendable {
   func destroy(at now: Int64) throws(FileFault) -> Int {
     let last = now / length
     return try state.withLock { (state) throws(FileFault) in
-      guard let alive = state.alive, alive.lowerBound <= last else { return 0 }
-      let over = alive.lowerBound...min(last, alive.upperBound, alive.lowerBound + Self.capacity - 1)
+      let isOver = state.oldest.map { $0 <= last } ?? false
+      guard isOver || !state.wiped.isEmpty else { return 0 }
       var count = 0
+      var oldest: Int64?
       // First of all in memory, so that an error of the disk doesn't let anybody read on.
-      for slot in over where Self.number(at: slot % Self.capacity, in: state.image) == slot {
-        Self.wipe(slot % Self.capacity, in: &state.image)
-        count += 1
+      for place in 0..<Self.capacity {
+        let slot = Self.number(at: place, in: state.image)
+        guard slot != 0 else { continue }
+        if slot <= last {
+          Self.wipe(place, in: &state.image)
+          state.wiped.insert(place)
+          count += 1
+        } else {
+          oldest = min(oldest ?? slot, slot)
+        }
       }
-      for slot in over where Self.number(at: slot % Self.capacity, in: state.image) == 0 {
-        try write(slot % Self.capacity, of: state.image)
+      state.oldest = oldest
+      state.fresh.removeAll { $0 <= last }
+      // A place that serves another slot by now was overwritten with that one's key.
+      for place in state.wiped where Self.number(at: place, in: state.image) == 0 { try write(place, of: state.image) }
+      do throws(FileFault) { try file.synchronize() } catch {
+        // The system tells of a page that it could not write only once: fresh keys may have been on it.
+        if !state.fresh.isEmpty {
+          Self.dropFresh(&state)
+          state.isSpoiled = true
+        }
+        throw error
       }
-      try file.synchronize()
-      state.fresh.removeAll { $0 <= over.upperBound }
-      state.alive = over.upperBound < alive.upperBound ? over.upperBound + 1...alive.upperBound : nil
+      state.wiped = []
       return count
     }
+  }
+
+  private static func dropFresh(_ state: inout State) {
+    for slot in state.fresh {
+      wipe(slot % capacity, in: &state.image)
+      state.wiped.insert(slot % capacity)
+    }
+    state.fresh = []
   }
 
   // MARK: - Entries

@@ -105,6 +105,17 @@ import Testing
     #expect(bytes(try ring.key(of: 5)) == nil)
   }
 
+  @Test func `a clock that jumps by years ends all keys and stops nothing`() throws {
+    let folder = try Folder()
+    let ring = try SlotRing(folder: folder.path, length: 1000, now: 0)
+    _ = try ring.ensureKey(of: 60)
+    let later: Int64 = 4_000_000_000
+    _ = try ring.ensureKey(of: later)
+    #expect(ring.liveCount == 2)
+    #expect(try ring.destroy(at: (later - 1) * 1000) == 1)
+    #expect(bytes(try ring.key(of: 60)) == nil && ring.liveCount == 1)
+  }
+
   @Test func `a file of another size is refused`() throws {
     let folder = try Folder()
     try Data(count: 100).write(to: URL(fileURLWithPath: folder.path + "/slots-1"))

@@ -131,6 +131,17 @@ import Testing
     #expect(isKey)
   }
 
+  @Test func `a proxy is trusted by its whole address`() {
+    #expect(ExactAddress(text: "2001:db8::1") != ExactAddress(text: "2001:db8::2"))
+    #expect(ExactAddress(text: "192.0.2.1") == ExactAddress(text: "::ffff:192.0.2.1"))
+  }
+
+  @Test func `seats are found among any number`() {
+    let seats = Seats([9, 300, 4, 70_000, 9])
+    #expect((0...400).filter { seats.contains($0) } == [4, 9, 300])
+    #expect(seats.contains(70_000) && !Seats([]).contains(0))
+  }
+
   @Test func `addresses count alike however they are written, and IPv6 by its network`() throws {
     #expect(ClientAddress(text: "192.0.2.1") == ClientAddress(text: "::ffff:192.0.2.1"))
     #expect(ClientAddress(text: "192.0.2.1") != ClientAddress(text: "192.0.2.2"))

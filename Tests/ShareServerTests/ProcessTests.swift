@@ -136,6 +136,20 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: ProcessInfo.processInfo.environment["LD_PRELOAD"] == nil, "a sanitizer is at work"))
+  func `nothing is acknowledged under a key that could not be written`() async throws {
+    let folder = try Folder()
+    // The first two changes make the file of keys, all others fail.
+    let server = try await ServerProcess.start(
+      folder,
+      environment: [
+        "LD_PRELOAD": ServerProcess.products + "/libFaultInjection.so", "VAULT_FAULT_BELOW": folder.data,
+        "VAULT_FAULT_ONLY": "slots-", "VAULT_FAULT_AT": "3", "VAULT_FAULT_DEED": "failing", "VAULT_FAULT_ERROR": "EIO",
+      ])
+    let group = try await Group.make(at: server.place, ttl: 2_592_000)
+    for _ in 0..<3 { #expect(try await group.put([1], as: group.ownUser, at: server.place).status == 503) }
+  }
+
   @Test func `room that is to stay free is left free`() async throws {
     let folder = try Folder()
     let server = try await ServerProcess.start(folder, ["--keep-free", "4000000000"])
@@ -218,7 +232,7 @@ import Testing
     let server = try await ServerProcess.start(folder, ["--tls-certificate", certificate, "--tls-key", key])
     let answer = try await Self.shell(
       "printf 'GET /health HTTP/1.1\\r\\nHost: t\\r\\nConnection: close\\r\\n\\r\\n' | "
-        + "openssl s_client -quiet -no_ign_eof -verify_return_error -CAfile \(certificate) -connect \(server.place) 2>&1; true"
+        + "timeout 30 openssl s_client -quiet -verify_return_error -CAfile \(certificate) -connect \(server.place) 2>&1; true"
     )
     #expect(answer.output.contains("200 OK") && answer.output.contains("{\"status\":\"ok\"}"), "\(answer.output)")
     let plain = try await offTheCooperativePool { [place = server.place] in

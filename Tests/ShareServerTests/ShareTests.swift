@@ -177,6 +177,24 @@ import Testing
     }
   }
 
+  @Test func `a damaged share keeps nobody from the others, and may be put anew`() async throws {
+    try await Service.run { service, _ in
+      let group = try await service.makeGroup()
+      let user = try await group.addUser(at: service.place)
+      let ids = [freshID(), freshID(), freshID()]
+      for (number, id) in ids.enumerated() {
+        _ = try await group.put([UInt8(number)], as: user, id: id, at: service.place)
+      }
+      let row = ServerSchema.row(group: 1, cursor: 2)
+      try await service.damage(row: Int(row % 1000))
+      let listing = try await group.list(as: group.ownUser, at: service.place)
+      #expect(listing.shares.map(\.cursor) == [1, 3] && listing.next == 3)
+      let again = try await group.put([1], as: user, id: ids[1], at: service.place)
+      #expect(again.status == 201)
+      #expect(try await group.list("after=3", as: group.ownUser, at: service.place).shares.map(\.cursor) == [4])
+    }
+  }
+
   @Test func `a cursor from the future brings everything from the start`() async throws {
     try await Service.run { service, _ in
       let group = try await service.makeGroup()

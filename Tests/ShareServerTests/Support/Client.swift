@@ -41,7 +41,7 @@ final class Connection: Sendable {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    try #require(status == 0, "no connection to \(place)")
+    guard status == 0 else { throw NoAnswer() }
   }
 
   deinit { close(descriptor) }
@@ -106,6 +106,9 @@ final class Connection: Sendable {
   func isEnded() -> Bool { read()?.isEmpty ?? false }
 }
 
+/// The connection ended before an answer was there.
+struct NoAnswer: Error {}
+
 /// One request.
 struct Ask: Sendable {
   var method = "GET"
@@ -126,7 +129,9 @@ struct Ask: Sendable {
     return try await offTheCooperativePool {
       let connection = try Connection(place, timeout: 90)
       connection.send(bytes)
-      return try #require(connection.receive(), "no answer to \(method) \(path)")
+      // Thrown, not recorded: some tests kill the service meanwhile.
+      guard let answer = connection.receive() else { throw NoAnswer() }
+      return answer
     }
   }
 }
