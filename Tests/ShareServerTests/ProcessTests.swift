@@ -139,12 +139,12 @@ import Testing
   @Test(.enabled(if: ProcessInfo.processInfo.environment["LD_PRELOAD"] == nil, "a sanitizer is at work"))
   func `nothing is acknowledged under a key that could not be written`() async throws {
     let folder = try Folder()
-    // The first two changes make the file of keys, all others fail.
+    // The first three changes make the file of keys, all others fail.
     let server = try await ServerProcess.start(
       folder,
       environment: [
         "LD_PRELOAD": ServerProcess.products + "/libFaultInjection.so", "VAULT_FAULT_BELOW": folder.data,
-        "VAULT_FAULT_ONLY": "slots-", "VAULT_FAULT_AT": "3", "VAULT_FAULT_DEED": "failing", "VAULT_FAULT_ERROR": "EIO",
+        "VAULT_FAULT_ONLY": "slots-", "VAULT_FAULT_AT": "4", "VAULT_FAULT_DEED": "failing", "VAULT_FAULT_ERROR": "EIO",
       ])
     let group = try await Group.make(at: server.place, ttl: 2_592_000)
     for _ in 0..<3 { #expect(try await group.put([1], as: group.ownUser, at: server.place).status == 503) }
