@@ -1,0 +1,1 @@
+../../../Sources/PeerLink/BLE/BLEError.swift
