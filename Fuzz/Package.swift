@@ -41,6 +41,7 @@ let package = Package(
     library("CallbackURL", ["Sodium"]),
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
     library("VaultStore", ["CShims", "Sodium", "WireCodec", grdb]),
+    library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
     library(
       "SecretVault",
       ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
@@ -60,7 +61,8 @@ let package = Package(
       name: "VaultFuzz",
       dependencies: [
         "VaultCLI", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit",
-        "CallbackURL", "PeerLink", "ShareServer", "SystemBus", "Sodium", "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
+        "CallbackURL", "Grouper", "PeerLink", "ShareServer", "SystemBus", "Sodium", "WireCodec", "CPNG", "CJPEG", "CFuzzer",
+        grdb,
       ],
       swiftSettings: settings,
       linkerSettings: [.unsafeFlags(["-sanitize=address"]), .linkedLibrary("stdc++")]),
