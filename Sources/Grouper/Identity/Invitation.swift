@@ -1,5 +1,5 @@
-public import Sodium
-public import WireCodec
+import Sodium
+import WireCodec
 
 /// What makes somebody a member, or brings a member from an old key to a new one: the roster, which the owner has signed, the
 /// group's key, whose hash the roster has, and, from the owner, his keys on the servers. Sealed to him (crypto_box_seal), so

@@ -1,5 +1,5 @@
-public import Sodium
-public import WireCodec
+import Sodium
+import WireCodec
 
 /// What somebody who wants to join shows the owner, face to face or in a session of trust: his card for this group, signed with its
 /// key. Nothing in it is secret.

@@ -1,4 +1,4 @@
-public import Sodium
+import Sodium
 public import WireCodec
 
 /// What a group knows of a member: the device, its two keys of this group, and how its user wants to be called.

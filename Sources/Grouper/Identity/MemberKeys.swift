@@ -1,4 +1,4 @@
-public import Sodium
+import Sodium
 
 /// This device's keys of one group.
 public final class MemberKeys: Sendable {

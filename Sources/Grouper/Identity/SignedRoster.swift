@@ -1,5 +1,5 @@
 public import Sodium
-public import WireCodec
+import WireCodec
 
 /// A roster with its owner's signature.
 public struct SignedRoster: Hashable, Sendable {

@@ -1,4 +1,4 @@
-public import Sodium
+import Sodium
 public import WireCodec
 
 /// What a message is for.

@@ -1,5 +1,5 @@
-public import Sodium
-public import WireCodec
+import Sodium
+import WireCodec
 
 /// A message with its sender's signature, as it is dealt, kept, and handed on by others.
 public struct SignedMessage: Hashable, Sendable {
