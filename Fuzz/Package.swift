@@ -61,7 +61,8 @@ let package = Package(
       name: "VaultFuzz",
       dependencies: [
         "VaultCLI", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit",
-        "CallbackURL", "Grouper", "PeerLink", "ShareServer", "SystemBus", "Sodium", "WireCodec", "CPNG", "CJPEG", "CFuzzer",
+        "CallbackURL", "Grouper", "PeerLink", "ShareServer", "SystemBus", "Sodium", "WireCodec", "CPNG", "CJPEG",
+        "CFuzzer",
         grdb,
       ],
       swiftSettings: settings,
