@@ -3,8 +3,8 @@ import Sodium
 
 /// A share server behind its interface of version 1 (`docs/openapi.yaml`), over HTTPS.
 public struct HTTPGroupServer: GroupServer {
-  /// Longest wait for an answer, besides the time that a server may wait for something to come.
-  static let patience: Duration = .seconds(60)
+  /// How long nothing may move, besides the time that a server may wait for something to come.
+  static let patience: Duration = .seconds(30)
   /// Room for an answer with a key in it.
   static let keyAnswerLimit = 4 << 10
   /// Room for a page: what its shares may be as Base64, and for each share as much again as its other members take.
@@ -41,7 +41,7 @@ public struct HTTPGroupServer: GroupServer {
     let wait = min(max(wait, 0), ServerLimits.waitLimit)
     let limit = min(max(limit, 1), ServerLimits.pageLimit)
     var request = self.request(.get, "/v1/groups/\(access.group)/shares?after=\(cursor)&limit=\(limit)&wait=\(wait)")
-    request.deadline = Self.patience + .seconds(wait)
+    request.patience = Self.patience + .seconds(wait)
     request.answerLimit = Self.pageAnswerLimit
     return try await ask(request, .access, access.key) { bytes throws(ServerJSON.Failure) in
       try ServerJSON.page(bytes, after: cursor, limit: limit)
@@ -110,7 +110,7 @@ public struct HTTPGroupServer: GroupServer {
 
   private func request(_ method: HTTPRequest.Method, _ path: String, json: String? = nil) -> HTTPRequest {
     var request = HTTPRequest(method: method, server: address, path: path)
-    request.deadline = Self.patience
+    request.patience = Self.patience
     if let json {
       request.headers = ["Content-Type: application/json"]
       request.body = Array(json.utf8)

@@ -16,8 +16,10 @@ struct HTTPRequest: Sendable {
   var headers: [String] = []
   /// Sent as it is; none for a request without a body.
   var body: [UInt8]?
+  /// How long nothing may move: a page or a share may take long over a slow link, but not stand still.
+  var patience: Duration = .seconds(30)
   /// From the beginning to the last byte of the answer.
-  var deadline: Duration = .seconds(60)
+  var deadline: Duration = .seconds(900)
   /// Longest answer.
   var answerLimit = 64 << 10
   /// Whether the answer has a key in it, and so is kept in secret memory.

@@ -81,6 +81,8 @@ enum ServerJSON {
       guard let next, let hasMore, next >= shares.last?.cursor ?? cursor else {
         throw Failure.malformed("it doesn't say where the next page begins")
       }
+      // Whoever goes on would ask the same for ever.
+      guard !hasMore || next > cursor else { throw Failure.malformed("there is more, but nothing comes") }
       return SharePage(shares: shares, next: next, hasMore: hasMore)
     } catch let failure as Failure {
       throw failure

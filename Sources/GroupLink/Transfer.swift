@@ -9,8 +9,8 @@ import Sodium
 final class Transfer: @unchecked Sendable {
   /// Longest wait for a connection, TLS included.
   static let connectSeconds = 10
-  /// A transfer that moves fewer bytes a second than this for this long counts as broken.
-  static let slowest = (bytesPerSecond: 16, seconds: 45)
+  /// A transfer that moves fewer bytes a second than this, for as long as its request is patient, counts as broken.
+  static let slowest = 64
 
   let handle: UnsafeMutableRawPointer
   let body: AnswerBuffer
@@ -51,9 +51,8 @@ final class Transfer: @unchecked Sendable {
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_CONNECTTIMEOUT, Self.connectSeconds)
     set(CURLOPT_TIMEOUT_MS, Int(asked.deadline / .milliseconds(1)))
-    set(CURLOPT_LOW_SPEED_LIMIT, Self.slowest.bytesPerSecond)
-    // A long poll says nothing for as long as it was asked to.
-    set(CURLOPT_LOW_SPEED_TIME, max(Self.slowest.seconds, Int(asked.deadline / .seconds(1))))
+    set(CURLOPT_LOW_SPEED_LIMIT, Self.slowest)
+    set(CURLOPT_LOW_SPEED_TIME, Int(asked.patience / .seconds(1)))
     set(CURLOPT_FOLLOWLOCATION, 0)
     try set(CURLOPT_URL, asked.server.description + asked.path)
     try set(CURLOPT_PROTOCOLS_STR, asked.server.isLocal ? "http,https" : "https")
