@@ -54,7 +54,8 @@ import Testing
   @Test(arguments: [
     page([(1, 6), (2, 5)], next: 6), page([(1, 5), (2, 5)], next: 6), page([(1, 4)], next: 4), page([(1, 5)], next: 4),
     page([(1, 5), (2, 6), (3, 7)], next: 7), "{}", "", "[]", "{\"shares\":[{}],\"next\":1,\"more\":false}",
-    "{\"shares\":[],\"next\":4,\"more\":true}", "{\"shares\":[],\"next\":-1,\"more\":false}", "{\"shares\":[],\"next\":3,\"more\":false}",
+    "{\"shares\":[],\"next\":4,\"more\":true}", "{\"shares\":[],\"next\":-1,\"more\":false}",
+    "{\"shares\":[],\"next\":3,\"more\":false}",
   ])
   func `a page that contradicts itself is refused`(_ body: String) async throws {
     let server = try ScriptedServer { _, _ in ScriptedServer.answer(200, body) }
