@@ -15,22 +15,14 @@ final class BLETransport: PeerTransport {
   /// send more, which it gives whenever a message has come: as much room for several that are no longer than ``sendLimit`` keeps the channel busy
   /// meanwhile, and the time that a radio takes to change direction costs nothing.
   static let receiveLimit: UInt16 = 32_768
-  /// Room for any message that the channel could carry: what finds none would be lost.
-  private static let room = 1 << 16
   /// How long ``close()`` waits for what was written to leave.
   private static let lingerTime = Duration.seconds(2)
   /// Time between two looks.
   private static let glance = Duration.milliseconds(5)
 
-  private struct Input {
-    /// What of the last message was not asked for yet.
-    var rest: ArraySlice<UInt8> = []
-    var hasEnded = false
-  }
-
   let remoteDescription: String
   private let socket: PacketSocket
-  private let input = Mutex(Input())
+  private let inbox: PacketInbox
   private let limit: Int
   /// What the system says about the socket's output while there is none.
   private let idleOutput: Int32
@@ -46,6 +38,7 @@ final class BLETransport: PeerTransport {
     loss: @escaping @Sendable () async -> String? = { nil }
   ) {
     self.socket = socket
+    inbox = PacketInbox(socket)
     self.admission = admission
     self.loss = loss
     limit = max(1, min(sendLimit, Self.sendLimit))
@@ -59,73 +52,23 @@ final class BLETransport: PeerTransport {
     while true {
       if Task.isCancelled { abort() }
       let bytes: [UInt8]?
-      do throws(TransportError) { bytes = try take(atMost: max(count, 1)) } catch { throw await explained(error) }
+      do throws(TransportError) { bytes = try inbox.take(atMost: max(count, 1)) } catch { throw await explained(error) }
       if let bytes {
         // Whoever reads on has not been told goodbye.
         if bytes.isEmpty, let reason = await loss() { throw .lost(reason) }
         return bytes
       }
-      await wait(for: POLLIN)
+      await withTaskCancellationHandler {
+        await inbox.arrival()
+      } onCancel: {
+        abort()
+      }
     }
   }
 
   private func explained(_ error: TransportError) async -> TransportError {
     guard case .io = error, let reason = await loss() else { return error }
     return .lost(reason)
-  }
-
-  /// What there is: bytes, none at the end, or nil if there is nothing yet.
-  private func take(atMost count: Int) throws(TransportError) -> [UInt8]? {
-    let outcome = input.withLock { input -> Result<[UInt8]?, TransportError> in
-      if socket.isClosed { return .failure(.closed) }
-      if input.rest.isEmpty, !input.hasEnded {
-        switch receive() {
-        case .success(let packet?) where packet.isEmpty: input.hasEnded = true
-        case .success(let packet?): input.rest = packet[...]
-        case .success(nil): return .success(nil)
-        case .failure(let error):
-          input.hasEnded = true
-          return .failure(error)
-        }
-      }
-      let bytes = Array(input.rest.prefix(count))
-      input.rest = input.rest.dropFirst(bytes.count)
-      return .success(bytes)
-    }
-    return try outcome.get()
-  }
-
-  /// The next message; empty at the end, nil if there is none yet.
-  private func receive() -> Result<[UInt8]?, TransportError> {
-    var hasSeenEnd = false
-    var isBroken = false
-    while true {
-      var error: Int32 = 0
-      var isOpen = true
-      let packet = [UInt8](unsafeUninitializedCapacity: Self.room) { buffer, count in
-        let address = buffer.baseAddress
-        let got = socket.use { vault_receive_packet($0, address, Self.room) }
-        isOpen = got != nil
-        error = (got?.result ?? -1) < 0 ? got?.error ?? 0 : 0
-        count = max(0, got?.result ?? 0)
-      }
-      guard isOpen else { return .failure(.closed) }
-      if !packet.isEmpty { return .success(packet) }
-      if error == EAGAIN {
-        if isBroken { return .success([]) }
-        // Whoever writes may have been told of the end; it is told only once.
-        guard hasHungUp else { return .success(nil) }
-        isBroken = true
-        continue
-      }
-      if error != 0 {
-        guard BLEReason.ends.contains(error) else { return .failure(.io(BLEReason.text(error))) }
-        isBroken = true
-      }
-      // The kernel tells of the end before it hands out what came before that. And an empty message is none.
-      if hasSeenEnd { return .success([]) }
-      hasSeenEnd = true
-    }
   }
 
   func write(_ bytes: [UInt8]) async throws(TransportError) {
@@ -156,7 +99,10 @@ final class BLETransport: PeerTransport {
 
   var isFamiliar: Bool { admission?.isFamiliar ?? false }
 
-  func reached(_ standing: PeerStanding) { admission?.reached(standing) }
+  func reached(_ standing: PeerStanding) {
+    if case .peer = standing { inbox.welcome() }
+    admission?.reached(standing)
+  }
 
   func close() async {
     let end = ContinuousClock.now + Self.lingerTime
@@ -170,15 +116,7 @@ final class BLETransport: PeerTransport {
   private var hasSent: Bool {
     guard let state = socket.use({ vault_output_state($0) }) else { return true }
     guard state.result >= 0, state.result != idleOutput else { return true }
-    return hasHungUp
-  }
-
-  /// Whether the connection is no more.
-  private var hasHungUp: Bool {
-    socket.use { descriptor in
-      var wait = pollfd(fd: descriptor, events: 0, revents: 0)
-      return poll(&wait, 1, 0) > 0
-    }?.result ?? true
+    return socket.hasHungUp
   }
 
   private func wait(for events: Int32) async {
@@ -191,6 +129,7 @@ final class BLETransport: PeerTransport {
 
   private func abort() {
     socket.close()
+    inbox.wake()
     admission?.leave()
   }
 }

@@ -10,10 +10,20 @@ final class DescriptorWatch: Sendable {
   static let shared = DescriptorWatch()
 
   private struct Waiter {
+    /// What happens when the descriptor is ready.
+    enum Action {
+      /// The wait ends.
+      case resume(CheckedContinuation<Void, Never>)
+      /// This is called, on the thread, as often as it is ready and until it says false. It must not wait.
+      case call(@Sendable () -> Bool)
+    }
+
     let id: UInt64
     let descriptor: Int32
     let events: Int16
-    let continuation: CheckedContinuation<Void, Never>
+    let action: Action
+
+    func end() { if case .resume(let continuation) = action { continuation.resume() } }
   }
 
   private struct State {
@@ -46,7 +56,7 @@ final class DescriptorWatch: Sendable {
       mayWait = start(&state)
       guard mayWait else { return false }
       state.waiters.append(
-        Waiter(id: id, descriptor: descriptor, events: events, continuation: continuation))
+        Waiter(id: id, descriptor: descriptor, events: events, action: .resume(continuation)))
       _ = write(state.line.write, "", 1)
       return true
     }
@@ -55,6 +65,18 @@ final class DescriptorWatch: Sendable {
     Task {
       try? await Task.sleep(for: Self.pause)
       continuation.resume()
+    }
+  }
+
+  /// Calls `take` on the thread whenever there is something to read, until it says false. False without a thread.
+  func attend(_ descriptor: Int32, _ take: @escaping @Sendable () -> Bool) -> Bool {
+    state.withLock { state in
+      guard start(&state) else { return false }
+      state.lastID += 1
+      state.waiters.append(
+        Waiter(id: state.lastID, descriptor: descriptor, events: Int16(POLLIN), action: .call(take)))
+      _ = write(state.line.write, "", 1)
+      return true
     }
   }
 
@@ -68,7 +90,7 @@ final class DescriptorWatch: Sendable {
       _ = write(state.line.write, "", 1)
       return state.waiters.remove(at: place)
     }
-    waiter?.continuation.resume()
+    waiter?.end()
   }
 
   /// A wait is over, whatever ended it.
@@ -83,7 +105,7 @@ final class DescriptorWatch: Sendable {
       if state.line.write >= 0 { _ = write(state.line.write, "", 1) }
       return waiters
     }
-    for waiter in waiters { waiter.continuation.resume() }
+    for waiter in waiters { waiter.end() }
   }
 
   private func start(_ state: inout State) -> Bool {
@@ -112,12 +134,21 @@ final class DescriptorWatch: Sendable {
       }
       let ready = Set(zip(waiters, waits.dropFirst()).filter { $0.1.revents != 0 }.map(\.0.id))
       guard !ready.isEmpty else { continue }
-      let resumed = state.withLock { state in
-        let resumed = state.waiters.filter { ready.contains($0.id) }
-        state.waiters.removeAll { ready.contains($0.id) }
-        return resumed
+      let called = state.withLock { $0.waiters.filter { ready.contains($0.id) } }
+      // Outside the lock: what is called closes sockets, perhaps.
+      let over = Set(
+        called.filter { waiter in
+          switch waiter.action {
+          case .resume: true
+          case .call(let take): !take()
+          }
+        }.map(\.id))
+      let ended = state.withLock { state in
+        let ended = state.waiters.filter { over.contains($0.id) }
+        state.waiters.removeAll { over.contains($0.id) }
+        return ended
       }
-      for waiter in resumed { waiter.continuation.resume() }
+      for waiter in ended { waiter.end() }
     }
   }
 }
@@ -143,6 +174,14 @@ final class PacketSocket: Sendable {
     }
   }
 
+  /// Whether the connection is no more.
+  var hasHungUp: Bool {
+    use { descriptor in
+      var wait = pollfd(fd: descriptor, events: 0, revents: 0)
+      return poll(&wait, 1, 0) > 0
+    }?.result ?? true
+  }
+
   /// Waits until the socket is ready for one of these events or has failed; returns early if it is closed or the task is cancelled.
   func wait(for events: Int32) async {
     let watch = DescriptorWatch.shared
@@ -161,6 +200,13 @@ final class PacketSocket: Sendable {
       watch.cancel(id)
     }
     watch.forget(id)
+  }
+
+  /// Calls `take` on a thread of its own whenever there is something to read, until it says false or the socket is closed. False if the
+  /// socket is closed, or the system has no thread left.
+  func attend(_ take: @escaping @Sendable () -> Bool) -> Bool {
+    // Under the lock, so that the number is not another socket's.
+    descriptor.withLock { $0 >= 0 && DescriptorWatch.shared.attend($0, take) }
   }
 
   /// Closes it and ends all waits. Repeating it does nothing.
