@@ -20,7 +20,7 @@ RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release server install-server test-server test test-thread test-address test-ble bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release server install-server bench-server account-book test-server test test-thread test-address test-ble bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -74,6 +74,13 @@ test-thread: setup ## run the tests under the thread sanitizer, which finds data
 
 test-address: setup ## run the tests under the address sanitizer, which finds wrong uses of memory
 	@scripts/sanitize address
+
+# In the same folder as the programs, so that nothing is built twice.
+EXAMPLE = cp Package.resolved Examples/AccountBook/ && $(SWIFT) build --disable-build-manifest-caching --package-path Examples/AccountBook --scratch-path .build
+
+account-book: build ## let two devices keep an account book in step over three share servers: the example of Grouper
+	@$(EXAMPLE)
+	@Examples/AccountBook/demo .build/debug
 
 test-ble: build ## run two peers over Bluetooth LE in a virtual machine with two virtual controllers, for a few minutes
 	@Bench/ble/run .build/debug/vault

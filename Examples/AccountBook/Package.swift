@@ -5,6 +5,7 @@ import PackageDescription
 let package = Package(
   name: "account-book",
   dependencies: [
+    .package(name: "vault", path: "../.."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
@@ -14,6 +15,7 @@ let package = Package(
       dependencies: [
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "Grouper", package: "vault"), .product(name: "GroupLink", package: "vault"),
       ])
   ]
 )

@@ -9,11 +9,13 @@ final class Book: Sendable {
   ]
 
   let database: DatabasePool
+  let folder: URL
 
   /// Opens the book in `folder`, or begins one.
   init(_ folder: URL) throws {
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    self.folder = folder
     var configuration = Configuration()
     configuration.foreignKeysEnabled = false
     database = try DatabasePool(path: folder.appendingPathComponent("book.sqlite").path, configuration: configuration)

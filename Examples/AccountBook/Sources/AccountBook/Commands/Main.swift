@@ -10,6 +10,7 @@ struct AccountBook: AsyncParsableCommand {
     subcommands: [
       AddCommand.self, EditCommand.self, DeleteCommand.self, ListCommand.self, TotalsCommand.self, PhotoCommand.self,
       ClassificationCommand.self, AccountCommand.self, ShopCommand.self, TemplateCommand.self,
+      GroupCommand.self,
     ])
 }
 

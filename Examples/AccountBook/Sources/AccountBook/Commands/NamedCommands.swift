@@ -12,7 +12,7 @@ struct ClassificationCommand: AsyncParsableCommand {
     @OptionGroup var place: BookOptions
 
     func run() async throws {
-      try place.open().save(Classification(name: name, kind: income ? .income : .expenditure))
+      try await place.open().keep(Classification(name: name, kind: income ? .income : .expenditure))
     }
   }
 }
@@ -27,7 +27,7 @@ struct AccountCommand: AsyncParsableCommand {
     @Argument var name: String
     @OptionGroup var place: BookOptions
 
-    func run() async throws { try place.open().save(Account(name: name)) }
+    func run() async throws { try await place.open().keep(Account(name: name)) }
   }
 }
 
@@ -41,7 +41,7 @@ struct ShopCommand: AsyncParsableCommand {
     @Argument var name: String
     @OptionGroup var place: BookOptions
 
-    func run() async throws { try place.open().save(Shop(name: name)) }
+    func run() async throws { try await place.open().keep(Shop(name: name)) }
   }
 }
 
@@ -64,7 +64,7 @@ struct TemplateCommand: AsyncParsableCommand {
       let template = Template(
         name: name, amount: amount, classification: try book.named(Classification.self, classification).id,
         account: try book.named(Account.self, account).id, shop: try shop.map { try book.named(Shop.self, $0).id })
-      try book.save(template)
+      try await book.keep(template)
     }
   }
 }
@@ -79,7 +79,7 @@ struct Rename<E: NamedEntity>: AsyncParsableCommand {
     let book = try place.open()
     var entity = try book.named(E.self, name)
     entity.name = newName
-    try book.save(entity)
+    try await book.keep(entity)
   }
 }
 
@@ -90,7 +90,7 @@ struct Remove<E: NamedEntity>: AsyncParsableCommand {
 
   func run() async throws {
     let book = try place.open()
-    try book.delete(try book.named(E.self, name))
+    try await book.drop(try book.named(E.self, name))
   }
 }
 

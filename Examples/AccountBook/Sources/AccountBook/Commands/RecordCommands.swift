@@ -11,7 +11,7 @@ struct RecordOptions: ParsableArguments {
   @Option(help: "Some words.") var note: String?
 
   /// Puts what is given into a record.
-  func apply(to record: inout Record, _ book: Book) throws {
+  func apply(to record: inout Record, _ book: Book) async throws {
     if let classification { record.classification = try book.named(Classification.self, classification).id }
     if let account { record.account = try book.named(Account.self, account).id }
     if let shop { record.shop = try book.named(Shop.self, shop).id }
@@ -22,7 +22,7 @@ struct RecordOptions: ParsableArguments {
       let bytes = try Data(contentsOf: url)
       guard bytes.count <= Photo.byteLimit else { throw BookError("\(photo) is larger than 8 MiB") }
       let entity = Photo(fileName: url.lastPathComponent, bytes: bytes)
-      try book.save(entity)
+      try await book.keep(entity)
       record.photo = entity.id
     }
   }
@@ -48,8 +48,8 @@ struct AddCommand: AsyncParsableCommand {
     var record = Record(
       day: options.day ?? Day.today(), amount: amount, classification: classification, account: account,
       shop: model?.shop, note: "")
-    try options.apply(to: &record, book)
-    try book.save(record)
+    try await options.apply(to: &record, book)
+    try await book.keep(record)
     print(record.id.prefix(8))
   }
 }
@@ -66,8 +66,8 @@ struct EditCommand: AsyncParsableCommand {
     let book = try place.open()
     var record = try book.found(Record.self, record)
     if let amount { record.amount = amount }
-    try options.apply(to: &record, book)
-    try book.save(record)
+    try await options.apply(to: &record, book)
+    try await book.keep(record)
   }
 }
 
@@ -80,8 +80,8 @@ struct DeleteCommand: AsyncParsableCommand {
   func run() async throws {
     let book = try place.open()
     let record = try book.found(Record.self, record)
-    try book.delete(record)
-    if let photo = record.photo { try book.delete(try book.found(Photo.self, photo)) }
+    try await book.drop(record)
+    if let photo = record.photo { try await book.drop(try book.found(Photo.self, photo)) }
   }
 }
 
