@@ -82,6 +82,10 @@ account-book: build ## let two devices keep an account book in step over three s
 	@$(EXAMPLE)
 	@Examples/AccountBook/demo .build/debug
 
+bench-server: server ## measure how many shares a share server takes a second, and its memory with a million of them
+	@scripts/setup python3 wrk
+	@Benchmarks/server --out docs/benchmarks/server.md
+
 test-ble: build ## run two peers over Bluetooth LE in a virtual machine with two virtual controllers, for a few minutes
 	@Bench/ble/run .build/debug/vault
 

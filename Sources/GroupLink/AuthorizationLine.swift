@@ -19,7 +19,7 @@ final class AuthorizationLine: Sendable {
   }
 
   private static func digits(of secret: borrowing SecretBytes) throws(SodiumError) -> SecretBytes {
-    try HexadecimalText.encode(secret.bytes)
+    try HexText.encode(secret.bytes)
   }
 
   private static func line(

@@ -86,7 +86,7 @@ extension ServerJSON {
       guard text.byteCount == prefix.count + 2 * ServerKey.byteCount,
         constantTimeEqual(text.extracting(first: prefix.count), prefix.span.bytes)
       else { throw Failure.malformed("a key has another form") }
-      let digits = try HexadecimalText.decode(text.extracting(droppingFirst: prefix.count))
+      let digits = try HexText.decode(text.extracting(droppingFirst: prefix.count))
       switch consume digits {
       case .some(let bytes): return try ServerKey(bytes, kind)
       case .none: throw Failure.malformed("a key has another form")
