@@ -118,22 +118,24 @@ func decimal(_ text: some StringProtocol) -> Int64? {
 
 /// The users that a share is for: their ids, with commas between and blanks as HTTP allows (RFC 9110, section 5.6.1).
 enum RecipientsField {
-  /// Refuses more than 256, none, and one twice.
+  /// Refuses more than 256, and none. Who is named twice counts once.
   static func parse(_ values: [String]) throws(Refusal) -> [Identifier]? {
     guard !values.isEmpty else { return nil }
     var found: [Identifier] = []
     var seen: Set<Identifier> = []
+    var count = 0
     for value in values {
       for part in value.split(separator: ",", omittingEmptySubsequences: false) {
-        guard found.count < ServerLimits.recipients else {
+        count += 1
+        guard count <= ServerLimits.recipients else {
           throw .malformed("a share is for at most \(ServerLimits.recipients) recipients, or for all")
         }
         let name = part.utf8.drop { $0 == 0x20 || $0 == 0x09 }
         let trimmed = name.reversed().drop { $0 == 0x20 || $0 == 0x09 }.reversed()
-        guard let id = Identifier(text: Array(trimmed)), seen.insert(id).inserted else {
-          throw .malformed("recipients have to be different ids of users, with commas between")
+        guard let id = Identifier(text: Array(trimmed)) else {
+          throw .malformed("recipients have to be ids of users, with commas between")
         }
-        found.append(id)
+        if seen.insert(id).inserted { found.append(id) }
       }
     }
     return found

@@ -21,7 +21,7 @@ enum ServerSamples {
       + Sample.of(
         "server-recipients",
         texts: [
-          "valid-two": "\(one), \(two)", "valid-one": one, "twice": "\(one),\(one)", "nobody": "",
+          "valid-two": "\(one), \(two)", "valid-one": one, "valid-twice": "\(one),\(one)", "nobody": "",
           "comma-behind": "\(one),",
           "capitals": String(repeating: "A", count: 32), "short": "11",
           "too-many": (100..<357).map { String(repeating: "0", count: 29) + "\($0)" }.joined(separator: ","),
