@@ -150,17 +150,21 @@ import Testing
       options.limits.bodyMemory = 1 << 20
     } _: { service, _ in
       let group = try await service.makeGroup()
-      let slow = try Connection(service.place)
       let head =
         "PUT \(group.path)/shares/\(freshID()) HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer \(group.accessKey)\r\n"
         + "Content-Type: application/octet-stream\r\nContent-Length: 1000000\r\n\r\n"
-      slow.send(Array(head.utf8))
+      var slow = try Connection(service.place)
       try await eventually("the others are put off") {
+        // Anew each time: one that comes while another has the room is put off itself.
+        slow = try Connection(service.place)
+        slow.send(Array(head.utf8))
+        try await Task.sleep(for: .milliseconds(100))
         let answer = try await group.put([UInt8](repeating: 1, count: 60_000), as: group.ownUser, at: service.place)
         return answer.status == 503 && answer.code == "busy" && answer.headers["retry-after"] == "1"
       }
-      slow.send([UInt8](repeating: 1, count: 1_000_000))
-      #expect(try await offTheCooperativePool { slow.receive()?.status } == 201)
+      let holder = slow
+      holder.send([UInt8](repeating: 1, count: 1_000_000))
+      #expect(try await offTheCooperativePool { holder.receive()?.status } == 201)
       #expect(
         try await group.put([UInt8](repeating: 1, count: 60_000), as: group.ownUser, at: service.place).status == 201)
     }
