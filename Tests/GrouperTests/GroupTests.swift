@@ -126,6 +126,24 @@ import Testing
     #expect(try devices[1].text("a") == "right")
   }
 
+  @Test func pagesInWhichAllIsForOthersArePassedOver() async throws {
+    let world = try World(servers: 2)
+    let devices = try await world.group(3)
+    for server in world.servers { server.set(.shortSighted) }
+    for number in 0..<5 { try await devices[0].write("a\(number)", "right") }
+    try await world.settle(devices)
+    for device in devices { for number in 0..<5 { #expect(try device.text("a\(number)") == "right") } }
+  }
+
+  @Test func aServerThatNeverComesToAnEndHoldsNobodyUp() async throws {
+    let world = try World(servers: 3)
+    let devices = try await world.group(2)
+    world.servers[0].set(.endless)
+    try await devices[0].write("a", "right")
+    try await world.settle(devices)
+    #expect(try devices[1].text("a") == "right")
+  }
+
   @Test func noServerSeesAnythingOfTheMessage() async throws {
     let world = try World()
     let devices = try await world.group(2)

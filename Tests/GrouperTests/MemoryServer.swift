@@ -25,6 +25,10 @@ final class MemoryServer: GroupServer {
     case clock(Int64)
     /// Answers what it was asked for with nonsense: a cursor that goes back.
     case confused
+    /// Looks at one share at a time, so that pages are empty though there is more.
+    case shortSighted
+    /// Says that there is more, for ever.
+    case endless
   }
 
   private struct Share {
@@ -189,9 +193,12 @@ final class MemoryServer: GroupServer {
       let news = group.shares.filter {
         $0.cursor > cursor && $0.sender != own && ($0.recipients.isEmpty || $0.recipients.contains(own))
       }
-      var page = Array(news.prefix(limit))
+      if content.faults.contains(.endless) { return SharePage(shares: [], next: cursor + 1, hasMore: true) }
+      let isShortSighted = content.faults.contains(.shortSighted)
+      let seen = isShortSighted ? group.shares.first { $0.cursor > cursor }?.cursor ?? cursor : UInt64(Int64.max)
+      var page = Array(news.filter { $0.cursor <= seen }.prefix(limit))
       content.given += page.count
-      let next = page.last?.cursor ?? cursor
+      let next = isShortSighted ? seen : page.last?.cursor ?? cursor
       if content.faults.contains(.damaging) {
         page = page.map { share in
           var bytes = share.bytes
@@ -204,7 +211,8 @@ final class MemoryServer: GroupServer {
       return SharePage(
         shares: page.map {
           ListedShare(id: $0.id, cursor: $0.cursor, sender: $0.sender, expires: $0.expires, bytes: $0.bytes)
-        }, next: next, hasMore: news.count > page.count)
+        }, next: next,
+        hasMore: isShortSighted ? group.shares.contains { $0.cursor > seen } : news.count > page.count)
     }
   }
 

@@ -31,9 +31,13 @@ extension Grouper {
     return report
   }
 
+  /// Most empty pages, one after the other, that are turned at once.
+  private static let emptyPageLimit = 256
+
   /// Takes all that is new on one server. False if it doesn't answer as it should.
   func poll(_ place: RosterServer, wait: Int) async -> Bool {
     var wait = wait
+    var emptyPages = 0
     while let link = state?.link(place), !Task.isCancelled {
       let page: SharePage
       do throws(GroupServerError) {
@@ -64,6 +68,9 @@ extension Grouper {
         return false
       }
       guard page.hasMore else { return true }
+      // A server looks at so many shares at a time, of which all may be for others. One that never comes to an end is left until later.
+      emptyPages = page.shares.isEmpty ? emptyPages + 1 : 0
+      guard emptyPages < Self.emptyPageLimit else { return true }
       wait = 0
     }
     return false
@@ -307,7 +314,7 @@ extension SharePage {
   /// Throws ``GroupServerError/malformed(reason:)`` unless the page can follow `cursor`.
   func check(after cursor: UInt64) throws(GroupServerError) {
     guard next >= cursor, next <= UInt64(Int64.max) else { throw .malformed(reason: "a cursor that goes back") }
-    guard !hasMore || (next > cursor && !shares.isEmpty) else { throw .malformed(reason: "more, but no next page") }
+    guard !hasMore || next > cursor else { throw .malformed(reason: "more, but no next page") }
     guard shares.count <= ServerLimits.pageLimit else { throw .malformed(reason: "a page of too many shares") }
     guard shares.allSatisfy({ $0.bytes.count <= ServerLimits.shareByteLimit }) else {
       throw .malformed(reason: "a share that is too large")
