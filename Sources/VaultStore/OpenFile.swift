@@ -40,7 +40,12 @@ final class OpenFile: Sendable {
     self.path = path
   }
 
-  deinit { close(descriptor) }
+  /// Gives up a lock in so many words: a program that is just being started has copies of all descriptors for a moment, and
+  /// a lock ends by itself only with the last of them.
+  deinit {
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 
   func status() throws(StoreError) -> stat {
     var status = stat()

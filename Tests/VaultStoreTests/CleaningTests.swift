@@ -33,6 +33,18 @@ import Testing
     #expect(try database.openFragment(of: sampleID(1), index: 2).byteCount == 100)
   }
 
+  @Test func `a lock ends with its file, whoever has a copy of the descriptor`() throws {
+    let home = try TestHome()
+    let path = home.path + "/lock"
+    var file: OpenFile? = try OpenFile(path, O_RDWR | O_CREAT)
+    #expect(try file?.lock(exclusive: true, waits: false) == true)
+    // As a program has that is just being started.
+    let copy = dup(try #require(file).descriptor)
+    defer { close(copy) }
+    file = nil
+    #expect(try OpenFile(path, O_RDWR).lock(exclusive: true, waits: false))
+  }
+
   @Test func `the work of a running process is left alone`() throws {
     let home = try TestHome()
     let database = try home.makeDatabase()

@@ -71,7 +71,12 @@ public final class GroupStore: Sendable {
     }
   }
 
-  deinit { close(lock) }
+  /// Gives up the lock in so many words: a program that is just being started has copies of all descriptors for a moment, and
+  /// a lock ends by itself only with the last of them.
+  deinit {
+    flock(lock, LOCK_UN)
+    close(lock)
+  }
 
   private static let indexSQL = "SELECT value FROM meta WHERE key = 'index'"
 
