@@ -107,7 +107,6 @@ let package = Package(
     library(
       "SecretVault",
       ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
-
     // The service that keeps shares for groups, and its program: below is only `Sodium`, and no part of `vault` needs them.
     library(
       "ShareServer",
@@ -119,13 +118,18 @@ let package = Package(
       name: "VaultServer", dependencies: ["ShareServer", argumentParser, lifecycle, logging, unixSignals],
       swiftSettings: settings),
 
-    // Floor 5: the programs.
+    // Floor 5: a vault's groups.
+    library(
+      "VaultGroups", ["GroupLink", "Grouper", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec"]),
+
+    // Floor 6: the programs.
     .executableTarget(
       name: "VaultCLI",
       dependencies: [
         // A program of its own: named here so that one build of `vault` yields both.
         "VaultScan",
-        "SecretVault", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload", "CallbackURL",
+        "SecretVault", "VaultGroups", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload",
+        "CallbackURL",
         "SystemBus", "Sodium", "Threading", "WireCodec", "CShims", argumentParser, logging, lifecycle,
       ],
       swiftSettings: settings),
@@ -154,6 +158,7 @@ let package = Package(
         "MemoryScan", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec",
         logging,
       ]),
+    tests(of: "VaultGroups", ["Grouper", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec"]),
     // Spoiled pictures, for the tests of vault-scan and for the table of what it reads.
     .target(
       name: "ScanPictures", dependencies: ["QRCode", "CPNG", "CJPEG"], path: "Tests/ScanPictures",
