@@ -27,7 +27,7 @@ public struct ItemSummary: Hashable, Sendable {
     case seen
   }
   /// Where it came from.
-  public enum Origin: String, Hashable, Sendable { case made, imported, sent }
+  public enum Origin: String, Hashable, Sendable { case made, imported, sent, group }
 
   /// 64 hexadecimal digits.
   public let id: String

@@ -68,6 +68,7 @@ extension Vault {
       case .made: .made
       case .imported: .imported
       case .sent: .sent
+      case .group: .group
       }
     let isSealed = if case .sealed = header.mode { true } else { false }
     return ItemSummary(

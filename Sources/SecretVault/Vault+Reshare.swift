@@ -1,6 +1,5 @@
 import SealedPayload
 import Sodium
-import Synchronization
 import VaultProtocol
 import VaultStore
 
@@ -77,40 +76,5 @@ extension Vault {
     return try stored { () throws(StoreError) in try database.peers() }.filter { peer in
       known.contains(peer.digest) || record.origin == .held && peer.signingKey == header.dealerKey
     }
-  }
-}
-
-/// The password that has opened the old secret, for the new one: its second encryption is not to get lost on the way.
-private final class KeptPassword: Sendable {
-  private struct Given: ~Copyable {
-    let password: SecretBytes
-    let logarithm: Int
-  }
-  private let given = Mutex<Given?>(nil)
-
-  /// Keeps a copy of the last answer. A wrong one is followed by another, or by a failure of the whole.
-  func keep(_ answer: consuming SecretBytes?, _ attempt: PasswordAttempt) throws(VaultError) -> SecretBytes? {
-    guard let answer else { return nil }
-    let copy: SecretBytes
-    do { copy = try answer.duplicate() } catch { throw VaultError(.other, "no memory is left for the password") }
-    let fresh = Given(password: copy, logarithm: attempt.logarithm)
-    put(fresh)
-    return answer
-  }
-
-  private func put(_ fresh: consuming sending Given) {
-    var fresh: Given? = fresh
-    given.withLock { $0 = fresh.take() }
-  }
-
-  /// The password layer of the new secret, if the old one had one.
-  func again() throws(VaultError) -> SharePassword? {
-    guard let kept = given.withLock({ $0.take() }) else { return nil }
-    let logarithm = kept.logarithm
-    return try SharePassword(try copy(kept), logarithm: logarithm)
-  }
-
-  private func copy(_ kept: borrowing Given) throws(VaultError) -> SecretBytes {
-    do { return try kept.password.duplicate() } catch { throw VaultError(.other, "no memory is left for the password") }
   }
 }

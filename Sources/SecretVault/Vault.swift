@@ -248,12 +248,13 @@ enum AuditEvent: String {
   case itemOpened = "item-opened"
   case itemSent = "item-sent"
   case itemDeleted = "item-deleted"
+  case itemOvertaken = "item-overtaken"
 
   /// Whether the user's notification command is told.
   var notifies: Bool {
     switch self {
     case .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost, .releaseRequested,
-      .depositRequested, .itemReceived:
+      .depositRequested, .itemReceived, .itemOvertaken:
       true
     default: false
     }

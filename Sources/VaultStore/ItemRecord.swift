@@ -38,12 +38,15 @@ public struct ItemRecord: Hashable, Sendable {
     case imported
     /// Sent by a peer, over a session.
     case sent
+    /// Brought by a group that keeps it in step. Only its maker has verified it.
+    case group
 
     var number: UInt8 {
       switch self {
       case .made: 1
       case .imported: 2
       case .sent: 3
+      case .group: 4
       }
     }
   }

@@ -60,6 +60,7 @@ enum Schema {
     migrator.registerMigration("drills") { db in try db.execute(sql: drills) }
     migrator.registerMigration("policies") { db in try db.execute(sql: PolicyTables.sql) }
     migrator.registerMigration("items") { db in try db.execute(sql: items) }
+    migrator.registerMigration("group entries") { db in try db.execute(sql: GroupTables.sql) }
     return migrator
   }
 

@@ -65,7 +65,7 @@ extension VaultDatabase {
     }
     // What a peer has sent is only said to be this item; what the user brings in was verified.
     func makesRoom(_ known: ItemRecord) -> Bool {
-      known.state == .arriving || known.state == .waiting && item.origin != .sent
+      known.state == .arriving || known.state == .waiting && item.origin != .sent && item.origin != .group
     }
     if let known = try self.item(item.id), !makesRoom(known) { return .alreadyStored }
     try file.prepare()

@@ -40,6 +40,15 @@ extension Grouper {
     }
   }
 
+  /// Hands the plugin once more what counts of an object: for one that couldn't use it when it came. One that isn't known is no error.
+  public func offerAgain(_ name: ObjectName) async throws(GroupError) {
+    try store.write { transaction in
+      guard let newest = try transaction.object(name.className, name.objectID)?.newest else { return }
+      try transaction.setNotApplied(newest)
+    }
+    _ = try await apply()
+  }
+
   /// Entities that others name first, as far as each sender's order allows.
   private func inOrder(_ records: [LogRecord]) -> [LogRecord] {
     let rank = Dictionary(uniqueKeysWithValues: entities.enumerated().map { ($1, $0) })

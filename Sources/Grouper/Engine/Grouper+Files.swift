@@ -8,31 +8,43 @@ extension Grouper {
   /// chunks that no object names are kept, but nobody finds them.
   public func addFile(path: String) async throws(GroupError) -> FileReference {
     let file = try FileHandle(reading: path)
-    let id = try sodium { () throws(SodiumError) in try FileID.random() }
     let size = try file.byteCount()
-    guard size <= FileReference.byteLimit else { throw .invalid("the file is too large") }
-    var hash = try Self.fileHash()
+    let reference = try await addFile(byteCount: size) { (_, count) throws(GroupError) in
+      let bytes = try file.read(count)
+      guard bytes.count == count else { throw .file(path: path, reason: "it has shrunk while it was read") }
+      return bytes
+    }
+    guard try file.read(1).isEmpty else { throw .file(path: path, reason: "it has grown while it was read") }
+    return reference
+  }
+
+  /// The same for bytes from anywhere: `read` is asked for all of them, in order, `count` at an offset.
+  public func addFile(
+    byteCount: UInt64, read: (_ offset: UInt64, _ count: Int) async throws(GroupError) -> [UInt8]
+  ) async throws(GroupError) -> FileReference {
+    guard byteCount <= FileReference.byteLimit else { throw .invalid("the file is too large") }
+    let id = try sodium { () throws(SodiumError) in try FileID.random() }
+    var hash = try GroupStore.fileHash()
     var part: UInt32 = 0
-    var total: UInt64 = 0
-    while true {
-      let bytes = try file.read(FileReference.chunkByteCount)
-      guard !bytes.isEmpty else { break }
-      total += UInt64(bytes.count)
-      guard total <= size else { throw .file(path: path, reason: "it has grown while it was read") }
+    var offset: UInt64 = 0
+    while offset < byteCount {
+      let count = Int(min(UInt64(FileReference.chunkByteCount), byteCount - offset))
+      let bytes = try await read(offset, count)
+      guard bytes.count == count else { throw .invalid("fewer bytes of the file came than were asked for") }
       hash.append(bytes)
       try addChunk(ChunkContent(file: id, part: part, bytes: bytes))
       part += 1
+      offset += UInt64(count)
       await Task.yield()
     }
-    guard total == size else { throw .file(path: path, reason: "it has shrunk while it was read") }
     uploads.signal()
-    return FileReference(author: try require().stream, id: id, byteCount: total, digest: hash.digest())
+    return FileReference(author: try require().stream, id: id, byteCount: byteCount, digest: hash.digest())
   }
 
   /// The same for bytes in memory.
   func addFile(bytes: [UInt8]) throws(GroupError) -> FileReference {
     let id = try sodium { () throws(SodiumError) in try FileID.random() }
-    var hash = try Self.fileHash()
+    var hash = try GroupStore.fileHash()
     var part: UInt32 = 0
     for start in stride(from: 0, to: bytes.count, by: FileReference.chunkByteCount) {
       let piece = Array(bytes[start..<min(start + FileReference.chunkByteCount, bytes.count)])
@@ -41,10 +53,6 @@ extension Grouper {
       part += 1
     }
     return FileReference(author: try require().stream, id: id, byteCount: UInt64(bytes.count), digest: hash.digest())
-  }
-
-  private static func fileHash() throws(GroupError) -> DomainHash {
-    do throws(SodiumError) { return try DomainHash("vault/group-file/v1") } catch { throw .sodium(error) }
   }
 
   private func addChunk(_ chunk: ChunkContent) throws(GroupError) {
@@ -68,14 +76,7 @@ extension Grouper {
     let temporary = path + "." + name
     let output = try FileHandle(creating: temporary)
     do throws(GroupError) {
-      var hash = try Self.fileHash()
-      for part in 0..<file.chunkCount {
-        let bytes = try chunk(part, of: file)
-        hash.append(bytes)
-        try output.write(bytes)
-        await Task.yield()
-      }
-      guard hash.digest().bytes == file.digest else { throw .forged("the file") }
+      try store.readFile(file) { (bytes) throws(GroupError) in try output.write(bytes) }
       try output.synchronize()
       try FileHandle.rename(temporary, to: path)
     } catch {
@@ -84,27 +85,11 @@ extension Grouper {
     }
   }
 
-  private func chunk(_ part: UInt64, of file: FileReference) throws(GroupError) -> [UInt8] {
-    guard let bytes = try store.read({ transaction in try transaction.chunk(file, part: part) }) else {
-      throw .invalid("part \(part + 1) of \(file.chunkCount) of the file hasn't come yet")
-    }
-    let start = part * UInt64(FileReference.chunkByteCount)
-    let expected = min(UInt64(FileReference.chunkByteCount), file.byteCount - start)
-    guard UInt64(bytes.count) == expected else { throw .forged("a part of the file") }
-    return bytes
-  }
-
   /// A large object; nil if some of it hasn't come.
   func fileBytes(_ file: FileReference) throws(GroupError) -> [UInt8]? {
     guard try hasFile(file) else { return nil }
-    var hash = try Self.fileHash()
     var bytes: [UInt8] = []
-    for part in 0..<file.chunkCount {
-      let piece = try chunk(part, of: file)
-      hash.append(piece)
-      bytes += piece
-    }
-    guard hash.digest().bytes == file.digest else { throw .forged("the object") }
+    try store.readFile(file) { (piece) throws(GroupError) in bytes += piece }
     return bytes
   }
 }

@@ -22,14 +22,14 @@ public struct StreamID: WireValue, Hashable, Comparable, Sendable, Codable, Cust
   }
 
   /// Takes 24 bytes, else nil.
-  init?(_ bytes: [UInt8]) {
+  public init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount, let node = NodeID(bytes.prefix(16)) else { return nil }
     self.node = node
     incarnation = bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   /// The 24 bytes.
-  var bytes: [UInt8] { node.bytes + octets(incarnation) }
+  public var bytes: [UInt8] { node.bytes + octets(incarnation) }
 
   /// The member's name, and a number in hexadecimal.
   public var description: String { "\(node)/\(String(incarnation, radix: 16))" }

@@ -80,6 +80,12 @@ extension GroupTransaction {
     try db.execute(sql: "UPDATE log SET applied = 1 WHERE position = ?", arguments: [record.position])
   }
 
+  func setNotApplied(_ version: ObjectVersion) throws {
+    try db.execute(
+      sql: "UPDATE log SET applied = 0 WHERE sender = ? AND sequence = ? AND delivered = 1",
+      arguments: [Data(version.stream.bytes), version.sequence.column])
+  }
+
   // MARK: - Objects
 
   func object(_ className: String, _ objectID: String) throws -> ObjectState? {

@@ -82,7 +82,8 @@ struct ReshareCommand: OpenedCommand {
       reference: secret, threshold: threshold, recipients: recipients, includesLabels: noLabels ? false : nil)
     if edit {
       let editor = ContentEditor(
-        editor: try Editor(), vault: vault, console: console, mayStay: threshold != nil || !recipients.isEmpty)
+        editor: try Editor(), vault: vault, console: console, mayStay: threshold != nil || !recipients.isEmpty,
+        nothing: "nothing was shared", otherwise: "recover it into a file, change that, and share the file")
       request.edit = { (content) async throws(VaultError) in
         isPastRecovery.store(true, ordering: .relaxed)
         let held = Held(content)

@@ -2,25 +2,29 @@ import SealedPayload
 import SecretVault
 import Sodium
 
-/// Lets the user change what was recovered, in the editor and in memory only, for sharing it anew.
+/// Lets the user change what was recovered, in the editor and in memory only, for what takes its place.
 struct ContentEditor {
   let editor: Editor
   let vault: Vault
   let console: Console
-  /// Whether a text that stays as it was is shared anew all the same.
+  /// Whether a text that stays as it was is taken all the same.
   let mayStay: Bool
+  /// What is said of an edit that comes to nothing.
+  let nothing: String
+  /// What to do with what is no text.
+  let otherwise: String
 
   /// The content after editing. A file, a note and a contact are edited as their text, a password entry as ``EntryText``. What
   /// can't be read afterwards may be edited again.
   func edit(_ content: consuming RecoveredContent) throws(VaultError) -> SecretContent {
-    let old = try Self.text(of: content)
+    let old = try text(of: content)
     var text = try editor.edit(old, limit: NewContent.noteByteLimit, vault, console)
     if !mayStay, constantTimeEqual(text.bytes, old.bytes) {
-      throw VaultError(.interrupted, "the text is as it was; nothing was shared")
+      throw VaultError(.interrupted, "the text is as it was; \(nothing)")
     }
     while true {
       do throws(Rejection) {
-        let edited = try Self.content(text, replacing: content.header)
+        let edited = try edited(text, replacing: content.header)
         return edited.shared()
       } catch {
         switch error {
@@ -28,7 +32,7 @@ struct ContentEditor {
         case .unreadable(let reason): console.note(reason)
         }
         guard try Question.choose("What now?", among: ["edit it again", "give up"]) == 0 else {
-          throw VaultError(.interrupted, "nothing was shared")
+          throw VaultError(.interrupted, nothing)
         }
         text = try editor.edit(text, limit: NewContent.noteByteLimit, vault, console)
       }
@@ -43,14 +47,14 @@ struct ContentEditor {
   }
 
   /// The text that is edited.
-  static func text(of content: borrowing RecoveredContent) throws(VaultError) -> SecretBytes {
+  func text(of content: borrowing RecoveredContent) throws(VaultError) -> SecretBytes {
     switch content.kind {
     case .password: return try EntryText.text(content.header)
     case .note, .contact, .file:
       guard NewContent.isText(content.body.bytes) else {
         throw VaultError(
           .refused, "what was recovered is no text in UTF-8; an editor would spoil it",
-          hint: "recover it into a file, change that, and share the file")
+          hint: otherwise)
       }
       do throws(SodiumError) { return try content.body.duplicate() } catch { throw SecretText.noMemory }
     case .encryptionKey: throw VaultError(.refused, "a key can't be edited")
@@ -58,12 +62,12 @@ struct ContentEditor {
   }
 
   /// What the edited text stands for. Names and fields that were not edited stay.
-  static func content(
+  func edited(
     _ text: borrowing SecretBytes, replacing old: borrowing PayloadHeader
   ) throws(Rejection) -> NewContent {
     do {
       switch old.kind {
-      case .password: return try entry(text, replacing: old)
+      case .password: return try Self.entry(text, replacing: old)
       case .contact:
         do throws(VCard.Fault) { _ = try VCard(text.bytes) } catch {
           throw Rejection.unreadable(error.error(in: "the edited text", .usage).reason)
@@ -71,7 +75,7 @@ struct ContentEditor {
       case .note, .file, .encryptionKey:
         let isBlank = text.withUnsafeBytes { $0.allSatisfy { [0x20, 0x0A, 0x0D, 0x09].contains($0) } }
         guard !isBlank else {
-          throw Rejection.failed(VaultError(.interrupted, "the text is empty; nothing was shared"))
+          throw Rejection.failed(VaultError(.interrupted, "the text is empty; \(nothing)"))
         }
         guard NewContent.isText(text.bytes) else {
           throw Rejection.unreadable("the edited text is not UTF-8")

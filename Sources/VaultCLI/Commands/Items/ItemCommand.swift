@@ -18,7 +18,8 @@ struct ItemCommand: AsyncParsableCommand {
       """,
     subcommands: [
       ItemAddCommand.self, ItemListCommand.self, ItemShowCommand.self, ItemExportCommand.self, ItemImportCommand.self,
-      ItemAcceptCommand.self, ItemSendCommand.self, ItemCopyCommand.self, ItemQRCommand.self, ItemDeleteCommand.self,
+      ItemAcceptCommand.self, ItemSendCommand.self, ItemCopyCommand.self, ItemEditCommand.self, ItemQRCommand.self,
+      ItemDeleteCommand.self,
     ])
 
   @OptionGroup var global: GlobalOptions

@@ -54,6 +54,7 @@ struct ItemListCommand: OpenedCommand {
     case .made: "you"
     case .imported: "imported"
     case .sent: item.sender ?? "a peer"
+    case .group: "a group"
     }
   }
 }

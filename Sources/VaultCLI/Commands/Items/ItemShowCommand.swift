@@ -111,6 +111,7 @@ struct ItemShowCommand: OpenedCommand {
       case .made: "made here"
       case .imported: "imported here"
       case .sent: "sent by \(item.sender ?? "a peer")"
+      case .group: "brought by a group"
       }
     let unknown = item.hasPassword == true ? "hidden by a password" : "not opened yet"
     return TextTable.facts([

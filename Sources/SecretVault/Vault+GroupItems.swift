@@ -1,0 +1,251 @@
+import Sodium
+import VaultProtocol
+public import VaultStore
+
+/// Where a group has an item, and which message put it there.
+public struct GroupPlace: Sendable {
+  /// The group as this device calls it: 8 bytes.
+  public let group: [UInt8]
+  /// The item's place in the group, through all its versions: 16 bytes.
+  public let slot: [UInt8]
+  /// Who has made this version, in which counting: 24 bytes.
+  public let author: [UInt8]
+  /// With which message.
+  public let sequence: UInt64
+  /// Whether who made this version knew of an earlier one, given who made that and with which message.
+  public let knows: @Sendable (_ author: [UInt8], _ sequence: UInt64) -> Bool
+
+  /// A place.
+  public init(
+    group: [UInt8], slot: [UInt8], author: [UInt8], sequence: UInt64,
+    knows: @escaping @Sendable (_ author: [UInt8], _ sequence: UInt64) -> Bool
+  ) {
+    self.group = group
+    self.slot = slot
+    self.author = author
+    self.sequence = sequence
+    self.knows = knows
+  }
+}
+
+/// What became of an item that a group has brought.
+public enum GroupItemOutcome: Hashable, Sendable {
+  /// It is here, durably.
+  case kept
+  /// It isn't: this device holds no share of its key. The group is asked for it again once it does.
+  case keyNotHeld
+}
+
+/// An item of a group.
+public struct GroupItem: Sendable {
+  /// Its place in the group, 32 hexadecimal digits.
+  public let slot: String
+  /// Its id, 64 hexadecimal digits.
+  public let id: String
+  /// The item, if it is here.
+  public let item: ItemSummary?
+  /// Its key's name, or the beginning of the key's id.
+  public let key: String
+  /// Whether this device holds a share of its key: without, the item isn't kept here.
+  public let isKeyHeld: Bool
+  /// When this version came here, in milliseconds since 1970.
+  public let changedAt: Int64
+}
+
+/// An item that is put into a group: its public header, and its ciphertext.
+public struct GroupItemSource: Sendable {
+  /// 32 bytes.
+  public let id: [UInt8]
+  /// The encoded header, at most 8 KiB.
+  public let header: [UInt8]
+  /// Bytes of the ciphertext.
+  public let byteCount: UInt64
+  /// How it is called in a sentence.
+  public let name: String
+  private let file: FragmentReader
+
+  init(_ record: ItemRecord, name: String, _ file: FragmentReader) {
+    id = record.id
+    header = record.header
+    byteCount = UInt64(clamping: record.byteCount)
+    self.name = name
+    self.file = file
+  }
+
+  /// Bytes of the ciphertext.
+  public func read(at offset: UInt64, count: Int) throws(VaultError) -> [UInt8] {
+    try stored { () throws(StoreError) in
+      try file.read(at: Int64(clamping: offset) + Int64(header.count), count: count)
+    }
+  }
+}
+
+/// Items that a group keeps in step. What a group says about them is decided by the group; here is what it means for the vault.
+extension Vault {
+  /// Most bytes of an item in a group: everything goes through all its servers, once for each member who comes late.
+  public static let groupItemByteLimit: UInt64 = 64 << 20
+
+  /// The items of a group, those that changed last first.
+  public func groupItems(of group: [UInt8]) throws(VaultError) -> [GroupItem] {
+    let entries = try stored { () throws(StoreError) in try database.groupEntries(of: group) }
+    return try entries.map { (entry) throws(VaultError) in
+      let (record, secret) = try stored { () throws(StoreError) in
+        (try database.item(entry.itemID), try database.secret(entry.keyID))
+      }
+      var item: ItemSummary?
+      if let record, record.state != .arriving { item = try summary(record) }
+      return GroupItem(
+        slot: hexadecimal(entry.slot), id: hexadecimal(entry.itemID), item: item,
+        key: secret.map(Self.keyName) ?? hexadecimal(entry.keyID.prefix(6)), isKeyHeld: Self.isHeldKey(secret),
+        changedAt: entry.changedAt)
+    }
+  }
+
+  /// The groups that keep an item in step, as this device calls them, and its place in each.
+  public func groups(ofItem reference: String) throws(VaultError) -> [(group: [UInt8], slot: [UInt8])] {
+    let record = try resolveItem(reference)
+    return try stored { () throws(StoreError) in try database.groupEntries(ofItem: record.id) }
+      .map { ($0.group, $0.slot) }
+  }
+
+  /// Places in a group of items that aren't here although this device holds a share of their keys now.
+  public func missingGroupItems(of group: [UInt8]) throws(VaultError) -> [[UInt8]] {
+    let entries = try stored { () throws(StoreError) in try database.groupEntries(of: group) }
+    var missing: [[UInt8]] = []
+    for entry in entries {
+      let (item, secret) = try stored { () throws(StoreError) in
+        (try database.item(entry.itemID), try database.secret(entry.keyID))
+      }
+      if item == nil, Self.isHeldKey(secret) { missing.append(entry.slot) }
+    }
+    return missing
+  }
+
+  /// An item, to be put into a group. One that waits to be accepted isn't anybody's to hand on.
+  public func itemForGroup(_ reference: String) throws(VaultError) -> GroupItemSource {
+    let item = try openableItem(reference)
+    guard item.header.ciphertextByteCount <= Self.groupItemByteLimit else {
+      throw VaultError(
+        .usage, "\(item.name) is larger than 64 MiB, the most that goes through a group",
+        hint: "send it with `vault item send`, or as a file with `vault item export`")
+    }
+    let file = try stored { () throws(StoreError) in try database.openItem(item.record) }
+    return GroupItemSource(item.record, name: item.name, file)
+  }
+
+  /// Takes a version of an item that a group has brought: keeps it, and takes away what it replaces. Repeating it changes nothing.
+  ///
+  /// A version of which the new one's maker didn't know is no version that he has replaced: it stays, as an item that belongs to no
+  /// group, and the user is told.
+  /// - Parameter contents: writes the ciphertext piece by piece; isn't called if the item is here.
+  public func keepGroupItem(
+    _ place: GroupPlace, header encoded: [UInt8], contents: (_ write: ([UInt8]) throws -> Void) throws -> Void
+  ) throws(VaultError) -> GroupItemOutcome {
+    let header: ItemHeader
+    do { header = try ItemHeader.decode(encoded, limit: ItemHeader.byteLimit) } catch {
+      throw VaultError(.damaged, "the header of a group's item is damaged")
+    }
+    guard header.ciphertextByteCount <= Self.groupItemByteLimit else {
+      throw VaultError(.damaged, "an item of a group is larger than 64 MiB")
+    }
+    let (known, secret) = try stored { () throws(StoreError) in
+      (try database.item(header.id), try database.secret(header.keyID.bytes))
+    }
+    var outcome = GroupItemOutcome.kept
+    if known == nil || known?.state == .arriving {
+      outcome = Self.isHeldKey(secret) ? try keep(header, encoded, contents) : .keyNotHeld
+    }
+    let entry = GroupEntry(
+      group: place.group, slot: place.slot, itemID: header.id, keyID: header.keyID.bytes, author: place.author,
+      sequence: place.sequence, changedAt: environment.now())
+    let before = try stored { () throws(StoreError) in try database.groupEntry(place.group, slot: place.slot) }
+    if let before, before.itemID == entry.itemID, before.author == entry.author, before.sequence == entry.sequence {
+      return outcome
+    }
+    let overtaken = try overtaken(before, by: place, unless: header.id)
+    try stored { () throws(StoreError) in try database.putGroupEntry(entry, keepsReplaced: overtaken != nil) }
+    tell(overtaken, "somebody else's change, made without knowledge of it, took its place in the group; it stays here")
+    return outcome
+  }
+
+  /// Takes an item away that a group has no more. Repeating it changes nothing. What was changed without the knowledge of who has
+  /// taken it away stays here.
+  public func dropGroupItem(_ place: GroupPlace) throws(VaultError) {
+    let before = try stored { () throws(StoreError) in try database.groupEntry(place.group, slot: place.slot) }
+    let overtaken = try overtaken(before, by: place, unless: nil)
+    try stored { () throws(StoreError) in
+      try database.removeGroupEntry(place.group, slot: place.slot, keepsItem: overtaken != nil)
+    }
+    tell(overtaken, "somebody took it out of the group without knowledge of this version; it stays here")
+    if let before, overtaken == nil {
+      record(
+        .itemDeleted, secret: storedHeader(before.keyID),
+        detail: "\(hexadecimal(before.itemID.prefix(6))), by its group")
+    }
+  }
+
+  /// Lets an item stay here that is about to be taken out of a group by this device.
+  public func keepOutOfGroup(_ group: [UInt8], slot: [UInt8]) throws(VaultError) {
+    try stored { () throws(StoreError) in try database.removeGroupEntry(group, slot: slot, keepsItem: true) }
+  }
+
+  /// Forgets what a group has kept in step. The items stay.
+  public func forgetGroup(_ group: [UInt8]) throws(VaultError) {
+    try stored { () throws(StoreError) in try database.removeGroupEntries(of: group) }
+  }
+
+  // MARK: - Parts
+
+  /// Whether this device holds a share of a shared key.
+  private static func isHeldKey(_ secret: SecretRecord?) -> Bool {
+    secret?.kind == SecretHeader.encryptionKeyKind && secret?.ownIndex != nil
+  }
+
+  /// An item of a group that a version from somewhere else pushes aside unseen, if it is here.
+  private func overtaken(
+    _ before: GroupEntry?, by place: GroupPlace, unless id: [UInt8]?
+  ) throws(VaultError) -> ItemRecord? {
+    guard let before, before.itemID != id, !place.knows(before.author, before.sequence) else { return nil }
+    let record = try stored { () throws(StoreError) in try database.item(before.itemID) }
+    return record?.state == .arriving ? nil : record
+  }
+
+  private func tell(_ overtaken: ItemRecord?, _ words: String) {
+    guard let overtaken else { return }
+    let name = (try? summary(overtaken).shortName) ?? hexadecimal(overtaken.id.prefix(6))
+    record(.itemOvertaken, secret: storedHeader(overtaken.keyID), detail: "\(name): \(words)")
+  }
+
+  private func keep(
+    _ header: ItemHeader, _ encoded: [UInt8], _ contents: (_ write: ([UInt8]) throws -> Void) throws -> Void
+  ) throws(VaultError) -> GroupItemOutcome {
+    guard let total = Int64(exactly: header.ciphertextByteCount) else {
+      throw VaultError(.damaged, "an item of a group is too large")
+    }
+    let file = try stored { () throws(StoreError) in try database.itemFiles.begin() }
+    try stored { () throws(StoreError) in try file.write(encoded, at: 0) }
+    var done: Int64 = 0
+    do {
+      try contents { (bytes: [UInt8]) throws in
+        guard Int64(bytes.count) <= total - done else {
+          throw VaultError(.damaged, "an item of a group is longer than it says")
+        }
+        try file.write(bytes, at: Int64(encoded.count) + done)
+        done += Int64(bytes.count)
+      }
+    } catch let error as VaultError { throw error } catch let error as StoreError { throw VaultError(error) } catch {
+      throw VaultError(.damaged, "an item of a group is damaged: \(error)")
+    }
+    guard done == total else { throw VaultError(.damaged, "an item of a group is shorter than it says") }
+    let record = ItemRecord(
+      id: header.id, keyID: header.keyID.bytes, header: encoded, byteCount: total, state: .new, origin: .group,
+      sender: nil, label: nil, receivedAt: environment.now())
+    switch try stored({ () throws(StoreError) in try database.addItem(record, file: file) }) {
+    case .stored:
+      self.record(.itemReceived, secret: storedHeader(header.keyID.bytes), detail: "brought by a group")
+      return .kept
+    case .alreadyStored: return .kept
+    case .keyNotHeld: return .keyNotHeld
+    }
+  }
+}

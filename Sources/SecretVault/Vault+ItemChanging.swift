@@ -1,0 +1,58 @@
+import SealedPayload
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// An item that was changed: another one in its place.
+public struct ItemChange: Sendable {
+  /// What it was.
+  public let old: ItemSummary
+  /// What it is now.
+  public let new: ItemSummary
+  /// Groups that have the old one, as this device calls them, and its place in each.
+  public let groups: [(group: [UInt8], slot: [UInt8])]
+}
+
+/// What an item is to hold from now on.
+public enum ItemEdit: Sendable {
+  /// What the user makes of its contents. Only for what fits into memory. A password of the item's own stays.
+  case contents(@Sendable (consuming RecoveredContent) async throws(VaultError) -> SecretContent)
+  /// Something else. A password of the item's own stays.
+  case source(ItemRequest)
+}
+
+/// Changing items. Nobody can change one: its id stands for its bytes, wherever it is. What is changed is a new item under the
+/// same key, which takes the old one's place.
+extension Vault {
+  /// Encrypts what an item is to hold from now on, under the same key. The old item is still there afterwards: whoever has groups
+  /// that keep it in step puts the new one into its place there, which removes it; otherwise it is to be deleted.
+  public func changeItem(
+    _ reference: String, _ edit: ItemEdit, access: ItemAccess = ItemAccess()
+  ) async throws(VaultError) -> ItemChange {
+    let item = try openableItem(reference)
+    let old = try summary(item.record)
+    let groups = try groups(ofItem: old.id)
+    var request: ItemRequest
+    switch edit {
+    case .source(let given):
+      request = given
+      let key = try await itemKey(item.key, access)
+      let opening = ItemOpening(header: item.header, name: item.name, access: access)
+      var reader = try itemReader(item, opening, key)
+      request.password = try await opening.unlock(&reader)?.again()
+    case .contents(let change):
+      let kept = KeptPassword()
+      var access = access
+      let passwords = access.passwords
+      access.passwords = { (attempt) async throws(VaultError) in
+        try kept.keep(try await passwords(attempt), attempt)
+      }
+      let content = try await itemContent(old.id, access: access)
+      let changed = try await change(content)
+      request = ItemRequest(source: .memory(changed), mediaType: "", password: try kept.again())
+    }
+    if request.description == nil, !item.header.description.isEmpty { request.description = item.header.description }
+    let new = try await addItem(request, under: hexadecimal(item.record.keyID), access: access)
+    return ItemChange(old: old, new: new, groups: groups)
+  }
+}

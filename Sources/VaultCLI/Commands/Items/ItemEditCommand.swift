@@ -1,0 +1,78 @@
+import ArgumentParser
+import Glibc
+import SecretVault
+
+/// `vault item edit`
+struct ItemEditCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "edit",
+    abstract: "Change an item, in your editor or by another file.",
+    discussion: """
+      Notes, contacts, password entries and text files open in your editor, in memory
+      only. With --from, FILE takes the place of what the item had, whatever it is.
+      The key is recovered first unless it is unlocked. What is changed is encrypted
+      anew, as another item under the same key, in the old one's place; a password of
+      the item's own and its public words stay. The new id goes to standard output.
+
+      Copies that were exported or sent stay as they were.
+
+      Examples: vault item edit "door code"
+                vault item edit photo.jpg --from better.jpg
+      """)
+
+  @Argument(help: "The item.")
+  var item: String
+
+  @Option(help: ArgumentHelp("What it is to hold from now on, or -.", valueName: "file"), completion: .file())
+  var from: String?
+
+  @Option(help: ArgumentHelp("With --from -: what the contents are called.", valueName: "name"))
+  var name: String?
+
+  @OptionGroup var consent: ConsentOptions
+  @OptionGroup var password: PasswordOptions
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  var neededStreams: Set<Int32> { from == "-" ? [STDIN_FILENO] : [] }
+  var namedDescriptors: [(option: String, descriptor: Int32)] { password.namedDescriptors }
+
+  func validate() throws {
+    try password.check(beside: unlock)
+    try consent.check()
+    if name != nil, from != "-" {
+      throw ValidationError("--name belongs to --from -: everything else has a name of its own.")
+    }
+    if from == "-" { try unlock.leavesStandardInput(for: "the item") }
+  }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let before = try vault.item(item)
+    let access = ItemReporter(console, verb: "encrypting").access(
+      passwords: password.source(console), patience: consent.patience(console))
+    let change = try await vault.changeItem(before.id, try edit(vault, console), access: access)
+    _ = try vault.deleteItem(change.old.id)
+    console.note("changed \(change.old.shortName): it is \(change.new.shortName) now, under the key \(change.new.key)")
+    try console.result([change.new.id], json: change.new.json)
+  }
+
+  private func edit(_ vault: Vault, _ console: Console) throws -> ItemEdit {
+    guard let from else {
+      let editor = ContentEditor(
+        editor: try Editor(), vault: vault, console: console, mayStay: false, nothing: "the item stays as it is",
+        otherwise: "write it to a file with `vault item show -o`, change that, and put it back with --from")
+      return .contents { (content) async throws(VaultError) in
+        let held = Held(content)
+        return try await OwnThread.run { () throws(VaultError) in
+          guard let content = held.take() else { throw VaultError(.other, "this was edited already") }
+          return try editor.edit(content)
+        }
+      }
+    }
+    if from == "-" {
+      return .source(
+        ItemRequest(source: .descriptor(STDIN_FILENO, name: name ?? ""), mediaType: MediaType.of(name ?? "")))
+    }
+    return .source(ItemRequest(source: .file(path: from), mediaType: MediaType.of(from)))
+  }
+}

@@ -1,0 +1,100 @@
+import GRDB
+import Sodium
+
+/// What groups keep in step. A group's own messages lie in a database of its own; here is what it means for the vault's items.
+extension VaultDatabase {
+  private static let entryColumns = "group_id, slot, item_id, key_id, author, sequence, changed_at, mac"
+
+  /// The items of a group, those that changed last first.
+  public func groupEntries(of group: [UInt8]) throws(StoreError) -> [GroupEntry] {
+    try read { db in
+      try Row.fetchAll(
+        db,
+        sql: """
+          SELECT \(Self.entryColumns) FROM group_entries WHERE group_id = ? ORDER BY changed_at DESC, slot
+          """, arguments: [group.blob]
+      ).map { try self.decodeEntry($0) }
+    }
+  }
+
+  /// The groups that keep an item in step.
+  public func groupEntries(ofItem itemID: [UInt8]) throws(StoreError) -> [GroupEntry] {
+    try read { db in
+      try Row.fetchAll(
+        db, sql: "SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ? ORDER BY group_id, slot",
+        arguments: [itemID.blob]
+      ).map { try self.decodeEntry($0) }
+    }
+  }
+
+  /// What a group has at a place.
+  public func groupEntry(_ group: [UInt8], slot: [UInt8]) throws(StoreError) -> GroupEntry? {
+    try read { db in try self.entry(group, slot, db) }
+  }
+
+  /// Notes what a group has at a place now. The item that it had there goes, unless `keepsReplaced` or another place or
+  /// group has it too.
+  public func putGroupEntry(_ entry: GroupEntry, keepsReplaced: Bool) throws(StoreError) {
+    try entry.check()
+    let gone = try write { db -> [[UInt8]] in
+      let known = try self.entry(entry.group, entry.slot, db)
+      try db.execute(
+        sql: "INSERT OR REPLACE INTO group_entries (\(Self.entryColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        arguments: [
+          entry.group.blob, entry.slot.blob, entry.itemID.blob, entry.keyID.blob, entry.author.blob,
+          Int64(bitPattern: entry.sequence), entry.changedAt, try entry.rowMAC(self.keys).blob,
+        ])
+      guard let known, known.itemID != entry.itemID, !keepsReplaced else { return [] }
+      return try self.removeUnnamed(known.itemID, db)
+    }
+    removeItemFiles(gone)
+  }
+
+  /// Forgets what a group has at a place; that it has nothing there is no error. The item goes too, unless `keepsItem` or
+  /// another place or group has it.
+  public func removeGroupEntry(_ group: [UInt8], slot: [UInt8], keepsItem: Bool) throws(StoreError) {
+    let gone = try write { db -> [[UInt8]] in
+      guard let known = try self.entry(group, slot, db) else { return [] }
+      try db.execute(
+        sql: "DELETE FROM group_entries WHERE group_id = ? AND slot = ?", arguments: [group.blob, slot.blob])
+      return keepsItem ? [] : try self.removeUnnamed(known.itemID, db)
+    }
+    removeItemFiles(gone)
+  }
+
+  /// Forgets all of a group. Its items stay.
+  public func removeGroupEntries(of group: [UInt8]) throws(StoreError) {
+    try write { db in
+      try db.execute(sql: "DELETE FROM group_entries WHERE group_id = ?", arguments: [group.blob])
+    }
+  }
+
+  /// Removes the row of an item that no group names; its id if there was one.
+  private func removeUnnamed(_ itemID: [UInt8], _ db: Database) throws -> [[UInt8]] {
+    let isNamed = try Bool.fetchOne(
+      db, sql: "SELECT EXISTS (SELECT 1 FROM group_entries WHERE item_id = ?)", arguments: [itemID.blob])
+    guard isNamed != true else { return [] }
+    try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [itemID.blob])
+    return db.changesCount == 1 ? [itemID] : []
+  }
+
+  private func entry(_ group: [UInt8], _ slot: [UInt8], _ db: Database) throws -> GroupEntry? {
+    try Row.fetchOne(
+      db, sql: "SELECT \(Self.entryColumns) FROM group_entries WHERE group_id = ? AND slot = ?",
+      arguments: [group.blob, slot.blob]
+    ).map { try decodeEntry($0) }
+  }
+
+  private func decodeEntry(_ row: Row) throws(StoreError) -> GroupEntry {
+    let columns = StoredRow(row: row, what: "an entry of a group")
+    let entry = GroupEntry(
+      group: try columns.bytes("group_id", count: GroupEntry.groupByteCount),
+      slot: try columns.bytes("slot", count: GroupEntry.slotByteCount),
+      itemID: try columns.bytes("item_id", count: ItemRecord.idByteCount),
+      keyID: try columns.bytes("key_id", count: SecretRecord.idByteCount),
+      author: try columns.bytes("author", count: GroupEntry.authorByteCount),
+      sequence: UInt64(bitPattern: try columns.integer("sequence")), changedAt: try columns.integer("changed_at"))
+    guard macsMatch(try columns.bytes("mac", count: 32), try entry.rowMAC(keys)) else { throw .damaged(columns.what) }
+    return entry
+  }
+}
