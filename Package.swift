@@ -150,7 +150,7 @@ let package = Package(
     tests(of: "VaultProtocol", ["PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
     tests(of: "PeerLink", ["CShims", "PeerAuth", "SystemBus", "Sodium", "WireCodec", nioCore]),
     tests(of: "Grouper", ["MemoryScan", "ShamirKit", "Sodium", "WireCodec", grdb]),
-    tests(of: "GroupLink", ["Grouper", "Sodium", "Threading", "VaultServer"]),
+    tests(of: "GroupLink", ["FaultInjection", "Grouper", "Sodium", "Threading", "VaultServer"]),
     tests(of: "VaultStore", ["Sodium", "WireCodec", grdb]),
     tests(
       of: "SecretVault",

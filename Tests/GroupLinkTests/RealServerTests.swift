@@ -1,4 +1,3 @@
-import Foundation
 import Grouper
 import Sodium
 import Testing
@@ -7,40 +6,8 @@ import Testing
 
 /// The client against the built `vault-server`.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct RealServerTests {
-  /// A running server, ended with the test.
-  private final class Server {
-    let address: String
-    private let process = Process()
-    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("group-link-\(UUID())")
-
-    init() throws {
-      let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      let output = Pipe()
-      // Beside the running test bundle.
-      process.executableURL = URL(fileURLWithPath: tests).deletingLastPathComponent().appending(path: "vault-server")
-      process.arguments = ["--listen", "127.0.0.1:0", "--data", folder.path + "/data", "--log-level", "error"]
-      process.standardOutput = output
-      try process.run()
-      var line = ""
-      while !line.hasSuffix("\n") {
-        let bytes = output.fileHandleForReading.availableData
-        try #require(!bytes.isEmpty)
-        line += String(decoding: bytes, as: UTF8.self)
-      }
-      let place = try #require(line.split { $0.isWhitespace }.last)
-      address = "http://\(place)"
-    }
-
-    deinit {
-      process.terminate()
-      process.waitUntilExit()
-      try? FileManager.default.removeItem(at: folder)
-    }
-  }
-
   @Test func `members exchange shares, and an owner has the say`() async throws {
-    let server = try Server()
+    let server = try ServerProcess()
     let client = HTTPGroupServer(try ServerAddress(server.address), try HTTPConnections())
     let made = try await client.createGroup(ttl: 3600, token: nil)
     let owner = GroupAccess(group: made.group, key: made.masterKey)

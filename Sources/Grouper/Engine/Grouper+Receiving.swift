@@ -57,7 +57,7 @@ extension Grouper {
       do throws(GroupError) {
         guard isNews || !isNoted else { return true }
         try change { transaction, state in
-          for share in page.shares { try take(share.bytes, from: place, transaction, &state) }
+          for share in page.shares { try take(share, from: place, transaction, &state) }
           try handleWaiting(transaction, &state)
           try transaction.setCursor(page.next, of: place)
           if !isNoted { try note(place, nil, transaction, &state) }
@@ -83,6 +83,8 @@ extension Grouper {
       let server = try server(at: place.address)
       let info = try await call(place) { access throws(GroupServerError) in try await server.info(access) }
       guard let link = state?.link(place), info.newest < link.cursor else { return }
+      environment.tell(
+        .serverFailed(address: place.address, .malformed(reason: "it counts from an earlier number than before")))
       try? change { transaction, state in
         try transaction.restartCursor(of: place)
         state.links = try transaction.links()
@@ -113,6 +115,16 @@ extension Grouper {
   private func fault(_ address: String, _ reason: String, _ transaction: GroupTransaction) throws {
     try transaction.noteDamage(at: address, reason)
     environment.tell(.damagedShare(address: address, reason: reason))
+  }
+
+  /// Takes a share from a server. Its name there is its blob's hash, so a server that gives out one for another shows itself.
+  private func take(
+    _ share: ListedShare, from place: RosterServer, _ transaction: GroupTransaction, _ state: inout GroupState
+  ) throws {
+    guard try GroupBlob.shareID(share.bytes) == share.id else {
+      return try fault(place.address, "a share that doesn't fit its name", transaction)
+    }
+    try take(share.bytes, from: place, transaction, &state)
   }
 
   /// Takes a blob from a server, and the message if that makes k.
@@ -148,8 +160,10 @@ extension Grouper {
   }
 
   private static func header(_ blob: [UInt8], _ key: EpochKey) throws(GroupError) -> BlobHeader {
-    let opened = try GroupBlob.open(blob, key: key)
-    return opened.header
+    try GroupStopwatch.measure(.sharing) { () throws(GroupError) in
+      let opened = try GroupBlob.open(blob, key: key)
+      return opened.header
+    }
   }
 
   private func combine(
@@ -159,7 +173,9 @@ extension Grouper {
     let until = environment.now() + max(2 * state.ttl, Self.memory)
     let result: BlobCombiner.Result
     do throws(GroupError) {
-      result = try BlobCombiner.combine(pieces.map(\.blob), key: epoch.key)
+      result = try GroupStopwatch.measure(.sharing) { () throws(GroupError) in
+        try BlobCombiner.combine(pieces.map(\.blob), key: epoch.key)
+      }
     } catch .sharing(.tooFewShares) { return } catch .sodium(let error) { throw GroupError.sodium(error) } catch {
       environment.tell(.refusedMessage(reason: "\(error)"))
       return try transaction.setSeen(dealing, until: until)

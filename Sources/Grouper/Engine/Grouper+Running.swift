@@ -31,12 +31,15 @@ extension Grouper {
     _ = try require()
     try cameOnline()
     while !Task.isCancelled {
+      let changes = groupChanges.count
       let servers = try require().links.map(\.server)
       await withTaskGroup(of: Void.self) { group in
-        for server in servers { group.addTask { await self.follow(server) } }
-        group.addTask { await self.keepUploading() }
+        for server in servers {
+          group.addTask { await self.follow(server) }
+          group.addTask { await self.keepUploading(to: server) }
+        }
         group.addTask { await self.keepTime() }
-        group.addTask { await self.groupChanges.wait() }
+        group.addTask { await self.groupChanges.wait(after: changes) }
         // The one that ends first is the last: the group has changed, or the task is cancelled.
         await group.next()
         group.cancelAll()
@@ -82,10 +85,13 @@ extension Grouper {
     uploads.signal()
   }
 
-  private func keepUploading() async {
+  /// Puts what comes up on one server. Each has a task of its own, so that one that keeps silent holds up no other.
+  private func keepUploading(to server: RosterServer) async {
     while !Task.isCancelled {
-      do throws(GroupError) { try await upload() } catch { environment.tell(.storeFailed(reason: "\(error)")) }
-      await uploads.wait()
+      let seen = uploads.count
+      do throws(GroupError) { try dealAll() } catch { environment.tell(.storeFailed(reason: "\(error)")) }
+      await upload(to: server, isForced: false)
+      await uploads.wait(after: seen)
     }
   }
 

@@ -122,7 +122,9 @@ extension Grouper {
     let scheme = try sharing { () throws(ShamirError) in
       try ThresholdScheme(threshold: roster.threshold, shareCount: roster.servers.count)
     }
-    let dealing = try MessageDealing(record.message, scheme: scheme, key: epoch.key)
+    let dealing = try GroupStopwatch.measure(.sharing) { () throws(GroupError) in
+      try MessageDealing(record.message, scheme: scheme, key: epoch.key)
+    }
     try transaction.setDealt(
       record.id, epoch: epoch.key.epoch,
       roster.servers.enumerated().map { place, server in
@@ -141,7 +143,11 @@ extension Grouper {
     }
   }
 
-  private func upload(to place: RosterServer, isForced: Bool) async {
+  /// The same, for measurements.
+  @_spi(Benchmarks) public func uploadOnce() async throws(GroupError) { try await upload() }
+
+  /// Puts what is due on one server.
+  func upload(to place: RosterServer, isForced: Bool) async {
     var tried: Set<Int64> = []
     while let link = state?.link(place), isForced || link.isDue(at: environment.now()) {
       do throws(GroupError) {

@@ -18,8 +18,8 @@ public actor Grouper {
   var servers: [String: any GroupServer] = [:]
   var isApplying = false
   var applyWaiters: [CheckedContinuation<Void, Never>] = []
-  var uploads = WorkSignal()
-  var groupChanges = WorkSignal()
+  let uploads = WorkSignal()
+  let groupChanges = WorkSignal()
   var listeners: [@Sendable (ReceiveReport) -> Void] = []
 
   /// Whether it is the plugin or a conflict's handler that calls.

@@ -33,7 +33,7 @@ public struct GrouperEnvironment: Sendable {
 
 /// What may be worth a line in a log. Carries no content and no keys.
 public enum GrouperEvent: Hashable, Sendable {
-  /// A server doesn't answer, or refuses.
+  /// A server doesn't answer, refuses, or contradicts itself.
   case serverFailed(address: String, GroupServerError)
   /// A server, or who has sent it there, has damaged or forged a share. The message came from the others, or will.
   case damagedShare(address: String, reason: String)

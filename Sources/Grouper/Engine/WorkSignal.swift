@@ -1,40 +1,47 @@
 import Synchronization
 
-/// Wakes the one who waits for work. A signal that nobody waits for is there for the next wait.
+/// Wakes those who wait for work. Each waits for a signal after the last one that he knows of, so that none is missed
+/// between two waits.
 final class WorkSignal: Sendable {
   private struct State {
-    var isSet = false
-    var waiter: CheckedContinuation<Void, Never>?
+    var count: UInt64 = 0
+    var lastWaiter: UInt64 = 0
+    var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
   }
 
   private let state = Mutex(State())
 
+  /// How many signals there have been.
+  var count: UInt64 { state.withLock { $0.count } }
+
   func signal() {
-    let waiter = state.withLock { state in
-      let waiter = state.waiter.take()
-      state.isSet = waiter == nil
-      return waiter
+    let waiters = state.withLock { state in
+      state.count += 1
+      defer { state.waiters = [:] }
+      return state.waiters.values
     }
-    waiter?.resume()
+    for waiter in waiters { waiter.resume() }
   }
 
-  /// Waits for a signal, or until the task is cancelled.
-  func wait() async {
+  /// Waits until there has been a signal after the first `seen`, or until the task is cancelled. Returns how many there have been.
+  @discardableResult
+  func wait(after seen: UInt64) async -> UInt64 {
+    let own = state.withLock { state in
+      state.lastWaiter += 1
+      return state.lastWaiter
+    }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let ready = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-          if state.isSet || Task.isCancelled {
-            state.isSet = false
-            return [continuation]
-          }
-          let earlier = state.waiter.take()
-          state.waiter = continuation
-          return earlier.map { [$0] } ?? []
+        let isOver = state.withLock { state in
+          if state.count > seen || Task.isCancelled { return true }
+          state.waiters[own] = continuation
+          return false
         }
-        for continuation in ready { continuation.resume() }
+        if isOver { continuation.resume() }
       }
     } onCancel: {
-      state.withLock { $0.waiter.take() }?.resume()
+      state.withLock { $0.waiters.removeValue(forKey: own) }?.resume()
     }
+    return count
   }
 }

@@ -145,23 +145,27 @@ public final class GroupStore: Sendable {
 
   /// One immediate transaction.
   func write<Value>(_ body: (GroupTransaction) throws -> Value) throws(GroupError) -> Value {
-    do {
-      return try pool.writeWithoutTransaction { db in
-        var value: Value?
-        try db.inTransaction(.immediate) {
-          value = try body(GroupTransaction(db: db, store: self))
-          return .commit
+    try GroupStopwatch.measure(.store) { () throws(GroupError) in
+      do {
+        return try pool.writeWithoutTransaction { db in
+          var value: Value?
+          try db.inTransaction(.immediate) {
+            value = try body(GroupTransaction(db: db, store: self))
+            return .commit
+          }
+          guard let value else { throw GroupError.store("a transaction without a result") }
+          return value
         }
-        guard let value else { throw GroupError.store("a transaction without a result") }
-        return value
-      }
-    } catch { throw GroupError(database: error) }
+      } catch { throw GroupError(database: error) }
+    }
   }
 
   /// One consistent view.
   func read<Value>(_ body: (GroupTransaction) throws -> Value) throws(GroupError) -> Value {
-    do { return try pool.read { db in try body(GroupTransaction(db: db, store: self)) } } catch {
-      throw GroupError(database: error)
+    try GroupStopwatch.measure(.store) { () throws(GroupError) in
+      do { return try pool.read { db in try body(GroupTransaction(db: db, store: self)) } } catch {
+        throw GroupError(database: error)
+      }
     }
   }
 

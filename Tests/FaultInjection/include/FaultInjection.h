@@ -1,6 +1,6 @@
 // Preloaded into a program (LD_PRELOAD), this library counts the calls that change files below given folders, and at one
-// of them kills the process or makes the call fail. It has no functions to call; what it is to do stands in the
-// environment:
+// of them kills the process or makes the call fail; and it sets the wall clock wrong. It has no functions to call; what
+// it is to do stands in the environment:
 //
 //   VAULT_FAULT_BELOW  folders, with colons between them; nothing else counts, so sockets and terminals don't
 //   VAULT_FAULT_ONLY   counts only calls whose name and path, as in the log, contain this text
@@ -10,6 +10,8 @@
 //                      first write; a read-only one refuses to open for writing what exists, too
 //   VAULT_FAULT_LOG    file to which each counted call is appended: its number, its name and its path, with a '!' in
 //                      front where the deed was done
+//   VAULT_FAULT_CLOCK  file of at least eight bytes: the wall clock is so many seconds ahead as they say (an integer in the
+//                      machine's order, which may change while the program runs)
 #ifndef VAULT_FAULT_INJECTION_H
 #define VAULT_FAULT_INJECTION_H
 #endif

@@ -1,0 +1,38 @@
+import Synchronization
+
+/// Where the time of a group's engine goes, for measurements: what runs in a task that has one adds to it. Nobody else pays for it.
+@_spi(Benchmarks) public final class GroupStopwatch: Sendable {
+  /// A kind of work.
+  public enum Part: Sendable {
+    /// Transactions of the store, with everything that is done in them.
+    case store
+    /// Dealing messages and putting them together, which is a part of these.
+    case sharing
+  }
+
+  /// The one of this task.
+  @TaskLocal public static var current: GroupStopwatch?
+
+  private let spent = Mutex<[Part: Duration]>([:])
+
+  /// Nothing yet.
+  public init() {}
+
+  /// Seconds that a kind of work has taken so far.
+  public func seconds(_ part: Part) -> Double { spent.withLock { $0[part, default: .zero] } / .seconds(1) }
+
+  /// Begins anew.
+  public func reset() { spent.withLock { $0 = [:] } }
+
+  static func measure<Value>(
+    _ part: Part, _ body: () throws(GroupError) -> Value
+  ) throws(GroupError) -> Value {
+    guard let current else { return try body() }
+    let start = ContinuousClock.now
+    defer {
+      let time = start.duration(to: .now)
+      current.spent.withLock { $0[part, default: .zero] += time }
+    }
+    return try body()
+  }
+}

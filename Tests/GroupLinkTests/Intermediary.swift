@@ -1,0 +1,98 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// Stands before a real server and treats its answers as a server could that lies or is slow. What it is asked it passes on as it is.
+final class Intermediary: Sendable {
+  enum Manner: Sendable {
+    case honest
+    /// A bit of each share is another one.
+    case damages
+    /// Each share comes under the name of another.
+    case exchanges
+    /// Nothing ever comes.
+    case withholds
+    /// The next page begins where nothing will be for long.
+    case runsAhead
+    /// Answers are no JSON.
+    case babbles
+    /// An answer comes late, and a few bytes at a time.
+    case dawdles
+  }
+
+  /// As the server's interface has it.
+  private struct Page: Codable {
+    struct Share: Codable {
+      var share: String
+      var cursor: UInt64
+      var sender: String
+      var expires: UInt64
+      var data: Data
+    }
+
+    var shares: [Share]
+    var next: UInt64
+    var more: Bool
+  }
+
+  private final class State: Sendable {
+    let manner = Mutex(Manner.honest)
+  }
+
+  private let state = State()
+  private let listener: LoopbackListener
+
+  var address: String { "http://127.0.0.1:\(listener.port)" }
+
+  /// In front of the server at a port of loopback.
+  init(before port: Int) throws {
+    listener = try LoopbackListener { [state] connection in
+      guard let server = LoopbackListener.connect(port: port) else { return }
+      defer { close(server) }
+      while let request = HTTPText(from: connection), LoopbackListener.send(request.bytes, to: server),
+        let answer = HTTPText(from: server)
+      {
+        let manner = state.manner.withLock { $0 }
+        let bytes = Self.treat(answer, to: request, manner).bytes
+        guard case .dawdles = manner else {
+          guard LoopbackListener.send(bytes, to: connection) else { return }
+          continue
+        }
+        usleep(200_000)
+        for start in stride(from: 0, to: bytes.count, by: 512) {
+          guard LoopbackListener.send(bytes[start..<min(start + 512, bytes.count)], to: connection) else { return }
+          usleep(20_000)
+        }
+      }
+    }
+  }
+
+  func set(_ manner: Manner) { state.manner.withLock { $0 = manner } }
+
+  private static func treat(_ answer: HTTPText, to request: HTTPText, _ manner: Manner) -> HTTPText {
+    var answer = answer
+    if case .babbles = manner { answer.body = Array("<html>{\"shares\":".utf8) }
+    guard request.head.hasPrefix("GET "), request.head.contains("/shares?"),
+      var page = try? JSONDecoder().decode(Page.self, from: Data(answer.body))
+    else { return answer }
+    switch manner {
+    case .honest, .dawdles, .babbles: return answer
+    case .damages:
+      for place in page.shares.indices {
+        let middle = page.shares[place].data.startIndex + page.shares[place].data.count / 2
+        page.shares[place].data[middle] ^= 4
+      }
+    case .exchanges:
+      let all = page.shares.map(\.data)
+      for place in page.shares.indices { page.shares[place].data = all[(place + 1) % all.count] }
+    case .withholds: page.shares = []
+    case .runsAhead:
+      page.shares = []
+      page.next += 1_000_000_000
+    }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .withoutEscapingSlashes
+    answer.body = (try? [UInt8](encoder.encode(page))) ?? []
+    return answer
+  }
+}
