@@ -56,6 +56,15 @@ struct GroupState: Sendable {
     machine.setMembers(roster)
   }
 
+  /// Takes over what has changed of one server. The others' keys aren't opened for it.
+  mutating func reload(_ server: RosterServer, _ transaction: GroupTransaction) throws {
+    guard let place = links.firstIndex(where: { $0.server == server }), let link = try transaction.link(server) else {
+      links = try transaction.links()
+      return
+    }
+    links[place] = link
+  }
+
   mutating func setClock(_ time: HybridTime, _ transaction: GroupTransaction) throws {
     guard time > clock else { return }
     clock = time

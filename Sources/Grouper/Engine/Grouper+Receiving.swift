@@ -61,7 +61,7 @@ extension Grouper {
           try handleWaiting(transaction, &state)
           try transaction.setCursor(page.next, of: place)
           if !isNoted { try note(place, nil, transaction, &state) }
-          state.links = try transaction.links()
+          try state.reload(place, transaction)
         }
       } catch {
         environment.tell(.storeFailed(reason: "\(error)"))
@@ -87,7 +87,7 @@ extension Grouper {
         .serverFailed(address: place.address, .malformed(reason: "it counts from an earlier number than before")))
       try? change { transaction, state in
         try transaction.restartCursor(of: place)
-        state.links = try transaction.links()
+        try state.reload(place, transaction)
       }
     } catch {
       if error == .unauthorized { await renewOwnKey(place) }
@@ -112,8 +112,11 @@ extension Grouper {
 
   // MARK: - Blobs
 
-  private func fault(_ address: String, _ reason: String, _ transaction: GroupTransaction) throws {
+  private func fault(
+    _ address: String, _ reason: String, _ transaction: GroupTransaction, _ state: inout GroupState
+  ) throws {
     try transaction.noteDamage(at: address, reason)
+    for link in state.links where link.server.address == address { try state.reload(link.server, transaction) }
     environment.tell(.damagedShare(address: address, reason: reason))
   }
 
@@ -122,7 +125,7 @@ extension Grouper {
     _ share: ListedShare, from place: RosterServer, _ transaction: GroupTransaction, _ state: inout GroupState
   ) throws {
     guard try GroupBlob.shareID(share.bytes) == share.id else {
-      return try fault(place.address, "a share that doesn't fit its name", transaction)
+      return try fault(place.address, "a share that doesn't fit its name", transaction, &state)
     }
     try take(share.bytes, from: place, transaction, &state)
   }
@@ -134,7 +137,7 @@ extension Grouper {
     let now = environment.now()
     let number: UInt32
     do throws(GroupError) { number = try GroupBlob.epoch(of: blob) } catch {
-      return try fault(place.address, "\(error)", transaction)
+      return try fault(place.address, "\(error)", transaction, &state)
     }
     guard let epoch = state.epoch(number) else {
       // A key that will come, or one that is gone with all that it opened.
@@ -143,15 +146,15 @@ extension Grouper {
     }
     let roster = epoch.roster.roster
     guard let index = roster.servers.firstIndex(of: place) else {
-      return try fault(place.address, "a share of a time in which the server wasn't the group's", transaction)
+      return try fault(place.address, "a share of a time in which the server wasn't the group's", transaction, &state)
     }
     let header: BlobHeader
     do throws(GroupError) { header = try Self.header(blob, epoch.key) } catch .sodium(let error) {
       throw GroupError.sodium(error)
-    } catch { return try fault(place.address, "\(error)", transaction) }
+    } catch { return try fault(place.address, "\(error)", transaction, &state) }
     guard Int(header.index) == index + 1, header.scheme.threshold == roster.threshold,
       header.scheme.shareCount == roster.servers.count
-    else { return try fault(place.address, "a share of another server", transaction) }
+    else { return try fault(place.address, "a share of another server", transaction, &state) }
     let name = try header.commonName()
     guard try !transaction.hasSeen(name) else { return }
     let count = try transaction.keep(blob, of: name, header.index, from: place.address, epoch: number, at: now)
@@ -181,7 +184,7 @@ extension Grouper {
       return try transaction.setSeen(dealing, until: until)
     }
     for piece in pieces where result.faulty.contains(piece.index) {
-      try fault(piece.address, "a false share of the key", transaction)
+      try fault(piece.address, "a false share of the key", transaction, &state)
     }
     guard try handle(result.message, in: epoch, transaction, &state) else { return }
     try transaction.setSeen(dealing, until: until)

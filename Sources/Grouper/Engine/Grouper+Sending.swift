@@ -236,7 +236,7 @@ extension Grouper {
     } else {
       try transaction.note(server, error: nil, failures: 0, next: 0, at: now)
     }
-    state.links = try transaction.links()
+    try state.reload(server, transaction)
   }
 
   /// Makes a member's call: with the newest key, and if that isn't known there yet, or was replaced, with the one before.
@@ -262,7 +262,7 @@ extension Grouper {
       try change { transaction, state in
         guard state.link(place)?.nextAccessKey?.secret.matches(key.secret) == true else { return }
         try transaction.useNextKey(of: place)
-        state.links = try transaction.links()
+        try state.reload(place, transaction)
       }
     } catch { environment.tell(.storeFailed(reason: "\(error)")) }
   }

@@ -119,37 +119,46 @@ extension GroupTransaction {
   // MARK: - Servers
 
   func links() throws -> [LinkRecord] {
-    try Row.fetchAll(db, sql: "SELECT * FROM links ORDER BY rowid").map { row in
-      let address: String = row["address"]
-      let group: Data = row["server_group"]
-      guard let id = ServerGroupID([UInt8](group)) else { throw GroupError.damaged("a server") }
-      let place = Array(address.utf8)
-      let access = try ServerKey(open(secret: row["access_key"], "access", place, id.bytes), .access)
-      var next: ServerKey?
-      if let sealed: Data = row["next_access_key"] {
-        next = try ServerKey(open(secret: sealed, "access", place, id.bytes), .access)
-      }
-      var master: ServerKey?
-      if let sealed: Data = row["master_key"] {
-        master = try ServerKey(open(secret: sealed, "master", place, id.bytes), .master)
-      }
-      let cursor: Int64 = row["cursor"]
-      let attempt: Int64 = row["next_attempt_at"]
-      let answered: Int64? = row["answered_at"]
-      let damaged: Int64 = row["damaged"]
-      return LinkRecord(
-        server: try RosterServer(address: address, group: id), accessKey: access, nextAccessKey: next,
-        masterKey: master,
-        cursor: UInt64(bitPattern: cursor), failures: row["failures"], nextAttempt: UInt64(bitPattern: attempt),
-        answered: answered.map { UInt64(bitPattern: $0) }, lastError: row["last_error"],
-        damaged: UInt64(bitPattern: damaged))
+    try Row.fetchAll(db, sql: "SELECT * FROM links ORDER BY rowid").map(link)
+  }
+
+  func link(_ server: RosterServer) throws -> LinkRecord? {
+    try Row.fetchOne(
+      db, sql: "SELECT * FROM links WHERE address = ? AND server_group = ?",
+      arguments: [server.address, Data(server.group.bytes)]
+    ).map(link)
+  }
+
+  private func link(_ row: Row) throws -> LinkRecord {
+    let address: String = row["address"]
+    let group: Data = row["server_group"]
+    guard let id = ServerGroupID([UInt8](group)) else { throw GroupError.damaged("a server") }
+    let place = Array(address.utf8)
+    let access = try ServerKey(open(secret: row["access_key"], "access", place, id.bytes), .access)
+    var next: ServerKey?
+    if let sealed: Data = row["next_access_key"] {
+      next = try ServerKey(open(secret: sealed, "access", place, id.bytes), .access)
     }
+    var master: ServerKey?
+    if let sealed: Data = row["master_key"] {
+      master = try ServerKey(open(secret: sealed, "master", place, id.bytes), .master)
+    }
+    let cursor: Int64 = row["cursor"]
+    let attempt: Int64 = row["next_attempt_at"]
+    let answered: Int64? = row["answered_at"]
+    let damaged: Int64 = row["damaged"]
+    return LinkRecord(
+      server: try RosterServer(address: address, group: id), accessKey: access, nextAccessKey: next,
+      masterKey: master,
+      cursor: UInt64(bitPattern: cursor), failures: row["failures"], nextAttempt: UInt64(bitPattern: attempt),
+      answered: answered.map { UInt64(bitPattern: $0) }, lastError: row["last_error"],
+      damaged: UInt64(bitPattern: damaged))
   }
 
   /// Adds a server, or keeps a newer key for it beside the one that is there.
   func put(_ server: RosterServer, access: ServerKey, master: ServerKey? = nil) throws {
     let place = Array(server.address.utf8)
-    if let link = try links().first(where: { $0.server == server }) {
+    if let link = try link(server) {
       guard !link.accessKey.secret.matches(access.secret) else { return }
       try db.execute(
         sql: """
