@@ -150,7 +150,11 @@ let package = Package(
     tests(of: "VaultProtocol", ["PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
     tests(of: "PeerLink", ["CShims", "PeerAuth", "SystemBus", "Sodium", "WireCodec", nioCore]),
     tests(of: "Grouper", ["MemoryScan", "ShamirKit", "Sodium", "WireCodec", grdb]),
-    tests(of: "GroupLink", ["FaultInjection", "Grouper", "Sodium", "Threading", "VaultServer"]),
+    // A member's device as a process, to be killed.
+    .executableTarget(
+      name: "GroupDevice", dependencies: ["GroupLink", "Grouper", "Sodium"], path: "Tests/GroupDevice",
+      swiftSettings: settings),
+    tests(of: "GroupLink", ["FaultInjection", "GroupDevice", "Grouper", "Sodium", "Threading", "VaultServer"]),
     tests(of: "VaultStore", ["Sodium", "WireCodec", grdb]),
     tests(
       of: "SecretVault",

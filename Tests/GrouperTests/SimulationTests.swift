@@ -141,6 +141,41 @@ struct SimulatedGroup {
     #expect(group.counts.reduce(0) { $0 + $1.normal + $1.resent + $1.confirms } == 3010)
   }
 
+  /// U_i, C, F and L/T.
+  @Test(arguments: [(40, 3, 0, 0.0), (100, 1, 2, 0.5), (20, 1, 7, 1.0), (60, 2, 3, 0.25)])
+  func countedMessagesAreThoseOfTheEquations(
+    _ changes: Int, _ confirms: Int, _ offline: Int, _ share: Double
+  ) throws {
+    var group = try SimulatedGroup(10)
+    let lost = Int(Double(changes) * share)
+    group.isLost = { from, to in (to + 10 - from) % 10 <= offline }
+    for _ in 0..<lost { for place in 0..<10 { try group.write(place) } }
+    try group.step(1)
+    group.isLost = { _, _ in false }
+    for _ in lost..<changes { for place in 0..<10 { try group.write(place) } }
+    try group.step(1)
+    for _ in 0..<confirms {
+      for place in 0..<10 { group.members[place].machine.confirmSoon(at: group.now) }
+      for _ in 0..<4 { try group.step(1) }
+    }
+    #expect(group.hasAll(UInt64(changes)))
+    let again = lost * offline
+    for counts in group.counts {
+      #expect(counts.resent == again, "equation 6.5")
+      #expect(counts.normal + counts.resent + counts.confirms == changes + again + confirms, "equations 6.1 and 6.6")
+      // One for each sender of whom something is missing: the equations leave them out.
+      #expect(counts.questions == (lost > 0 ? offline : 0))
+    }
+    let all = group.counts.reduce(0) { $0 + $1.normal + $1.resent + $1.confirms }
+    #expect(all == 10 * (changes + again + confirms), "equations 6.2 and 6.7")
+    // With his own, and what is sent again to others, as the thesis counts: equations 6.3, 6.4 and 6.8. What is sent again goes to
+    // the asker alone, in the place of what he missed, and so does the question to the one who is asked.
+    for counts in group.counts {
+      let own = counts.normal + counts.confirms
+      #expect(counts.downloads - counts.questions + own == all - 10 * again)
+    }
+  }
+
   @Test(arguments: [1, 2, 3, 4])
   func whateverIsLostDoubledOrOvertakenIsDeliveredOnceAndInOrder(_ seed: UInt64) throws {
     var group = try SimulatedGroup(5, seed: seed)
