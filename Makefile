@@ -20,7 +20,7 @@ RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release server install-server bench-server account-book test-server test test-thread test-address test-ble bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper account-book test-server test test-thread test-address test-ble bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -39,10 +39,11 @@ bench: release ## compare speed and memory with other programs, for half an hour
 	@$(BENCHMARKS) -c release --static-swift-stdlib
 	@Benchmarks/compare
 
-bench-smoke: build ## see that the comparison works; its figures mean nothing
+bench-smoke: build ## see that the comparisons work; their figures mean nothing
 	@scripts/setup python3
 	@$(BENCHMARKS)
 	@Benchmarks/compare --smoke --vault .build/debug/vault --benchmarks .build/debug
+	@Benchmarks/grouper --smoke --programs .build/debug
 
 setup: ## install what the build needs, if it is missing
 	@scripts/setup
@@ -86,6 +87,11 @@ bench-server: server ## measure how many shares a share server takes a second, a
 	@scripts/setup python3 wrk
 	@Benchmarks/server --out docs/benchmarks/server.md
 
+bench-grouper: server ## repeat the experiments of the papers on groups, with thirty share servers
+	@scripts/setup python3
+	@$(BENCHMARKS) -c release --static-swift-stdlib --product grouper-bench
+	@Benchmarks/grouper
+
 test-ble: build ## run two peers over Bluetooth LE in a virtual machine with two virtual controllers, for a few minutes
 	@Bench/ble/run .build/debug/vault
 
@@ -104,7 +110,7 @@ fuzz-short: setup ## fuzz every parser for a second, as every change is
 
 crash: setup ## kill and fail vault at every step and at thousands of random instants, for an hour or two
 	@VAULT_CRASH_STEPS=all VAULT_CRASH_INSTANTS=$${VAULT_CRASH_INSTANTS:-1000} $(SWIFT) test \
-	  --filter 'CrashStepTests|CrashInstantTests|SyncOrderTests|HomeDiskTests|ManyAtOnceTests'
+	  --filter 'CrashStepTests|CrashInstantTests|GroupLinkTests.CrashTests|SyncOrderTests|HomeDiskTests|ManyAtOnceTests'
 
 scan-table: setup ## measure what vault-scan and zbarimg (package zbar-tools) read of spoiled pictures
 	@scripts/setup zbar-tools

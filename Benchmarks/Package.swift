@@ -29,5 +29,9 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/DaemonLoad"),
+    .executableTarget(
+      name: "grouper-bench",
+      dependencies: [.product(name: "Grouper", package: "vault"), .product(name: "GroupLink", package: "vault")],
+      path: "Sources/GrouperBench"),
   ]
 )
