@@ -66,14 +66,17 @@ test-server: setup ## let schemathesis (from PyPI) ask vault-server everything t
 ALONE = FloodTests|ManyAtOnceTests
 
 test: setup ## run all tests
+	@scripts/setup redis-cli
 	@$(SWIFT) build --build-tests
 	@$(SWIFT) test --skip-build --no-parallel --filter '$(ALONE)'
 	@$(SWIFT) test --skip-build --skip '$(ALONE)'
 
 test-thread: setup ## run the tests under the thread sanitizer, which finds data races
+	@scripts/setup redis-cli
 	@scripts/sanitize thread
 
 test-address: setup ## run the tests under the address sanitizer, which finds wrong uses of memory
+	@scripts/setup redis-cli
 	@scripts/sanitize address
 
 # In the same folder as the programs, so that nothing is built twice.

@@ -80,8 +80,10 @@ let package = Package(
     system("CPNG", "libpng", "libpng-dev"),
     system("CJPEG", nil, "libjpeg-dev"),
     system("CCurl", nil, "libcurl4-openssl-dev"),
+    system("CHiredis", nil, "libhiredis-dev"),
     .target(name: "CShims"),
     .target(name: "CCurlShims", dependencies: ["CCurl"]),
+    .target(name: "CHiredisShims", dependencies: ["CHiredis"]),
 
     // Floor 1: single-purpose tools that know nothing of one another.
     library("Sodium", ["CSodium"]),
@@ -107,12 +109,13 @@ let package = Package(
     library(
       "SecretVault",
       ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
-    // The service that keeps shares for groups, and its program: below is only `Sodium`, and no part of `vault` needs them.
+    // The service that keeps shares for groups, and its program: below are only `Sodium` and `Threading`, and no part of
+    // `vault` needs them.
     library(
       "ShareServer",
       [
-        "Sodium", grdb, hummingbird, hummingbirdTLS, httpTypes, lifecycle, logging, nioCore, nioHTTP1, nioHTTPTypes,
-        nioSSL,
+        "CHiredis", "CHiredisShims", "Sodium", "Threading", grdb, hummingbird, hummingbirdTLS, httpTypes, lifecycle,
+        logging, nioCore, nioHTTP1, nioHTTPTypes, nioSSL,
       ]),
     .executableTarget(
       name: "VaultServer", dependencies: ["ShareServer", argumentParser, lifecycle, logging, unixSignals],

@@ -23,6 +23,11 @@ struct ClientAddress: Hashable, Sendable {
     }
   }
 
+  private init(high: UInt64, low: UInt32) { (self.high, self.low) = (high, low) }
+
+  /// All of a customer's who has many networks: 48 bits of IPv6, as providers give them to one. Of IPv4, the address.
+  var site: ClientAddress { low == UInt32.max && high != 0 ? ClientAddress(high: high >> 16, low: low) : self }
+
   /// The address in a text, without a port.
   init?(text: some StringProtocol) {
     guard text.utf8.count <= 45 else { return nil }

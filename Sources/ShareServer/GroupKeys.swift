@@ -46,6 +46,17 @@ final class GroupKeys: Sendable {
     }
   }
 
+  /// Draws a key for each of these groups that has none, since the file was lost or cut short. Returns how many that were: what
+  /// they had is lost.
+  func mend(_ groups: Set<Int64>) throws -> Int {
+    var count = 0
+    for group in groups where try key(group) == nil {
+      try draw(group)
+      count += 1
+    }
+    return count
+  }
+
   private static func isZero(_ bytes: RawSpan) -> Bool {
     let zeros = [UInt8](repeating: 0, count: bytes.byteCount)
     return constantTimeEqual(bytes, zeros.span.bytes)

@@ -2,11 +2,14 @@ import Sodium
 
 /// The name of a group, a user or a share: 16 bytes, written as 32 lower-case hexadecimal digits.
 struct Identifier: Hashable, Sendable, CustomStringConvertible {
-  private let high: UInt64
+  /// The first eight bytes.
+  let high: UInt64
   private let low: UInt64
 
   static let byteCount = 16
   static let textCount = 32
+
+  init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
   /// A fresh random one.
   static func fresh() throws(SodiumError) -> Identifier {

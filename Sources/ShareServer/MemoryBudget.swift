@@ -1,31 +1,72 @@
 import Synchronization
 
-/// Memory for bodies that are under way. What isn't there is refused before it is allocated.
+/// Memory for bodies that are under way. What isn't there is refused before it is allocated, and so is what would give one group
+/// or one address more than an eighth of it, or a page's worth: the others have something to do, too.
 final class MemoryBudget: Sendable {
+  /// Who has memory.
+  enum Holder: Hashable, Sendable {
+    case group(Identifier)
+    case address(ClientAddress)
+  }
+
   /// A part of it, given back when nobody holds this any more.
   final class Share: Sendable {
     private let budget: MemoryBudget
-    private let count: Int
+    private let holders: [Holder]
+    private let count = Mutex(0)
 
-    fileprivate init(_ budget: MemoryBudget, _ count: Int) {
+    fileprivate init(_ budget: MemoryBudget, _ holders: [Holder]) {
       self.budget = budget
-      self.count = count
+      self.holders = holders
     }
 
-    deinit { budget.free.withLock { $0 += count } }
+    /// Makes it larger.
+    func grow(_ more: Int) throws(Refusal) {
+      guard budget.take(more, holders) else { throw .busy }
+      count.withLock { $0 += more }
+    }
+
+    deinit { budget.give(count.withLock { $0 }, holders) }
   }
 
-  private let free: Mutex<Int>
+  private struct State {
+    var free: Int
+    var held: [Holder: Int] = [:]
+  }
 
-  init(_ count: Int) { free = Mutex(count) }
+  private let state: Mutex<State>
+  private let most: Int
 
-  func reserve(_ count: Int) throws(Refusal) -> Share {
-    let isThere = free.withLock { free in
-      guard count <= free else { return false }
-      free -= count
+  /// One page has to fit, whatever an eighth is.
+  init(_ count: Int) {
+    state = Mutex(State(free: count))
+    most = max(count / 8, Answers.pageMemory(ServerLimits.pageBytes, ServerLimits.pageShares))
+  }
+
+  func reserve(_ count: Int, for holders: [Holder] = []) throws(Refusal) -> Share {
+    let share = Share(self, holders)
+    try share.grow(count)
+    return share
+  }
+
+  private func take(_ count: Int, _ holders: [Holder]) -> Bool {
+    state.withLock { state in
+      guard count <= state.free, holders.allSatisfy({ state.held[$0, default: 0] + count <= most }) else {
+        return false
+      }
+      state.free -= count
+      for holder in holders { state.held[holder, default: 0] += count }
       return true
     }
-    guard isThere else { throw .busy }
-    return Share(self, count)
+  }
+
+  private func give(_ count: Int, _ holders: [Holder]) {
+    state.withLock { state in
+      state.free += count
+      for holder in holders {
+        let rest = state.held[holder, default: 0] - count
+        state.held[holder] = rest > 0 ? rest : nil
+      }
+    }
   }
 }

@@ -99,7 +99,7 @@ enum OpenAPIDocument {
                         minimum: 1
                         description: Users that were not removed. For the master key only.
                       shares: { type: integer, minimum: 0, description: Shares that are kept. }
-                      bytes: { type: integer, minimum: 0, description: Their bytes. }
+                      bytes: { type: integer, minimum: 0, description: "Their bytes, and what keeping each takes besides: 256 and four for each recipient." }
                       quota:
                         type: object
                         additionalProperties: false
@@ -383,12 +383,12 @@ enum OpenAPIDocument {
         get:
           operationId: health
           tags: [service]
-          summary: Whether the store answers.
+          summary: Whether the store can be read and written.
           security:
             - {}
           responses:
             "200":
-              description: It does.
+              description: It can.
               headers: { Cache-Control: { $ref: "#/components/headers/NoStore" } }
               content:
                 application/json:
@@ -399,6 +399,7 @@ enum OpenAPIDocument {
                     properties:
                       status: { const: ok }
             "405": { $ref: "#/components/responses/Method" }
+            "429": { $ref: "#/components/responses/Rate" }
             "503": { $ref: "#/components/responses/Unavailable" }
       /openapi.yaml:
         get:
@@ -415,6 +416,7 @@ enum OpenAPIDocument {
                 application/yaml:
                   schema: { type: object }
             "405": { $ref: "#/components/responses/Method" }
+            "429": { $ref: "#/components/responses/Rate" }
     components:
       securitySchemes:
         access:

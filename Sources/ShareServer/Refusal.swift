@@ -44,6 +44,7 @@ struct Refusal: Error, Sendable, Equatable {
     switch error {
     case let refusal as Refusal: self = refusal
     case let error as DatabaseError where error.resultCode == .SQLITE_FULL: self = .diskFull
+    case let error as RedisFault where error.isFull: self = .diskFull
     case let error as FileFault where error.isFull: self = .diskFull
     default: self = .unavailable
     }

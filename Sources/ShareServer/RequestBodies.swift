@@ -6,24 +6,42 @@ import NIOCore
 struct RequestBodies: Sendable {
   let budget: MemoryBudget
 
-  /// Takes the body of a request into memory that was reserved for it.
-  private func collect(_ request: Request, limit: Int) async throws -> (buffer: ByteBuffer, share: MemoryBudget.Share) {
+  /// Bytes that are reserved for a body before any of it has come. It grows with what comes: who only announces much, and
+  /// sends it slowly, takes room from nobody.
+  private static let firstBytes = 65_536
+
+  /// Takes the body of a request into memory that is reserved for it.
+  private func collect(
+    _ request: Request, limit: Int, for holders: [MemoryBudget.Holder]
+  ) async throws -> (buffer: ByteBuffer, share: MemoryBudget.Share) {
     var expected = limit
     if let length = request.headers[.contentLength] {
       guard let count = decimal(length) else { throw Refusal.malformed("the length of the body is no number") }
       guard count <= Int64(limit) else { throw Refusal.tooLarge }
       expected = Int(count)
     }
-    let share = try budget.reserve(expected)
-    do {
-      return (try await request.body.collect(upTo: limit), share)
-    } catch is NIOTooManyBytesError { throw Refusal.tooLarge }
+    var reserved = min(expected, Self.firstBytes)
+    let share = try budget.reserve(reserved, for: holders)
+    var buffer = ByteBuffer()
+    for try await var part in request.body {
+      let needed = buffer.readableBytes + part.readableBytes
+      guard needed <= limit else { throw Refusal.tooLarge }
+      if needed > reserved {
+        let next = max(needed, min(2 * reserved, expected))
+        try share.grow(next - reserved)
+        reserved = next
+      }
+      buffer.writeBuffer(&part)
+    }
+    return (buffer, share)
   }
 
   /// A share, and its memory for as long as somebody holds it.
-  func octets(_ request: Request) async throws -> (bytes: [UInt8], share: MemoryBudget.Share) {
+  func octets(
+    _ request: Request, for holders: [MemoryBudget.Holder]
+  ) async throws -> (bytes: [UInt8], share: MemoryBudget.Share) {
     try Self.check(request, is: "application/octet-stream")
-    let (buffer, share) = try await collect(request, limit: ServerLimits.shareBytes)
+    let (buffer, share) = try await collect(request, limit: ServerLimits.shareBytes, for: holders)
     guard buffer.readableBytes > 0 else { throw Refusal.malformed("a share has at least one byte") }
     return (Array(buffer: buffer), share)
   }
@@ -51,7 +69,7 @@ struct RequestBodies: Sendable {
 
   private func json(_ request: Request, mayBeMissing: Bool = false) async throws -> [UInt8] {
     if !mayBeMissing || request.headers[.contentType] != nil { try Self.check(request, is: "application/json") }
-    let (buffer, share) = try await collect(request, limit: ServerLimits.jsonBytes)
+    let (buffer, share) = try await collect(request, limit: ServerLimits.jsonBytes, for: [])
     defer { withExtendedLifetime(share) {} }
     return Array(buffer: buffer)
   }

@@ -39,7 +39,7 @@ struct RequestGate: Sendable {
   }
 
   func admitGroup(_ address: ClientAddress?, at now: Int64) throws(Refusal) {
-    guard let address, let wait = groups.take(address, at: now) else { return }
+    guard let address, let wait = groups.take(address.site, at: now) else { return }
     throw .rate(Self.seconds(wait))
   }
 
@@ -49,7 +49,7 @@ struct RequestGate: Sendable {
   ///
   /// The field's value is in memory of swift-http-types and of the parser, which don't wipe it. Here it is read where it
   /// lies, without another copy, decoded into secret memory and hashed; nothing else of the service sees it.
-  func caller(_ request: Request, _ group: Identifier, _ store: ServerStore) async throws -> Caller {
+  func caller(_ request: Request, _ group: Identifier, _ store: any ShareStore) async throws -> Caller {
     let key = try Self.key(request)
     guard let key else { throw Refusal.unauthorized }
     let caller = try await store.caller(key, group: group)

@@ -45,7 +45,7 @@ final class ServerMetrics: Sendable {
   }
 
   /// The text exposition format, version 0.0.4.
-  func text(_ store: ServerStore) -> String {
+  func text(_ store: any ShareStore) -> String {
     let counters = counters.withLock { $0 }
     let totals = store.totals
     var text = ""
@@ -73,9 +73,10 @@ final class ServerMetrics: Sendable {
     single("groups", "gauge", "Groups.", totals.groups)
     single("shares", "gauge", "Shares.", totals.shares)
     single("share_bytes", "gauge", "Bytes of the shares.", totals.bytes)
-    single("slot_keys", "gauge", "Time slots that have a key.", store.slots.liveCount)
+    single("slot_keys", "gauge", "Time slots that have a key.", store.slotCount)
     single("waiting_requests", "gauge", "Requests that wait for something new.", store.board.count)
     single("connections", "gauge", "Connections.", counters.connections)
+    for gauge in store.gauges { single(gauge.name, gauge.type, gauge.help, gauge.value) }
     return text
   }
 }

@@ -6,6 +6,8 @@ public struct ServerOptions: Sendable {
   public var port = 8420
   /// The folder of everything that is kept. Made if it isn't there.
   public var data: String
+  /// Redis in place of the folder.
+  public var redis: RedisOptions?
   /// Where metrics are served, if anywhere.
   public var metrics: (host: String, port: Int)?
   /// Certificate chain and private key, PEM; both or neither.
@@ -21,6 +23,12 @@ public struct ServerOptions: Sendable {
 
   /// Everything by default but the folder.
   public init(data: String) { self.data = data }
+
+  /// Everything by default but Redis.
+  public init(redis: RedisOptions) {
+    data = ""
+    self.redis = redis
+  }
 }
 
 /// What one group, one key, one address and everybody together may have. 0 stands for no limit where a rate or a number of
@@ -47,7 +55,7 @@ public struct ServerLimits: Sendable {
   /// Connections at a time.
   public var connections = 4096
   /// Connections at a time from one address.
-  public var connectionsPerAddress = 1024
+  public var connectionsPerAddress = 128
   /// Memory for bodies that are under way, both ways.
   public var bodyMemory = 64 << 20
 

@@ -11,11 +11,19 @@ enum ServerSchema {
   /// The largest number of a group.
   static let largestGroup: Int64 = 1 << 24 - 1
 
+  /// What a share counts in quotas, in SQL: see ``NewShare/weight``. Recipients have four bytes each in a row.
+  static let weight = "size + \(NewShare.overhead) + coalesce(length(recipients), 0)"
+
   static func row(group: Int64, cursor: Int64) -> Int64 { group << cursorBits | cursor }
   static func cursor(row: Int64) -> Int64 { row & (1 << cursorBits - 1) }
   static func group(row: Int64) -> Int64 { row >> cursorBits }
   /// The largest cursor that a group gives.
   static let largestCursor: Int64 = 1 << cursorBits - 1
+
+  /// Milliseconds that a group lives that nobody uses, if that isn't less than two of its times to live.
+  static let groupLife: Int64 = 90 * 86_400_000
+
+  static func groupLife(ttl: Int64) -> Int64 { max(groupLife, 2000 * ttl) }
 
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
@@ -42,6 +50,23 @@ enum ServerSchema {
           CREATE UNIQUE INDEX share_ids ON shares (grp, id);
           CREATE INDEX expiries ON shares (expires);
           CREATE TABLE erased (grp INTEGER PRIMARY KEY) STRICT;
+          """)
+    }
+    migrator.registerMigration("2") { db in
+      // Before, only the bytes of shares were counted.
+      try db.execute(
+        sql: """
+          UPDATE groups SET bytes =
+          (SELECT coalesce(sum(\(weight)), 0) FROM shares WHERE shares.grp = groups.number)
+          """)
+    }
+    migrator.registerMigration("3") { db in
+      // When a group ends that nobody uses.
+      try db.execute(
+        sql: """
+          ALTER TABLE groups ADD COLUMN ends INTEGER NOT NULL DEFAULT 0;
+          UPDATE groups SET ends = (SELECT mark FROM clock) + max(\(groupLife), 2000 * ttl);
+          CREATE INDEX unused_groups ON groups (ends);
           """)
     }
     return migrator

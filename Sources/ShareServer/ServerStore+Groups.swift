@@ -1,71 +1,42 @@
 import GRDB
 import Sodium
 
-/// Who asks, as the store knows him.
-struct Caller: Sendable {
-  /// The group's number.
-  let group: Int64
-  let groupID: Identifier
-  let ttl: Int64
-  /// 0 for a master key.
-  let seat: Int64
-  /// The key that he came with.
-  let tag: [UInt8]
-
-  var isMaster: Bool { seat == ServerStore.masterSeat }
-}
-
-/// A key that was drawn: what is stored of it.
-struct StoredKey: Sendable {
-  let tag: [UInt8]
-  let digest: [UInt8]
-
-  init(_ key: borrowing ServerKey, group: Identifier, user: Identifier?) throws(SodiumError) {
-    tag = try key.tag(group: group)
-    digest = try key.digest(group: group, user: user).bytes
-  }
-}
-
-/// What a group's members may know about it.
-struct GroupInfo: Sendable {
-  let users: Int64
-  let shares: Int64
-  let bytes: Int64
-  let newest: Int64
-}
-
 extension ServerStore {
-  static let masterSeat: Int64 = 0
-  static let ownerSeat: Int64 = 1
+  /// How exactly it is known when a group was used last: not every request writes that.
+  private static let useStep: Int64 = 86_400_000
 
-  /// Finds out whose key this is. The first use of a new key ends the old one.
-  func caller(_ key: consuming ServerKey, group: Identifier) async throws -> Caller {
-    let tag = try key.tag(group: group)
-    let found = try await read {
-      db -> (number: Int64, ttl: Int64, seat: Int64, digest: [UInt8], pending: Bool, user: [UInt8]?)? in
+  func find(_ tag: [UInt8], in group: Identifier) async throws -> FoundKey? {
+    let found = try await readCaller { db -> (key: FoundKey, ends: Int64)? in
       let row = try Row.fetchOne(
         db.cachedStatement(
           sql: """
-            SELECT groups.number, groups.ttl, keys.seat, keys.digest, keys.pending, users.id FROM groups
+            SELECT groups.number, groups.ttl, keys.seat, keys.digest, keys.pending, users.id, groups.ends
+            FROM groups
             JOIN keys ON keys.grp = groups.number AND keys.tag = ?
             LEFT JOIN users ON users.grp = groups.number AND users.seat = keys.seat AND users.removed IS NULL
             WHERE groups.id = ?
             """), arguments: [tag.blob, group.blob])
-      return row.map { ($0[0], $0[1], $0[2], $0.octets(3), $0[4], $0.optionalOctets(5)) }
+      return row.map { row in
+        let key = FoundKey(
+          group: row[0], ttl: row[1], seat: row[2], isPending: row[4], digest: row.octets(3),
+          user: row.optionalOctets(5).flatMap { Identifier(bytes: $0) })
+        return (key, row[6])
+      }
     }
-    guard let found else { throw Refusal.unauthorized }
-    let user = found.user.flatMap { Identifier(bytes: $0) }
-    let isMaster = found.seat == Self.masterSeat
-    guard isMaster == (key.kind == .master), isMaster || user != nil,
-      try key.digest(group: group, user: user).matches(found.digest)
-    else { throw Refusal.unauthorized }
-    let caller = Caller(group: found.number, groupID: group, ttl: found.ttl, seat: found.seat, tag: tag)
-    if found.pending { try await adopt(caller) }
-    return caller
+    guard let found else { return nil }
+    let ends = clock.now + ServerSchema.groupLife(ttl: found.key.ttl)
+    // Nobody is refused because this can't be noted now.
+    if ends - found.ends > Self.useStep { try? await noteUse(found.key.group, ends: ends) }
+    return found.key
   }
 
-  /// A new key has been used: the one before it is none any more.
-  private func adopt(_ caller: Caller) async throws {
+  private func noteUse(_ group: Int64, ends: Int64) async throws {
+    try await commit { transaction in
+      try transaction.db.execute(sql: "UPDATE groups SET ends = ? WHERE number = ?", arguments: [ends, group])
+    }
+  }
+
+  func adopt(_ caller: Caller) async throws {
     try await commit { transaction in
       // It may have been replaced by a newer one meanwhile, and then the old one must stay.
       try Self.check(caller, transaction.db)
@@ -101,9 +72,10 @@ extension ServerStore {
       _ = try slots.ring(ttl: ttl, now: transaction.now)
       try groupKeys.draw(last + 1)
       try db.execute(
-        sql: "INSERT INTO groups VALUES (?, ?, ?, 1, 1, 0, 0, 0)", arguments: [last + 1, id.blob, ttl])
-      try Self.insertUser(Self.ownerSeat, owner, access, group: last + 1, db)
-      try Self.insertKey(master, group: last + 1, seat: Self.masterSeat, pending: false, db)
+        sql: "INSERT INTO groups VALUES (?, ?, ?, 1, 1, 0, 0, 0, ?)",
+        arguments: [last + 1, id.blob, ttl, transaction.now + ServerSchema.groupLife(ttl: ttl)])
+      try Self.insertUser(Caller.ownerSeat, owner, access, group: last + 1, db)
+      try Self.insertKey(master, group: last + 1, seat: Caller.masterSeat, pending: false, db)
       transaction.madeGroup()
     }
   }
@@ -121,29 +93,32 @@ extension ServerStore {
   }
 
   func info(_ caller: Caller) async throws -> GroupInfo {
-    try await read { db in
+    try await read { [clock] db in
       try Self.check(caller, db)
       let row = try Row.fetchOne(
         db, sql: "SELECT users, shares, bytes, cursor FROM groups WHERE number = ?", arguments: [caller.group])
       guard let row else { throw Refusal.unauthorized }
-      return GroupInfo(users: row[0], shares: row[1], bytes: row[2], newest: row[3])
+      return GroupInfo(users: row[0], shares: row[1], bytes: row[2], newest: row[3], time: clock.now)
     }
   }
 
-  /// Erases a group: its rows, and with its key everything that it has stored.
   func eraseGroup(_ caller: Caller) async throws {
     try await commit { transaction in
-      let db = transaction.db
-      try Self.check(caller, db)
-      guard let counts = try transaction.counts(caller.group) else { throw Refusal.unauthorized }
-      for table in ["keys", "users"] {
-        try db.execute(sql: "DELETE FROM \(table) WHERE grp = ?", arguments: [caller.group])
-      }
-      try db.execute(sql: "DELETE FROM groups WHERE number = ?", arguments: [caller.group])
-      try db.execute(sql: "INSERT INTO erased VALUES (?)", arguments: [caller.group])
-      transaction.erased(caller.group, counts)
+      try Self.check(caller, transaction.db)
+      guard try Self.erase(caller.group, in: transaction) else { throw Refusal.unauthorized }
     }
     try buryGroups()
+  }
+
+  /// Takes a group away, but for its shares, which are deleted later. False if there is none.
+  static func erase(_ group: Int64, in transaction: Transaction) throws -> Bool {
+    let db = transaction.db
+    guard let counts = try transaction.counts(group) else { return false }
+    for table in ["keys", "users"] { try db.execute(sql: "DELETE FROM \(table) WHERE grp = ?", arguments: [group]) }
+    try db.execute(sql: "DELETE FROM groups WHERE number = ?", arguments: [group])
+    try db.execute(sql: "INSERT INTO erased VALUES (?)", arguments: [group])
+    transaction.erased(group, counts)
+    return true
   }
 
   // MARK: - Users and keys
@@ -180,13 +155,11 @@ extension ServerStore {
       })
   }
 
-  /// Gives a user, or for nil the group itself, a new key. The present one stays until the new one is used; one that was never
-  /// used ends now.
   func rotateKey(_ caller: Caller, user: Identifier?, to key: StoredKey) async throws {
     try await commit { transaction in
       let db = transaction.db
       try Self.check(caller, db)
-      var seat = Self.masterSeat
+      var seat = Caller.masterSeat
       if let user {
         guard let found = try Self.seat(user, caller, db) else { throw Refusal.notFound }
         seat = found
@@ -196,13 +169,12 @@ extension ServerStore {
     }
   }
 
-  /// Ends a user's keys. What he sent stays until it expires.
   func removeUser(_ caller: Caller, _ user: Identifier) async throws {
     try await commit { transaction in
       let db = transaction.db
       try Self.check(caller, db)
       guard let seat = try Self.seat(user, caller, db) else { throw Refusal.notFound }
-      guard seat != Self.ownerSeat else { throw Refusal.owner }
+      guard seat != Caller.ownerSeat else { throw Refusal.owner }
       try db.execute(sql: "DELETE FROM keys WHERE grp = ? AND seat = ?", arguments: [caller.group, seat])
       try db.execute(
         sql: "UPDATE users SET removed = ? WHERE grp = ? AND seat = ?",

@@ -1,26 +1,9 @@
 import GRDB
 
-/// What a reader asks for.
-struct PageRequest: Sendable {
-  let after: Int64
-  let limit: Int
-}
-
-/// Some of what is new for a reader.
-struct Page: Sendable {
-  var shares: [ReadShare] = []
-  /// Where to go on, also if there is nothing.
-  var next: Int64
-  /// There may be more already.
-  var more = false
-}
-
 extension ServerStore {
   /// Rows that one look goes over at most: others' messages to others lie between one's own.
-  private static let scanned = 2000
+  private static let scanned = 1000
 
-  /// What is new for a reader, in order of cursors. `reserve` is told how many bytes and shares the page will have before they
-  /// are read, and may refuse.
   func page(
     _ caller: Caller, _ request: PageRequest, reserve: @escaping @Sendable (Int, Int) throws -> Void
   ) async throws -> Page {

@@ -1,31 +1,6 @@
 import GRDB
 import Sodium
 
-/// What a client asks to be kept.
-struct NewShare: Sendable {
-  let id: Identifier
-  let bytes: [UInt8]
-  /// Nil for everybody.
-  let recipients: [Identifier]?
-}
-
-/// What is known of a share that was kept.
-struct Receipt: Sendable {
-  let cursor: Int64
-  let expires: Int64
-  /// It was there before.
-  let isRepeated: Bool
-}
-
-/// A share as its readers get it.
-struct ReadShare: Sendable {
-  let id: Identifier
-  let cursor: Int64
-  let sender: Identifier
-  let expires: Int64
-  let bytes: [UInt8]
-}
-
 extension ServerStore {
   /// Keeps a share. It is durable when this returns.
   func put(_ caller: Caller, _ share: NewShare) async throws -> Receipt {
@@ -43,10 +18,11 @@ extension ServerStore {
     let recipients = try share.recipients.map { try Self.seats($0, caller, db) }
     let size = Int64(share.bytes.count)
     guard counts.shares < limits.groupShares else { throw Refusal.quota("the group has as many shares as it may have") }
-    guard counts.bytes + size <= limits.groupBytes else {
+    let weight = share.weight
+    guard counts.bytes + weight <= limits.groupBytes else {
       throw Refusal.quota("the shares of the group take all its room")
     }
-    guard totals.bytes + transaction.change.bytes + size <= limits.totalBytes else { throw Refusal.diskFull }
+    guard totals.bytes + transaction.change.bytes + weight <= limits.totalBytes else { throw Refusal.diskFull }
     guard counts.cursor < ServerSchema.largestCursor else { throw Refusal.quota("the group has no more cursors") }
     let expires = transaction.now + counts.ttl * 1000
     let ring = try slots.ring(ttl: counts.ttl, now: transaction.now)
@@ -61,7 +37,7 @@ extension ServerStore {
     ])
     counts.cursor = cursor
     counts.shares += 1
-    counts.bytes += size
+    counts.bytes += weight
     transaction.set(caller.group, counts)
     transaction.announce(caller.group, .share(sender: caller.seat, recipients: recipients))
     return Receipt(cursor: cursor, expires: expires, isRepeated: false)
@@ -71,7 +47,8 @@ extension ServerStore {
   private func repeated(_ caller: Caller, _ share: NewShare, in transaction: Transaction) throws -> Receipt? {
     let db = transaction.db
     let statement = try db.cachedStatement(
-      sql: "SELECT row, sender, expires, size, recipients, sealed FROM shares WHERE grp = ? AND id = ?")
+      sql:
+        "SELECT row, sender, expires, \(ServerSchema.weight), recipients, sealed FROM shares WHERE grp = ? AND id = ?")
     guard let row = try Row.fetchOne(statement, arguments: [caller.group, share.id.blob]) else { return nil }
     let number: Int64 = row[0]
     let expires: Int64 = row[2]
@@ -114,15 +91,15 @@ extension ServerStore {
   }
 
   /// Deletes rows of shares and what is counted of them.
-  static func delete(_ rows: [(number: Int64, size: Int64)], in transaction: Transaction) throws {
+  static func delete(_ rows: [(number: Int64, weight: Int64)], in transaction: Transaction) throws {
     let statement = try transaction.db.cachedStatement(sql: "DELETE FROM shares WHERE row = ?")
-    for (number, size) in rows {
+    for (number, weight) in rows {
       try statement.execute(arguments: [number])
       let group = ServerSchema.group(row: number)
       // Of a group that was erased nothing is counted any more.
       guard var counts = try transaction.counts(group) else { continue }
       counts.shares -= 1
-      counts.bytes -= size
+      counts.bytes -= weight
       transaction.set(group, counts)
     }
   }
@@ -153,7 +130,7 @@ extension ServerStore {
       let db = transaction.db
       try Self.check(caller, db)
       let statement = try db.cachedStatement(
-        sql: "SELECT row, sender, expires, size, recipients FROM shares WHERE grp = ? AND id = ?")
+        sql: "SELECT row, sender, expires, \(ServerSchema.weight), recipients FROM shares WHERE grp = ? AND id = ?")
       guard let row = try Row.fetchOne(statement, arguments: [caller.group, id.blob]),
         Self.mayRead(caller, sender: row[1], recipients: row.optionalOctets(4)), row[2] > transaction.now
       else { throw Refusal.notFound }

@@ -10,8 +10,30 @@ extension ServerStore {
     try buryGroups()
   }
 
-  /// Deletes the rows of what has expired.
-  func sweep() async throws { while try await sweepRows() {} }
+  /// Pages that one transaction gives back to the disk.
+  private static let pages = 1024
+
+  /// Deletes the rows of what has expired, and gives back to the disk what more than a quarter of the file has free.
+  func sweep() async throws {
+    while try await sweepRows() {}
+    while try await giveBack() {}
+  }
+
+  /// Gives some pages back. Says whether there are more.
+  private func giveBack() async throws -> Bool {
+    let (free, all) = try await read { db in
+      (
+        try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0, try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+      )
+    }
+    guard free > Self.pages, free > all / 4 else { return false }
+    return try await commit { transaction in
+      // A database that was made before it could do this keeps its pages, for its own use.
+      guard try Int.fetchOne(transaction.db, sql: "PRAGMA auto_vacuum") == 2 else { return false }
+      _ = try Row.fetchAll(transaction.db, sql: "PRAGMA incremental_vacuum(\(Self.pages))")
+      return true
+    }
+  }
 
   /// Deletes some rows. Says whether there are more.
   private func sweepRows() async throws -> Bool {
@@ -21,16 +43,23 @@ extension ServerStore {
         db,
         sql: """
           SELECT EXISTS (SELECT 1 FROM shares WHERE expires <= ?) OR EXISTS (SELECT 1 FROM erased)
-          OR EXISTS (SELECT 1 FROM users WHERE removed <= ?)
-          """, arguments: [now, now]) ?? false
+          OR EXISTS (SELECT 1 FROM users WHERE removed <= ?) OR EXISTS (SELECT 1 FROM groups WHERE ends <= ?)
+          """, arguments: [now, now, now]) ?? false
     }
     guard isWork else { return false }
     return try await commit { transaction in
       let db = transaction.db
       let expired = try Row.fetchAll(
-        db, sql: "SELECT row, size FROM shares WHERE expires <= ? LIMIT \(Self.batch)", arguments: [transaction.now])
+        db, sql: "SELECT row, \(ServerSchema.weight) FROM shares WHERE expires <= ? LIMIT \(Self.batch)",
+        arguments: [transaction.now])
       try Self.delete(expired.map { ($0[0], $0[1]) }, in: transaction)
       var isMore = expired.count == Self.batch
+      if let unused = try Int64.fetchOne(
+        db, sql: "SELECT number FROM groups WHERE ends <= ? LIMIT 1", arguments: [transaction.now])
+      {
+        _ = try Self.erase(unused, in: transaction)
+        isMore = true
+      }
       if let group = try Int64.fetchOne(db, sql: "SELECT grp FROM erased LIMIT 1") {
         try db.execute(
           sql:

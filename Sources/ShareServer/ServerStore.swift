@@ -1,15 +1,18 @@
 import GRDB
 import Glibc
+import Logging
 import Sodium
 import Synchronization
 
 /// Everything that the service keeps: the database, and outside it the keys that make erasing possible.
-final class ServerStore: Sendable {
+final class ServerStore: ShareStore {
   let limits: ServerLimits
   let clock: ServiceClock
   let slots: SlotKeys
   let groupKeys: GroupKeys
   let pool: DatabasePool
+  /// For finding out whose key a request brings: others' long looks don't keep anybody waiting at the door.
+  private let door: DatabasePool
   let board: WaitingBoard
   private let lock: DataFile
   private let folder: String
@@ -22,7 +25,8 @@ final class ServerStore: Sendable {
 
   /// Opens what is in the folder, or makes it. What has expired meanwhile is destroyed before anything can be read.
   init(
-    folder: String, limits: ServerLimits, clock sources: ClockSources, metrics: ServerMetrics, board: WaitingBoard
+    folder: String, limits: ServerLimits, clock sources: ClockSources, metrics: ServerMetrics, board: WaitingBoard,
+    log: Logger
   ) throws {
     self.limits = limits
     self.folder = folder
@@ -30,6 +34,7 @@ final class ServerStore: Sendable {
     lock = try Self.take(folder)
     pool = try Self.openPool(folder + "/shares.db")
     try ServerSchema.migrator.migrate(pool)
+    door = try Self.openDoor(folder + "/shares.db")
     let known = try pool.read { db in
       (
         mark: try Int64.fetchOne(db, sql: "SELECT mark FROM clock") ?? 0,
@@ -43,6 +48,11 @@ final class ServerStore: Sendable {
     slots = try SlotKeys(folder: folder, ttls: known.ttls, now: clock.now)
     groupKeys = try GroupKeys(folder: folder)
     try groupKeys.destroyAll(but: known.groups)
+    try Self.reportLostKeys(slots, pool, now: clock.now, log)
+    let keyless = try groupKeys.mend(known.groups)
+    if keyless > 0 {
+      log.error("groups had no key any more, and what they had is lost", metadata: ["groups": "\(keyless)"])
+    }
     totalsNow = Mutex(Totals(groups: Int64(known.groups.count), shares: known.shares, bytes: known.bytes))
     let queue = CommitQueue(metrics: metrics) { [weak self] body in
       guard let self else { throw Refusal.stopping }
@@ -58,8 +68,38 @@ final class ServerStore: Sendable {
     return try pages * (Int64.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
   }
 
+  /// Says what can't be opened any more because its key is gone, though its time isn't over.
+  private static func reportLostKeys(_ slots: SlotKeys, _ pool: DatabasePool, now: Int64, _ log: Logger) throws {
+    if slots.damagedCount > 0 {
+      log.error(
+        "keys of time slots were damaged, and what expires in these is lost",
+        metadata: ["slots": "\(slots.damagedCount)"])
+    }
+    for length in slots.newLengths {
+      let lost = try pool.read { db -> Int in
+        let ttls = try Int64.fetchAll(db, sql: "SELECT DISTINCT ttl FROM groups").filter {
+          SlotRing.slotLength(ttl: $0) == length
+        }
+        return try ttls.reduce(0) { count, ttl in
+          let sql = """
+            SELECT count(*) FROM shares JOIN groups ON groups.number = shares.grp
+            WHERE groups.ttl = ? AND shares.expires > ?
+            """
+          return try count + (Int.fetchOne(db, sql: sql, arguments: [ttl, now]) ?? 0)
+        }
+      }
+      guard lost > 0 else { continue }
+      log.error(
+        "the file of keys of time slots is gone, and what was sealed under them is lost",
+        metadata: ["file": "slots-\(length / 1000)", "shares": "\(lost)"])
+    }
+  }
+
   /// What all groups have, as of the last transaction.
   var totals: Totals { totalsNow.withLock { $0 } }
+
+  var slotCount: Int { slots.liveCount }
+  var gauges: [Gauge] { [] }
 
   private static func take(_ folder: String) throws -> DataFile {
     if mkdir(folder, 0o700) != 0, errno != EEXIST { throw FileFault(path: folder, code: errno) }
@@ -78,6 +118,8 @@ final class ServerStore: Sendable {
     configuration.maximumReaderCount = 4
     configuration.busyMode = .timeout(5)
     configuration.prepareDatabase { db in
+      // Of the file, so of who writes; it has effect before there is anything in it.
+      if !db.configuration.readonly { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
       try db.execute(
         sql: """
           PRAGMA secure_delete = ON;
@@ -93,6 +135,18 @@ final class ServerStore: Sendable {
     // DatabasePool sets NORMAL after `prepareDatabase` has run.
     try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
     return pool
+  }
+
+  private static func openDoor(_ path: String) throws -> DatabasePool {
+    var configuration = Configuration()
+    configuration.label = "callers"
+    configuration.readonly = true
+    configuration.maximumReaderCount = 2
+    configuration.busyMode = .timeout(5)
+    configuration.prepareDatabase { db in
+      try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -2048;")
+    }
+    return try DatabasePool(path: path, configuration: configuration)
   }
 
   // MARK: - Writing
@@ -153,10 +207,22 @@ final class ServerStore: Sendable {
     try await pool.read(body)
   }
 
-  /// Whether the store answers.
+  /// The same, with readers of its own.
+  func readCaller<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    try await door.read(body)
+  }
+
   func isHealthy() async -> Bool {
-    let answer = try? await pool.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM clock") }
-    return answer == 1
+    do {
+      guard try await pool.read({ db in try Int.fetchOne(db, sql: "SELECT count(*) FROM clock") }) == 1 else {
+        return false
+      }
+      // Always a change, and one that goes with others into one transaction.
+      try await commit { transaction in
+        try transaction.db.execute(sql: "UPDATE clock SET mark = mark")
+      }
+      return true
+    } catch { return false }
   }
 
   /// What went wrong, without the values of a statement, which GRDB would name.
@@ -168,6 +234,7 @@ final class ServerStore: Sendable {
   /// Ends everything. Nothing can be committed any more.
   func close() {
     queueBox.withLock { $0 = nil }
+    try? door.close()
     try? pool.close()
     lock.unlock()
   }

@@ -7,7 +7,7 @@ import Sodium
 
 /// Answers requests: says what they ask for, holds them to the limits, and lets the store do it.
 struct ServiceResponder: HTTPResponder {
-  let store: ServerStore
+  let store: any ShareStore
   let metrics: ServerMetrics
   let connections: Connections
   let bodies: RequestBodies
@@ -54,13 +54,10 @@ struct ServiceResponder: HTTPResponder {
 
   private func answer(_ request: Request, _ route: Route, _ context: ServiceContext) async throws -> Response {
     let address = gate.address(of: request, context)
+    try gate.admit(address, at: store.clock.now)
     switch (route, request.method) {
     case (.health, _): return try await health()
     case (.description, _): return Answers.text(OpenAPIDocument.text, type: "application/yaml")
-    default: break
-    }
-    try gate.admit(address, at: store.clock.now)
-    switch (route, request.method) {
     case (.groups, _): return try await makeGroup(request, address)
     case (.noGroup, _): throw Refusal.unauthorized
     default: break
@@ -69,9 +66,9 @@ struct ServiceResponder: HTTPResponder {
     let caller = try await gate.caller(request, group, store)
     switch (route, request.method) {
     case (.group, .get): return try await info(caller)
-    case (.shares, _): return try await list(request, caller, context)
-    case (.share(_, let share), .get): return try await read(caller, share)
-    case (.share(_, let share), .put): return try await put(request, caller, share)
+    case (.shares, _): return try await list(request, caller, address, context)
+    case (.share(_, let share), .get): return try await read(caller, share, address)
+    case (.share(_, let share), .put): return try await put(request, caller, share, address)
     case (.share(_, let share), _):
       try needAccess(caller)
       try await store.eraseShare(caller, id(share))
@@ -139,7 +136,7 @@ struct ServiceResponder: HTTPResponder {
         quota.number("shares", store.limits.groupShares)
       }
       json.number("newest", info.newest)
-      json.number("time", store.clock.now)
+      json.number("time", info.time)
     }
   }
 
@@ -177,11 +174,18 @@ struct ServiceResponder: HTTPResponder {
 
   // MARK: - Shares
 
-  private func put(_ request: Request, _ caller: Caller, _ share: String) async throws -> Response {
+  /// Whose memory a body is that belongs to a request.
+  private func holders(_ caller: Caller, _ address: ClientAddress?) -> [MemoryBudget.Holder] {
+    [.group(caller.groupID)] + (address.map { [.address($0)] } ?? [])
+  }
+
+  private func put(
+    _ request: Request, _ caller: Caller, _ share: String, _ address: ClientAddress?
+  ) async throws -> Response {
     try needAccess(caller)
     let id = try id(share)
     let recipients = try RecipientsField.parse(request.headers[values: RequestGate.recipients])
-    let (bytes, memory) = try await bodies.octets(request)
+    let (bytes, memory) = try await bodies.octets(request, for: holders(caller, address))
     // Until it is written.
     defer { withExtendedLifetime(memory) {} }
     let receipt = try await store.put(caller, NewShare(id: id, bytes: bytes, recipients: recipients))
@@ -192,30 +196,37 @@ struct ServiceResponder: HTTPResponder {
     }
   }
 
-  private func read(_ caller: Caller, _ share: String) async throws -> Response {
+  private func read(_ caller: Caller, _ share: String, _ address: ClientAddress?) async throws -> Response {
     try needAccess(caller)
-    let memory = try bodies.budget.reserve(ServerLimits.shareBytes)
+    let memory = try bodies.budget.reserve(ServerLimits.shareBytes, for: holders(caller, address))
     let bytes = try await store.share(caller, id(share))
     metrics.sent(bytes.count)
     return Answers.octets(bytes, holding: memory)
   }
 
-  private func list(_ request: Request, _ caller: Caller, _ context: ServiceContext) async throws -> Response {
+  private func list(
+    _ request: Request, _ caller: Caller, _ address: ClientAddress?, _ context: ServiceContext
+  ) async throws -> Response {
     try needAccess(caller)
     let query = try Query(request.uri.query ?? "")
     let page = PageRequest(
       after: try query.number("after", 0...ServerSchema.largestCursor, standard: 0),
       limit: Int(try query.number("limit", 1...Int64(ServerLimits.pageShares), standard: 100)))
     let wait = try query.number("wait", 0...Int64(ServerLimits.wait), standard: 0)
-    let (found, memory) = try await wait == 0 ? look(caller, page) : look(caller, page, waiting: wait, context)
+    let holders = holders(caller, address)
+    let (found, memory) =
+      try await wait == 0
+      ? look(caller, page, holders) : look(caller, page, holders, waiting: wait, context)
     metrics.sent(found.shares.reduce(0) { $0 + $1.bytes.count })
     return Answers.page(found, holding: memory)
   }
 
-  private func look(_ caller: Caller, _ request: PageRequest) async throws -> (Page, MemoryBudget.Share) {
+  private func look(
+    _ caller: Caller, _ request: PageRequest, _ holders: [MemoryBudget.Holder]
+  ) async throws -> (Page, MemoryBudget.Share) {
     let box = ReservationBox()
     let page = try await store.page(caller, request) { [budget = bodies.budget] bytes, count in
-      box.set(try budget.reserve(Answers.pageMemory(bytes, count)))
+      box.set(try budget.reserve(Answers.pageMemory(bytes, count), for: holders))
     }
     guard let share = box.take() else { throw Refusal.unavailable }
     return (page, share)
@@ -224,7 +235,8 @@ struct ServiceResponder: HTTPResponder {
   /// Looks, and if there is nothing, again whenever something came, until the time is over, the client has gone or the service
   /// stops.
   private func look(
-    _ caller: Caller, _ request: PageRequest, waiting seconds: Int64, _ context: ServiceContext
+    _ caller: Caller, _ request: PageRequest, _ holders: [MemoryBudget.Holder], waiting seconds: Int64,
+    _ context: ServiceContext
   ) async throws -> (Page, MemoryBudget.Share) {
     let end = ContinuousClock.now + .seconds(seconds)
     let ticket = store.board.join(group: caller.group, seat: caller.seat)
@@ -239,7 +251,7 @@ struct ServiceResponder: HTTPResponder {
       let rest = end - ContinuousClock.now
       do {
         // Who waits holds no memory for a page.
-        let found = try await look(caller, request)
+        let found = try await look(caller, request, holders)
         let isPatient = rest > .zero && !store.board.isClosed && !connections.isGone(channel)
         guard found.0.shares.isEmpty, !found.0.more, isPatient else { return found }
         // What was passed over is none of the caller's, and need not be looked at again.

@@ -12,7 +12,7 @@ import Sodium
 /// what: that is encrypted, and the key is split over several such services, before anything comes here.
 public struct ShareService: Service {
   private let options: ServerOptions
-  let store: ServerStore
+  let store: any ShareStore
   private let metrics: ServerMetrics
   private let gate: RequestGate
   private let connections: Connections
@@ -25,7 +25,7 @@ public struct ShareService: Service {
 
   /// Opens the store. `ready` is told where the service listens, `HOST:PORT`, when it does.
   public init(
-    _ options: ServerOptions, clock: ClockSources = .machine, log: Logger, ready: @escaping @Sendable (String) -> Void
+    _ options: ServerOptions, clock: ClockSources? = nil, log: Logger, ready: @escaping @Sendable (String) -> Void
   ) throws(ServerError) {
     self.options = options
     self.log = log
@@ -38,8 +38,14 @@ public struct ShareService: Service {
       self.connections = connections
       http = try Self.server(options, connections)
       gate = try RequestGate(options.limits, proxies: proxies, creation: options.creationTokenFile.map(Self.creation))
-      store = try ServerStore(
-        folder: options.data, limits: options.limits, clock: clock, metrics: metrics, board: WaitingBoard())
+      let board = WaitingBoard()
+      if let redis = options.redis {
+        store = try RedisStore(redis, limits: options.limits, clock: clock, board: board, log: log)
+      } else {
+        store = try ServerStore(
+          folder: options.data, limits: options.limits, clock: clock ?? .machine, metrics: metrics, board: board,
+          log: log)
+      }
     } catch {
       throw (error as? ServerError) ?? ServerError("cannot start: \(ServerStore.words(error))")
     }
@@ -117,18 +123,11 @@ public struct ShareService: Service {
 
   /// The hash of what stands in the first line of a file.
   private static func creation(_ path: String) throws -> Digest {
-    let file = try DataFile(existing: path)
-    let count = Int(min(try file.byteCount, 1024))
-    var token = try SecretBytes(zeros: count)
-    let read = try token.withUnsafeMutableBytes { (buffer) throws(FileFault) in try file.read(into: buffer, at: 0) }
-    var end = 0
-    token.withUnsafeBytes { bytes in
-      while end < read, bytes[end] > 0x20, bytes[end] < 0x7f { end += 1 }
-    }
-    guard (16...512).contains(end) else {
+    let token = try SecretLine.read(path) ?? SecretBytes(zeros: 0)
+    guard (16...512).contains(token.count) else {
       throw ServerError("\(path): the creation token has to be 16 to 512 printable characters without blanks")
     }
-    return try RequestGate.digest(creationToken: token.bytes.extracting(first: end))
+    return try RequestGate.digest(creationToken: token.bytes)
   }
 }
 
@@ -144,7 +143,7 @@ private struct Waker: Service {
 
 /// Erases what has expired.
 private struct Sweeper: Service {
-  let store: ServerStore
+  let store: any ShareStore
   let metrics: ServerMetrics
   let log: Logger
 
@@ -155,18 +154,25 @@ private struct Sweeper: Service {
     await cancelWhenGracefulShutdown {
       await withTaskGroup(of: Void.self) { group in
         // Keys end on time however long the rows take.
-        group.addTask { await again { try store.destroyKeys() } }
+        group.addTask { await again { try await store.destroyKeys() } }
         group.addTask { await again { try await store.sweep() } }
       }
     }
   }
 
   private func again(_ work: @Sendable () async throws -> Void) async {
+    var last = ""
     while !Task.isCancelled {
-      do { try await work() } catch {
+      do {
+        try await work()
+        last = ""
+      } catch {
         if Task.isCancelled { return }
         metrics.failedSweep()
-        log.error("what has expired could not be erased", metadata: ["error": "\(ServerStore.words(error))"])
+        let words = ServerStore.words(error)
+        // Said once, not again with each attempt.
+        if words != last { log.error("what has expired could not be erased", metadata: ["error": "\(words)"]) }
+        last = words
       }
       try? await Task.sleep(for: Self.pause)
     }
@@ -175,7 +181,7 @@ private struct Sweeper: Service {
 
 /// Answers Prometheus, at a place of its own.
 private struct MetricsResponder: HTTPResponder {
-  let store: ServerStore
+  let store: any ShareStore
   let metrics: ServerMetrics
 
   func respond(to request: Request, context: ServiceContext) async throws -> Response {

@@ -33,6 +33,12 @@ final class SlotKeys: Sendable {
     rings.withLock { $0[SlotRing.slotLength(ttl: ttl)] }
   }
 
+  /// Lengths of slots in milliseconds whose rings were made just now.
+  var newLengths: [Int64] { all.filter(\.isNew).map(\.length) }
+
+  /// Keys that were found not whole.
+  var damagedCount: Int { all.reduce(0) { $0 + $1.damagedCount } }
+
   private var all: [SlotRing] { rings.withLock { Array($0.values) } }
 
   /// Returns when all keys are on the disk.

@@ -34,6 +34,10 @@ final class SlotRing: Sendable {
 
   /// Milliseconds of a slot.
   let length: Int64
+  /// The file was not there, and has been made.
+  let isNew: Bool
+  /// Keys that were in the file, but not whole.
+  let damagedCount: Int
   private let file: DataFile
   private let state: Mutex<State>
 
@@ -49,30 +53,48 @@ final class SlotRing: Sendable {
   init(folder: String, length: Int64, now: Int64) throws {
     self.length = length
     let path = "\(folder)/slots-\(length / 1000)"
-    file = try DataFile(path)
     let size = Int(Self.capacity) * Self.entryCount
     var image = try SecretBytes(zeros: size)
+    isNew = access(path, F_OK) != 0
+    if isNew { try Self.make(path, size, in: folder) }
+    let file = try DataFile(path)
+    self.file = file
     let found = try file.byteCount
-    guard found == 0 || found == Int64(size) else {
-      throw FileFault(path: path, code: EINVAL, words: "not a ring of keys of this service: \(found) bytes")
+    guard found == Int64(size) else {
+      throw FileFault(
+        path: path, code: EINVAL,
+        words: "no whole ring of keys of this service: \(found) bytes; "
+          + "without the file the service starts, but what was sealed under its keys is lost")
     }
-    if found > 0 {
-      let file = file
-      _ = try image.withUnsafeMutableBytes { (buffer) throws(FileFault) in try file.read(into: buffer, at: 0) }
-    }
+    _ = try image.withUnsafeMutableBytes { (buffer) throws(FileFault) in try file.read(into: buffer, at: 0) }
     var oldest: Int64?
+    var damaged = 0
     for place in 0..<Self.capacity {
       let slot = try Self.slot(at: place, in: image, length: length)
       if let slot, slot * length > now {
         oldest = min(oldest ?? slot, slot)
       } else {
+        if slot == nil, Self.number(at: place, in: image) != 0 { damaged += 1 }
         Self.wipe(place, in: &image)
       }
     }
-    try image.withUnsafeBytes { [file] (bytes) throws(FileFault) in try file.write(bytes, at: 0) }
+    damagedCount = damaged
+    try image.withUnsafeBytes { (bytes) throws(FileFault) in try file.write(bytes, at: 0) }
     try file.synchronize()
-    if found == 0 { try DataFile.synchronize(folder: folder) }
     state = Mutex(State(image: image, oldest: oldest))
+  }
+
+  /// Makes an empty ring. Under its name it is whole or not there.
+  private static func make(_ path: String, _ size: Int, in folder: String) throws {
+    let new = path + ".new"
+    let zeros = [UInt8](repeating: 0, count: size)
+    do {
+      let file = try DataFile(new)
+      try zeros.withUnsafeBytes { bytes in try file.write(bytes, at: 0) }
+      try file.synchronize()
+    }
+    guard rename(new, path) == 0 else { throw FileFault(path: path, code: errno) }
+    try DataFile.synchronize(folder: folder)
   }
 
   /// The slot in which something that expires at `expires` lives.

@@ -91,12 +91,15 @@ final class WaitingBoard: Sendable {
     }
   }
 
+  /// Wakes everybody: nobody knows what is new.
+  func wakeAll() {
+    let all = state.withLock { state in state.tickets.values.flatMap(\.values) }
+    for ticket in all { ticket.wake() }
+  }
+
   /// Wakes everybody, for good.
   func close() {
-    let all = state.withLock { state in
-      state.isClosed = true
-      return state.tickets.values.flatMap(\.values)
-    }
-    for ticket in all { ticket.wake() }
+    state.withLock { $0.isClosed = true }
+    wakeAll()
   }
 }

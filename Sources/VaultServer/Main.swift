@@ -20,9 +20,6 @@ struct VaultServer: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"))
   var listen = "127.0.0.1:8420"
 
-  @Option(help: ArgumentHelp("The folder of everything that is kept.", valueName: "folder"))
-  var data: String
-
   @Option(help: ArgumentHelp("Serve metrics for Prometheus there.", valueName: "host:port"))
   var metrics: String?
 
@@ -42,6 +39,8 @@ struct VaultServer: AsyncParsableCommand {
     help: ArgumentHelp("How much is logged: trace, debug, info, warning, error.", valueName: "level"),
     transform: VaultServer.level)
   var logLevel = Logger.Level.info
+
+  @OptionGroup(title: "Where things are kept") var store: StoreOptions
 
   @OptionGroup(title: "Limits (0: none, for rates and numbers of groups)") var limits: LimitOptions
 
@@ -97,7 +96,7 @@ struct VaultServer: AsyncParsableCommand {
   }
 
   private func options(_ log: Logger) throws -> ServerOptions {
-    var options = ServerOptions(data: data)
+    var options = store.options
     if let (host, port) = place(listen) { (options.host, options.port) = (host, port) }
     options.metrics = metrics.flatMap(place)
     options.certificate = tlsCertificate

@@ -1,4 +1,6 @@
 import Foundation
+import GRDB
+import Glibc
 import Sodium
 import Testing
 
@@ -6,7 +8,7 @@ import Testing
 
 @Suite struct ErasingTests {
   private func key(_ service: Service, _ group: Group, expires: Int64) throws -> [UInt8] {
-    let ring = try #require(service.store.slots.openRing(ttl: Int64(group.ttl)))
+    let ring = try #require(service.files.slots.openRing(ttl: Int64(group.ttl)))
     switch try ring.key(of: ring.slot(expires: expires)) {
     case .some(let key): return key.withUnsafeBytes { Array($0) }
     case .none: throw ServerError("no key")
@@ -32,7 +34,7 @@ import Testing
       // The end of the slot in which it expires, and a second.
       clock.advance(milliseconds: 60_000 + 999)
       try await eventually("the key is nowhere") { try folder.files(with: key) == [] }
-      #expect(service.store.slots.liveCount == 0)
+      #expect(try service.files.slots.liveCount == 0)
       try await eventually("the row is gone") { service.store.totals.shares == 0 }
     }
   }
@@ -50,7 +52,7 @@ import Testing
     try manager.copyItem(atPath: folder.data, toPath: folder.path + "/stolen")
     service = try await Service.start(folder, clock: clock)
     clock.advance(milliseconds: 61_000)
-    try await eventually("what expired is erased") { service.store.slots.liveCount == 0 }
+    try await eventually("what expired is erased") { try service.files.slots.liveCount == 0 }
     await service.stop()
     // The database as it was, the keys as they are: what a backup of the database, or its pages on the disk, would give.
     for name in try manager.contentsOfDirectory(atPath: folder.data) where name.hasPrefix("shares") {
@@ -112,7 +114,7 @@ import Testing
       for number in 0..<3 { _ = try await group.put([UInt8(number)], as: group.ownUser, at: service.place) }
       _ = try await other.put([9], as: user, at: service.place)
       let number: Int64 = 1
-      let key = try service.store.groupKeys.key(number)
+      let key = try service.files.groupKeys.key(number)
       let bytes =
         switch consume key {
         case .some(let key): key.withUnsafeBytes { Array($0) }
@@ -154,5 +156,44 @@ import Testing
         try await service.rows("users") == 1
       }
     }
+  }
+
+  @Test func `room that what has expired took is given back to the disk`() async throws {
+    let clock = TestClock()
+    try await Service.run(clock: clock) { service, _ in
+      let group = try await service.makeGroup()
+      let files = try service.files
+      func pages() async throws -> Int {
+        try await files.read { db in try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0 }
+      }
+      let bytes = [UInt8](repeating: 1, count: 1 << 20)
+      for _ in 0..<8 { #expect(try await group.put(bytes, as: group.ownUser, at: service.place).status == 201) }
+      #expect(try await pages() > 2000)
+      clock.advance(milliseconds: 61_000)
+      try await eventually("most of it is given back") { try await pages() < 1200 }
+    }
+  }
+
+  @Test(arguments: ["slots-64", "groups"])
+  func `keys that were lost are reported, and the service goes on`(_ file: String) async throws {
+    let folder = try Folder()
+    var server = try await ServerProcess.start(folder)
+    let group = try await Group.make(at: server.place, ttl: 200_000)
+    let user = try await group.addUser(at: server.place)
+    let id = freshID()
+    #expect(try await group.put([1], as: group.ownUser, id: id, at: server.place).status == 201)
+    server.signal(SIGTERM)
+    #expect(try await server.end() == 0)
+    #expect(!server.log.contains("lost"))
+    if file == "groups" {
+      truncate(folder.data + "/groups", 0)
+    } else {
+      try FileManager.default.removeItem(atPath: folder.data + "/" + file)
+    }
+    server = try await ServerProcess.start(folder)
+    #expect(server.log.contains("error") && server.log.contains("lost"), "\(server.log)")
+    #expect(try await group.list(as: user, at: server.place).shares.isEmpty)
+    #expect(try await group.put([1], as: group.ownUser, id: id, at: server.place).status == 201)
+    #expect(try await group.list(as: user, at: server.place).shares.map(\.cursor) == [2])
   }
 }

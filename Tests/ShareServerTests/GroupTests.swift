@@ -19,8 +19,10 @@ import Testing
     let time: Int64
   }
 
-  @Test func `who makes a group gets its keys and is its first user`() async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: Keeping.allCases) func `who makes a group gets its keys and is its first user`(_ keeping: Keeping)
+    async throws
+  {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup(ttl: 3600)
       #expect(group.ttl == 3600)
       #expect(group.masterKey.wholeMatch(of: /vgm_[0-9a-f]{64}/) != nil)
@@ -30,13 +32,15 @@ import Testing
     }
   }
 
-  @Test func `a user learns the group's counts, but not how many users there are`() async throws {
+  @Test(arguments: Keeping.allCases) func `a user learns the group's counts, but not how many users there are`(
+    _ keeping: Keeping
+  ) async throws {
     let clock = TestClock()
-    try await Service.run(clock: clock) { service, _ in
+    try await Service.run(keeping, clock: clock) { service, _ in
       let group = try await service.makeGroup()
       _ = try await group.put([1, 2, 3], as: group.ownUser, at: service.place)
       let info: Info = try await service.ask("GET", group.path, key: group.accessKey).json()
-      #expect(info.users == nil && info.shares == 1 && info.bytes == 3 && info.newest == 1)
+      #expect(info.users == nil && info.shares == 1 && info.bytes == 3 + 256 && info.newest == 1)
       #expect(info.time == clock.now)
       #expect(
         info.quota.shares == Int(ServerLimits().groupShares) && info.quota.bytes == Int(ServerLimits().groupBytes))
@@ -54,8 +58,11 @@ import Testing
     }
   }
 
-  @Test func `an unknown group, a wrong key and another group's key get one and the same answer`() async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: Keeping.allCases)
+  func `an unknown group, a wrong key and another group's key get one and the same answer`(_ keeping: Keeping)
+    async throws
+  {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let other = try await service.makeGroup()
       let wrong = "vga_" + String(repeating: "5", count: 64)
@@ -75,8 +82,8 @@ import Testing
     }
   }
 
-  @Test func `each kind of key does only its own work`() async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: Keeping.allCases) func `each kind of key does only its own work`(_ keeping: Keeping) async throws {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let needMaster = [
         ("DELETE", ""), ("POST", "/users"), ("POST", "/master"), ("DELETE", "/users/\(group.owner)"),
@@ -93,8 +100,10 @@ import Testing
     }
   }
 
-  @Test func `a user's old key works until the new one is used`() async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: Keeping.allCases) func `a user's old key works until the new one is used`(_ keeping: Keeping)
+    async throws
+  {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let user = try await group.addUser(at: service.place)
       let path = group.path + "/shares"
@@ -107,8 +116,9 @@ import Testing
     }
   }
 
-  @Test func `at most one new key waits for its first use`() async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: Keeping.allCases) func `at most one new key waits for its first use`(_ keeping: Keeping) async throws
+  {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let user = try await group.addUser(at: service.place)
       let path = "\(group.path)/users/\(user.user)/key"
@@ -120,9 +130,9 @@ import Testing
     }
   }
 
-  @Test func `the master key is renewed in the same way`() async throws {
+  @Test(arguments: Keeping.allCases) func `the master key is renewed in the same way`(_ keeping: Keeping) async throws {
     struct Renewed: Decodable { let masterKey: String }
-    try await Service.run { service, _ in
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let renewed: Renewed = try await service.ask("POST", group.path + "/master", key: group.masterKey).json()
       #expect(try await service.ask("GET", group.path, key: group.masterKey).status == 200)
@@ -132,8 +142,10 @@ import Testing
     }
   }
 
-  @Test func `a removed user's keys end, and what he sent stays`() async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: Keeping.allCases) func `a removed user's keys end, and what he sent stays`(_ keeping: Keeping)
+    async throws
+  {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let user = try await group.addUser(at: service.place)
       let renewed: User = try await service.ask("POST", "\(group.path)/users/\(user.user)/key", key: group.masterKey)
@@ -150,16 +162,16 @@ import Testing
     }
   }
 
-  @Test func `the owner can't be removed`() async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: Keeping.allCases) func `the owner can't be removed`(_ keeping: Keeping) async throws {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let answer = try await service.ask("DELETE", "\(group.path)/users/\(group.owner)", key: group.masterKey)
       #expect(answer.status == 409 && answer.code == "owner")
     }
   }
 
-  @Test func `an erased group is gone with all its keys`() async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: Keeping.allCases) func `an erased group is gone with all its keys`(_ keeping: Keeping) async throws {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let user = try await group.addUser(at: service.place)
       _ = try await group.put([1], as: user, at: service.place)
@@ -167,12 +179,17 @@ import Testing
       for key in [group.masterKey, group.accessKey, user.accessKey] {
         #expect(try await service.ask("GET", group.path, key: key).status == 401)
       }
-      #expect(service.store.totals.groups == 0 && service.store.totals.shares == 0 && service.store.totals.bytes == 0)
+      try await eventually("nothing is counted") {
+        let totals = service.store.totals
+        return totals.groups == 0 && totals.shares == 0 && totals.bytes == 0
+      }
     }
   }
 
-  @Test func `a group has only so many users, and a removed one makes room`() async throws {
-    try await Service.run { options in
+  @Test(arguments: Keeping.allCases) func `a group has only so many users, and a removed one makes room`(
+    _ keeping: Keeping
+  ) async throws {
+    try await Service.run(keeping) { options in
       options.limits.groupUsers = 2
     } _: { service, _ in
       let group = try await service.makeGroup()
@@ -184,9 +201,11 @@ import Testing
     }
   }
 
-  @Test func `the service takes only so many groups, and one address only so many a day`() async throws {
+  @Test(arguments: Keeping.allCases) func `the service takes only so many groups, and one address only so many a day`(
+    _ keeping: Keeping
+  ) async throws {
     let clock = TestClock()
-    try await Service.run(clock: clock) { options in
+    try await Service.run(keeping, clock: clock) { options in
       options.limits.groups = 3
       options.limits.groupsPerDay = 2
     } _: { service, _ in
@@ -203,10 +222,12 @@ import Testing
     }
   }
 
-  @Test func `where a creation token is demanded, only who has it makes groups`() async throws {
+  @Test(arguments: Keeping.allCases) func `where a creation token is demanded, only who has it makes groups`(
+    _ keeping: Keeping
+  ) async throws {
     let folder = try Folder()
     try "a-long-enough-creation-token\n".write(toFile: folder.path + "/token", atomically: true, encoding: .utf8)
-    try await Service.run { options in
+    try await Service.run(keeping) { options in
       options.creationTokenFile = folder.path + "/token"
     } _: { service, _ in
       let json = ["Content-Type": "application/json"]
@@ -220,9 +241,11 @@ import Testing
     }
   }
 
-  @Test func `who asks too often is told when to come again`() async throws {
+  @Test(arguments: Keeping.allCases) func `who asks too often is told when to come again`(_ keeping: Keeping)
+    async throws
+  {
     let clock = TestClock()
-    try await Service.run(clock: clock) { options in
+    try await Service.run(keeping, clock: clock) { options in
       options.limits.keyRate = 2
     } _: { service, _ in
       let group = try await service.makeGroup()
@@ -235,9 +258,10 @@ import Testing
     }
   }
 
-  @Test func `one address may ask only so often, and a proxy's clients count by themselves`() async throws {
+  @Test(arguments: Keeping.allCases)
+  func `one address may ask only so often, and a proxy's clients count by themselves`(_ keeping: Keeping) async throws {
     let clock = TestClock()
-    try await Service.run(clock: clock) { options in
+    try await Service.run(keeping, clock: clock) { options in
       options.limits.addressRate = 1
       options.proxies = ["127.0.0.1"]
     } _: { service, _ in
@@ -249,6 +273,25 @@ import Testing
         try await ask("192.0.2.1"), try await ask("192.0.2.1"), try await ask("192.0.2.1"), try await ask("192.0.2.2"),
       ]
       #expect(statuses == [401, 401, 429, 401])
+    }
+  }
+
+  @Test(arguments: Keeping.allCases)
+  func `a group that nobody uses for three months ends, and one that somebody asks for doesn't`(
+    _ keeping: Keeping
+  ) async throws {
+    let clock = TestClock()
+    let day: Int64 = 86_400_000
+    try await Service.run(keeping, clock: clock) { service, _ in
+      let (used, unused) = (try await service.makeGroup(), try await service.makeGroup())
+      clock.advance(milliseconds: 80 * day)
+      #expect(try await service.ask("GET", used.path, key: used.accessKey).status == 200)
+      clock.advance(milliseconds: 9 * day)
+      try await eventually("both are there") { service.store.totals.groups == 2 }
+      clock.advance(milliseconds: day + 1)
+      try await eventually("one is gone") { service.store.totals.groups == 1 }
+      #expect(try await service.ask("GET", unused.path, key: unused.accessKey).status == 401)
+      #expect(try await service.ask("GET", used.path, key: used.accessKey).status == 200)
     }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 
 @testable import ShareServer
@@ -16,7 +17,12 @@ import Testing
     try await Service.run { service, _ in
       let answer = try await service.ask("GET", "/health")
       #expect(answer.status == 200 && answer.text == "{\"status\":\"ok\"}")
-      try service.store.pool.close()
+      // It can be read, but not written.
+      try await service.files.pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA query_only = ON") }
+      #expect(try await service.ask("GET", "/health").status == 503)
+      try await service.files.pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA query_only = OFF") }
+      #expect(try await service.ask("GET", "/health").status == 200)
+      try service.files.pool.close()
       let ill = try await service.ask("GET", "/health")
       #expect(ill.status == 503 && ill.code == "unavailable" && ill.headers["retry-after"] != nil)
     }
@@ -31,6 +37,34 @@ import Testing
       let answer = try await service.ask("GET", "/openapi.yaml")
       #expect(answer.status == 200 && answer.text == document)
       #expect(answer.headers["content-type"] == "application/yaml")
+    }
+  }
+
+  @Test(arguments: ["/health", "/openapi.yaml"])
+  func `what needs no key has the limit of the address, too`(_ path: String) async throws {
+    let clock = TestClock()
+    try await Service.run(clock: clock) { options in
+      options.limits.addressRate = 1
+    } _: { service, _ in
+      var statuses: [Int] = []
+      for _ in 0..<3 { statuses.append(try await service.ask("GET", path).status) }
+      #expect(statuses == [200, 200, 429])
+    }
+  }
+
+  @Test func `who asks with a wrong key is answered while all readers are busy`() async throws {
+    try await Service.run { service, _ in
+      let group = try await service.makeGroup()
+      let files = try service.files
+      let busy = DispatchSemaphore(value: 0)
+      let readers = (0..<4).map { _ in
+        Task { try await offTheCooperativePool { try files.pool.read { _ in busy.wait() } } }
+      }
+      try await Task.sleep(for: .milliseconds(100))
+      let answer = try await service.ask("GET", group.path, key: "vga_" + String(repeating: "0", count: 64))
+      #expect(answer.status == 401)
+      for _ in readers { busy.signal() }
+      for reader in readers { try await reader.value }
     }
   }
 
@@ -145,6 +179,23 @@ import Testing
     }
   }
 
+  @Test func `a body that is only announced takes room from nobody`() async throws {
+    try await Service.run { options in
+      options.limits.bodyMemory = 1 << 20
+    } _: { service, _ in
+      let group = try await service.makeGroup()
+      let head =
+        "PUT \(group.path)/shares/\(freshID()) HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer \(group.accessKey)\r\n"
+        + "Content-Type: application/octet-stream\r\nContent-Length: 1000000\r\n\r\n"
+      let slow = try (0..<8).map { _ in try Connection(service.place) }
+      for connection in slow { connection.send(Array(head.utf8) + [1, 2, 3]) }
+      try await Task.sleep(for: .milliseconds(300))
+      let answer = try await group.put([UInt8](repeating: 1, count: 400_000), as: group.ownUser, at: service.place)
+      #expect(answer.status == 201)
+      withExtendedLifetime(slow) {}
+    }
+  }
+
   @Test func `bodies that would take more memory than there is are put off`() async throws {
     try await Service.run { options in
       options.limits.bodyMemory = 1 << 20
@@ -157,13 +208,13 @@ import Testing
       try await eventually("the others are put off") {
         // Anew each time: one that comes while another has the room is put off itself.
         slow = try Connection(service.place)
-        slow.send(Array(head.utf8))
+        slow.send(Array(head.utf8) + [UInt8](repeating: 1, count: 999_999))
         try await Task.sleep(for: .milliseconds(100))
         let answer = try await group.put([UInt8](repeating: 1, count: 60_000), as: group.ownUser, at: service.place)
         return answer.status == 503 && answer.code == "busy" && answer.headers["retry-after"] == "1"
       }
       let holder = slow
-      holder.send([UInt8](repeating: 1, count: 1_000_000))
+      holder.send([1])
       #expect(try await offTheCooperativePool { holder.receive()?.status } == 201)
       #expect(
         try await group.put([UInt8](repeating: 1, count: 60_000), as: group.ownUser, at: service.place).status == 201)

@@ -92,6 +92,7 @@ import Testing
     try file.write(to: URL(fileURLWithPath: folder.path + "/slots-1"))
     let ring = try SlotRing(folder: folder.path, length: 1000, now: 0)
     #expect(bytes(try ring.key(of: 60)) == nil)
+    #expect(ring.damagedCount == 1)
     #expect(try contents(folder) == Data(count: file.count))
   }
 
@@ -114,6 +115,16 @@ import Testing
     #expect(ring.liveCount == 2)
     #expect(try ring.destroy(at: (later - 1) * 1000) == 1)
     #expect(bytes(try ring.key(of: 60)) == nil && ring.liveCount == 1)
+  }
+
+  @Test func `a ring that was being made when the power failed is made anew`() throws {
+    let folder = try Folder()
+    try Data(count: 100).write(to: URL(fileURLWithPath: folder.path + "/slots-1.new"))
+    let ring = try SlotRing(folder: folder.path, length: 1000, now: 0)
+    #expect(ring.isNew && ring.damagedCount == 0)
+    #expect(try contents(folder).count == Int(SlotRing.capacity) * 64)
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/slots-1.new"))
+    #expect(try !SlotRing(folder: folder.path, length: 1000, now: 0).isNew)
   }
 
   @Test func `a file of another size is refused`() throws {
@@ -180,8 +191,34 @@ import Testing
     do {
       let share = try budget.reserve(80)
       #expect(throws: Refusal.busy) { try budget.reserve(21) }
+      try share.grow(20)
+      #expect(throws: Refusal.busy) { try share.grow(1) }
       withExtendedLifetime(share) {}
     }
     _ = try budget.reserve(100)
+  }
+
+  @Test func `one group or address has at most an eighth of the memory, and the others have the rest`() throws {
+    let budget = MemoryBudget(800 << 20)
+    let groups = [MemoryBudget.Holder.group(try Identifier.fresh()), .group(try Identifier.fresh())]
+    let address = MemoryBudget.Holder.address(try #require(ClientAddress(text: "192.0.2.1")))
+    do {
+      let first = try budget.reserve(60 << 20, for: [groups[0], address])
+      try first.grow(40 << 20)
+      #expect(throws: Refusal.busy) { try budget.reserve(1, for: [groups[0]]) }
+      #expect(throws: Refusal.busy) { try budget.reserve(1, for: [groups[1], address]) }
+      #expect(throws: Refusal.busy) { try first.grow(1) }
+      _ = try budget.reserve(100 << 20, for: [groups[1]])
+      withExtendedLifetime(first) {}
+    }
+    _ = try budget.reserve(100 << 20, for: [groups[0], address])
+  }
+
+  @Test func `a customer's networks of IPv6 make groups together`() throws {
+    func site(_ text: String) throws -> ClientAddress { try #require(ClientAddress(text: text)).site }
+    #expect(try site("2001:db8:1:1::1") == site("2001:db8:1:ffff::2"))
+    #expect(try site("2001:db8:1:1::1") != site("2001:db8:2:1::1"))
+    #expect(try site("192.0.2.1") != site("192.0.2.2"))
+    #expect(ClientAddress(text: "2001:db8:1:1::1") != ClientAddress(text: "2001:db8:1:2::1"))
   }
 }

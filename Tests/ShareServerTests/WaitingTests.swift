@@ -4,8 +4,10 @@ import Testing
 @testable import ShareServer
 
 @Suite struct WaitingTests {
-  @Test func `who waits is answered as soon as there is something`() async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: Keeping.allCases) func `who waits is answered as soon as there is something`(_ keeping: Keeping)
+    async throws
+  {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let user = try await group.addUser(at: service.place)
       async let listing = group.list("wait=60", as: user, at: service.place)
@@ -17,9 +19,11 @@ import Testing
     }
   }
 
-  @Test func `who has something to read doesn't wait, and who has nothing gets an empty page in the end`() async throws
+  @Test(arguments: Keeping.allCases)
+  func `who has something to read doesn't wait, and who has nothing gets an empty page in the end`(_ keeping: Keeping)
+    async throws
   {
-    try await Service.run { service, _ in
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let user = try await group.addUser(at: service.place)
       _ = try await group.put([1], as: group.ownUser, at: service.place)
@@ -29,8 +33,10 @@ import Testing
     }
   }
 
-  @Test func `another's message wakes nobody, and the cursor passes it`() async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: Keeping.allCases) func `another's message wakes nobody, and the cursor passes it`(_ keeping: Keeping)
+    async throws
+  {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let user = try await group.addUser(at: service.place)
       let third = try await group.addUser(at: service.place)
@@ -45,8 +51,8 @@ import Testing
     }
   }
 
-  @Test func `many who wait are all answered`() async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: Keeping.allCases) func `many who wait are all answered`(_ keeping: Keeping) async throws {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let user = try await group.addUser(at: service.place)
       let count = try await withThrowingTaskGroup(of: Int.self) { tasks in
@@ -60,9 +66,9 @@ import Testing
     }
   }
 
-  @Test(arguments: ["removal", "erasing", "renewal"])
-  func `waiting ends when the key does`(_ how: String) async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: ["removal", "erasing", "renewal"], Keeping.allCases)
+  func `waiting ends when the key does`(_ how: String, _ keeping: Keeping) async throws {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let user = try await group.addUser(at: service.place)
       async let answer = service.ask("GET", group.path + "/shares?wait=60", key: user.accessKey)
@@ -79,8 +85,8 @@ import Testing
     }
   }
 
-  @Test func `who has gone waits no more`() async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: Keeping.allCases) func `who has gone waits no more`(_ keeping: Keeping) async throws {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       do {
         let connection = try Connection(service.place)
@@ -104,8 +110,10 @@ import Testing
     #expect(ContinuousClock.now - start < .seconds(20))
   }
 
-  @Test func `a connection serves one request after another, waiting ones too`() async throws {
-    try await Service.run { service, _ in
+  @Test(arguments: Keeping.allCases) func `a connection serves one request after another, waiting ones too`(
+    _ keeping: Keeping
+  ) async throws {
+    try await Service.run(keeping) { service, _ in
       let group = try await service.makeGroup()
       let ask = Ask(path: group.path + "/shares?wait=1", headers: ["Authorization": "Bearer " + group.accessKey])
       let statuses = try await offTheCooperativePool { [place = service.place] in
@@ -119,8 +127,10 @@ import Testing
     }
   }
 
-  @Test func `nobody misses a share while many are put and read at once`() async throws {
-    try await Service.run { options in
+  @Test(arguments: Keeping.allCases) func `nobody misses a share while many are put and read at once`(
+    _ keeping: Keeping
+  ) async throws {
+    try await Service.run(keeping) { options in
       options.limits.keyRate = 0
       options.limits.addressRate = 0
     } _: { service, _ in

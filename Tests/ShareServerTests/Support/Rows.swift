@@ -5,7 +5,7 @@ import GRDB
 extension Service {
   /// Spoils what is stored of the shares whose row numbers end so.
   func damage(row: Int) async throws {
-    try await store.pool.write { db in
+    try await files.pool.write { db in
       let sql = "UPDATE shares SET sealed = zeroblob(length(sealed)) WHERE row % 1000 = ?"
       try db.execute(sql: sql, arguments: [row])
     }
@@ -13,6 +13,6 @@ extension Service {
 
   /// Rows of a table.
   func rows(_ table: String) async throws -> Int {
-    try await store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0 }
+    try await files.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0 }
   }
 }

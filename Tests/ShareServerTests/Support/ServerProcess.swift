@@ -15,12 +15,14 @@ final class ServerProcess: @unchecked Sendable {
     return URL(fileURLWithPath: tests).deletingLastPathComponent().path
   }()
 
-  init(_ folder: Folder, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
+  init(_ folder: Folder, store: String? = nil, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
     complaints = folder.path + "/complaints-" + UUID().uuidString
     try Data().write(to: URL(fileURLWithPath: complaints))
     process.executableURL = URL(fileURLWithPath: Self.products + "/vault-server")
     process.arguments =
-      ["--listen", "127.0.0.1:0", "--data", folder.data, "--keep-free", "0", "--groups-per-day", "0"] + arguments
+      ["--listen", "127.0.0.1:0"] + (store.map { ["--store", $0] } ?? ["--data", folder.data]) + [
+        "--keep-free", "0", "--groups-per-day", "0",
+      ] + arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardOutput = output
     process.standardError = FileHandle(forWritingAtPath: complaints)
@@ -31,12 +33,17 @@ final class ServerProcess: @unchecked Sendable {
 
   /// Starts it, and returns when it listens.
   static func start(
-    _ folder: Folder, _ arguments: [String] = [], environment: [String: String] = [:]
+    _ folder: Folder, store: String? = nil, _ arguments: [String] = [], environment: [String: String] = [:]
   ) async throws -> ServerProcess {
-    let server = try ServerProcess(folder, arguments, environment: environment)
-    let line = try await offTheCooperativePool { server.readLine() }
-    server.place = try #require(line.hasPrefix("listening on ") ? String(line.dropFirst(13)) : nil, "\(server.log)")
+    let server = try ServerProcess(folder, store: store, arguments, environment: environment)
+    try await server.ready()
     return server
+  }
+
+  /// Returns when it listens.
+  func ready() async throws {
+    let line = try await offTheCooperativePool { [self] in readLine() }
+    place = try #require(line.hasPrefix("listening on ") ? String(line.dropFirst(13)) : nil, "\(log)")
   }
 
   private func readLine() -> String {

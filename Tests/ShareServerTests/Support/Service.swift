@@ -62,20 +62,20 @@ final class TestClock: Sendable {
 /// The service, in this process, on a socket of loopback.
 struct Service: Sendable {
   let place: String
-  let store: ServerStore
+  let store: any ShareStore
   private let group: ServiceGroup
   private let running: Task<Void, any Error>
 
   /// Starts it. Its limits are those of operators, unless `adjust` says otherwise.
   static func start(
-    _ folder: Folder, clock: TestClock? = nil, _ adjust: (inout ServerOptions) -> Void = { _ in }
+    _ folder: Folder, redis: String? = nil, clock: TestClock? = nil, _ adjust: (inout ServerOptions) -> Void = { _ in }
   ) async throws -> Service {
-    var options = ServerOptions(data: folder.data)
+    var options = redis.map { ServerOptions(redis: RedisOptions(store: $0)) } ?? ServerOptions(data: folder.data)
     options.port = 0
     options.limits.freeBytes = 0
     adjust(&options)
     let (places, source) = AsyncStream<String>.makeStream()
-    let service = try ShareService(options, clock: clock?.sources ?? .machine, log: quietLogger) { source.yield($0) }
+    let service = try ShareService(options, clock: clock?.sources, log: quietLogger) { source.yield($0) }
     let group = ServiceGroup(configuration: .init(services: [service], logger: quietLogger))
     let running = Task { try await group.run() }
     var iterator = places.makeAsyncIterator()
@@ -85,17 +85,21 @@ struct Service: Sendable {
 
   /// Runs a test against a service, and stops it.
   static func run(
-    clock: TestClock? = nil, _ adjust: (inout ServerOptions) -> Void = { _ in },
+    _ keeping: Keeping = .sqlite, clock: TestClock? = nil, _ adjust: (inout ServerOptions) -> Void = { _ in },
     _ body: (Service, Folder) async throws -> Void
   ) async throws {
     let folder = try Folder()
-    let service = try await start(folder, clock: clock, adjust)
+    let redis = keeping == .redis ? try await SharedRedis.database().url : nil
+    let service = try await start(folder, redis: redis, clock: clock, adjust)
     do { try await body(service, folder) } catch {
       await service.stop()
       throw error
     }
     await service.stop()
   }
+
+  /// The store in a folder.
+  var files: ServerStore { get throws { try #require(store as? ServerStore) } }
 
   func stop() async {
     await group.triggerGracefulShutdown()

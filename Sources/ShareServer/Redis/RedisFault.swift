@@ -1,0 +1,48 @@
+/// Why Redis didn't do something.
+enum RedisFault: Error, Sendable, Equatable, CustomStringConvertible {
+  /// No connection: to whom, and why.
+  case unreachable(String)
+  /// Nobody tries for a moment, since it failed a moment ago.
+  case pausing
+  /// No reply within the time for one.
+  case late
+  /// The connection has ended.
+  case ended
+  /// What came isn't what was asked for.
+  case garbled
+  /// What is there is no primary, or no longer.
+  case notPrimary(String)
+  /// A write is in memory of this many replicas, and should be in more.
+  case replicas(Int, needed: Int)
+  /// Redis's own words.
+  case answered(String)
+  /// This Redis can't be used so.
+  case unfit(String)
+
+  /// Whether another attempt needs another connection.
+  var losesConnection: Bool {
+    switch self {
+    case .unreachable, .pausing, .late, .ended, .garbled, .notPrimary: true
+    case .answered(let words):
+      ["READONLY", "MASTERDOWN", "LOADING", "UNBLOCKED", "MOVED"].contains { words.hasPrefix($0) }
+    case .replicas, .unfit: false
+    }
+  }
+
+  /// Redis has as much as it may have.
+  var isFull: Bool { if case .answered(let words) = self { words.hasPrefix("OOM") } else { false } }
+
+  var description: String {
+    switch self {
+    case .unreachable(let words): "no connection to \(words)"
+    case .pausing: "no connection to Redis a moment ago"
+    case .late: "Redis didn't answer in time"
+    case .ended: "the connection to Redis has ended"
+    case .garbled: "Redis's answer makes no sense"
+    case .notPrimary(let words): "no primary of Redis: \(words)"
+    case .replicas(let found, let needed): "\(found) replicas of Redis have the write, and \(needed) should"
+    case .answered(let words): "Redis: \(words.prefix(200))"
+    case .unfit(let words): words
+    }
+  }
+}

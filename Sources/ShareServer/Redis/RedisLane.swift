@@ -1,0 +1,144 @@
+import Dispatch
+import Synchronization
+import Threading
+
+/// Threads with a connection each, for work that waits for Redis: the threads of Swift and of the event loops must not.
+final class RedisLane: Sendable {
+  private struct Job: Sendable {
+    /// Whether doing it twice does no harm.
+    let mayRepeat: Bool
+    let work: @Sendable (RedisConnection) throws -> Void
+    let fail: @Sendable (any Error) -> Void
+  }
+
+  private struct State {
+    var waiting: [Job] = []
+    var first = 0
+    var isClosed = false
+
+    var count: Int { waiting.count - first }
+
+    mutating func take() -> Job? {
+      guard first < waiting.count else { return nil }
+      let job = waiting[first]
+      first += 1
+      if first == waiting.count || first > 1024 {
+        waiting.removeFirst(first)
+        first = 0
+      }
+      return job
+    }
+  }
+
+  /// Work that may wait.
+  private static let waitingCount = 4096
+
+  private let state = Mutex(State())
+  private let signal = DispatchSemaphore(value: 0)
+  private let threads: Int
+  private let locator: RedisLocator
+  private let prepare: @Sendable (RedisConnection) throws -> Void
+  private let failed: @Sendable () -> Void
+
+  /// `prepare` is what each new connection begins with.
+  init(
+    threads: Int, _ locator: RedisLocator, failed: @escaping @Sendable () -> Void,
+    prepare: @escaping @Sendable (RedisConnection) throws -> Void
+  ) throws(ServerError) {
+    self.threads = threads
+    self.locator = locator
+    self.failed = failed
+    self.prepare = prepare
+    for _ in 0..<threads {
+      guard BackgroundThread.start({ [self] in run() }) else { throw ServerError("the system has no thread left") }
+    }
+  }
+
+  /// Lets a thread do something with its connection. What may be repeated is done again over a new connection if the old one
+  /// turns out to be dead.
+  func run<Value: Sendable>(
+    mayRepeat: Bool, _ body: @escaping @Sendable (RedisConnection) throws -> Value
+  ) async throws -> Value {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+      let job = Job(mayRepeat: mayRepeat) { connection in
+        let value: Value
+        do { value = try body(connection) } catch let fault as RedisFault {
+          // These are the lane's to deal with.
+          throw fault
+        } catch {
+          continuation.resume(throwing: error)
+          return
+        }
+        continuation.resume(returning: value)
+      } fail: { error in
+        continuation.resume(throwing: error)
+      }
+      let refusal = state.withLock { state -> Refusal? in
+        if state.isClosed { return .stopping }
+        if state.count >= Self.waitingCount { return .busy }
+        state.waiting.append(job)
+        return nil
+      }
+      if let refusal { return job.fail(refusal) }
+      signal.signal()
+    }
+  }
+
+  private func run() {
+    var connection: RedisConnection?
+    var generation = 0
+    while true {
+      signal.wait()
+      let (job, isClosed) = state.withLock { ($0.take(), $0.isClosed) }
+      guard let job else {
+        if isClosed { return }
+        continue
+      }
+      if isClosed {
+        job.fail(Refusal.stopping)
+        continue
+      }
+      if generation != locator.generation { connection = nil }
+      var isDone = false
+      while !isDone {
+        let isFresh = connection == nil
+        do {
+          let present = try connection ?? connect()
+          connection = present
+          if isFresh { generation = locator.generation }
+          try job.work(present)
+          isDone = true
+        } catch {
+          failed()
+          let fault = error as? RedisFault
+          if fault?.losesConnection ?? true { connection = nil }
+          if case .replicas = fault { locator.lookAgain() }
+          if case .notPrimary = fault { locator.lookAgain() }
+          // A connection that was idle may have died long ago; one that was made just now didn't.
+          if isFresh || !job.mayRepeat || connection != nil {
+            job.fail(error)
+            isDone = true
+          }
+        }
+      }
+    }
+  }
+
+  private func connect() throws -> RedisConnection {
+    let connection = try locator.connect()
+    try prepare(connection)
+    return connection
+  }
+
+  /// Ends the threads. Who waits is refused.
+  func close() {
+    state.withLock { $0.isClosed = true }
+    let waiting = state.withLock { state in
+      var jobs: [Job] = []
+      while let job = state.take() { jobs.append(job) }
+      return jobs
+    }
+    for job in waiting { job.fail(Refusal.stopping) }
+    for _ in 0..<threads { signal.signal() }
+  }
+}

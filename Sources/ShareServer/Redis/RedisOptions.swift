@@ -1,0 +1,46 @@
+import Sodium
+
+/// Redis in place of a folder.
+public struct RedisOptions: Sendable {
+  /// What keeps groups and shares: see docs/SERVER.md for how it is named.
+  public var store: String
+  /// A file with its password.
+  public var passwordFile: String?
+  /// What keeps the keys that shares are sealed under, if not the same: a Redis that writes nothing to any disk.
+  public var keyStore: String?
+  /// A file with its password.
+  public var keyPasswordFile: String?
+  /// A file with the password of the sentinels, if they have one.
+  public var sentinelPasswordFile: String?
+  /// Replicas that must have a change before it is acknowledged. Nil: one behind sentinels, none otherwise.
+  public var replicas: Int?
+
+  /// Everything by default but the place.
+  public init(store: String) { self.store = store }
+
+  /// Finds out whether these places are well-formed.
+  public func validate() throws(ServerError) {
+    _ = try RedisPlace(store)
+    if let keyStore { _ = try RedisPlace(keyStore) }
+  }
+}
+
+/// The secret in the first line of a file.
+enum SecretLine {
+  /// Bytes that it may have.
+  private static let limit = 1024
+
+  /// Nil if the line has none, or others than printable characters.
+  static func read(_ path: String) throws -> SecretBytes? {
+    let file = try DataFile(existing: path)
+    let count = Int(min(try file.byteCount, Int64(limit)))
+    var whole = try SecretBytes(zeros: count)
+    let read = try whole.withUnsafeMutableBytes { (buffer) throws(FileFault) in try file.read(into: buffer, at: 0) }
+    var end = 0
+    whole.withUnsafeBytes { bytes in
+      while end < read, bytes[end] > 0x20, bytes[end] < 0x7f { end += 1 }
+    }
+    guard end > 0 else { return nil }
+    return try SecretBytes(copying: whole.bytes.extracting(first: end))
+  }
+}
