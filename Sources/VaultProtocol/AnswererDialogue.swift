@@ -8,6 +8,9 @@ public struct AnswererDialogue: Sendable {
   /// Most pieces that one drill may ask for.
   public static let drillPieceLimit = 4096
 
+  /// Most letters of one session.
+  public static let letterLimit = 16
+
   /// What the answerer has to do next.
   public enum Step: Sendable {
     /// Greet back.
@@ -41,6 +44,8 @@ public struct AnswererDialogue: Sendable {
     case storeItem(ItemPiece)
     /// Verify the running item, make it durable, answer.
     case completeItem(ItemEnd)
+    /// Answer a letter about a group.
+    case considerLetter(GroupLetter)
     /// Answer that this is not known here.
     case unsupported(UInt16)
   }
@@ -57,6 +62,7 @@ public struct AnswererDialogue: Sendable {
   private var phase = Phase.greeting
   private var releases: Set<UInt64> = []
   private var drillCount = 0
+  private var letterCount = 0
   /// The last drill whose proof held, and how many pieces it may still ask for.
   private var drill: (request: UInt64, piecesLeft: Int)?
 
@@ -91,6 +97,9 @@ public struct AnswererDialogue: Sendable {
     case (.receivingItem(let request), .itemEnd(let end)) where end.request == request:
       phase = .idle
       return .completeItem(end)
+    case (.idle, .groupLetter(let letter)) where letterCount < Self.letterLimit:
+      letterCount += 1
+      return .considerLetter(letter)
     case (.idle, .releaseRequest(let request)) where !releases.contains(request.request):
       return .challenge(request)
     case (.challenged(let request, let nonce), .possession(let possession)) where possession.request == request.request:
@@ -171,6 +180,7 @@ extension PeerRequest {
     case .itemOffer: MessageType.itemOffer.rawValue
     case .itemPiece: MessageType.itemPiece.rawValue
     case .itemEnd: MessageType.itemEnd.rawValue
+    case .groupLetter: MessageType.groupLetter.rawValue
     case .unknown(let number): number
     }
   }

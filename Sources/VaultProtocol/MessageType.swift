@@ -39,6 +39,9 @@ public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   case itemEnd = 0x0504
   case itemResult = 0x0505
 
+  case groupLetter = 0x2001
+  case groupReply = 0x2002
+
   /// Most bytes of a message of this type; checked on the announced length, before the body is taken.
   public var byteLimit: Int {
     switch self {
@@ -48,6 +51,8 @@ public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
     case .drillPieceRequest: 1024
     case .piece, .itemPiece: 65536 + 64
     case .itemOffer: ItemHeader.byteLimit + 64
+    case .groupLetter: GroupLetter.contentLimit + 64
+    case .groupReply: GroupReply.contentLimit + 64
     default: 512
     }
   }
@@ -64,6 +69,8 @@ public enum PeerServiceKind: UInt16, Hashable, Sendable, CaseIterable {
   case items = 4
   /// It knows answers that wait for the other side's user.
   case consent = 5
+  /// It belongs to groups, or may.
+  case groups = 6
 }
 
 /// Why a peer says no. A number, never a peer's own words; the text is this program's.
@@ -94,6 +101,10 @@ public enum RefusalReason: UInt8, Hashable, Sendable, CaseIterable {
   case keyNotHeld = 19
   /// It lets so much not go over Bluetooth, but it may by network.
   case bluetoothLimit = 20
+  /// Who asks to join was not invited to that group, or is no member.
+  case notInvited = 21
+  /// Too few of the group's servers can be reached.
+  case serversUnreachable = 22
 
   /// The reason in words that fit behind "the peer refused: ".
   public var explanation: String {
@@ -118,6 +129,8 @@ public enum RefusalReason: UInt8, Hashable, Sendable, CaseIterable {
     case .releaseLimit: "it gives no more shares to you today"
     case .keyNotHeld: "it holds no share of this item's key"
     case .bluetoothLimit: "it lets nothing so large go over Bluetooth, by its setting ble-limit"
+    case .notInvited: "it has not invited you to this group, or not any more"
+    case .serversUnreachable: "it doesn't reach enough of the group's servers just now"
     }
   }
 }

@@ -17,6 +17,7 @@ public enum PeerRequest: Sendable {
   case itemOffer(ItemOffer)
   case itemPiece(ItemPiece)
   case itemEnd(ItemEnd)
+  case groupLetter(GroupLetter)
   /// A number without a meaning here; to be answered by ``Unsupported``.
   case unknown(UInt16)
 
@@ -43,10 +44,10 @@ public enum PeerRequest: Sendable {
       case .itemOffer: self = .itemOffer(try .decode(body, limit: type.byteLimit))
       case .itemPiece: self = .itemPiece(try .decode(body, limit: type.byteLimit))
       case .itemEnd: self = .itemEnd(try .decode(body, limit: type.byteLimit))
+      case .groupLetter: self = .groupLetter(try .decode(body, limit: type.byteLimit))
       case .unsupported, .pong, .probeAnswer, .offerAnswer, .depositResult, .challenge, .release, .refusal,
         .provenPiece, .piecesEnd, .drillChallenge, .drillAnswer, .drillRefusal, .drillPiece, .drillPiecesEnd,
-        .itemAnswer,
-        .itemResult:
+        .itemAnswer, .itemResult, .groupReply:
         self = .unknown(number)
       }
     } catch {

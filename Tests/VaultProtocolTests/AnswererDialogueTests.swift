@@ -17,6 +17,7 @@ private enum Kind: CaseIterable {
   case hello, unknown, ping, probe, offer, piece, depositEnd, releaseRequest, possession, pieceRequest
   case drillRequest, drillProof, drillPieceRequest
   case itemOffer, itemPiece, itemEnd
+  case groupLetter
 }
 
 private func message(_ kind: Kind, _ request: UInt64) throws -> PeerRequest {
@@ -37,6 +38,7 @@ private func message(_ kind: Kind, _ request: UInt64) throws -> PeerRequest {
   case .itemOffer: .itemOffer(try itemOffer(request))
   case .itemPiece: .itemPiece(ItemPiece(request: request, number: 0, bytes: [1]))
   case .itemEnd: .itemEnd(ItemEnd(request: request))
+  case .groupLetter: .groupLetter(GroupLetter(request: request, purpose: .joining, content: [1, 2]))
   }
 }
 
@@ -111,17 +113,17 @@ private func isExpected(_ kind: Kind, _ request: UInt64, at place: Place) -> Boo
   switch place {
   case .greeting: kind == .hello
   case .idle, .judged, .drillJudged:
-    [.unknown, .ping, .probe, .offer, .itemOffer, .releaseRequest, .drillRequest].contains(kind)
+    [.unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .releaseRequest, .drillRequest].contains(kind)
   case .challengedForDrill: kind == .drillProof && request == 7
   case .drilled:
-    [.unknown, .ping, .probe, .offer, .itemOffer, .releaseRequest, .drillRequest].contains(kind)
+    [.unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .releaseRequest, .drillRequest].contains(kind)
       || kind == .drillPieceRequest && request == 7
   case .receivingItem: [.itemPiece, .itemEnd].contains(kind) && request == 7
   case .depositing: [.piece, .depositEnd].contains(kind) && request == 7
   case .challenged: kind == .possession && request == 7
   case .released:
     switch kind {
-    case .unknown, .ping, .probe, .offer, .itemOffer, .drillRequest: true
+    case .unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .drillRequest: true
     case .releaseRequest: request != 7
     case .pieceRequest: request == 7
     default: false
@@ -155,6 +157,8 @@ struct AnswererDialogueTests {
     case (.itemOffer, .considerItem(let taken)): try taken == itemOffer(request)
     case (.itemPiece, .storeItem(let piece)): piece == ItemPiece(request: request, number: 0, bytes: [1])
     case (.itemEnd, .completeItem(let end)): end == ItemEnd(request: request)
+    case (.groupLetter, .considerLetter(let letter)):
+      letter == GroupLetter(request: request, purpose: .joining, content: [1, 2])
     default: false
     }
   }
@@ -280,6 +284,16 @@ struct AnswererDialogueTests {
     dialogue.challengedForDrill(try drillRequest(8), nonce: nonce)
     _ = try dialogue.receive(message(.drillProof, 8))
     #expect(throws: ProtocolError.unexpectedMessage(0x0306)) { _ = try dialogue.receive(more) }
+  }
+
+  @Test("takes at most 16 letters in a session")
+  func letterLimit() throws {
+    var dialogue = try dialogue(at: .idle)
+    for request in 0..<UInt64(AnswererDialogue.letterLimit) {
+      _ = try dialogue.receive(message(.groupLetter, request))
+    }
+    let more = try message(.groupLetter, 2000)
+    #expect(throws: ProtocolError.unexpectedMessage(0x2001)) { _ = try dialogue.receive(more) }
   }
 
   @Test("takes at most 1024 drills in a session")

@@ -89,7 +89,8 @@ struct MessageTests {
       [0x0204, 512], [0x0205, 512], [0x0206, 512], [0x0207, 69632], [0x0208, 512],
       [0x0301, 512], [0x0302, 512], [0x0303, 512], [0x0304, 512], [0x0305, 512], [0x0306, 1024], [0x0307, 69632],
       [0x0308, 512],
-      [0x0501, 8256], [0x0502, 512], [0x0503, 65600], [0x0504, 512], [0x0505, 512],
+      [0x0501, 8256], [0x0502, 512], [0x0503, 65600], [0x0504, 512], [0x0505, 512], [0x2001, 8256],
+      [0x2002, 524352],
     ]
     #expect(limits == table)
     for number in UInt16.min...(.max) where MessageType(rawValue: number) == nil {
@@ -187,7 +188,7 @@ struct MessageTests {
       }
       #expect(try refusal.get().reason == expected)
     }
-    #expect(Set(RefusalReason.allCases.map(\.rawValue)) == Set(1...20))
+    #expect(Set(RefusalReason.allCases.map(\.rawValue)) == Set(1...22))
   }
 
   @Test("A request for no pieces, or for more than 4096, is refused")

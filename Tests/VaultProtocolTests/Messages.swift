@@ -62,6 +62,11 @@ private func sampleItemMessages(_ request: UInt64, _ refusal: RefusalReason?) th
     ItemPiece(request: request, number: .random(in: 0...(.max)), bytes: try Randomness.bytes(.random(in: 0...500))),
     ItemEnd(request: request), ItemResult(request: request, refusal: nil),
     ItemResult(request: request, refusal: refusal),
+    GroupLetter(
+      request: request, purpose: try #require(GroupLetter.Purpose.allCases.randomElement()),
+      content: try Randomness.bytes(.random(in: 0...500))),
+    GroupReply(request: request, outcome: .taken(try Randomness.bytes(.random(in: 0...500)))),
+    GroupReply(request: request, outcome: .refused(.notInvited)),
   ]
 }
 

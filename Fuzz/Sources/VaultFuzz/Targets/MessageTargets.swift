@@ -66,6 +66,8 @@ enum MessageTargets {
     case .itemPiece: try read(ItemPiece.self)
     case .itemEnd: try read(ItemEnd.self)
     case .itemResult: try read(ItemResult.self)
+    case .groupLetter: try read(GroupLetter.self)
+    case .groupReply: try read(GroupReply.self)
     }
     return true
   }
@@ -74,9 +76,9 @@ enum MessageTargets {
   private static func expected<Message: PeerMessage>(_ body: [UInt8], _ message: Message.Type) -> [UInt8] {
     let hasReason =
       message is any OutcomeMessage.Type || message is any RefusalMessage.Type || message == Refusal.self
-      || message == OfferAnswer.self || message == ItemAnswer.self
-    // Behind the reason of a refusal there may be a time.
-    let place = message == Refusal.self ? 8 : body.count - 1
+      || message == OfferAnswer.self || message == ItemAnswer.self || message == GroupReply.self
+    // Behind the reason of a refusal there may be a time, behind that of a reply what was asked for.
+    let place = message == Refusal.self || message == GroupReply.self ? 8 : body.count - 1
     guard hasReason, body.indices.contains(place), body[place] != 0, RefusalReason(rawValue: body[place]) == nil else {
       return body
     }
@@ -170,7 +172,7 @@ enum MessageTargets {
         }
         releases.insert(request.request)
       case .sendPieces(let request): require(releases.contains(request.request), "pieces follow a release")
-      case .pong, .considerProbe, .unsupported: break
+      case .pong, .considerProbe, .considerLetter, .unsupported: break
       }
     }
     return true
@@ -179,7 +181,7 @@ enum MessageTargets {
   /// A request of few numbers, so that they meet.
   private static func request(_ tape: inout Tape) -> PeerRequest? {
     let example = HeaderTargets.example
-    let kind = tape.byte() % 17
+    let kind = tape.byte() % 18
     let number = UInt64(tape.byte() & 3)
     switch kind {
     case 0: return .hello(Hello(services: [.deposit]))
@@ -206,6 +208,7 @@ enum MessageTargets {
     case 13: return .itemOffer(ItemOffer(request: number, digest: example.header.digest, header: []))
     case 14: return .itemPiece(ItemPiece(request: number, number: tape.anyNumber(), bytes: []))
     case 15: return .itemEnd(ItemEnd(request: number))
+    case 16: return .groupLetter(GroupLetter(request: number, purpose: .joining, content: []))
     default: return try? PeerRequest(number: tape.u16(), body: tape.bytes().span.bytes)
     }
   }
