@@ -123,7 +123,8 @@ let package = Package(
 
     // Floor 5: a vault's groups.
     library(
-      "VaultGroups", ["GroupLink", "Grouper", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec"]),
+      "VaultGroups",
+      ["GroupLink", "Grouper", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec", logging]),
 
     // Floor 6: the programs.
     .executableTarget(
@@ -131,7 +132,7 @@ let package = Package(
       dependencies: [
         // A program of its own: named here so that one build of `vault` yields both.
         "VaultScan",
-        "SecretVault", "VaultGroups", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload",
+        "SecretVault", "VaultGroups", "Grouper", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload",
         "CallbackURL",
         "SystemBus", "Sodium", "Threading", "WireCodec", "CShims", argumentParser, logging, lifecycle,
       ],

@@ -2,11 +2,11 @@ import Dispatch
 import PeerAuth
 import ShamirKit
 import Sodium
-import VaultStore
+public import VaultStore
 
 extension VaultError {
   /// A failure of the store in the words of a vault.
-  init(_ error: StoreError) {
+  public init(_ error: StoreError) {
     switch error {
     case .damaged:
       self.init(

@@ -127,7 +127,7 @@ public struct LinkFailure: Error, Hashable, Sendable {
 }
 
 /// A name as it has to be typed in a command that a hint suggests.
-func shellQuoted(_ name: String) -> String {
+public func shellQuoted(_ name: String) -> String {
   let isPlain = name.utf8.allSatisfy { byte in
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

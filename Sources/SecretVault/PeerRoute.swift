@@ -40,6 +40,8 @@ public struct Envelope: Sendable {
     case drill(DrillJob)
     /// "Here is an item under a key that we share."
     case item(ItemJob)
+    /// A letter about a group.
+    case letter(LetterJob)
   }
 
   /// Bytes of a part or an item that the request moves, in either direction. A drill moves as many as may be.
@@ -50,6 +52,7 @@ public struct Envelope: Sendable {
     case .deposit(let job): job.header.dispersal.fragmentByteCount
     case .release(let job): job.header.dispersal.fragmentByteCount
     case .item(let job): job.byteCount
+    case .letter(let job): UInt64(job.content.count)
     }
   }
 
@@ -122,6 +125,14 @@ public struct DepositJob: Sendable {
   public var asking: @Sendable (UInt64) throws(VaultError) -> Void = { _ in }
 }
 
+/// A letter about a group.
+public struct LetterJob: Sendable {
+  /// What it is for.
+  public let purpose: GroupLetter.Purpose
+  /// What it says.
+  public let content: [UInt8]
+}
+
 /// A share to be asked for, and the own share that proves the right to it.
 public struct ReleaseJob: Sendable {
   /// The requester's header.
@@ -157,6 +168,8 @@ public enum PeerReply: Sendable {
   case deposited
   /// The item is durable there, and waits to be accepted; or was known before.
   case itemTaken(isKnown: Bool)
+  /// The letter was taken; with what it asked for.
+  case letterTaken([UInt8])
   /// Its share, and a source of its fragment's pieces.
   case released(ReleasedShare)
   /// All of a drill's questions were answered; what came of each was told as it came.

@@ -97,6 +97,7 @@ struct SessionRoute: PeerRoute {
         await kept.keep(conversation)
         return reply
       case .item(let job): reply = try await item(envelope.id, job, conversation)
+      case .letter(let job): reply = try await letter(envelope.id, job, conversation)
       case .deposit(let job): reply = try await deposit(envelope.id, job, conversation)
       case .release(let job):
         // The conversation stays open: pieces of the fragment are asked for in it.

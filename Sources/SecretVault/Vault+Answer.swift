@@ -181,6 +181,7 @@ struct Answerer {
     case .challengeDrill(let request): try await challenge(request)
     case .judgeDrill(let proof, let request, let nonce): try await judge(proof, request, nonce)
     case .showPieces(let request): try await showPieces(request)
+    case .considerLetter(let letter): try await consider(letter)
     }
   }
 

@@ -34,6 +34,8 @@ public final class Vault: VaultService, Sendable {
   /// Conversations behind a question whether a share would be taken.
   let conversations: KeptConversations
   let settingsFile: SettingsFile
+  /// Who answers letters about groups.
+  let letterTaker = Mutex<(any GroupLetterTaker)?>(nil)
 
   private init(
     folders: VaultFolders, keys: VaultKeys, database: VaultDatabase, identity: Identity, environment: VaultEnvironment
@@ -249,12 +251,17 @@ enum AuditEvent: String {
   case itemSent = "item-sent"
   case itemDeleted = "item-deleted"
   case itemOvertaken = "item-overtaken"
+  case groupCreated = "group-created"
+  case groupInvited = "group-invited"
+  case groupJoined = "group-joined"
+  case groupMemberRemoved = "group-member-removed"
+  case groupLeft = "group-left"
 
   /// Whether the user's notification command is told.
   var notifies: Bool {
     switch self {
     case .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost, .releaseRequested,
-      .depositRequested, .itemReceived, .itemOvertaken:
+      .depositRequested, .itemReceived, .itemOvertaken, .groupInvited:
       true
     default: false
     }

@@ -83,7 +83,7 @@ public struct VaultEnvironment: Sendable {
 
     /// Whether the user is asked something by it: it is told once only, and must not be lost among others.
     public var isQuestion: Bool {
-      event == AuditEvent.releaseRequested.rawValue || event == AuditEvent.depositRequested.rawValue
+      [AuditEvent.releaseRequested, .depositRequested, .groupInvited].contains { $0.rawValue == event }
     }
   }
 }

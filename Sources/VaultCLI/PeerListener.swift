@@ -4,6 +4,7 @@ import PeerAuth
 import PeerLink
 import SecretVault
 import ServiceLifecycle
+import VaultGroups
 
 /// The part of the daemon that accepts connections and lets the vault answer them, where the setting says, while it says so.
 struct PeerListener: Service {
@@ -175,6 +176,16 @@ enum ListenTarget: Hashable, Sendable {
         hint: "change it: vault settings set listen")
     }
     self = target
+  }
+}
+
+/// The part of the daemon that keeps groups in step.
+struct GroupRunner: Service {
+  let vault: Vault
+
+  func run() async throws {
+    let rounds = GroupRounds(vault)
+    await cancelWhenGracefulShutdown { await rounds.run() }
   }
 }
 

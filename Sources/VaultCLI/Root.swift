@@ -42,6 +42,7 @@ struct Root: AsyncParsableCommand {
           InfoCommand.self, RecoverCommand.self, UnlockCommand.self, LockCommand.self, RetryCommand.self,
           CheckCommand.self, ReshareCommand.self, DeleteCommand.self,
         ]),
+      CommandGroup(name: "Groups", subcommands: [GroupCommand.self]),
       CommandGroup(name: "Consent", subcommands: [RequestsCommand.self, PolicyCommand.self]),
       CommandGroup(
         name: "Shared keys",

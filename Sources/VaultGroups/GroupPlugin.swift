@@ -1,27 +1,26 @@
 import Grouper
-
-/// What a vault keeps in step under one class name of a group.
-protocol GroupClass: Sendable {
-  /// The class's name in messages, the same in all versions of the program.
-  static var className: String { get }
-  /// Takes a version of an object. It may come twice: taking it again must change nothing.
-  func update(_ content: [UInt8], _ change: RemoteChange) async throws(GroupError)
-  /// Takes an object away. That there is none is no error.
-  func delete(_ change: RemoteChange) async throws(GroupError)
-}
+import Synchronization
 
 /// Hands a group's objects to the part of the vault that keeps them.
 struct GroupPlugin: SyncPlugin {
+  private let group: String
   /// In the order of ``Grouper/Grouper/entities``.
   private let classes: [any GroupClass]
+  private let engine = Engine()
 
-  init(_ classes: [any GroupClass]) { self.classes = classes }
+  /// For the group with this id in the vault.
+  init(_ group: String, _ classes: [any GroupClass]) {
+    self.group = group
+    self.classes = classes
+  }
 
   /// Names of the classes.
   var entities: [String] { classes.map { type(of: $0).className } }
 
   /// False: a change is made in the vault first, and sent then.
   var storesOwnUpdates: Bool { false }
+
+  func began(_ grouper: Grouper) async { engine.set(grouper) }
 
   /// A vault sends what is marshalled already.
   func marshal(_ object: any Sendable) throws -> MarshalledObject {
@@ -32,13 +31,29 @@ struct GroupPlugin: SyncPlugin {
   }
 
   func updateRemote(_ content: [UInt8], _ change: RemoteChange) async throws {
-    try await part(change)?.update(content, change)
+    try await part(change)?.update(content, change, in: context())
   }
 
-  func deleteRemote(_ change: RemoteChange) async throws { try await part(change)?.delete(change) }
+  func deleteRemote(_ change: RemoteChange) async throws { try await part(change)?.delete(change, in: context()) }
 
   /// None for a class of a newer version of the program.
   private func part(_ change: RemoteChange) -> (any GroupClass)? {
     classes.first { type(of: $0).className == change.name.className }
   }
+
+  private func context() throws(GroupError) -> GroupContext {
+    guard let grouper = engine.get() else { throw .noGroup }
+    return GroupContext(id: group, grouper: grouper)
+  }
+}
+
+/// The engine that has the plugin, which has it not: the two would keep each other for ever, and with them the group's lock.
+private final class Engine: Sendable {
+  private struct Reference {
+    weak var grouper: Grouper?
+  }
+  private let reference = Mutex(Reference())
+
+  func set(_ grouper: Grouper) { reference.withLock { $0.grouper = grouper } }
+  func get() -> Grouper? { reference.withLock { $0.grouper } }
 }

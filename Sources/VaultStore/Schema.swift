@@ -61,8 +61,16 @@ enum Schema {
     migrator.registerMigration("policies") { db in try db.execute(sql: PolicyTables.sql) }
     migrator.registerMigration("items") { db in try db.execute(sql: items) }
     migrator.registerMigration("group entries") { db in try db.execute(sql: GroupTables.sql) }
+    migrator.registerMigration("group-letters") { db in try db.execute(sql: groupLetters) }
     return migrator
   }
+
+  private static let groupLetters = """
+    CREATE TABLE group_letters (
+      id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16),
+      sealed BLOB NOT NULL CHECK (length(sealed) <= 2048)
+    ) STRICT;
+    """
 
   private static let items = """
     CREATE TABLE items (

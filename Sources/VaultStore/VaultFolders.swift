@@ -112,6 +112,8 @@ public struct VaultFolders: Hashable, Sendable {
   public var fragmentsPath: String { data + "/fragments" }
   /// Items under shared keys, whole and partial.
   public var itemsPath: String { data + "/items" }
+  /// Groups, a folder for each.
+  public var groupsPath: String { data + "/groups" }
   /// Fragments that are being made.
   public var stagingPath: String { data + "/staging" }
   /// What was put on the clipboard and is not wiped yet: a file for each.

@@ -164,6 +164,13 @@ public final class VaultKeys: Sendable {
     try DomainHash("vault/device-id/v1", key: device.bytes).digest()
   }
 
+  /// A key for something of its own, whose name is `part`.
+  func subkey(_ label: StaticString, _ part: String) throws(SodiumError) -> SecretBytes {
+    var hash = try Self.hash(label, key: master)
+    hash.append(part)
+    return try hash.secret()
+  }
+
   private static func hash(
     _ label: StaticString, key: borrowing SecretBytes
   ) throws(SodiumError) -> DomainHash { try DomainHash(label, key: key.bytes) }

@@ -9,10 +9,15 @@ extension Grouper {
     return try JoinRequest(application: applicationID, by: keys)
   }
 
+  /// The card that this device has shown, or would show again; nil if none was made yet.
+  public func preparedCard() throws(GroupError) -> MemberCard? {
+    try store.read { transaction in try GroupState.memberKeys(transaction)?.card }
+  }
+
   /// Takes the owner's invitation: joins the group, or follows it to a newer key or other servers.
   ///
-  /// Throws ``GroupError/outdated`` if it is older than what is here.
-  public func accept(_ invitation: Invitation) async throws(GroupError) {
+  /// With `group` it joins that one and no other. Throws ``GroupError/outdated`` if it is older than what is here.
+  public func accept(_ invitation: Invitation, to group: GroupID? = nil) async throws(GroupError) {
     if state != nil {
       try change { transaction, state in
         try accept(invitation, transaction, &state)
@@ -21,7 +26,7 @@ extension Grouper {
     } else {
       state = try store.write { transaction in
         guard let keys = try GroupState.memberKeys(transaction) else { throw GroupError.noGroup }
-        let content = try invitation.opened(by: keys, group: nil)
+        let content = try invitation.opened(by: keys, group: group)
         guard content.roster.roster.application == applicationID else {
           throw GroupError.invalid("the group belongs to the application \(content.roster.roster.application)")
         }

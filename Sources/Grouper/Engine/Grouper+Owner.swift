@@ -101,12 +101,15 @@ extension Grouper {
     return made.map(\.1)
   }
 
+  /// Also for whoever was called off meanwhile: nobody else could do it later.
   func unmake(_ made: [(String, CreatedGroup)]) async {
-    for (address, group) in made {
-      _ = try? await called(address) { server throws(GroupServerError) in
-        try await server.deleteGroup(GroupAccess(group: group.group, key: group.masterKey))
+    await Task {
+      for (address, group) in made {
+        _ = try? await called(address) { server throws(GroupServerError) in
+          try await server.deleteGroup(GroupAccess(group: group.group, key: group.masterKey))
+        }
       }
-    }
+    }.value
   }
 
   // MARK: - Members
@@ -142,7 +145,8 @@ extension Grouper {
         try tellAll(transaction, state)
       }
     } catch {
-      for (link, user) in added { await removeUser(user.user, link) }
+      let users = added
+      await Task { for (link, user) in users { await removeUser(user.user, link) } }.value
       throw error
     }
     uploads.signal()
@@ -224,8 +228,10 @@ extension Grouper {
   }
 
   /// Calls servers that were away when something was to be changed there. Members are told of keys that have changed.
-  func finishTasks() async throws(GroupError) {
+  /// `sparing`: servers that have failed a moment ago are left alone.
+  func finishTasks(sparing: Bool = false) async throws(GroupError) {
     guard let state, state.isOwner else { return }
+    let now = environment.now()
     var away: Set<RosterServer> = []
     var renewed: Set<NodeID> = []
     defer { if !renewed.isEmpty { uploads.signal() } }
@@ -234,6 +240,7 @@ extension Grouper {
         try store.write { transaction in try transaction.finish(task) }
         continue
       }
+      guard !sparing || link.isDue(at: now) else { continue }
       let access = GroupAccess(group: task.server.group, key: master)
       do throws(GroupError) {
         switch task.kind {

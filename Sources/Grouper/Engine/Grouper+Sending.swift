@@ -156,8 +156,10 @@ extension Grouper {
         }.filter { !tried.contains($0.outbox) }
         guard !due.isEmpty else { return }
         tried.formUnion(due.map(\.outbox))
-        let results = await put(due, link)
-        guard try note(results, link) else { return }
+        var results = await put(due, link)
+        // Whoever was called off says nothing about the server.
+        if Task.isCancelled { results.removeAll { $0.error != nil } }
+        guard !results.isEmpty, try note(results, link), !Task.isCancelled else { return }
       } catch {
         return environment.tell(.storeFailed(reason: "\(error)"))
       }

@@ -67,6 +67,7 @@ public actor Grouper {
     let grouper = Grouper(
       applicationID: applicationID, entities: entities, store: store, plugin: plugin, connector: connector,
       environment: environment, policy: policy, state: state)
+    await plugin.began(grouper)
     _ = try await grouper.apply()
     return grouper
   }

@@ -49,6 +49,10 @@ public protocol SyncPlugin: Sendable {
   /// application's store, false where the application has stored the object itself before it calls `update`.
   var storesOwnUpdates: Bool { get }
 
+  /// Is told once, before anything else, by whom it is called: a plugin that reads or writes files of the group, or changes
+  /// something in return, does it with this. It must not hold it strongly, or neither ever ends.
+  func began(_ grouper: Grouper) async
+
   /// Marshals an object and returns its bytes.
   func marshal(_ object: any Sendable) throws -> MarshalledObject
 
@@ -57,6 +61,11 @@ public protocol SyncPlugin: Sendable {
 
   /// Deletes the object from the store. That there is none is no error.
   func deleteRemote(_ change: RemoteChange) async throws
+}
+
+extension SyncPlugin {
+  /// Most need nothing of the group.
+  public func began(_ grouper: Grouper) async {}
 }
 
 /// What becomes of changes of one object that didn't know of each other.

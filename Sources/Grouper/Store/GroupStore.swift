@@ -23,8 +23,8 @@ public final class GroupStore: Sendable {
   /// Opens the store at `path`, or makes it. `isPutBack`: the application knows that the database was put back from a copy. Otherwise
   /// it is noticed by a mark in the lock file beside it, and by its inode; only a copy of the whole machine is not.
   ///
-  /// Throws ``GroupError/damaged(_:)`` if it was sealed by another sealer, ``GroupError/store(_:)`` if another process has
-  /// it, or a newer program made it.
+  /// Throws ``GroupError/damaged(_:)`` if it was sealed by another sealer, ``GroupError/inUse(path:)`` if another process has
+  /// it, ``GroupError/store(_:)`` if a newer program made it.
   public init(path: String, sealer: any StateSealer, isPutBack: Bool = false) throws(GroupError) {
     self.path = path
     self.sealer = sealer
@@ -78,6 +78,12 @@ public final class GroupStore: Sendable {
     close(lock)
   }
 
+  /// Lets others have it now, and not only when the last reference is gone: whatever is called from then on fails.
+  public func finish() {
+    guard (try? pool.close()) != nil else { return }
+    flock(lock, LOCK_UN)
+  }
+
   private static let indexSQL = "SELECT value FROM meta WHERE key = 'index'"
 
   /// The file is made here, with its permissions, which SQLite gives its journals too; its lock keeps a second process out.
@@ -90,7 +96,7 @@ public final class GroupStore: Sendable {
     guard lock >= 0 else { throw .file(path: name, reason: String(cString: strerror(errno))) }
     guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
       close(lock)
-      throw .store("\(path) is in use by another process")
+      throw .inUse(path: path)
     }
     return lock
   }

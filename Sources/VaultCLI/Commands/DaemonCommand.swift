@@ -59,7 +59,10 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     let console = global.console
     // The group's own log would print the insides of this program.
     var configuration = ServiceGroupConfiguration(
-      services: [OutboxRunner(vault: vault), DrillRunner(vault: vault), listener, nearby], gracefulShutdownSignals: [],
+      services: [
+        OutboxRunner(vault: vault), DrillRunner(vault: vault), GroupRunner(vault: vault), listener, nearby,
+      ],
+      gracefulShutdownSignals: [],
       logger: Logger(label: "services") { _ in SwiftLogNoOpLogHandler() })
     configuration.maximumGracefulShutdownDuration = .seconds(Self.patience)
     let group = ServiceGroup(configuration: configuration)

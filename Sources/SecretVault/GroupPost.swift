@@ -1,0 +1,132 @@
+public import PeerAuth
+public import Sodium
+import Synchronization
+public import VaultProtocol
+public import VaultStore
+
+/// Answers letters about groups: the part of the program that keeps them.
+public protocol GroupLetterTaker: Sendable {
+  /// What becomes of a letter. The peer is trusted, and has proved who it is.
+  func take(_ letter: GroupLetter, from peer: GroupPeer) async -> GroupReply.Outcome
+}
+
+/// A peer as the part of the program that keeps groups knows it.
+public struct GroupPeer: Hashable, Sendable {
+  /// Its card digest, which never changes.
+  public let digest: Digest
+  /// The local user's name for it.
+  public let name: String
+
+  /// Takes both.
+  public init(digest: Digest, name: String) {
+    self.digest = digest
+    self.name = name
+  }
+}
+
+/// What the log and the notification command are told of groups.
+public enum GroupNote: Sendable {
+  /// A peer invites this device.
+  case invited
+  /// This device has made a group, or joined one; or a peer has joined one of this device's.
+  case made, joined
+  /// A member was removed, or this device has left.
+  case removed, left
+  /// A letter was refused.
+  case refused
+
+  var event: AuditEvent {
+    switch self {
+    case .invited: .groupInvited
+    case .made: .groupCreated
+    case .joined: .groupJoined
+    case .removed: .groupMemberRemoved
+    case .left: .groupLeft
+    case .refused: .refused
+    }
+  }
+}
+
+extension Vault {
+  /// Lets letters about groups be answered: the daemon's part.
+  public func answerGroupLetters(by taker: any GroupLetterTaker) { letterTaker.withLock { $0 = taker } }
+
+  /// A trusted peer by name, or the start of its card digest or fingerprint.
+  public func groupPeer(_ reference: String) throws(VaultError) -> GroupPeer {
+    let record = try find(reference)
+    return GroupPeer(digest: record.digest, name: record.name)
+  }
+
+  /// A peer by its digest; nil if it isn't trusted any more.
+  public func groupPeer(_ digest: Digest) throws(VaultError) -> GroupPeer? {
+    try stored { () throws(StoreError) in try database.peer(digest) }
+      .map { GroupPeer(digest: $0.digest, name: $0.name) }
+  }
+
+  /// Hands a letter to a peer and returns what it answers.
+  public func sendGroupLetter(
+    _ purpose: GroupLetter.Purpose, _ content: [UInt8], to peer: GroupPeer
+  ) async throws(LinkFailure) -> [UInt8] {
+    let recipient: Recipient
+    do throws(VaultError) {
+      guard let record = try stored({ () throws(StoreError) in try database.peer(peer.digest) }) else {
+        throw VaultError(.notFound, "is no peer any more")
+      }
+      recipient = try self.recipient(record)
+    } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
+    switch await send(.letter(LetterJob(purpose: purpose, content: content)), to: recipient) {
+    case .answered(.letterTaken(let content)): return content
+    case .failed(let failure): throw failure
+    case .answered, .accepted: throw LinkFailure(.misbehaved, "answered something else")
+    }
+  }
+
+  /// Letters that wait, and what has come of others.
+  public func groupLetters() throws(VaultError) -> [GroupLetterRecord] {
+    try stored { () throws(StoreError) in try database.groupLetters() }
+  }
+
+  /// Changes them in one step: others see them as they were, or as they are behind `body`.
+  public func changeGroupLetters<Value>(
+    _ body: (inout [GroupLetterRecord]) -> Value
+  ) throws(VaultError) -> Value {
+    try stored { () throws(StoreError) in try database.changeGroupLetters(body) }
+  }
+
+  /// Writes a line into the log and tells the notification command, where the event is one for it. What a peer can cause as often as it
+  /// likes is written within an allowance.
+  public func note(_ note: GroupNote, _ peer: GroupPeer?, _ detail: String) {
+    let known = peer.flatMap { peer in (try? database.peer(peer.digest)).flatMap { $0 } }
+    switch (note, known) {
+    case (.invited, let known?), (.refused, let known?): recordUnlessTooMany(note.event, peer: known, detail: detail)
+    default: record(note.event, peer: known, detail: detail)
+    }
+  }
+}
+
+extension SessionRoute {
+  /// Sends a letter about a group. Its answer takes time: the peer may have to ask servers first.
+  func letter(
+    _ id: UInt64, _ job: LetterJob, _ conversation: Conversation
+  ) async throws(LinkFailure) -> PeerReply {
+    try await conversation.require(.groups)
+    try await conversation.send(GroupLetter(request: id, purpose: job.purpose, content: job.content))
+    let reply = try await conversation.receive(GroupReply.self, patience: 4)
+    guard reply.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
+    switch reply.outcome {
+    case .taken(let content): return .letterTaken(content)
+    case .refused(let reason): throw .refused(reason)
+    }
+  }
+}
+
+extension Answerer {
+  /// Answers a letter about a group.
+  func consider(_ letter: GroupLetter) async throws {
+    guard let taker = vault.letterTaker.withLock({ $0 }) else {
+      return try await reply(Unsupported(requestType: MessageType.groupLetter.rawValue))
+    }
+    let outcome = await taker.take(letter, from: GroupPeer(digest: peer.digest, name: peer.name))
+    try await reply(GroupReply(request: letter.request, outcome: outcome))
+  }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import Grouper
+import SecretVault
+import VaultGroups
+
+/// `vault group sync`
+struct GroupSyncCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sync",
+    abstract: "Send what waits and take what is new, now.",
+    discussion: """
+      'vault daemon' does it by itself, every half a minute, or every few seconds
+      while something waits. Asks all servers once, those too that have just failed.
+
+      Example: vault group sync Family
+      """)
+
+  @OptionGroup var reference: GroupArgument
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    try await GroupSync.run(vault, console, reference.group, confirms: false)
+  }
+}
+
+/// `vault group confirm`
+struct GroupConfirmCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "confirm",
+    abstract: "Tell the other members how far this device is, and sync.",
+    discussion: """
+      Whoever misses something asks for it then, and whoever has what this device
+      misses is asked. Happens by itself about once in the time that servers keep
+      messages, and when a device was away.
+
+      Example: vault group confirm Family
+      """)
+
+  @OptionGroup var reference: GroupArgument
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    try await GroupSync.run(vault, console, reference.group, confirms: true)
+  }
+}
+
+/// One round over all servers, for a command.
+enum GroupSync {
+  static func run(_ vault: Vault, _ console: Console, _ reference: String?, confirms: Bool) async throws {
+    let groups = VaultGroups(vault)
+    let group = try await groups.findMember(reference)
+    let (report, status) = try await groups.sync(group, confirms: confirms)
+    try console.result([GroupText.line(report, status)], json: report.json(status, id: group.id))
+    try tellOfServers(status, console, needed: report.success ? nil : report)
+  }
+
+  /// Names the servers that are away, and throws if too few are there.
+  static func tellOfServers(_ status: GroupStatus, _ console: Console, needed: ReceiveReport? = nil) throws {
+    for server in status.servers where server.isCurrent {
+      if let error = server.lastError { console.warning("\(server.address): \(error)") }
+    }
+    guard let needed else { return }
+    throw VaultError(
+      .unreachable, "only \(needed.answered) of \(status.servers.count(where: \.isCurrent)) servers answered, \(needed.needed) are needed",
+      hint: "nothing is lost: what waits is sent when they are back")
+  }
+}

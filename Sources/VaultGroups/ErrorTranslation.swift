@@ -1,0 +1,44 @@
+import Grouper
+import SecretVault
+import VaultStore
+
+extension VaultError {
+  /// A failure of a group in the words of a vault.
+  init(_ error: GroupError) {
+    switch error {
+    case .tooFewServers:
+      self.init(.unreachable, "\(error)", hint: "are the servers and the network there? see `vault group status`")
+    case .server(let address, let reason):
+      switch reason {
+      case .unreachable, .busy:
+        self.init(.unreachable, "the server \(address) gave \(reason)", hint: "try again when it is there")
+      case .unauthorized:
+        self.init(
+          .refused, "the server \(address) refuses: it demands another token, or doesn't know the group any more",
+          hint: "ask who runs it for a token, and name it: --token-file \(address)=FILE")
+      case .quota: self.init(.refused, "the server \(address) has no room left for it")
+      default: self.init(.refused, "the server \(address): \(reason)")
+      }
+    case .notOwner: self.init(.refused, "\(error)")
+    case .damaged(let what): self.init(.damaged, "\(what) is damaged")
+    case .forged, .malformed, .sharing: self.init(.damaged, "\(error)")
+    case .store(let reason): self.init(.inputOutput, "the group's database: \(reason)")
+    case .file, .inUse: self.init(.inputOutput, "\(error)")
+    case .unknownMember, .noGroup: self.init(.notFound, "\(error)")
+    case .invalid, .alreadyInGroup: self.init(.usage, "\(error)")
+    default: self.init(.other, "\(error)")
+    }
+  }
+}
+
+/// Runs `body` and reports the errors of folders and tables as a vault's.
+func stored<Value>(_ body: () throws(StoreError) -> Value) throws(VaultError) -> Value {
+  do throws(StoreError) { return try body() } catch { throw VaultError(error) }
+}
+
+/// Runs `body` and reports a group's errors as a vault's.
+func grouped<Value: Sendable>(
+  _ body: () async throws(GroupError) -> Value
+) async throws(VaultError) -> Value {
+  do throws(GroupError) { return try await body() } catch { throw VaultError(error) }
+}

@@ -1,0 +1,37 @@
+import Grouper
+import SecretVault
+
+/// What a vault keeps in step under one class name of a group.
+protocol GroupClass: Sendable {
+  /// The class's name in messages, the same in all versions of the program.
+  static var className: String { get }
+  /// Takes a version of an object. It may come twice: taking it again must change nothing. What is thrown has it handed over again
+  /// later, and the sender's later changes wait for it.
+  func update(_ content: [UInt8], _ change: RemoteChange, in group: GroupContext) async throws(GroupError)
+  /// Takes an object away. That there is none is no error.
+  func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError)
+  /// The group is about to go from this device, with all that came by it.
+  func forget(_ group: String) async throws(VaultError)
+}
+
+extension GroupClass {
+  /// Most keep nothing beside the group.
+  func forget(_ group: String) async throws(VaultError) {}
+}
+
+/// Where a ``GroupClass`` is called: in which group, and by which engine.
+struct GroupContext: Sendable {
+  /// The group's id in this vault: the name of its folder, 16 hexadecimal digits. Never another group's, and the same for as long as
+  /// this device is in the group.
+  let id: String
+  /// The engine that calls: `writeFile`, `hasFile`, `addFile`, `update` and `delete` may be called from inside `update(_:_:in:)`. What is changed so
+  /// is handed back to the classes when they are done. Not to be kept.
+  let grouper: Grouper
+}
+
+/// All classes of a vault's groups, in the order of ``Grouper/Grouper/entities``: those that others name first.
+///
+/// A new kind of thing that groups keep in step is added here and nowhere else.
+enum GroupClasses {
+  static func all(of vault: Vault) -> [any GroupClass] { [] }
+}

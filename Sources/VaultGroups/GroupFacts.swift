@@ -1,0 +1,131 @@
+public import Grouper
+import Foundation
+import SecretVault
+import Sodium
+import VaultStore
+
+/// What is known of a group without opening it: as it was when somebody had it last.
+public struct GroupFacts: Codable, Hashable, Sendable {
+  /// How far this device is with it.
+  public enum State: String, Codable, Sendable {
+    /// It is being made. Nobody else knows of it yet.
+    case creating
+    /// This device has asked to be taken in, and waits for the answer.
+    case joining
+    /// This device is a member.
+    case member
+  }
+
+  /// Its id in this vault: the name of its folder. Not kept in the file.
+  public internal(set) var id = ""
+  /// How far this device is with it.
+  public internal(set) var state: State
+  /// What its owner calls it.
+  public internal(set) var name: String
+  /// What its members know it by; nil while that isn't known.
+  public internal(set) var group: GroupID?
+  /// Whether this device is the owner.
+  public internal(set) var isOwner = false
+  /// The owner's own name.
+  public internal(set) var owner = ""
+  /// Members, this device included.
+  public internal(set) var memberCount = 0
+  /// Number of servers, and of those that a message takes to be read and to count as sent.
+  public internal(set) var servers = 0
+  public internal(set) var threshold = 0
+  public internal(set) var sufficient = 0
+  /// Changes that fewer servers have than are to have them.
+  public internal(set) var unsent = 0
+  /// What is still to be brought to servers, calls of the owner included.
+  public internal(set) var waiting = 0
+  /// Messages that are known to exist and haven't come.
+  public internal(set) var missing: UInt64 = 0
+  /// When servers were asked last, and how many answered.
+  public internal(set) var askedAt: Int64?
+  public internal(set) var answered: Int?
+  /// Drawn each time that this is written.
+  var revision: UInt64 = 0
+
+  private enum CodingKeys: String, CodingKey {
+    case state, name, group, isOwner, owner, memberCount, servers, threshold, sufficient, unsent, waiting, missing, askedAt,
+      answered, revision
+  }
+
+  init(id: String, state: State, name: String, group: GroupID? = nil) {
+    self.id = id
+    self.state = state
+    self.name = name
+    self.group = group
+  }
+
+  /// Takes over how the group stands.
+  mutating func note(_ status: GroupStatus) {
+    state = .member
+    name = status.name
+    group = status.group
+    isOwner = status.isOwner
+    owner = status.members.first?.card.name ?? ""
+    memberCount = status.members.count(where: \.isActive)
+    servers = status.servers.count(where: \.isCurrent)
+    threshold = status.threshold
+    sufficient = status.sufficient
+    unsent = status.outbox.unsent
+    waiting = status.outbox.parcels + status.unfinishedTasks
+    missing = status.missing
+  }
+}
+
+/// The facts' file, `facts` in a group's folder: JSON, sealed under the group's key.
+struct FactsFile {
+  private static let byteLimit = 65_536
+  private static let context = Array("facts".utf8)
+
+  let vault: Vault
+
+  private func path(_ id: String) -> String { vault.groupFolders.path(id) + "/facts" }
+
+  /// Nil if there is none yet.
+  func read(_ id: String) throws(VaultError) -> GroupFacts? {
+    let bytes: [UInt8]
+    do throws(StoreError) { bytes = try AtomicFile.read(path(id), limit: Self.byteLimit) } catch .notFound {
+      return nil
+    } catch { throw VaultError(error) }
+    let key = try vault.groupKey(id)
+    let opened: SecretBytes
+    do throws(GroupError) { opened = try KeySealer(key).open(bytes, context: Self.context) } catch {
+      if case .damaged = error { throw damage(id) }
+      throw VaultError(error)
+    }
+    let json = opened.withUnsafeBytes { Data($0) }
+    guard var facts = try? JSONDecoder().decode(GroupFacts.self, from: json) else { throw damage(id) }
+    facts.id = id
+    return facts
+  }
+
+  /// Writes them, with a new revision.
+  @discardableResult
+  func write(_ facts: GroupFacts) throws(VaultError) -> GroupFacts {
+    var facts = facts
+    facts.revision = .random(in: 1...(.max))
+    guard let json = try? JSONEncoder().encode(facts) else {
+      throw VaultError(.other, "what is known of the group can't be written")
+    }
+    let key = try vault.groupKey(facts.id)
+    let sealed: [UInt8]
+    do throws(GroupError) { sealed = try Self.seal([UInt8](json), KeySealer(key)) } catch { throw VaultError(error) }
+    do throws(StoreError) { try AtomicFile.write(sealed.span.bytes, to: path(facts.id), replacing: true) } catch {
+      throw VaultError(error)
+    }
+    return facts
+  }
+
+  private static func seal(_ bytes: [UInt8], _ sealer: KeySealer) throws(GroupError) -> [UInt8] {
+    try sealer.seal(bytes.span.bytes, context: context)
+  }
+
+  private func damage(_ id: String) -> VaultError {
+    VaultError(
+      .damaged, "\(path(id)) is damaged",
+      hint: "`vault group status \(id)` writes it anew; if the group's database is damaged too, restore a backup")
+  }
+}

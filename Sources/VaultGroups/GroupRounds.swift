@@ -1,0 +1,224 @@
+import Glibc
+import Grouper
+import Logging
+public import SecretVault
+import Synchronization
+public import VaultProtocol
+import VaultStore
+
+/// The daemon's part: answers letters, sends those that wait, and keeps all groups in step, each for a moment at a time, so that commands
+/// can have it between.
+public final class GroupRounds: GroupLetterTaker {
+  private let groups: VaultGroups
+  private let log: Logger
+  private struct State {
+    var plans: [String: Plan] = [:]
+    /// Groups and letters that a task is at.
+    var running: Set<String> = []
+  }
+  private struct Plan {
+    var next: Double
+    var isFirst = true
+    var failures = 0
+    /// What the facts' file was when a round ended last.
+    var stamp: FileStamp?
+  }
+  private let state = Mutex(State())
+
+  /// Seconds between rounds: while something waits, while nothing does, and at most, while no server answers.
+  private static let pauses = (busy: 5.0, idle: 30.0, longest: 300.0)
+  /// How long a round may take.
+  static let roundLimit = Duration.seconds(20)
+  /// Groups that have a round at the same time.
+  private static let concurrency = 4
+
+  /// For this vault.
+  public convenience init(_ vault: Vault) { self.init(VaultGroups(vault)) }
+
+  init(_ groups: VaultGroups) {
+    self.groups = groups
+    log = groups.vault.surroundings.log
+  }
+
+  /// Answers a letter.
+  public func take(_ letter: GroupLetter, from peer: GroupPeer) async -> GroupReply.Outcome {
+    switch letter.purpose {
+    case .invitation: await groups.takeInvitation(letter, from: peer)
+    case .joining: await groups.takeJoining(letter, from: peer)
+    }
+  }
+
+  /// Works until the task is cancelled.
+  public func run() async {
+    groups.vault.answerGroupLetters(by: self)
+    let sleep = groups.vault.surroundings.sleep
+    await withDiscardingTaskGroup { tasks in
+      while !Task.isCancelled {
+        beginLetters(&tasks)
+        beginRounds(&tasks)
+        do { try await sleep(.seconds(1)) } catch { break }
+      }
+      tasks.cancelAll()
+    }
+  }
+
+  /// Whether nobody is at it: whoever asks is then.
+  private func begin(_ name: String, limit: Int = .max) -> Bool {
+    state.withLock { $0.running.count < limit && $0.running.insert(name).inserted }
+  }
+
+  private func end(_ name: String) { state.withLock { _ = $0.running.remove(name) } }
+
+  // MARK: - Letters
+
+  private func beginLetters(_ tasks: inout DiscardingTaskGroup) {
+    let now = groups.vault.surroundings.now()
+    let letters: [GroupLetterRecord]
+    do throws(VaultError) { letters = try groups.vault.groupLetters() } catch {
+      return log.error("letters about groups can't be read: \(error.reason)")
+    }
+    for letter in letters where letter.isDue(at: now) {
+      let name = "letter " + String(letter.id.reduce(0) { $0 &* 31 &+ UInt64($1) })
+      switch (letter.kind, letter.state) {
+      case (.sent, .waiting):
+        guard begin(name) else { continue }
+        tasks.addTask { [self] in
+          defer { end(name) }
+          await attempt("an invitation") { () throws(VaultError) in try await self.groups.deliver(letter.id) }
+        }
+      case (.received, .taken):
+        guard begin(name) else { continue }
+        tasks.addTask { [self] in
+          defer { end(name) }
+          await attempt("a request to join") { () throws(VaultError) in try await self.groups.ask(letter.id) }
+        }
+      default: continue
+      }
+    }
+  }
+
+  private func attempt(_ what: String, _ body: () async throws(VaultError) -> VaultError?) async {
+    do throws(VaultError) {
+      if let failure = try await body() { log.info("\(what) waits: \(failure.reason)") }
+    } catch { log.warning("\(what) waits: \(error.reason)") }
+  }
+
+  // MARK: - Rounds
+
+  private func beginRounds(_ tasks: inout DiscardingTaskGroup) {
+    let folders = groups.vault.groupFolders
+    guard let names = try? folders.names() else { return }
+    let now = groups.vault.surroundings.monotonic()
+    state.withLock { state in state.plans = state.plans.filter { names.contains($0.key) } }
+    for name in names {
+      let isDue = state.withLock { state in
+        let plan = state.plans[name] ?? Plan(next: now)
+        state.plans[name] = plan
+        // A command may have left something to be sent.
+        return plan.next <= now || FileStamp(folders.path(name) + "/facts") != plan.stamp
+      }
+      guard isDue, begin(name, limit: Self.concurrency) else { continue }
+      tasks.addTask { [self] in
+        defer { end(name) }
+        await round(name)
+      }
+    }
+  }
+
+  private enum Outcome {
+    case notYet
+    case madeRoom
+    case done(ReceiveReport, busy: Bool)
+    case failed
+  }
+
+  private func round(_ name: String) async {
+    let isFirst = state.withLock { $0.plans[name]?.isFirst ?? true }
+    let outcome = await outcome(of: name, isFirst: isFirst)
+    let surroundings = groups.vault.surroundings
+    let stamp = FileStamp(groups.vault.groupFolders.path(name) + "/facts")
+    let now = surroundings.monotonic()
+    state.withLock { state in
+      guard var plan = state.plans[name] else { return }
+      plan.stamp = stamp
+      var pause = Self.pauses.idle
+      switch outcome {
+      case .notYet: break
+      case .madeRoom:
+        pause = 1
+      case .done(let report, let busy):
+        plan.isFirst = false
+        // Servers that have failed have times of their own at which they are tried.
+        plan.failures = report.answered > 0 ? 0 : min(plan.failures + 1, 8)
+        pause = busy && plan.failures == 0 ? Self.pauses.busy : Self.pauses.idle
+      case .failed: plan.failures = min(plan.failures + 1, 8)
+      }
+      if plan.failures > 1 { pause = min(pause * Double(1 << (plan.failures - 1)), Self.pauses.longest) }
+      plan.next = now + pause * 1000
+      state.plans[name] = plan
+    }
+  }
+
+  private func outcome(of name: String, isFirst: Bool) async -> Outcome {
+    let folder = groups.vault.groupFolders.path(name)
+    let sleep = groups.vault.surroundings.sleep
+    do throws(VaultError) {
+      guard let facts = try groups.facts.read(name), facts.state == .member else { return .notYet }
+      guard let lock = try GroupLock.take(folder, for: "vault daemon") else { return .madeRoom }
+      return try await groups.use(name, lock, tell: groups.note(name)) { open -> Outcome in
+        let report = try await withThrowingTaskGroup(of: ReceiveReport?.self) { tasks in
+          tasks.addTask { try await open.grouper.round(isFirst: isFirst) }
+          tasks.addTask {
+            var turns = Int(Self.roundLimit / .milliseconds(100))
+            while turns > 0, !GroupLock.isWanted(folder) {
+              try await sleep(.milliseconds(100))
+              turns -= 1
+            }
+            return nil
+          }
+          defer { tasks.cancelAll() }
+          return try await tasks.next() ?? nil
+        }
+        guard let report else { return .madeRoom }
+        let status = try await open.grouper.status()
+        let waiting = status.outbox.parcels + status.outbox.unsent + status.unfinishedTasks
+        return .done(report, busy: waiting > 0 || report.missing > 0)
+      }
+    } catch {
+      if !Task.isCancelled, error.code != .notFound { log.warning("a group can't be kept in step: \(error.reason)") }
+      return .failed
+    }
+  }
+}
+
+extension VaultGroups {
+  /// Writes what happens in a group into the log.
+  func note(_ name: String) -> @Sendable (GrouperEvent) -> Void {
+    let log = vault.surroundings.log
+    return { event in
+      switch event {
+      case .serverFailed(let address, let error): log.debug("group \(name): \(address): \(error)")
+      case .damagedShare(let address, let reason): log.warning("group \(name): \(address) gave a damaged share: \(reason)")
+      case .refusedMessage(let reason): log.warning("group \(name): a message was refused: \(reason)")
+      case .pluginFailed(let className, _, let reason): log.warning("group \(name): a change of class \(className) waits: \(reason)")
+      case .groupChanged(let serial, let epoch): log.info("group \(name) has changed: number \(serial), key \(epoch)")
+      case .storeFailed(let reason): log.error("group \(name): \(reason)")
+      }
+    }
+  }
+}
+
+/// By what it is noticed that a file was replaced.
+private struct FileStamp: Hashable {
+  private let inode: UInt64
+  private let seconds: Int
+  private let nanoseconds: Int
+
+  init?(_ path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    inode = UInt64(status.st_ino)
+    seconds = status.st_mtim.tv_sec
+    nanoseconds = status.st_mtim.tv_nsec
+  }
+}

@@ -1,0 +1,61 @@
+public import Grouper
+import SecretVault
+import Sodium
+
+/// One group of a vault, open: nobody else has it until ``close()``, which whoever has opened it calls; see ``VaultGroups/use(_:for:_:)``.
+///
+/// Changes of objects go through ``grouper``: `update`, `delete` and, before an update that names files, `addFile`; they are durable here when
+/// the call returns, and the daemon sends them. What comes from others goes to the ``GroupClass`` of its class, which is handed
+/// the same engine and may call it back.
+public final class VaultGroup: Sendable {
+  /// The group's id in this vault: the name of its folder, 16 hexadecimal digits.
+  public let id: String
+  /// Its folder.
+  public let folder: String
+  /// The engine.
+  public let grouper: Grouper
+  private let store: GroupStore
+  private let lock: GroupLock
+
+  /// The application that vaults' groups are of.
+  static let applicationID = "vault"
+
+  private init(id: String, folder: String, grouper: Grouper, store: GroupStore, lock: GroupLock) {
+    self.id = id
+    self.folder = folder
+    self.grouper = grouper
+    self.store = store
+    self.lock = lock
+  }
+
+  /// Opens the group in a folder of this vault, or begins one there.
+  static func open(
+    _ id: String, of vault: Vault, classes: [any GroupClass], connector: any GroupServerConnector, lock: GroupLock,
+    tell: @escaping @Sendable (GrouperEvent) -> Void
+  ) async throws(VaultError) -> VaultGroup {
+    let folder = vault.groupFolders.path(id)
+    let key = try vault.groupKey(id)
+    do throws(GroupError) {
+      let store = try GroupStore(path: folder + "/group.sqlite", sealer: KeySealer(key))
+      let surroundings = vault.surroundings
+      let environment = GrouperEnvironment(
+        now: { UInt64(clamping: surroundings.now()) },
+        sleep: { try await surroundings.sleep(.milliseconds(Int64(clamping: $0))) },
+        jitter: { Double.random(in: 0...1) }, tell: tell)
+      let plugin = GroupPlugin(id, classes)
+      let grouper = try await Grouper.setup(
+        applicationID: applicationID, entities: plugin.entities, store: store, plugin: plugin, connector: connector,
+        environment: environment)
+      return VaultGroup(id: id, folder: folder, grouper: grouper, store: store, lock: lock)
+    } catch { throw VaultError(error) }
+  }
+
+  /// Lets others have it.
+  func close() {
+    store.finish()
+    lock.release()
+  }
+
+  /// Closes it and keeps others out still.
+  func closeStore() { store.finish() }
+}

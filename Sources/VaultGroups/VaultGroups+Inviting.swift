@@ -1,0 +1,207 @@
+import Grouper
+public import SecretVault
+import Sodium
+public import VaultProtocol
+import VaultStore
+import WireCodec
+
+/// How far an invitation is.
+public struct InvitationReport: Sendable {
+  /// Whom it is for.
+  public let peer: String
+  /// Whether the peer has it.
+  public let isDelivered: Bool
+  /// Why not, and what to do.
+  public let problem: VaultError?
+}
+
+/// The owner's side of an invitation.
+extension VaultGroups {
+  /// Most invitations of this device that nobody has taken yet.
+  static let sentLimit = 256
+
+  /// Invites a peer: noted durably, told as soon as it is there. Only this peer, proved by its keys, can take the invitation.
+  public func invite(_ reference: String, to group: GroupFacts) async throws(VaultError) -> InvitationReport {
+    try checkOwner(of: group)
+    let peer = try vault.groupPeer(reference)
+    guard let id = group.group else { throw VaultError(.damaged, "the facts of the group \(group.name)") }
+    let new: GroupLetterRecord
+    do throws(StoreError) {
+      new = try GroupLetterRecord(
+        kind: .sent, peer: peer.digest, group: id.bytes, name: group.name, folder: group.id,
+        createdAt: vault.surroundings.now())
+    } catch { throw VaultError(error) }
+    let outcome = try vault.changeGroupLetters { letters -> Result<[UInt8], VaultError> in
+      if let known = letters.firstIndex(where: { isInvitation($0, to: group) && $0.peer == peer.digest }) {
+        guard letters[known].state != .taken else {
+          return .failure(
+            VaultError(
+              .usage, "\(peer.name) is in \(group.name) already",
+              hint: "if the device there has lost it: `vault group remove` first"))
+        }
+        letters[known].state = .waiting
+        letters[known].nextAttemptAt = vault.surroundings.now()
+        return .success(letters[known].id)
+      }
+      guard letters.count(where: { $0.kind == .sent && $0.state != .taken }) < Self.sentLimit else {
+        return .failure(
+          VaultError(
+            .refused, "\(Self.sentLimit) invitations wait already", hint: "take some back by `vault group remove`"))
+      }
+      letters.append(new)
+      return .success(new.id)
+    }
+    let failure = try await deliver(outcome.get())
+    return InvitationReport(peer: peer.name, isDelivered: failure == nil, problem: failure)
+  }
+
+  /// Throws unless this device is the group's owner.
+  public func checkOwner(of group: GroupFacts) throws(VaultError) {
+    guard group.state == .member else {
+      throw VaultError(.refused, "this device is not in \(group.name) yet", hint: "see `vault group list`")
+    }
+    guard group.isOwner else {
+      throw VaultError(.refused, "only \(group.owner), who has made \(group.name), can do this")
+    }
+  }
+
+  /// One attempt to hand over an invitation. Nil if that has worked, or somebody else is at it.
+  func deliver(_ id: [UInt8]) async throws(VaultError) -> VaultError? {
+    guard let letter = try claim(id) else { return nil }
+    guard let peer = try vault.groupPeer(letter.peer), let group = GroupID(letter.group) else {
+      try vault.changeGroupLetters { letters in letters.removeAll { $0.id == id } }
+      return VaultError(.notFound, "the peer is none any more")
+    }
+    let content: [UInt8]
+    do throws(WireError) { content = try InvitationLetter(group: group, name: letter.name).encoded() } catch {
+      throw VaultError(.damaged, "a letter about a group")
+    }
+    do throws(LinkFailure) {
+      _ = try await vault.sendGroupLetter(.invitation, content, to: peer)
+      try? change(id) { $0.state = $0.state == .taken ? .taken : .delivered }
+      return nil
+    } catch {
+      postpone(id, error.reason)
+      return Self.words(error, peer)
+    }
+  }
+
+  /// Takes a letter whose time has come, so that nobody else tries it for a minute. Nil if there is none.
+  func claim(_ id: [UInt8]) throws(VaultError) -> GroupLetterRecord? {
+    let now = vault.surroundings.now()
+    return try vault.changeGroupLetters { letters in
+      guard let place = letters.firstIndex(where: { $0.id == id }), letters[place].isDue(at: now) else { return nil }
+      letters[place].nextAttemptAt = now + Self.lease
+      return letters[place]
+    }
+  }
+
+  /// Milliseconds for which an attempt is nobody else's business.
+  private static let lease: Int64 = 90_000
+
+  func change(_ id: [UInt8], _ body: (inout GroupLetterRecord) -> Void) throws(VaultError) {
+    try vault.changeGroupLetters { letters in
+      if let place = letters.firstIndex(where: { $0.id == id }) { body(&letters[place]) }
+    }
+  }
+
+  /// Notes a failure: the next attempt comes after 15 seconds, twice as long each time, up to an hour.
+  func postpone(_ id: [UInt8], _ reason: String) {
+    let now = vault.surroundings.now()
+    try? change(id) { letter in
+      letter.attempts = min(letter.attempts, 1_000_000) + 1
+      letter.nextAttemptAt = now + min(15_000 << Int64(min(letter.attempts - 1, 8)), 3_600_000)
+      letter.lastError = GroupLetterRecord.note(reason)
+    }
+  }
+
+  /// A failed letter in the words of a vault. Some refusals mean another thing here than for shares.
+  static func words(_ failure: LinkFailure, _ peer: GroupPeer) -> VaultError {
+    switch failure.refusal {
+    case .quotaCount: VaultError(.refused, "\(peer.name) has as many invitations waiting as it takes")
+    case .notAccepted: VaultError(.refused, "\(peer.name) can't make sense of it")
+    case .notInvited:
+      VaultError(
+        .refused, "\(peer.name) has not invited you to this group, or not any more", hint: "ask for a new invitation")
+    case .serversUnreachable:
+      VaultError(
+        .unreachable, "\(peer.name) doesn't reach all of the group's servers just now",
+        hint: "the daemon tries again; so does `vault group join`")
+    case .busy: VaultError(.unreachable, "\(peer.name) is busy with the group", hint: "the daemon tries again")
+    default:
+      switch failure.kind {
+      case .unreachable, .cutOff, .slow:
+        VaultError(
+          .unreachable, "\(peer.name) \(failure.reason)",
+          hint: "nothing is lost: the daemon tries again while it runs (`vault daemon`)")
+      case .misbehaved: VaultError(.damaged, "\(peer.name) \(failure.reason)", hint: failure.hint)
+      default: VaultError(.refused, "\(peer.name) \(failure.reason)", hint: failure.hint)
+      }
+    }
+  }
+
+  // MARK: - Answering who wants to join
+
+  /// Whether whoever asks to join is invited, and if so what he needs to be a member.
+  func takeJoining(_ letter: GroupLetter, from peer: GroupPeer) async -> GroupReply.Outcome {
+    guard let content = try? JoiningLetter.decode(letter.content, limit: JoiningLetter.byteLimit),
+      let request = try? JoinRequest(content.request)
+    else { return .refused(.notAccepted) }
+    do throws(VaultError) {
+      guard let invitation = try invitation(of: peer, to: content.group, node: request.card.node) else {
+        vault.note(.refused, peer, "asked to join a group that it isn't invited to")
+        return .refused(.notInvited)
+      }
+      let bytes = try await use(invitation.folder, for: "vault daemon", tell: note(invitation.folder)) { open in
+        // Read anew: it may have been taken back, or taken, while somebody had the group.
+        guard try self.invitation(of: peer, to: content.group, node: request.card.node) != nil else {
+          throw GroupError.unknownMember(request.card.node)
+        }
+        let answer = try await open.grouper.invite(request)
+        try self.change(invitation.id) { letter in
+          letter.state = .taken
+          letter.node = request.card.node.bytes
+        }
+        // So that the others learn of it soon.
+        _ = try? await open.grouper.round(isFirst: false)
+        return answer.bytes
+      }
+      if invitation.state != .taken { vault.note(.joined, peer, invitation.name) }
+      return .taken(bytes)
+    } catch {
+      vault.surroundings.log.info("\(peer.name) could not join a group: \(error.reason)")
+      switch error.code {
+      case .unreachable: return .refused(.serversUnreachable)
+      case .notFound, .usage: return .refused(.notInvited)
+      // Somebody has it open and doesn't make room.
+      case .other: return .refused(.busy)
+      default: return .refused(.internalFailure)
+      }
+    }
+  }
+
+  /// The invitation by which this peer may join with this card: one that it hasn't taken yet, or has taken with the same.
+  private func invitation(
+    of peer: GroupPeer, to group: GroupID, node: NodeID
+  ) throws(VaultError) -> GroupLetterRecord? {
+    try vault.groupLetters().first { letter in
+      letter.kind == .sent && letter.peer == peer.digest && letter.group == group.bytes
+        && (letter.node == nil || letter.node == node.bytes)
+    }
+  }
+}
+
+extension GroupLetterRecord {
+  /// Whether it may be tried. A time further off than any that is set comes from a clock that was wrong then.
+  func isDue(at now: Int64) -> Bool { nextAttemptAt <= now || nextAttemptAt - now > 3_700_000 }
+
+  /// An error as it can be kept.
+  static func note(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars where scalar.value >= 0x20 {
+      guard result.utf8.count + 4 <= errorByteLimit else { break }
+      result.unicodeScalars.append(scalar)
+    }
+    return result
+  }
+}

@@ -1,0 +1,219 @@
+public import Grouper
+public import SecretVault
+public import Sodium
+import VaultProtocol
+import VaultStore
+import WireCodec
+
+/// An invitation that waits here.
+public struct WaitingInvitation: Hashable, Sendable {
+  /// What the group is called there.
+  public let name: String
+  /// The group.
+  public let group: GroupID
+  /// Who invites.
+  public let peer: String
+  /// When it came.
+  public let receivedAt: Int64
+  /// Whether this device has asked to join, and waits for the answer.
+  public let isTaken: Bool
+  /// Why that hasn't worked yet, if it hasn't.
+  public let problem: String?
+}
+
+/// The invited one's side of an invitation.
+extension VaultGroups {
+  /// Most invitations that wait for the user, of one peer and of all.
+  static let receivedLimits = (peer: 8, all: 64)
+
+  /// What peers invite this device to, oldest first.
+  public func invitations() throws(VaultError) -> [WaitingInvitation] {
+    var all: [WaitingInvitation] = []
+    for letter in try vault.groupLetters() where letter.kind == .received {
+      guard let peer = try vault.groupPeer(letter.peer), let group = GroupID(letter.group) else { continue }
+      all.append(
+        WaitingInvitation(
+          name: letter.name, group: group, peer: peer.name, receivedAt: letter.createdAt,
+          isTaken: letter.state == .taken, problem: letter.lastError.isEmpty ? nil : letter.lastError))
+    }
+    return all
+  }
+
+  /// Keeps an invitation for the user. The same one again changes nothing.
+  func takeInvitation(_ letter: GroupLetter, from peer: GroupPeer) async -> GroupReply.Outcome {
+    guard let content = try? InvitationLetter.decode(letter.content, limit: InvitationLetter.byteLimit) else {
+      return .refused(.notAccepted)
+    }
+    do throws(VaultError) {
+      if try await list().contains(where: { $0.group == content.group && $0.state == .member }) { return .taken([]) }
+      let new: GroupLetterRecord
+      do throws(StoreError) {
+        new = try GroupLetterRecord(
+          kind: .received, peer: peer.digest, group: content.group.bytes, name: content.name, folder: "",
+          createdAt: vault.surroundings.now())
+      } catch { throw VaultError(error) }
+      // Looked at before anything is written: a peer may send as many as it likes.
+      if let known = try answer(to: new, among: vault.groupLetters()) { return known }
+      let refusal = try vault.changeGroupLetters { letters -> GroupReply.Outcome? in
+        if let known = answer(to: new, among: letters) { return known }
+        letters.append(new)
+        return nil
+      }
+      if let refusal { return refusal }
+      vault.note(.invited, peer, "to \(content.name); see `vault group join`")
+      return .taken([])
+    } catch {
+      vault.surroundings.log.error("an invitation can't be kept: \(error.reason)")
+      return .refused(error.code == .inputOutput ? .diskFull : .internalFailure)
+    }
+  }
+
+  private func answer(to new: GroupLetterRecord, among letters: [GroupLetterRecord]) -> GroupReply.Outcome? {
+    let received = letters.filter { $0.kind == .received }
+    if received.contains(where: { $0.peer == new.peer && $0.group == new.group }) { return .taken([]) }
+    let waiting = received.filter { $0.state == .waiting }
+    guard waiting.count(where: { $0.peer == new.peer }) < Self.receivedLimits.peer,
+      waiting.count < Self.receivedLimits.all
+    else { return .refused(.quotaCount) }
+    return nil
+  }
+
+  // MARK: - Joining
+
+  /// Joins the group of this name to which a peer invites this device, or the only one. If the owner is away, throws
+  /// ``VaultError/Code/unreachable``: the daemon goes on trying.
+  public func join(
+    _ reference: String?, email: String, userName: String?
+  ) async throws(VaultError) -> GroupFacts {
+    let letter = try chosen(reference)
+    let folder = letter.folder.isEmpty ? try await begin(letter, email: email, userName: userName) : letter.folder
+    try change(letter.id) { $0.nextAttemptAt = vault.surroundings.now() }
+    if let failure = try await ask(letter.id) { throw failure }
+    guard let joined = try facts.read(folder), joined.state == .member else {
+      throw VaultError(.other, "the daemon is just asking to join \(letter.name)", hint: "see `vault group list`")
+    }
+    return joined
+  }
+
+  private func chosen(_ reference: String?) throws(VaultError) -> GroupLetterRecord {
+    var peers: [Digest: String] = [:]
+    let letters = try vault.groupLetters().filter { $0.kind == .received }
+    for letter in letters { peers[letter.peer] = try vault.groupPeer(letter.peer)?.name }
+    let trusted = letters.filter { peers[$0.peer] != nil }
+    guard let reference else {
+      guard let only = trusted.first else {
+        throw VaultError(
+          .notFound, "nobody has invited this device to a group",
+          hint: "the owner does it with `vault group invite`; while `vault daemon` runs here, the invitation arrives")
+      }
+      guard trusted.count == 1 else {
+        throw VaultError(.ambiguous, "\(trusted.count) invitations wait", hint: "name one: see `vault group list`")
+      }
+      return only
+    }
+    let named = trusted.filter { $0.name == reference }
+    let found =
+      named.isEmpty
+      ? trusted.filter { peers[$0.peer] == reference || Self.isBeginning(reference, of: hexadecimal($0.group)) }
+      : named
+    guard let first = found.first else {
+      throw VaultError(.notFound, "nobody has invited this device to \(reference)", hint: "see `vault group list`")
+    }
+    guard found.count == 1 else {
+      throw VaultError(
+        .ambiguous, "there are \(found.count) such invitations",
+        hint: "name one by its id: \(found.map { String(hexadecimal($0.group).prefix(8)) }.joined(separator: " or "))")
+    }
+    return first
+  }
+
+  /// Makes a folder and keys for a group that this device wants to join.
+  private func begin(
+    _ letter: GroupLetterRecord, email: String, userName: String?
+  ) async throws(VaultError) -> String {
+    let id = try await makeRequest(letter.name, GroupID(letter.group), email: email, userName: userName).id
+    try change(letter.id) {
+      $0.folder = id
+      $0.state = .taken
+    }
+    return id
+  }
+
+  /// One attempt to join. Nil if that has worked, or somebody else is at it.
+  func ask(_ id: [UInt8]) async throws(VaultError) -> VaultError? {
+    guard let letter = try claim(id) else { return nil }
+    guard let peer = try vault.groupPeer(letter.peer), let group = GroupID(letter.group) else {
+      try await giveUp(letter)
+      return VaultError(.notFound, "the peer who has invited you is none any more")
+    }
+    // Card and keys were kept before: they are asked for again, not made anew.
+    let request = try await use(letter.folder, for: "vault group join") { open -> [UInt8]? in
+      if await open.grouper.roster != nil { return nil }
+      guard let card = try await open.grouper.preparedCard() else { throw GroupError.noGroup }
+      return try await open.grouper.joinRequest(email: card.email, name: card.name).bytes
+    }
+    guard let request else {
+      try vault.changeGroupLetters { letters in letters.removeAll { $0.id == id } }
+      return nil
+    }
+    let content: [UInt8]
+    do throws(WireError) { content = try JoiningLetter(group: group, request: request).encoded() } catch {
+      throw VaultError(.damaged, "the request to join")
+    }
+    let answer: [UInt8]
+    do throws(LinkFailure) { answer = try await vault.sendGroupLetter(.joining, content, to: peer) } catch {
+      let words = Self.words(error, peer)
+      if error.refusal == .notInvited { try await giveUp(letter) } else { postpone(id, error.reason) }
+      return words
+    }
+    do throws(VaultError) { try await accept(answer, in: letter.folder, group) } catch {
+      postpone(id, "gave an answer by which this device can't join: \(error.reason)")
+      throw error
+    }
+    try vault.changeGroupLetters { letters in letters.removeAll { $0.id == id } }
+    vault.note(.joined, peer, letter.name)
+    return nil
+  }
+
+  /// Takes an owner's answer.
+  func accept(_ answer: [UInt8], in folder: String, _ group: GroupID?) async throws(VaultError) {
+    try await use(folder, for: "vault group join") { open in
+      try await open.grouper.accept(Invitation(answer), to: group)
+      // What the others have comes by and by; what is there already, at once.
+      _ = try? await open.grouper.sync()
+    }
+  }
+
+  private func giveUp(_ letter: GroupLetterRecord) async throws(VaultError) {
+    try vault.changeGroupLetters { letters in letters.removeAll { $0.id == letter.id } }
+    try await discard(letter.folder)
+  }
+
+  /// Removes the folder of a group that this device hasn't joined.
+  func discard(_ folder: String) async throws(VaultError) {
+    guard GroupFolders.isName(folder) else { return }
+    let lock = try await GroupLock.take(
+      vault.groupFolders.path(folder), for: "vault group join", waiting: Self.patience, vault.surroundings)
+    defer { lock.release() }
+    try stored { () throws(StoreError) in try vault.groupFolders.remove(folder) }
+  }
+
+  /// A folder of its own for a group that is to be joined, and what to show its owner.
+  func makeRequest(
+    _ name: String, _ group: GroupID?, email: String, userName: String?
+  ) async throws(VaultError) -> (id: String, request: JoinRequest) {
+    let user: String
+    if let userName { user = userName } else { user = try vault.ownName() }
+    let id = try stored { () throws(StoreError) in try vault.groupFolders.create() }
+    do throws(VaultError) {
+      try facts.write(GroupFacts(id: id, state: .joining, name: name, group: group))
+      let request = try await use(id, for: "vault group join") { open in
+        try await open.grouper.joinRequest(email: email, name: user)
+      }
+      return (id, request)
+    } catch {
+      try? stored { () throws(StoreError) in try vault.groupFolders.remove(id) }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,86 @@
+public import Grouper
+public import SecretVault
+import VaultStore
+
+/// A member of a group, or somebody who was invited to it.
+public struct GroupMember: Hashable, Sendable {
+  /// How far he is.
+  public enum State: String, Sendable {
+    case owner, member, removed
+    /// He has been told, or will be; he hasn't joined.
+    case invited
+  }
+
+  /// His id in the group; nil if he is only invited.
+  public let node: NodeID?
+  /// His name in the group; of somebody who is only invited the peer's.
+  public let name: String
+  /// His e-mail address; may be empty.
+  public let email: String
+  /// How far he is.
+  public let state: State
+  /// Whether it is this device.
+  public let isSelf: Bool
+  /// The peer that he joined as, if this device has invited him.
+  public let peer: String?
+  /// Why an invitation hasn't reached him yet, if it hasn't.
+  public let problem: String?
+}
+
+extension VaultGroups {
+  /// Everybody who is in a group, was in it, or is invited.
+  public func members(of group: GroupFacts) async throws(VaultError) -> [GroupMember] {
+    let peers = try memberPeers(of: group)
+    let (status, own) = try await use(group.id, for: "vault group members") { open in
+      (try await open.grouper.status(), await open.grouper.ownCard?.node)
+    }
+    var members = status.members.enumerated().map { place, member in
+      GroupMember(
+        node: member.card.node, name: member.card.name, email: member.card.email,
+        state: !member.isActive ? .removed : place == 0 ? .owner : .member, isSelf: member.card.node == own,
+        peer: peers[member.card.node]?.name, problem: nil)
+    }
+    for letter in try vault.groupLetters() where isInvitation(letter, to: group) && letter.state != .taken {
+      guard let peer = try vault.groupPeer(letter.peer) else { continue }
+      members.append(
+        GroupMember(
+          node: nil, name: peer.name, email: "", state: .invited, isSelf: false, peer: peer.name,
+          problem: letter.state == .waiting ? letter.lastError : nil))
+    }
+    return members
+  }
+
+  /// Which peers the members are that this device has invited.
+  func memberPeers(of group: GroupFacts) throws(VaultError) -> [NodeID: GroupPeer] {
+    var peers: [NodeID: GroupPeer] = [:]
+    for letter in try vault.groupLetters() where isInvitation(letter, to: group) {
+      guard let node = letter.node.flatMap({ NodeID($0) }), let peer = try vault.groupPeer(letter.peer) else {
+        continue
+      }
+      peers[node] = peer
+    }
+    return peers
+  }
+
+  func isInvitation(_ letter: GroupLetterRecord, to group: GroupFacts) -> Bool {
+    letter.kind == .sent && letter.folder == group.id
+  }
+
+  // MARK: - Keeping in step by hand
+
+  /// How a group stands.
+  public func status(of group: GroupFacts) async throws(VaultError) -> GroupStatus {
+    try await use(group.id, for: "vault group status") { open in try await open.grouper.status() }
+  }
+
+  /// Sends what waits and takes what is new. With `confirms` everybody is told how far this device is, whenever that was done last.
+  public func sync(
+    _ group: GroupFacts, confirms: Bool = false
+  ) async throws(VaultError) -> (report: ReceiveReport, status: GroupStatus) {
+    try await use(group.id, for: confirms ? "vault group confirm" : "vault group sync") { open in
+      if confirms { try await open.grouper.sender.confirm() }
+      let report = try await open.grouper.sync()
+      return (report, try await open.grouper.status())
+    }
+  }
+}

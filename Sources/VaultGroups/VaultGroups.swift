@@ -1,0 +1,176 @@
+import GroupLink
+public import Grouper
+import Logging
+public import SecretVault
+import Synchronization
+import VaultStore
+
+/// All groups of a vault.
+public struct VaultGroups: Sendable {
+  /// The vault.
+  public let vault: Vault
+  let classes: [any GroupClass]
+  let connector: any GroupServerConnector
+  let facts: FactsFile
+  /// How long a command waits for who has a group.
+  static let patience = Duration.seconds(10)
+
+  /// The groups of this vault, with all that they keep in step. Opens nothing.
+  public init(_ vault: Vault) {
+    self.init(vault, classes: GroupClasses.all(of: vault), connector: LazyConnector())
+  }
+
+  /// The same with other parts, for tests.
+  init(_ vault: Vault, classes: [any GroupClass], connector: any GroupServerConnector) {
+    self.vault = vault
+    self.classes = classes
+    self.connector = connector
+    facts = FactsFile(vault: vault)
+  }
+
+  // MARK: - Finding
+
+  /// All groups, by name; those too that this device has asked to join. What a creation that was interrupted has left is removed.
+  public func list() async throws(VaultError) -> [GroupFacts] {
+    vault.groupFolders.sweep()
+    var all: [GroupFacts] = []
+    for id in try stored({ () throws(StoreError) in try vault.groupFolders.names() }) {
+      let known: GroupFacts?
+      do throws(VaultError) { known = try facts.read(id) } catch where error.code == .damaged {
+        all.append(GroupFacts(id: id, state: .member, name: "?"))
+        continue
+      }
+      if let known, known.state != .creating {
+        all.append(known)
+      } else if let settled = try await settle(id) {
+        all.append(settled)
+      }
+    }
+    return all.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+  }
+
+  /// What an interrupted creation has left: a group after all, or nothing. Nil also while somebody is just making it.
+  private func settle(_ id: String) async throws(VaultError) -> GroupFacts? {
+    let folder = vault.groupFolders.path(id)
+    guard let lock = try GroupLock.take(folder, for: "vault group list") else { return nil }
+    defer { lock.release() }
+    let group = try await VaultGroup.open(id, of: vault, classes: classes, connector: connector, lock: lock) { _ in }
+    defer { group.close() }
+    let status: GroupStatus
+    do throws(GroupError) { status = try await group.grouper.status() } catch .noGroup {
+      try stored { () throws(StoreError) in try vault.groupFolders.remove(id) }
+      return nil
+    } catch { throw VaultError(error) }
+    var facts = GroupFacts(id: id, state: .member, name: status.name)
+    facts.note(status)
+    return try self.facts.write(facts)
+  }
+
+  /// The group of this name, or whose id begins so; without either the only one there is.
+  public func find(_ reference: String?) async throws(VaultError) -> GroupFacts {
+    let all = try await list()
+    guard let reference else {
+      guard let only = all.first else {
+        throw VaultError(.notFound, "this vault is in no group", hint: "make one with `vault group create`")
+      }
+      guard all.count == 1 else {
+        throw VaultError(.ambiguous, "there are \(all.count) groups", hint: "name one: see `vault group list`")
+      }
+      return only
+    }
+    let named = all.filter { $0.name == reference }
+    let found = named.isEmpty ? all.filter { Self.isBeginning(reference, of: $0.id) } : named
+    guard let first = found.first else {
+      throw VaultError(.notFound, "there is no group \(reference)", hint: "see `vault group list`")
+    }
+    guard found.count == 1 else {
+      throw VaultError(
+        .ambiguous, "\(found.count) groups are called \(reference)",
+        hint: "name one by its id: \(found.map(\.id).joined(separator: " or "))")
+    }
+    return first
+  }
+
+  /// The same among the groups that this device is a member of: another one is an error.
+  public func findMember(_ reference: String?) async throws(VaultError) -> GroupFacts {
+    let found = try await find(reference)
+    guard found.state == .member else {
+      throw VaultError(
+        .refused, "this device is not in \(found.name) yet: it waits for its owner",
+        hint: "the daemon asks again while it runs; so does `vault group join`")
+    }
+    return found
+  }
+
+  static func isBeginning(_ text: String, of id: String) -> Bool {
+    text.utf8.count >= 4 && id.hasPrefix(text.lowercased())
+  }
+
+  // MARK: - Using one
+
+  /// Opens a group for `body` and closes it behind it. Waits up to ten seconds for whoever has it; `what` tells others, meanwhile,
+  /// who has it now: a few words such as `vault group sync`.
+  public func use<Value: Sendable>(
+    _ id: String, for what: String, _ body: (VaultGroup) async throws -> Value
+  ) async throws(VaultError) -> Value {
+    try await use(id, for: what, tell: { _ in }, body)
+  }
+
+  func use<Value: Sendable>(
+    _ id: String, for what: String, tell: @escaping @Sendable (GrouperEvent) -> Void,
+    _ body: (VaultGroup) async throws -> Value
+  ) async throws(VaultError) -> Value {
+    let lock = try await GroupLock.take(
+      vault.groupFolders.path(id), for: what, waiting: Self.patience, vault.surroundings)
+    return try await use(id, lock, tell: tell, body)
+  }
+
+  /// The same with the lock in hand.
+  func use<Value: Sendable>(
+    _ id: String, _ lock: GroupLock, tell: @escaping @Sendable (GrouperEvent) -> Void,
+    _ body: (VaultGroup) async throws -> Value
+  ) async throws(VaultError) -> Value {
+    defer { lock.release() }
+    let group = try await VaultGroup.open(
+      id, of: vault, classes: classes, connector: connector, lock: lock, tell: tell)
+    let result: Result<Value, any Error>
+    do { result = .success(try await body(group)) } catch { result = .failure(error) }
+    await note(group)
+    group.close()
+    switch result {
+    case .success(let value): return value
+    case .failure(let error as VaultError): throw error
+    case .failure(let error as GroupError): throw VaultError(error)
+    case .failure(let error as StoreError): throw VaultError(error)
+    case .failure(is CancellationError): throw VaultError(.interrupted, "interrupted")
+    case .failure(let error): throw VaultError(.other, "\(error)")
+    }
+  }
+
+  /// Keeps what `list` shows. That it can't be written harms nobody.
+  private func note(_ group: VaultGroup) async {
+    guard let status = try? await group.grouper.status() else { return }
+    let known = (try? facts.read(group.id)) ?? nil
+    var newer = known ?? GroupFacts(id: group.id, state: .member, name: status.name)
+    newer.note(status)
+    if newer != known { _ = try? facts.write(newer) }
+  }
+}
+
+/// Makes the connections when the first of them is needed: they have a thread of their own.
+private final class LazyConnector: GroupServerConnector {
+  private let made = Mutex<GroupServerConnections?>(nil)
+
+  func server(at address: String) throws(GroupServerError) -> any GroupServer {
+    let connections = try made.withLock { made throws(GroupServerError) in
+      if let made { return made }
+      let new: GroupServerConnections
+      do throws(HTTPError) { new = GroupServerConnections(try HTTPConnections()) } catch {
+        throw GroupServerError(error)
+      }
+      made = new
+      return new
+    }
+    return try connections.server(at: address)
+  }
+}

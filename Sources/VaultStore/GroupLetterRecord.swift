@@ -1,0 +1,120 @@
+public import Sodium
+public import WireCodec
+
+/// An invitation to a group, on its way, waiting for a user, or answered.
+public struct GroupLetterRecord: WireValue, Hashable, Sendable {
+  /// Whose invitation it is.
+  public enum Kind: UInt8, Hashable, Sendable {
+    /// This device's, to a peer.
+    case sent = 1
+    /// A peer's, to this device.
+    case received = 2
+  }
+
+  /// How far it is.
+  public enum State: UInt8, Hashable, Sendable {
+    /// A sent one is still to be delivered; a received one waits for the user.
+    case waiting = 1
+    /// A sent one is with the peer.
+    case delivered = 2
+    /// The peer has joined; this device has asked to join.
+    case taken = 3
+  }
+
+  /// Number of bytes of ids.
+  public static let idByteCount = 16
+  /// Most bytes of a group's name.
+  public static let nameByteLimit = 64
+  /// Most bytes of an error.
+  public static let errorByteLimit = 400
+  static let byteLimit = 1024
+
+  /// Names the row.
+  public let id: [UInt8]
+  /// Whose it is.
+  public let kind: Kind
+  /// The other side.
+  public let peer: Digest
+  /// The group, as its members know it.
+  public let group: [UInt8]
+  /// What its owner calls it.
+  public var name: String
+  /// The folder of the group here; empty while there is none.
+  public var folder: String
+  /// The member that has come of it, as the group knows him; nil while there is none.
+  public var node: [UInt8]?
+  /// How far it is.
+  public var state: State
+  /// When it was made or came, in milliseconds since 1970.
+  public let createdAt: Int64
+  /// When it is tried next.
+  public var nextAttemptAt: Int64
+  /// How often it was tried.
+  public var attempts: UInt32
+  /// How it failed last; empty if it didn't.
+  public var lastError: String
+
+  /// A new one, with an id of its own.
+  public init(
+    kind: Kind, peer: Digest, group: [UInt8], name: String, folder: String, createdAt: Int64
+  ) throws(StoreError) {
+    id = try withSodium { () throws(SodiumError) in try Randomness.bytes(Self.idByteCount) }
+    self.kind = kind
+    self.peer = peer
+    self.group = group
+    self.name = name
+    self.folder = folder
+    state = .waiting
+    self.createdAt = createdAt
+    nextAttemptAt = createdAt
+    attempts = 0
+    lastError = ""
+  }
+
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int {
+    1 + 16 + 1 + 32 + 16 + 2 + name.utf8.count + 2 + folder.utf8.count + 1 + 16 + 1 + 8 + 8 + 4 + 2
+      + lastError.utf8.count
+  }
+
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u8(1)
+    try writer.bytes(id)
+    try writer.u8(kind.rawValue)
+    try writer.bytes(peer.bytes)
+    try writer.bytes(group)
+    try writer.text16(name)
+    try writer.text16(folder)
+    try writer.flag(node != nil)
+    try writer.bytes(node ?? [UInt8](repeating: 0, count: Self.idByteCount))
+    try writer.u8(state.rawValue)
+    try writer.u64(UInt64(bitPattern: createdAt))
+    try writer.u64(UInt64(bitPattern: nextAttemptAt))
+    try writer.u32(attempts)
+    try writer.text16(lastError)
+  }
+
+  /// Reads a record.
+  public init(from reader: inout Reader) throws(WireError) {
+    guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
+    id = try reader.bytes(Self.idByteCount, "id")
+    guard let kind = Kind(rawValue: try reader.u8("kind")) else { throw .invalidValue(field: "kind") }
+    self.kind = kind
+    guard let peer = try? Digest(reader.bytes(Digest.byteCount, "peer")) else { throw .invalidValue(field: "peer") }
+    self.peer = peer
+    group = try reader.bytes(Self.idByteCount, "group")
+    name = try reader.text16(limit: Self.nameByteLimit, "name")
+    folder = try reader.text16(limit: GroupFolders.nameLength, "folder")
+    let hasNode = try reader.flag("node")
+    let bytes = try reader.bytes(Self.idByteCount, "node")
+    guard hasNode || bytes.allSatisfy({ $0 == 0 }) else { throw .invalidValue(field: "node") }
+    node = hasNode ? bytes : nil
+    guard let state = State(rawValue: try reader.u8("state")) else { throw .invalidValue(field: "state") }
+    self.state = state
+    createdAt = Int64(bitPattern: try reader.u64("created"))
+    nextAttemptAt = Int64(bitPattern: try reader.u64("next attempt"))
+    attempts = try reader.u32("attempts")
+    lastError = try reader.text16(limit: Self.errorByteLimit, "error")
+  }
+}

@@ -1,0 +1,63 @@
+import GRDB
+import Sodium
+import WireCodec
+
+/// Letters about groups: few, small and sealed whole, so that they are read and written together.
+extension VaultDatabase {
+  private static let table = "group_letters"
+
+  /// All of them, oldest first. Throws ``StoreError/damaged(_:)`` if one doesn't open.
+  public func groupLetters() throws(StoreError) -> [GroupLetterRecord] {
+    try read { db in try self.groupLetters(db) }
+  }
+
+  /// Changes them in one transaction. Those that `body` leaves out are removed.
+  public func changeGroupLetters<Value>(
+    _ body: (inout [GroupLetterRecord]) -> Value
+  ) throws(StoreError) -> Value {
+    try write { db in
+      let before = try self.groupLetters(db)
+      var after = before
+      let value = body(&after)
+      let known = Dictionary(uniqueKeysWithValues: before.map { ($0.id, $0) })
+      let kept = Set(after.map(\.id))
+      for letter in before where !kept.contains(letter.id) {
+        try db.execute(sql: "DELETE FROM group_letters WHERE id = ?", arguments: [letter.id.blob])
+      }
+      for letter in after where known[letter.id] != letter {
+        try db.execute(
+          sql: """
+            INSERT INTO group_letters (id, sealed) VALUES (?, ?)
+            ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed
+            """,
+          arguments: [letter.id.blob, try self.sealed(letter).blob])
+      }
+      return value
+    }
+  }
+
+  private func groupLetters(_ db: Database) throws -> [GroupLetterRecord] {
+    try Row.fetchAll(db, sql: "SELECT id, sealed FROM group_letters").map { row in
+      let columns = StoredRow(row: row, what: "a letter about a group")
+      let id = try columns.bytes("id", count: GroupLetterRecord.idByteCount)
+      let limit = GroupLetterRecord.byteLimit
+      let sealed = try columns.bytes("sealed")
+      let opened = try keys.open(sealed, RecordName(table: Self.table, row: id), what: columns.what)
+      let letter: GroupLetterRecord
+      do throws(WireError) { letter = try GroupLetterRecord.decode(opened.bytes, limit: limit) } catch {
+        throw StoreError.damaged(columns.what)
+      }
+      guard letter.id == id else { throw StoreError.damaged(columns.what) }
+      return letter
+    }.sorted { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }
+  }
+
+  private func sealed(_ letter: GroupLetterRecord) throws -> [UInt8] {
+    let bytes: [UInt8]
+    do throws(WireError) { bytes = try letter.encoded() } catch {
+      throw StoreError.invalid("a letter about a group")
+    }
+    let plain = try SecretBytes(copying: bytes.span.bytes)
+    return try keys.seal(plain, RecordName(table: Self.table, row: letter.id))
+  }
+}
