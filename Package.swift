@@ -132,8 +132,8 @@ let package = Package(
       dependencies: [
         // A program of its own: named here so that one build of `vault` yields both.
         "VaultScan",
-        "SecretVault", "VaultGroups", "Grouper", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload",
-        "CallbackURL",
+        "SecretVault", "VaultGroups", "Grouper", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "QRCode",
+        "SealedPayload", "CallbackURL",
         "SystemBus", "Sodium", "Threading", "WireCodec", "CShims", argumentParser, logging, lifecycle,
       ],
       swiftSettings: settings),
@@ -166,7 +166,9 @@ let package = Package(
         "MemoryScan", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec",
         logging,
       ]),
-    tests(of: "VaultGroups", ["Grouper", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec"]),
+    tests(
+      of: "VaultGroups",
+      ["Grouper", "PeerAuth", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec", logging]),
     // Spoiled pictures, for the tests of vault-scan and for the table of what it reads.
     .target(
       name: "ScanPictures", dependencies: ["QRCode", "CPNG", "CJPEG"], path: "Tests/ScanPictures",

@@ -30,9 +30,11 @@ public struct GroupFacts: Codable, Hashable, Sendable {
   public internal(set) var owner = ""
   /// Members, this device included.
   public internal(set) var memberCount = 0
-  /// Number of servers, and of those that a message takes to be read and to count as sent.
+  /// Number of servers.
   public internal(set) var servers = 0
+  /// k.
   public internal(set) var threshold = 0
+  /// s.
   public internal(set) var sufficient = 0
   /// Changes that fewer servers have than are to have them.
   public internal(set) var unsent = 0
@@ -40,15 +42,12 @@ public struct GroupFacts: Codable, Hashable, Sendable {
   public internal(set) var waiting = 0
   /// Messages that are known to exist and haven't come.
   public internal(set) var missing: UInt64 = 0
-  /// When servers were asked last, and how many answered.
-  public internal(set) var askedAt: Int64?
-  public internal(set) var answered: Int?
   /// Drawn each time that this is written.
   var revision: UInt64 = 0
 
   private enum CodingKeys: String, CodingKey {
-    case state, name, group, isOwner, owner, memberCount, servers, threshold, sufficient, unsent, waiting, missing, askedAt,
-      answered, revision
+    case state, name, group, isOwner, owner, memberCount, servers, threshold, sufficient, unsent, waiting, missing
+    case revision
   }
 
   init(id: String, state: State, name: String, group: GroupID? = nil) {

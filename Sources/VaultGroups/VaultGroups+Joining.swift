@@ -193,7 +193,7 @@ extension VaultGroups {
   func discard(_ folder: String) async throws(VaultError) {
     guard GroupFolders.isName(folder) else { return }
     let lock = try await GroupLock.take(
-      vault.groupFolders.path(folder), for: "vault group join", waiting: Self.patience, vault.surroundings)
+      vault.groupFolders.path(folder), for: "vault group join", waiting: patience, vault.surroundings)
     defer { lock.release() }
     try stored { () throws(StoreError) in try vault.groupFolders.remove(folder) }
   }

@@ -148,7 +148,8 @@ extension VaultGroups {
       guard matches.count == 1 else {
         throw VaultError(
           .ambiguous, "\(reference) could be \(matches.count) members",
-          hint: "name one by its id: \(matches.map { String($0.card.node.description.prefix(8)) }.joined(separator: " or "))")
+          hint: "name one by its id: "
+            + matches.map { String($0.card.node.description.prefix(8)) }.joined(separator: " or "))
       }
       return matches.first
     }
@@ -173,12 +174,13 @@ extension VaultGroups {
   /// were away.
   public func leave(_ group: GroupFacts, erases: Bool) async throws(VaultError) -> [String] {
     let lock = try await GroupLock.take(
-      vault.groupFolders.path(group.id), for: "vault group leave", waiting: Self.patience, vault.surroundings)
+      vault.groupFolders.path(group.id), for: "vault group leave", waiting: patience, vault.surroundings)
     defer { lock.release() }
     var away: [String] = []
     if erases {
       let open = try await VaultGroup.open(
-        group.id, of: vault, classes: classes, connector: connector, lock: lock) { _ in }
+        group.id, of: vault, classes: classes, connector: connector, lock: lock
+      ) { _ in }
       do throws(GroupError) { away = try await open.grouper.deleteGroupOnServers() } catch {
         open.closeStore()
         throw VaultError(error)

@@ -13,7 +13,7 @@ public struct VaultGroups: Sendable {
   let connector: any GroupServerConnector
   let facts: FactsFile
   /// How long a command waits for who has a group.
-  static let patience = Duration.seconds(10)
+  var patience = Duration.seconds(10)
 
   /// The groups of this vault, with all that they keep in step. Opens nothing.
   public init(_ vault: Vault) {
@@ -36,7 +36,7 @@ public struct VaultGroups: Sendable {
     var all: [GroupFacts] = []
     for id in try stored({ () throws(StoreError) in try vault.groupFolders.names() }) {
       let known: GroupFacts?
-      do throws(VaultError) { known = try facts.read(id) } catch where error.code == .damaged {
+      do throws(VaultError) { known = try facts.read(id) } catch  where error.code == .damaged {
         all.append(GroupFacts(id: id, state: .member, name: "?"))
         continue
       }
@@ -121,7 +121,7 @@ public struct VaultGroups: Sendable {
     _ body: (VaultGroup) async throws -> Value
   ) async throws(VaultError) -> Value {
     let lock = try await GroupLock.take(
-      vault.groupFolders.path(id), for: what, waiting: Self.patience, vault.surroundings)
+      vault.groupFolders.path(id), for: what, waiting: patience, vault.surroundings)
     return try await use(id, lock, tell: tell, body)
   }
 

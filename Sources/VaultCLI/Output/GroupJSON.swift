@@ -6,7 +6,8 @@ extension GroupFacts {
   var json: JSONValue {
     [
       "id": .string(id), "name": .string(name), "state": .string(state.rawValue),
-      "group": JSONValue(group?.description), "isOwner": .bool(isOwner), "owner": JSONValue(owner.isEmpty ? nil : owner),
+      "group": JSONValue(group?.description), "isOwner": .bool(isOwner),
+      "owner": JSONValue(owner.isEmpty ? nil : owner),
       "members": JSONValue(memberCount), "servers": JSONValue(servers), "k": JSONValue(threshold),
       "s": JSONValue(sufficient), "unsent": JSONValue(unsent), "waiting": JSONValue(waiting),
       "missing": JSONValue(missing),

@@ -66,7 +66,7 @@ enum GroupText {
     for server in status.servers {
       var state = server.lastError ?? (server.lastAnswer == nil ? "not asked yet" : "answers")
       if !server.isCurrent { state = "left: " + state }
-      if server.damagedShares > 0 { state += "; \(Measures.count(Int(clamping: server.damagedShares), "damaged share"))" }
+      if server.damagedShares > 0 { state += "; " + Measures.count(server.damagedShares, "damaged share") }
       table.add(
         server.address, server.lastAnswer.map { Timestamp.minute(Int64(clamping: $0)) + " UTC" } ?? "never", state)
     }
@@ -85,7 +85,8 @@ enum GroupText {
     for member in members {
       table.add(
         member.name + (member.isSelf ? " (you)" : ""), member.email.isEmpty ? "-" : member.email,
-        member.state.rawValue + (member.problem.map { $0.isEmpty ? ", not told yet" : ", not told yet: it \($0)" } ?? ""),
+        member.state.rawValue
+          + (member.problem.map { $0.isEmpty ? ", not told yet" : ", not told yet: it \($0)" } ?? ""),
         member.node.map { String($0.description.prefix(8)) } ?? "-", member.peer ?? "-")
     }
     return table

@@ -31,7 +31,8 @@ struct GroupInviteCommand: OpenedCommand {
     if report.isDelivered {
       console.note("\(report.peer) is told, and joins with 'vault group join \(shellQuoted(group.name))'")
     } else {
-      console.note("\(report.peer) is invited, and will be told later: \(report.problem?.reason ?? "the daemon is at it")")
+      let reason = report.problem?.reason ?? "the daemon is at it"
+      console.note("\(report.peer) is invited, and will be told later: \(reason)")
       if let hint = report.problem?.hint { console.note("hint: " + hint) }
     }
     if try vault.status().daemon == nil {

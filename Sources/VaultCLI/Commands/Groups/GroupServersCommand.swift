@@ -74,7 +74,9 @@ struct GroupLeaveCommand: OpenedCommand {
     }
     let away = try await groups.leave(group, erases: erase)
     console.note("forgot \(group.name)")
-    for server in away { console.warning("\(server) did not answer and still has the group's shares until they expire") }
+    for server in away {
+      console.warning("\(server) did not answer and still has the group's shares until they expire")
+    }
     if console.json { try console.result(["left": group.json, "serversAway": JSONValue(away)]) }
   }
 }

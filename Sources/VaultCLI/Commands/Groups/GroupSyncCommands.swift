@@ -62,8 +62,12 @@ enum GroupSync {
       if let error = server.lastError { console.warning("\(server.address): \(error)") }
     }
     guard let needed else { return }
+    let current = status.servers.filter(\.isCurrent)
+    let refusals = current.count { $0.lastError == "\(GroupServerError.unauthorized)" }
     throw VaultError(
-      .unreachable, "only \(needed.answered) of \(status.servers.count(where: \.isCurrent)) servers answered, \(needed.needed) are needed",
-      hint: "nothing is lost: what waits is sent when they are back")
+      .unreachable, "only \(needed.answered) of \(current.count) servers answered, \(needed.needed) are needed",
+      hint: !status.isOwner && refusals > current.count - needed.needed
+        ? "has the owner removed this device? Otherwise a new invitation helps"
+        : "nothing is lost: what waits is sent when they are back")
   }
 }

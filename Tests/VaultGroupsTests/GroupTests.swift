@@ -1,0 +1,140 @@
+import Glibc
+import Grouper
+import SecretVault
+import Sodium
+import Testing
+import VaultProtocol
+
+@testable import VaultGroups
+
+@Suite(.timeLimit(.minutes(2))) struct GroupTests {
+  @Test func `a group is listed by name and found by the beginning of its id`() async throws {
+    let house = try House("ann")
+    let groups = house[0].groups
+    let made = try await groups.create(house.plan("Family"))
+    #expect(made.state == .member && made.isOwner && made.servers == 3 && made.threshold == 2 && made.sufficient == 2)
+    #expect(made.owner == "ann" && made.memberCount == 1)
+    _ = try await groups.create(house.plan("Club"))
+    #expect(try await groups.list().map(\.name) == ["Club", "Family"])
+    #expect(try await groups.find("Family").id == made.id)
+    #expect(try await groups.find(String(made.id.prefix(6))).id == made.id)
+    #expect(await vaultError { _ = try await groups.find(nil) }?.code == .ambiguous)
+    #expect(await vaultError { _ = try await groups.find("Fam") }?.code == .notFound)
+    #expect(await vaultError { _ = try await groups.create(house.plan("Club")) }?.code == .usage)
+    #expect(await vaultError { _ = try await groups.create(house.plan("Cl\u{1b}[2Jub")) }?.code == .usage)
+  }
+
+  @Test func `a group is made on all servers or on none, and leaves no folder`() async throws {
+    let house = try House("ann")
+    house.servers["https://s3.example.org"]?.set(.down)
+    let error = await vaultError { _ = try await house[0].groups.create(house.plan("Family")) }
+    #expect(error?.code == .unreachable && error?.reason.contains("https://s3.example.org") == true)
+    #expect(try await house[0].groups.list().isEmpty)
+    #expect(house.servers.values.allSatisfy { $0.userCount == 0 })
+    #expect(try house[0].vault.groupFolders.names().isEmpty)
+  }
+
+  @Test func `what an interrupted creation has left goes, and a group that came about stays`() async throws {
+    let house = try House("ann")
+    let groups = house[0].groups
+    let id = try house[0].vault.groupFolders.create()
+    try groups.facts.write(GroupFacts(id: id, state: .creating, name: "Half"))
+    let made = try await groups.create(house.plan("Family"))
+    try groups.facts.write(GroupFacts(id: made.id, state: .creating, name: "Family"))
+    let all = try await groups.list()
+    #expect(all.map(\.id) == [made.id] && all.first?.state == .member && all.first?.isOwner == true)
+    #expect(try house[0].vault.groupFolders.names() == [made.id])
+  }
+
+  @Test func `one process at a time has a group, and who waits for it hears who has it`() async throws {
+    let house = try House("ann")
+    var groups = house[0].groups
+    groups.patience = .milliseconds(200)
+    let made = try await groups.create(house.plan("Family"))
+    let other = groups
+    try await groups.use(made.id, for: "vault group sync") { _ in
+      let error = await vaultError { _ = try await other.status(of: made) }
+      #expect(error?.reason == "the group is in use by vault group sync (process \(getpid()))")
+      #expect(error?.hint?.contains("wait until that has ended") == true)
+      #expect(try await other.list().map(\.name) == ["Family"], "listing waits for nobody")
+    }
+    #expect(try await other.status(of: made).name == "Family")
+  }
+
+  @Test func `a round makes room for a command`() async throws {
+    let house = try House("ann")
+    let groups = house[0].groups
+    let made = try await groups.create(house.plan("Family"))
+    let slow = SlowConnector()
+    let rounds = GroupRounds(VaultGroups(house[0].vault, classes: [], connector: slow))
+    let work = Task { await rounds.run() }
+    defer { work.cancel() }
+    await slow.wasAsked()
+    let began = ContinuousClock.now
+    #expect(try await groups.status(of: made).name == "Family")
+    #expect(began.duration(to: .now) < .seconds(8), "the server alone would have taken longer than anybody waits")
+  }
+
+  @Test func `damaged facts hide no group and are written anew`() async throws {
+    let house = try House("ann")
+    let groups = house[0].groups
+    let made = try await groups.create(house.plan("Family"))
+    let path = house[0].vault.groupFolders.path(made.id) + "/facts"
+    let file = try #require(fopen(path, "r+"))
+    fputs("spoiled", file)
+    fclose(file)
+    #expect(try await groups.list().map(\.name) == ["?"])
+    _ = try await groups.status(of: try await groups.find(String(made.id.prefix(8))))
+    #expect(try await groups.list().map(\.name) == ["Family"])
+  }
+
+  @Test func `whoever leaves has nothing left, and the owner may have the servers erase it`() async throws {
+    let house = try House("ann")
+    let groups = house[0].groups
+    let made = try await groups.create(house.plan("Family"))
+    house.servers["https://s2.example.org"]?.set(.down)
+    #expect(try await groups.leave(made, erases: true) == ["https://s2.example.org"])
+    house.servers["https://s2.example.org"]?.set()
+    #expect(house.servers.values.map(\.userCount).sorted() == [0, 0, 1])
+    #expect(try await groups.list().isEmpty)
+    #expect(access(house[0].vault.groupFolders.path(made.id), F_OK) != 0)
+  }
+}
+
+/// Servers that never answer.
+private final class SlowConnector: GroupServerConnector {
+  private let (asked, continuation) = AsyncStream.makeStream(of: Void.self)
+
+  func wasAsked() async { for await _ in asked { return } }
+
+  func server(at address: String) throws(GroupServerError) -> any GroupServer { Slow(continuation: continuation) }
+
+  private struct Slow: GroupServer {
+    let continuation: AsyncStream<Void>.Continuation
+
+    private func hang<Value>() async throws(GroupServerError) -> Value {
+      continuation.yield()
+      try? await Task.sleep(for: .seconds(60))
+      throw .unreachable(reason: "too slow")
+    }
+
+    func put(
+      _ share: ServerShareID, bytes: [UInt8], recipients: [ServerUserID], _ access: GroupAccess
+    ) async throws(GroupServerError) -> PutReceipt { try await hang() }
+    func list(
+      after cursor: UInt64, limit: Int, wait: Int, _ access: GroupAccess
+    ) async throws(GroupServerError) -> SharePage { try await hang() }
+    func remove(_ share: ServerShareID, _ access: GroupAccess) async throws(GroupServerError) { try await hang() }
+    func info(_ access: GroupAccess) async throws(GroupServerError) -> ServerGroupInfo { try await hang() }
+    func createGroup(ttl: Int, token: CreationToken?) async throws(GroupServerError) -> CreatedGroup {
+      try await hang()
+    }
+    func addUser(_ access: GroupAccess) async throws(GroupServerError) -> AddedUser { try await hang() }
+    func rotateKey(of user: ServerUserID, _ access: GroupAccess) async throws(GroupServerError) -> ServerKey {
+      try await hang()
+    }
+    func removeUser(_ user: ServerUserID, _ access: GroupAccess) async throws(GroupServerError) { try await hang() }
+    func rotateMaster(_ access: GroupAccess) async throws(GroupServerError) -> ServerKey { try await hang() }
+    func deleteGroup(_ access: GroupAccess) async throws(GroupServerError) { try await hang() }
+  }
+}

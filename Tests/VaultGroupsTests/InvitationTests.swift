@@ -1,0 +1,193 @@
+import Grouper
+import SecretVault
+import Sodium
+import Testing
+import VaultProtocol
+import WireCodec
+
+@testable import VaultGroups
+
+@Suite(.timeLimit(.minutes(2))) struct InvitationTests {
+  /// A group of Ann's to which Ben is invited.
+  private func invited() async throws -> (House, GroupFacts) {
+    let house = try House("ann", "ben", "cleo")
+    let made = try await house[0].groups.create(house.plan("Family"))
+    let report = try await house[0].groups.invite("ben", to: made)
+    #expect(report.isDelivered && report.problem == nil)
+    return (house, made)
+  }
+
+  private func letter(_ purpose: GroupLetter.Purpose, _ content: some WireValue) throws -> GroupLetter {
+    GroupLetter(request: 1, purpose: purpose, content: try content.encoded())
+  }
+
+  @Test func `a peer that is invited joins, and both see both`() async throws {
+    let (house, made) = try await invited()
+    let waiting = try house[1].groups.invitations()
+    #expect(waiting.map(\.name) == ["Family"] && waiting.map(\.peer) == ["ann"] && waiting.first?.group == made.group)
+    let states = try await house[0].groups.members(of: made).map(\.state)
+    #expect(states == [.owner, .invited])
+
+    let joined = try await house[1].groups.join("Family", email: "ben@example.org", userName: "Benjamin")
+    #expect(joined.state == .member && joined.group == made.group && !joined.isOwner && joined.memberCount == 2)
+    #expect(try house[1].groups.invitations().isEmpty)
+    let members = try await house[0].groups.members(of: made)
+    #expect(members.map(\.name) == ["ann", "Benjamin"] && members.map(\.peer) == [nil, "ben"])
+    #expect(members[1].email == "ben@example.org" && members[1].state == .member)
+    let seen = try await house[1].groups.members(of: joined)
+    #expect(seen.map(\.isSelf) == [false, true] && seen.map(\.state) == [.owner, .member])
+  }
+
+  @Test func `who wasn't invited isn't let in`() async throws {
+    let (house, made) = try await invited()
+    let group = try #require(made.group)
+    let request = try await house[2].groups.makeRequest("Family", group, email: "", userName: nil).request
+    let asked = try letter(.joining, JoiningLetter(group: group, request: request.bytes))
+    #expect(await house[0].groups.takeJoining(asked, from: try house[2].peer) == .refused(.notInvited))
+    // The same over a session, by Cleo's own program.
+    let forged = InvitationLetter(group: group, name: "Family")
+    let fromAnn = try letter(.invitation, forged)
+    #expect(await house[2].groups.takeInvitation(fromAnn, from: try house[0].peer) == .taken([]))
+    let error = await vaultError { _ = try await house[2].groups.join("Family", email: "", userName: nil) }
+    #expect(error?.code == .refused && error?.reason.contains("has not invited you") == true)
+    #expect(try await house[0].groups.status(of: made).members.count == 1)
+    #expect(try await house[2].groups.list().allSatisfy { $0.state == .joining && $0.group == group })
+  }
+
+  @Test func `a letter that comes again changes nothing, and a second device isn't let in by it`() async throws {
+    let (house, made) = try await invited()
+    let group = try #require(made.group)
+    let first = try await house[1].groups.makeRequest("Family", group, email: "", userName: nil).request
+    let asked = try letter(.joining, JoiningLetter(group: group, request: first.bytes))
+    guard case .taken(let answer) = await house[0].groups.takeJoining(asked, from: try house[1].peer) else {
+      Issue.record("not let in")
+      return
+    }
+    #expect(!answer.isEmpty)
+    guard case .taken = await house[0].groups.takeJoining(asked, from: try house[1].peer) else {
+      Issue.record("an answer that was lost must come again")
+      return
+    }
+    let second = try await house[1].groups.makeRequest("Family", group, email: "", userName: nil).request
+    let other = try letter(.joining, JoiningLetter(group: group, request: second.bytes))
+    #expect(await house[0].groups.takeJoining(other, from: try house[1].peer) == .refused(.notInvited))
+    #expect(try await house[0].groups.status(of: made).members.count == 2)
+  }
+
+  @Test func `an invitation that was taken back, and a member that was removed, are worth nothing`() async throws {
+    let (house, made) = try await invited()
+    #expect(try await house[0].groups.remove("ben", from: made).wasInvited)
+    #expect(await vaultError { _ = try await house[1].groups.join(nil, email: "", userName: nil) }?.code == .refused)
+    #expect(try await house[1].groups.list().isEmpty)
+
+    _ = try await house[0].groups.invite("ben", to: made)
+    let joined = try await house[1].groups.join(nil, email: "", userName: nil)
+    let removal = try await house[0].groups.remove("ben", from: made)
+    #expect(!removal.wasInvited && removal.status?.epoch == 2 && removal.status?.unfinishedTasks == 0)
+    let report = try await house[1].groups.sync(joined).report
+    #expect(!report.success && report.answered == 0)
+    let members = try await house[0].groups.members(of: made)
+    #expect(members.map(\.state) == [.owner, .removed])
+    #expect(await vaultError { _ = try await house[0].groups.remove("ben", from: made) }?.code == .notFound)
+  }
+
+  @Test func `a removal with a server away is finished when it is back`() async throws {
+    let (house, made) = try await invited()
+    _ = try await house[1].groups.join(nil, email: "", userName: nil)
+    let server = try #require(house.servers["https://s2.example.org"])
+    server.set(.down)
+    let removal = try await house[0].groups.remove("ben", from: made)
+    #expect(removal.status?.unfinishedTasks == 2)
+    #expect(removal.status?.servers.compactMap(\.lastError).count == 1)
+    #expect(server.userCount == 2)
+    server.set()
+    let rounds = GroupRounds(house[0].groups)
+    let work = Task { await rounds.run() }
+    house.clock.advance(seconds: 600)
+    while try await house[0].groups.status(of: made).unfinishedTasks > 0 {
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    work.cancel()
+    #expect(server.userCount == 1)
+  }
+
+  @Test func `an owner who is away is asked again by the daemon`() async throws {
+    let (house, made) = try await invited()
+    house.set(house[0], isAway: true)
+    let error = await vaultError { _ = try await house[1].groups.join(nil, email: "", userName: nil) }
+    #expect(error?.code == .unreachable && error?.hint?.contains("daemon") == true)
+    #expect(try await house[1].groups.list().map(\.state) == [.joining])
+    house.set(house[0], isAway: false)
+    house.clock.advance(seconds: 3600)
+    let rounds = GroupRounds(house[1].groups)
+    let work = Task { await rounds.run() }
+    while try await house[1].groups.list().first?.state != .member { try await Task.sleep(for: .milliseconds(20)) }
+    work.cancel()
+    #expect(try await house[0].groups.status(of: made).members.count == 2)
+  }
+
+  @Test func `a peer that is away hears of its invitation later`() async throws {
+    let house = try House("ann", "ben")
+    let made = try await house[0].groups.create(house.plan("Family"))
+    house.set(house[1], isAway: true)
+    let report = try await house[0].groups.invite("ben", to: made)
+    #expect(!report.isDelivered && report.problem?.code == .unreachable)
+    #expect(try await house[0].groups.members(of: made).last?.problem?.isEmpty == false)
+    house.set(house[1], isAway: false)
+    house.clock.advance(seconds: 60)
+    let rounds = GroupRounds(house[0].groups)
+    let work = Task { await rounds.run() }
+    while try house[1].groups.invitations().isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+    work.cancel()
+  }
+
+  // MARK: - Hostile peers
+
+  @Test func `of a flood of invitations few are kept, and other peers keep their room`() async throws {
+    let house = try House("ann", "ben", "cleo")
+    let groups = house[0].groups
+    var taken = 0
+    for number in 0..<10_000 {
+      let content = InvitationLetter(group: try GroupID.random(), name: "Group \(number)")
+      if case .taken = await groups.takeInvitation(try letter(.invitation, content), from: try house[1].peer) {
+        taken += 1
+      }
+    }
+    #expect(taken == VaultGroups.receivedLimits.peer)
+    #expect(try groups.invitations().count == VaultGroups.receivedLimits.peer)
+    let content = InvitationLetter(group: try GroupID.random(), name: "Family")
+    #expect(await groups.takeInvitation(try letter(.invitation, content), from: try house[2].peer) == .taken([]))
+  }
+
+  @Test(arguments: ["", " ", "a\u{1b}[31mb", "a\nb", "a\u{202e}b", "a\u{0}", String(repeating: "x", count: 65)])
+  func `a letter with a name that could fool somebody is refused`(name: String) async throws {
+    let house = try House("ann", "ben")
+    var bytes = [UInt8](repeating: 1, count: 17) + [0, UInt8(name.utf8.count)]
+    bytes += Array(name.utf8)
+    let letter = GroupLetter(request: 1, purpose: .invitation, content: bytes)
+    #expect(await house[0].groups.takeInvitation(letter, from: try house[1].peer) == .refused(.notAccepted))
+    #expect(try house[0].groups.invitations().isEmpty)
+  }
+
+  @Test func `an invitation by the name of another group is told apart by its id`() async throws {
+    let (house, made) = try await invited()
+    let twin = InvitationLetter(group: try GroupID.random(), name: "Family")
+    _ = await house[1].groups.takeInvitation(try letter(.invitation, twin), from: try house[2].peer)
+    let error = await vaultError { _ = try await house[1].groups.join("Family", email: "", userName: nil) }
+    #expect(error?.code == .ambiguous)
+    let id = String(try #require(made.group).description.prefix(8))
+    #expect(try await house[1].groups.join(id, email: "", userName: nil).group == made.group)
+  }
+
+  @Test func `an inviter who hands out another group than it said is refused`() async throws {
+    let (house, _) = try await invited()
+    let other = try await house[0].groups.create(house.plan("Trap"))
+    let begun = try await house[1].groups.makeRequest("Family", nil, email: "", userName: nil)
+    let answer = try await house[0].groups.use(other.id, for: "test") { open in
+      try await open.grouper.invite(begun.request).bytes
+    }
+    let right = try GroupID.random()
+    #expect(await vaultError { try await house[1].groups.accept(answer, in: begun.id, right) } != nil)
+    #expect(try await house[1].groups.list().map(\.state) == [.joining])
+  }
+}

@@ -1,0 +1,1 @@
+../GrouperTests/MemoryServer.swift

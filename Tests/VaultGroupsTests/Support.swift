@@ -1,0 +1,139 @@
+import Glibc
+import Grouper
+import Logging
+import PeerAuth
+import Sodium
+import Synchronization
+import Testing
+import VaultStore
+
+@testable import SecretVault
+@testable import VaultGroups
+
+/// Random numbers that are always the same.
+struct FixedRandom: RandomNumberGenerator {
+  private var state: UInt64
+  init(_ seed: UInt64) { state = seed }
+  mutating func next() -> UInt64 {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return state ^ (state >> 29)
+  }
+}
+
+/// A few vaults that reach one another in memory, and servers for their groups.
+final class House: Sendable {
+  let folder: String
+  let clock = VirtualClock()
+  let servers: [String: MemoryServer]
+  let people: [Person]
+
+  /// People who all have imported one another.
+  init(_ names: String..., serverCount: Int = 3) throws {
+    var template = Array("/tmp/vault-groups-XXXXXX".utf8CString)
+    folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+    let clock = clock
+    servers = Dictionary(
+      uniqueKeysWithValues: (1...serverCount).map { ("https://s\($0).example.org", MemoryServer(clock)) })
+    let doors = Doors()
+    let (home, servers) = (folder, servers)
+    people = try names.map { name in
+      var environment = VaultEnvironment(
+        now: { Int64(clock.now) },
+        monotonic: {
+          var time = timespec()
+          clock_gettime(CLOCK_MONOTONIC, &time)
+          return Double(time.tv_sec) * 1000 + Double(time.tv_nsec) / 1_000_000
+        },
+        sleep: { try await Task.sleep(for: $0) }, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        connect: { (address) async throws(TransportError) in try doors.enter(address.host) })
+      environment.deadlines.reply = .seconds(30)
+      let vault = try Vault.create(
+        at: VaultFolders(home: home + "/" + name), label: name, addresses: [PeerAddress(host: name, port: 4721)],
+        passphrase: nil, environment: environment)
+      return Person(name: name, vault: vault, groups: VaultGroups(vault, classes: [], connector: Connector(servers)))
+    }
+    for one in people {
+      doors.open(one.name) { [weak one] in await one?.vault.answer($0) }
+      for other in people where other !== one {
+        _ = try one.vault.addPeer(try PeerCard.parse(text: other.vault.ownIdentity().qrText), name: nil)
+      }
+    }
+    self.doors = doors
+  }
+
+  private let doors: Doors
+
+  deinit {
+    let shell = "rm -rf '\(folder)'"
+    system(shell)
+  }
+
+  subscript(_ index: Int) -> Person { people[index] }
+
+  /// A person's device can't be reached, or can again.
+  func set(_ person: Person, isAway: Bool) { doors.set(person.name, isShut: isAway) }
+
+  /// A plan for a group on all servers.
+  func plan(_ name: String) -> GroupPlan {
+    GroupPlan(name: name, servers: servers.keys.sorted().map { ServerChoice(address: $0) })
+  }
+}
+
+/// Somebody with a device.
+final class Person: Sendable {
+  let name: String
+  let vault: Vault
+  let groups: VaultGroups
+
+  init(name: String, vault: Vault, groups: VaultGroups) {
+    self.name = name
+    self.vault = vault
+    self.groups = groups
+    vault.answerGroupLetters(by: GroupRounds(groups))
+  }
+
+  var peer: GroupPeer { get throws { GroupPeer(digest: vault.identity.keys.digest, name: name) } }
+}
+
+/// Who answers at an address.
+private final class Doors: Sendable {
+  typealias Answer = @Sendable (any PeerTransport) async -> Void
+  private struct State {
+    var answers: [String: Answer] = [:]
+    var shut: Set<String> = []
+  }
+  private let state = Mutex(State())
+
+  func open(_ name: String, _ answer: @escaping Answer) { state.withLock { $0.answers[name] = answer } }
+  func set(_ name: String, isShut: Bool) {
+    state.withLock { state in
+      if isShut { state.shut.insert(name) } else { state.shut.remove(name) }
+    }
+  }
+
+  func enter(_ name: String) throws(TransportError) -> any PeerTransport {
+    let answer = state.withLock { $0.shut.contains(name) ? nil : $0.answers[name] }
+    guard let answer else { throw .unreachable("connection refused") }
+    let ends = InMemoryTransport.pair()
+    Task { await answer(ends.second) }
+    return ends.first
+  }
+}
+
+private struct Connector: GroupServerConnector {
+  let servers: [String: MemoryServer]
+  init(_ servers: [String: MemoryServer]) { self.servers = servers }
+
+  func server(at address: String) throws(GroupServerError) -> any GroupServer {
+    guard let server = servers[address] else { throw .unreachable(reason: "no such host") }
+    return server
+  }
+}
+
+/// Runs `body` and returns the vault's error that it threw.
+func vaultError(_ body: () async throws -> Void) async -> VaultError? {
+  do {
+    try await body()
+    return nil
+  } catch { return error as? VaultError }
+}
