@@ -185,7 +185,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "VaultCLI", "VaultScan", "FaultInjection", "MemoryScan", "SecretVault", "VaultStore", "VaultProtocol",
+        "VaultCLI", "VaultScan", "VaultServer", "FaultInjection", "MemoryScan", "SecretVault", "VaultStore", "VaultProtocol",
         "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging, grdb,
       ],
       swiftSettings: settings),

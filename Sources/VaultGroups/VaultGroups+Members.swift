@@ -79,7 +79,7 @@ extension VaultGroups {
   ) async throws(VaultError) -> (report: ReceiveReport, status: GroupStatus) {
     try await use(group.id, for: confirms ? "vault group confirm" : "vault group sync") { open in
       if confirms { try await open.grouper.sender.confirm() }
-      let report = try await open.grouper.sync()
+      let report = try await open.grouper.round(isFirst: true, isForced: true)
       return (report, try await open.grouper.status())
     }
   }

@@ -109,7 +109,7 @@ extension VaultGroups {
       guard let member = try Self.member(reference, among: status, peers) else { return nil }
       try await open.grouper.remove(member.card.node)
       // So that the others hear of it at once, as far as servers are there.
-      _ = try? await open.grouper.sync()
+      _ = try? await open.grouper.round(isFirst: true, isForced: true)
       return GroupRemoval(name: member.card.name, wasInvited: false, status: try await open.grouper.status())
     }
     if let outcome {
@@ -165,7 +165,7 @@ extension VaultGroups {
       let threshold = threshold ?? min(status.threshold, max(2, servers.count))
       let sufficient = sufficient ?? max(threshold, servers.count - 1)
       try await open.grouper.changeServers(servers, threshold: threshold, sufficient: sufficient)
-      _ = try? await open.grouper.sync()
+      _ = try? await open.grouper.round(isFirst: true, isForced: true)
       return try await open.grouper.status()
     }
   }

@@ -63,7 +63,7 @@ private func sampleItemMessages(_ request: UInt64, _ refusal: RefusalReason?) th
     ItemEnd(request: request), ItemResult(request: request, refusal: nil),
     ItemResult(request: request, refusal: refusal),
     GroupLetter(
-      request: request, purpose: try #require(GroupLetter.Purpose.allCases.randomElement()),
+      request: request, purpose: GroupLetter.Purpose.allCases.randomElement() ?? .joining,
       content: try Randomness.bytes(.random(in: 0...500))),
     GroupReply(request: request, outcome: .taken(try Randomness.bytes(.random(in: 0...500)))),
     GroupReply(request: request, outcome: .refused(.notInvited)),
@@ -95,6 +95,8 @@ func largestMessages() throws -> [any PeerMessage] {
     DrillPieceRequest(request: .max, numbers: (0..<UInt64(DrillPieceRequest.countLimit)).map { .max - 64 + $0 }),
     ItemOffer(request: .max, digest: randomDigest(), header: [UInt8](repeating: 4, count: ItemHeader.byteLimit)),
     ItemPiece(request: .max, number: .max, bytes: piece),
+    GroupLetter(request: .max, purpose: .joining, content: [UInt8](repeating: 5, count: GroupLetter.contentLimit)),
+    GroupReply(request: .max, outcome: .taken([UInt8](repeating: 5, count: GroupReply.contentLimit))),
   ] + sampleMessages()
 }
 
@@ -117,6 +119,7 @@ extension PeerRequest {
     case .itemOffer(let message): try message.encoded()
     case .itemPiece(let message): try message.encoded()
     case .itemEnd(let message): try message.encoded()
+    case .groupLetter(let message): try message.encoded()
     case .unknown: nil
     }
   }

@@ -1,39 +1,78 @@
 /// Keeping in step for applications that can't have the group open all the time.
 extension Grouper {
+  /// Milliseconds that one server may take of a round.
+  private static let visitLimit: UInt64 = 15_000
+
   /// What ``run()`` does all the time, once and without waiting for news: sends what is due, takes what is new, and sends what that has
-  /// called for. Servers that have failed a moment ago are left alone until their time has come. Nothing is half done when the task is
-  /// cancelled meanwhile.
+  /// called for. A server that says nothing holds up no other one, and the round for 15 seconds; servers that have failed a moment ago are left
+  /// alone until their time has come. Nothing is half done when the task is cancelled meanwhile.
   ///
-  /// - Parameter isFirst: whether the device has been away: everybody is told how far it is, and servers that were put
-  ///   back from a copy are found out.
-  public func round(isFirst: Bool) async throws(GroupError) -> ReceiveReport {
+  /// - Parameters:
+  ///   - isFirst: whether the device has been away: everybody is told how far it is, and servers that were put
+  ///     back from a copy are found out.
+  ///   - isForced: an explicit wish: servers that have just failed are tried, too.
+  public func round(isFirst: Bool, isForced: Bool = false) async throws(GroupError) -> ReceiveReport {
     let now = environment.now()
-    let links = try require().links.filter { $0.isDue(at: now) }
-    let hadFailed = links.contains { $0.failures > 0 }
-    try await finishTasks(sparing: true)
+    let links = try require().links.filter { isForced || $0.isDue(at: now) }
+    _ = await limited { try? await self.finishTasks(sparing: !isForced) }
     try change { transaction, state in
       if isFirst { state.machine.cameOnline(at: environment.now()) }
       try doWhatIsDue(transaction, &state)
     }
-    try await upload()
-    if isFirst || hadFailed {
-      for link in links where !Task.isCancelled && (isFirst || link.failures > 0) { await look(link.server) }
-    }
+    try dealAll()
     let answered = await withTaskGroup(of: RosterServer?.self) { group in
-      for link in links { group.addTask { await self.poll(link.server, wait: 0) ? link.server : nil } }
+      for link in links {
+        group.addTask {
+          await self.visit(link, looks: isFirst || link.failures > 0, isForced: isForced) ? link.server : nil
+        }
+      }
       var answered: Set<RosterServer> = []
       for await server in group { if let server { answered.insert(server) } }
       return answered
     }
     try change { transaction, state in
-      if hadFailed, links.contains(where: { $0.failures > 0 && answered.contains($0.server) }) {
+      if links.contains(where: { $0.failures > 0 && answered.contains($0.server) }) {
         state.machine.cameOnline(at: environment.now())
       }
       try doWhatIsDue(transaction, &state)
     }
-    try await upload()
+    try dealAll()
+    await withTaskGroup(of: Void.self) { group in
+      for server in answered {
+        group.addTask { _ = await self.limited { await self.upload(to: server, isForced: isForced) } }
+      }
+    }
     let report = try await report(answered.intersection(try require().roster.servers).count)
     store.emptyLog()
     return report
+  }
+
+  /// Everything that there is to do with one server. False if it doesn't answer as it should.
+  private func visit(_ link: LinkRecord, looks: Bool, isForced: Bool) async -> Bool {
+    let place = link.server
+    let isThere = await limited {
+      await self.upload(to: place, isForced: isForced)
+      if looks { await self.look(place) }
+      return await self.poll(place, wait: 0)
+    }
+    if let isThere { return isThere }
+    guard !Task.isCancelled else { return false }
+    let error = GroupServerError.unreachable(reason: "it took too long")
+    _ = try? change { transaction, state in try note(place, error, transaction, &state) }
+    return false
+  }
+
+  /// Calls work off that takes longer than a server may; nil then.
+  private nonisolated func limited<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value? {
+    let sleep = environment.sleep
+    return await withTaskGroup(of: Value?.self) { group in
+      group.addTask { await body() }
+      group.addTask {
+        try? await sleep(Self.visitLimit)
+        return nil
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? nil
+    }
   }
 }
