@@ -185,8 +185,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "VaultCLI", "VaultScan", "VaultServer", "FaultInjection", "MemoryScan", "SecretVault", "VaultStore", "VaultProtocol",
-        "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging, grdb,
+        "VaultCLI", "VaultScan", "VaultServer", "FaultInjection", "MemoryScan", "SecretVault", "VaultStore",
+        "VaultProtocol", "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging, grdb,
       ],
       swiftSettings: settings),
     tests(of: "ShareServer", [grdb, "VaultServer", "FaultInjection", "Sodium", lifecycle, logging]),

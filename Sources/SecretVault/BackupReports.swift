@@ -18,6 +18,10 @@ public struct RestorePlan: Sendable {
   public let returningItems: [String]
   /// Ids of items that came since and would be lost.
   public let lostItems: [String]
+  /// Ids of groups that this device has left since and would be in again.
+  public let returningGroups: [String]
+  /// Ids of groups that this device has made or joined since and would be lost.
+  public let lostGroups: [String]
   /// Secrets whose release policy would be another one.
   public let changedPolicies: [SecretReference]
   /// Names of settings that would have another value.

@@ -148,6 +148,8 @@ extension RestorePlan {
     lostSecrets = references(before.secrets, without: then.secrets)
     returningItems = then.items.subtracting(before.items).map { hexadecimal($0) }.sorted()
     lostItems = before.items.subtracting(then.items).map { hexadecimal($0) }.sorted()
+    returningGroups = then.groups.subtracting(before.groups).sorted()
+    lostGroups = before.groups.subtracting(then.groups).sorted()
     changedPolicies = before.secrets
       .filter { then.secrets[$0.key] != nil && then.policies[$0.key] != before.policies[$0.key] }
       .map { reference($0.key, $0.value) }.sorted { $0.id < $1.id }

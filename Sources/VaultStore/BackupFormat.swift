@@ -19,6 +19,7 @@ enum BackupFormat {
   static let masterKey = "master.key"
   static let database = "vault.db"
   static let settings = "settings.json"
+  static let groups = "groups"
 
   /// Where a file stands in the order of a backup, or nil if no file of a backup has such a name. Names are chosen from a list and
   /// put together with a folder: nothing else may come near one.
@@ -30,6 +31,9 @@ enum BackupFormat {
     default: break
     }
     let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+    if parts.count == 3, parts[0] == groups, GroupFolders.isName(parts[1]) {
+      return ["facts", "group.sqlite"].contains(parts[2]) ? 5 : nil
+    }
     guard parts.count == 2 else { return nil }
     switch parts[0] {
     case "fragments":

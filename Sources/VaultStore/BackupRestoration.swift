@@ -38,7 +38,13 @@ public final class BackupRestoration: Sendable {
       for folder in [staged.fragmentsPath, staged.stagingPath] {
         guard mkdir(folder, 0o700) == 0 else { throw StoreError(errno: errno, path: folder) }
       }
+      for group in Self.groupFolders(of: archive) {
+        guard mkdir(staged.data + "/" + group, 0o700) == 0 else {
+          throw StoreError(errno: errno, path: staged.data + "/" + group)
+        }
+      }
       for entry in archive.entries { try Self.unpack(entry, archive, staged) }
+      for group in Self.groupFolders(of: archive) { try FileNames.synchronizeFolder(staged.data + "/" + group) }
       for folder in [staged.fragmentsPath, staged.data + "/items", staged.data, staged.config, root] {
         try FileNames.synchronizeFolder(folder)
       }
@@ -77,6 +83,17 @@ public final class BackupRestoration: Sendable {
       FolderRemoval.remove(path)
       withExtendedLifetime(folder) {}
     }
+  }
+
+  /// The folders that groups need, the one of all first.
+  private static func groupFolders(of archive: BackupArchive) -> [String] {
+    var folders: [String] = []
+    for entry in archive.entries where entry.name.hasPrefix(BackupFormat.groups + "/") {
+      if folders.isEmpty { folders = [BackupFormat.groups] }
+      let folder = entry.name.split(separator: "/").prefix(2).joined(separator: "/")
+      if folders.last != folder { folders.append(folder) }
+    }
+    return folders
   }
 
   private static func unpack(

@@ -29,8 +29,12 @@ public struct GroupFolders: Sendable {
     return all.filter { Self.isName($0) }.sorted()
   }
 
+  /// Most groups of a vault.
+  static let limit = 200
+
   /// Makes a folder for a group and returns its name.
   public func create() throws(StoreError) -> String {
+    guard try names().count < Self.limit else { throw .invalid("more than \(Self.limit) groups") }
     if mkdir(path, 0o700) != 0, errno != EEXIST { throw StoreError(errno: errno, path: path) }
     var status = stat()
     guard lstat(path, &status) == 0 else { throw StoreError(errno: errno, path: path) }

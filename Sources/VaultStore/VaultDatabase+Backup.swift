@@ -36,12 +36,16 @@ extension VaultDatabase {
     // As fragments in the making: removed with their folder by whoever opens the vault next, if this process is killed.
     let staging = try FragmentStaging(fragments, count: 1)
     defer { staging.close() }
+    // Before the database: what a group has handed over by then is in there. The other way round it would be missing for good.
+    let groups = try GroupCopies(folders, fragments)
+    defer { groups.close() }
     let names = try writeSnapshot(to: staging.firstPath)
     var files: [(name: String, path: String)] = [
       (BackupFormat.masterKey, folders.masterKeyPath), (BackupFormat.database, staging.firstPath),
     ]
     if access(folders.settingsPath, F_OK) == 0 { files.append((BackupFormat.settings, folders.settingsPath)) }
     for name in names { files.append((name, folders.data + "/" + name)) }
+    files += groups.files
     var writer = try BackupWriter(
       path: path, overwrites: overwrites, notes: OutputNotes(folders), keys: keys,
       device: try MasterKeyFile.read(folders.masterKeyPath).deviceID, count: files.count, at: time)

@@ -13,6 +13,8 @@ public struct VaultInventory: Sendable {
   public let policies: [[UInt8]: String]
   /// The settings.
   public let settings: [String: String]
+  /// Ids of the groups.
+  public let groups: Set<String>
 }
 
 extension VaultDatabase {
@@ -26,7 +28,7 @@ extension VaultDatabase {
     for id in secrets.keys { policies[id] = try policy(ofSecret: id) }
     return VaultInventory(
       peers: try peers(), secrets: secrets, items: Set(try items().map(\.id)), policies: policies,
-      settings: try SettingsFile(folders, keys: keys).load())
+      settings: try SettingsFile(folders, keys: keys).load(), groups: Set(try GroupFolders(folders).names()))
   }
 
   /// Takes back what the user has granted for a time: it was granted at another time.

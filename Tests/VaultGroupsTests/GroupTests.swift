@@ -6,6 +6,7 @@ import Testing
 import VaultProtocol
 
 @testable import VaultGroups
+@testable import VaultStore
 
 @Suite(.timeLimit(.minutes(2))) struct GroupTests {
   @Test func `a group is listed by name and found by the beginning of its id`() async throws {
@@ -98,6 +99,48 @@ import VaultProtocol
     #expect(house.servers.values.map(\.userCount).sorted() == [0, 0, 1])
     #expect(try await groups.list().isEmpty)
     #expect(access(house[0].vault.groupFolders.path(made.id), F_OK) != 0)
+  }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct GroupBackupTests {
+  @Test func `a group comes back with a backup, while somebody has it, and counts anew`() async throws {
+    let house = try House("ann", "ben")
+    let made = try await house[0].groups.create(house.plan("Family"))
+    _ = try await house[0].groups.invite("ben", to: made)
+    _ = try await house[1].groups.join(nil, email: "", userName: nil)
+    let waiting = try await house[0].groups.makeRequest("Club", nil, email: "", userName: nil).id
+    let path = house.folder + "/backup"
+    let vault = house[0].vault
+    try await house[0].groups.use(made.id, for: "test") { _ in
+      _ = try vault.createBackup(to: path, overwrites: false)
+    }
+    let later = try await house[0].groups.create(house.plan("Later"))
+    vault.close()
+    let folders = VaultFolders(home: house.folder + "/ann")
+    let plan = try Vault.restoreBackup(
+      from: path, at: folders, overwrites: true,
+      passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none") },
+      confirm: { (_) throws(VaultError) in }, environment: vault.surroundings)
+    #expect(plan.lostGroups == [later.id] && plan.returningGroups.isEmpty)
+
+    let back = try Vault.open(
+      at: folders, passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none") },
+      environment: vault.surroundings)
+    let groups = VaultGroups(back, classes: [], connector: house[0].groups.connector)
+    #expect(try await groups.list().map(\.id).sorted() == [made.id, waiting].sorted())
+    let known = try await groups.find("Family")
+    #expect(try await groups.members(of: known).map(\.peer) == [nil, "ben"])
+    #expect(try await groups.sync(known).report.answered == 3)
+    let report = try await house[1].groups.sync(try await house[1].groups.find("Family")).report
+    #expect(report.success)
+  }
+
+  @Test func `a backup with a folder of another name in it is refused`() throws {
+    #expect(BackupFormat.rank("groups/0123456789abcdef/group.sqlite") == 5)
+    for name in [
+      "groups/0123456789abcdef/user.lock", "groups/../0123456789abcde/facts", "groups/0123456789ABCDEF/facts",
+      "groups/0123456789abcdef", "groups//facts", "groups/0123456789abcdef/facts/x",
+    ] { #expect(BackupFormat.rank(name) == nil, "\(name)") }
   }
 }
 

@@ -118,6 +118,8 @@ struct BackupRestoreCommand: AsyncParsableCommand, UnlockingCommand {
     add(plan.lostSecrets.map(\.name), "shares that came since, and would be LOST")
     add(plan.returningItems.map { String($0.prefix(12)) }, "items that were deleted since, and would be back")
     add(plan.lostItems.map { String($0.prefix(12)) }, "items that came since, and would be LOST")
+    add(plan.returningGroups.map { String($0.prefix(8)) }, "groups that you have left since, and would be in again")
+    add(plan.lostGroups.map { String($0.prefix(8)) }, "groups that were made or joined since, and would be LOST")
     add(plan.changedPolicies.map(\.name), "secrets whose release policy was changed since, and would be what it was")
     add(plan.changedSettings, "settings that were changed since, and would be what they were")
     return lines
@@ -137,6 +139,7 @@ extension RestorePlan {
       "returnedPeers": JSONValue(returningPeers), "lostPeers": JSONValue(lostPeers),
       "returnedSecrets": JSONValue(returningSecrets.map(\.id)), "lostSecrets": JSONValue(lostSecrets.map(\.id)),
       "returnedItems": JSONValue(returningItems), "lostItems": JSONValue(lostItems),
+      "returnedGroups": JSONValue(returningGroups), "lostGroups": JSONValue(lostGroups),
       "changedPolicies": JSONValue(changedPolicies.map(\.id)), "changedSettings": JSONValue(changedSettings),
       "onlyKey": .bool(onlyKey),
     ]
