@@ -186,7 +186,8 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "VaultCLI", "VaultScan", "VaultServer", "FaultInjection", "MemoryScan", "SecretVault", "VaultStore",
-        "VaultProtocol", "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging, grdb,
+        "VaultProtocol", "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging,
+        grdb,
       ],
       swiftSettings: settings),
     tests(of: "ShareServer", [grdb, "VaultServer", "FaultInjection", "Sodium", lifecycle, logging]),

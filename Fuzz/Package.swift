@@ -53,6 +53,9 @@ let package = Package(
       ["SystemBus", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
     library("VaultScan", ["CZBar", "CPNG", "CJPEG"]),
 
+    // Of a vault's groups, the files that parse letters and texts.
+    library("VaultGroups", ["Grouper", "WireCodec"]),
+
     // Of the service, the files that parse requests.
     library("ShareServer", ["Sodium", grdb]),
 
@@ -61,7 +64,7 @@ let package = Package(
       name: "VaultFuzz",
       dependencies: [
         "VaultCLI", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit",
-        "CallbackURL", "Grouper", "PeerLink", "ShareServer", "SystemBus", "Sodium", "WireCodec", "CPNG", "CJPEG",
+        "CallbackURL", "Grouper", "VaultGroups", "PeerLink", "ShareServer", "SystemBus", "Sodium", "WireCodec", "CPNG", "CJPEG",
         "CFuzzer",
         grdb,
       ],

@@ -1,11 +1,35 @@
 @testable import Grouper
 import Sodium
+@testable import VaultGroups
 import WireCodec
 
 enum GroupSamples {
   private static let group = GroupTargets.group
 
-  static func all() throws -> [Sample] { try rosters() + messages() + contents() + blobs() + objects() }
+  static func all() throws -> [Sample] { try rosters() + messages() + contents() + blobs() + objects() + letters() }
+
+  private static func letters() throws -> [Sample] {
+    let invitation = try [0] + InvitationLetter(group: group.roster.group, name: "Family").encoded()
+    let request = try JoinRequest(application: "vault", by: group.keys).bytes
+    let joining = try [1] + JoiningLetter(group: group.roster.group, request: request).encoded()
+    let text = Array(GroupText.text(.request, request).utf8)
+    return Sample.of(
+      "group-letter",
+      [
+        "valid-invitation": invitation, "valid-joining": joining, "empty": [], "truncated": joining.without(last: 1),
+        "trailing-byte": invitation + [0], "unknown-version": invitation.with(1, [2]),
+        "name-with-escape": invitation.with(21, [0x1b]), "name-with-line-break": invitation.with(21, [0x0a]),
+        "name-empty": invitation.without(last: 6).with(18, [0, 0]),
+      ])
+      + Sample.of(
+        "group-text",
+        [
+          "valid-request": text, "valid-invitation": Array(GroupText.text(.invitation, [1, 2, 3]).utf8), "empty": [],
+          "nothing-inside": Array("VAULT-JOIN:".utf8), "one-digit-too-many": text + Array("AA".utf8),
+          "small-letters": Array("vault-join:AAAA".utf8), "other-alphabet": text.with(20, Array("1".utf8)),
+          "left-over-bits": Array("VAULT-JOIN:AB".utf8),
+        ])
+  }
 
   private static func rosters() throws -> [Sample] {
     let roster = try group.roster.encoded()

@@ -1,6 +1,7 @@
 @testable import Grouper
 import ShamirKit
 import Sodium
+@testable import VaultGroups
 import WireCodec
 
 /// A group on paper, the same each time.
@@ -142,6 +143,25 @@ enum GroupTargets {
     FuzzTarget("group-padding", upTo: 20_000) { bytes in
       let message = try MessageDealing.unpad(bytes)
       require(try MessageDealing.pad(message) == bytes, "padding has one form")
+      return true
+    },
+    FuzzTarget("group-letter", upTo: 2000) { input in
+      var tape = Tape(input)
+      let kind = tape.byte()
+      let bytes = tape.remainder()
+      if kind.isMultiple(of: 2) {
+        let letter = try canonical(InvitationLetter.self, bytes, limit: InvitationLetter.byteLimit)
+        require(!letter.name.utf8.contains { $0 < 0x20 || $0 == 0x7f }, "a name has no control characters")
+      } else {
+        _ = try canonical(JoiningLetter.self, bytes, limit: JoiningLetter.byteLimit)
+      }
+      return true
+    },
+    FuzzTarget("group-text", upTo: 4000) { text in
+      guard let kind = GroupText.Kind.allCases.first(where: { GroupText.bytes($0, text) != nil }),
+        let bytes = GroupText.bytes(kind, text)
+      else { throw GroupError.invalid("text") }
+      require(Array(GroupText.text(kind, bytes).utf8) == text, "bytes have one text")
       return true
     },
     FuzzTarget("group-object", upTo: 40_000) { bytes in
