@@ -64,7 +64,8 @@ let package = Package(
       name: "VaultFuzz",
       dependencies: [
         "VaultCLI", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit",
-        "CallbackURL", "Grouper", "VaultGroups", "PeerLink", "ShareServer", "SystemBus", "Sodium", "WireCodec", "CPNG", "CJPEG",
+        "CallbackURL", "Grouper", "VaultGroups", "PeerLink", "ShareServer", "SystemBus", "Sodium", "WireCodec", "CPNG",
+        "CJPEG",
         "CFuzzer",
         grdb,
       ],
