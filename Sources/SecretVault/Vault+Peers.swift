@@ -130,6 +130,10 @@ extension Vault {
     let summary = try summary(peer)
     let holds = try secretsKnownHeld(by: peer)
     let removed = try stored { () throws(StoreError) in try database.removePeer(peer.digest) }
+    // Invitations to it and of it are worth nothing; whoever is in a group already stays there.
+    _ = try changeGroupLetters { letters in
+      letters.removeAll { $0.peer == peer.digest && ($0.kind == .received || $0.state != .taken) }
+    }
     let beacon = try freshSecret(PeerCard.beaconKeyByteCount)
     do throws(StoreError) { try database.replaceBeaconKey(beacon) } catch { throw VaultError(error) }
     record(.peerRemoved, peer: peer)

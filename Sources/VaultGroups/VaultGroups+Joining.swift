@@ -45,7 +45,6 @@ extension VaultGroups {
       return .refused(.notAccepted)
     }
     do throws(VaultError) {
-      if try await list().contains(where: { $0.group == content.group && $0.state == .member }) { return .taken([]) }
       let new: GroupLetterRecord
       do throws(StoreError) {
         new = try GroupLetterRecord(
@@ -54,6 +53,7 @@ extension VaultGroups {
       } catch { throw VaultError(error) }
       // Looked at before anything is written: a peer may send as many as it likes.
       if let known = try answer(to: new, among: vault.groupLetters()) { return known }
+      if try await list().contains(where: { $0.group == content.group && $0.state == .member }) { return .taken([]) }
       let refusal = try vault.changeGroupLetters { letters -> GroupReply.Outcome? in
         if let known = answer(to: new, among: letters) { return known }
         letters.append(new)
@@ -64,7 +64,7 @@ extension VaultGroups {
       return .taken([])
     } catch {
       vault.surroundings.log.error("an invitation can't be kept: \(error.reason)")
-      return .refused(error.code == .inputOutput ? .diskFull : .internalFailure)
+      return .refused(.internalFailure)
     }
   }
 
@@ -85,7 +85,14 @@ extension VaultGroups {
   public func join(
     _ reference: String?, email: String, userName: String?
   ) async throws(VaultError) -> GroupFacts {
-    let letter = try chosen(reference)
+    let letter: GroupLetterRecord
+    do throws(VaultError) { letter = try chosen(reference) } catch {
+      guard error.code == .notFound, let reference, let known = try? await find(reference), known.state == .member
+      else {
+        throw error
+      }
+      throw VaultError(.usage, "this device is in \(known.name) already", hint: "see `vault group status`")
+    }
     let folder = letter.folder.isEmpty ? try await begin(letter, email: email, userName: userName) : letter.folder
     try change(letter.id) { $0.nextAttemptAt = vault.surroundings.now() }
     if let failure = try await ask(letter.id) { throw failure }

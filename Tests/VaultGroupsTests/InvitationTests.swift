@@ -141,6 +141,15 @@ import WireCodec
     work.cancel()
   }
 
+  @Test func `with a peer its invitations go`() async throws {
+    let (house, made) = try await invited()
+    _ = try house[1].vault.removePeer("ann")
+    #expect(try house[1].vault.groupLetters().isEmpty)
+    _ = try house[0].vault.removePeer("ben")
+    #expect(try await house[0].groups.members(of: made).map(\.state) == [.owner])
+    #expect(try house[0].vault.groupLetters().isEmpty)
+  }
+
   // MARK: - Hostile peers
 
   @Test func `of a flood of invitations few are kept, and other peers keep their room`() async throws {
