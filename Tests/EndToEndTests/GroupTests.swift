@@ -168,6 +168,35 @@ struct GroupTests {
     }
   }
 
+  @Test("a server that says nothing holds up neither commands nor a daemon that is killed and started again")
+  func silence() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      let servers = try await servers(bench)
+      let made = try await alice.run(["group", "create", "Family"] + options(servers))
+      try #require(made.status == 0, "\(made)")
+      servers[2].child.signal(SIGSTOP)
+      try await alice.startDaemon()
+      let user = "\(alice.home)/data/groups/\(made.line)/user.lock"
+      try await bench.wait(for: "a round") {
+        (try? String(contentsOfFile: user, encoding: .utf8))?.hasPrefix("vault daemon") == true
+      }
+      for _ in 0..<3 {
+        let members = try await alice.succeed("group", "members")
+        #expect(members.seconds < 8, "\(members.seconds) s")
+      }
+      try await bench.wait(for: "another round") {
+        (try? String(contentsOfFile: user, encoding: .utf8))?.hasPrefix("vault daemon") == true
+      }
+      try await alice.stopDaemon(SIGKILL)
+      #expect(try await alice.succeed("group", "status", "--json").json()["members"].int == 1)
+      servers[2].child.signal(SIGCONT)
+      try await alice.startDaemon()
+      #expect(try await alice.succeed("group", "sync", "--json").json()["answered"].int == 3)
+      try await alice.stopDaemon()
+    }
+  }
+
   @Test("creating is called off by Ctrl-C, and leaves nothing here or there")
   func interrupted() async throws {
     try await Bench.run { bench in
