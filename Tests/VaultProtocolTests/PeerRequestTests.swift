@@ -8,7 +8,7 @@ import WireCodec
 struct PeerRequestTests {
   private static let requests: Set<MessageType> = [
     .hello, .ping, .probe, .offer, .piece, .depositEnd, .releaseRequest, .possession, .pieceRequest, .drillRequest,
-    .drillProof, .drillPieceRequest, .itemOffer, .itemPiece, .itemEnd,
+    .drillProof, .drillPieceRequest, .itemOffer, .itemPiece, .itemEnd, .groupLetter,
   ]
 
   private func parsed(_ number: UInt16, _ body: [UInt8]) throws(ProtocolError) -> PeerRequest {

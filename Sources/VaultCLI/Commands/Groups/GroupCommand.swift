@@ -12,7 +12,7 @@ struct GroupCommand: AsyncParsableCommand {
       each gets an encrypted part of every message, and any K of them are enough to
       read it. They forget it after some time; the members have everything.
 
-      Alice makes a group and invites her peer Bob, and Bob joins:
+      Example: Alice makes a group and invites her peer Bob, and Bob joins.
 
         vault group create Family --server https://s1.example.org \\
           --server https://s2.example.net --server https://s3.example.com

@@ -8,9 +8,10 @@ struct GroupInviteCommand: OpenedCommand {
     commandName: "invite",
     abstract: "Invite a peer to a group, or take in who shows a request.",
     discussion: """
-      For the owner. The peer is told over the network or Bluetooth, now or when it is
-      there: the daemon tries again. Nobody but this peer, known by its keys, can take
-      the invitation. When its user says 'vault group join', your daemon takes it in.
+      For the owner. The peer is told over the network or Bluetooth, now or when it
+      is there: the daemon tries again. Nobody but this peer, known by its keys, can
+      take the invitation. When its user says 'vault group join', your daemon lets it
+      in.
 
       Somebody who is near, or no peer, shows a request instead: the QR code of
       'vault group join --qr', which --camera or a picture reads, or a file. The
@@ -91,8 +92,8 @@ struct GroupJoinCommand: OpenedCommand {
     abstract: "Join a group to which a peer invites you, or ask its owner face to face.",
     discussion: """
       NAME is the group's, or the inviting peer's; it may be left out if there is one
-      invitation only. The owner's device is asked to take this one in. If it is away,
-      the daemon asks again until it is there.
+      invitation only. The owner's device is asked to take this one in. If it is
+      away, the daemon asks again until it is there.
 
       Near each other, or without a network: --qr shows a request as a QR code (or
       --request writes it to a file), the owner answers with 'vault group invite

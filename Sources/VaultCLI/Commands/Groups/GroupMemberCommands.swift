@@ -31,10 +31,10 @@ struct GroupRemoveCommand: OpenedCommand {
     commandName: "remove",
     abstract: "Remove a member, or take an invitation back.",
     discussion: """
-      For the owner. The group gets a new key, and everybody who stays new keys to the
-      servers; what is sent from then on can't be read by who was removed, whatever he
-      kept. What he has already he keeps. Servers that are away are told when they are
-      back: the daemon sees to it. Asks first; --yes answers.
+      For the owner. The group gets a new key, and everybody who stays new keys to
+      the servers; what is sent from then on can't be read by who was removed,
+      whatever he kept. What he has already he keeps. Servers that are away are told
+      when they are back: the daemon sees to it. Asks first; --yes answers.
 
       Example: vault group remove Family Bob
       """)
