@@ -127,6 +127,10 @@ extension VaultGroups {
       VaultError(
         .unreachable, "\(peer.name) doesn't reach all of the group's servers just now",
         hint: "the daemon tries again; so does `vault group join`")
+    case .internalFailure, .diskFull:
+      VaultError(
+        .unreachable, "\(peer.name) can't do it just now: it met a failure of its own; its log says more",
+        hint: "is its disk full? The daemon tries again")
     case .busy: VaultError(.unreachable, "\(peer.name) is busy with the group", hint: "the daemon tries again")
     default:
       switch failure.kind {
