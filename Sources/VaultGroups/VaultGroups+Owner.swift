@@ -48,7 +48,7 @@ extension VaultGroups {
     let address: ServerAddress
     do throws(HTTPError) { address = try ServerAddress(text) } catch {
       throw VaultError(
-        .usage, "\(text) can't be a group's server: \(GroupServerError(error))",
+        .usage, "\(text) can't be a group's server: \(words(error))",
         hint: "an address looks like https://share.example.org or https://example.org:8420/share")
     }
     if let token {
@@ -61,6 +61,14 @@ extension VaultGroups {
       }
     }
     return ServerChoice(address: address.description, token: token)
+  }
+
+  private static func words(_ error: HTTPError) -> String {
+    switch error {
+    case .invalidAddress(let reason): reason
+    case .insecureAddress: "it must begin with https:// unless the server is on this machine"
+    default: "this machine has no memory left"
+    }
   }
 
   /// Makes a group, on all of its servers or on none.

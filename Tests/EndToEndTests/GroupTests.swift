@@ -123,6 +123,9 @@ struct GroupTests {
       #expect(right.status == 0, "\(right)")
       let nobodys = try await alice.run(create + ["--token-file", "http://\(bench.host):1=\(token)"])
       #expect(nobodys.status == 64)
+      let open = try await alice.run(
+        "group", "create", "Open", "--server", "http://192.0.2.1", "--server", "https://b.org")
+      #expect(open.status == 64 && open.complaint.contains("it must begin with https://"), "\(open)")
     }
   }
 
