@@ -181,7 +181,9 @@ public final class GroupRounds: GroupLetterTaker {
         }
         guard let report else { return .madeRoom }
         let status = try await open.grouper.status()
-        let waiting = status.outbox.parcels + status.outbox.unsent + status.unfinishedTasks
+        // What waits for a server that is away waits for that server's own time.
+        let isHeldUp = status.servers.contains { $0.lastError != nil }
+        let waiting = status.outbox.unsent + (isHeldUp ? 0 : status.outbox.parcels + status.unfinishedTasks)
         return .done(report, busy: waiting > 0 || report.missing > 0)
       }
     } catch {

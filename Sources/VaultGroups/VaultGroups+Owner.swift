@@ -199,7 +199,7 @@ extension VaultGroups {
     try stored { () throws(StoreError) in try vault.groupFolders.remove(group.id) }
     try vault.changeGroupLetters { letters in letters.removeAll { $0.folder == group.id } }
     vault.note(.left, nil, group.name)
-    return away
+    return Set(away).sorted()
   }
 }
 
