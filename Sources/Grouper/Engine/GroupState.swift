@@ -29,6 +29,9 @@ struct GroupState: Sendable {
   /// How long a gap is left alone.
   static func grace(ttl: UInt64, limit: UInt64) -> UInt64 { min(ttl / 100, limit) }
 
+  /// Where ``MulticastMemory`` is kept.
+  static let memoryKey = "memory"
+
   /// Reads all of it; nil if this device is in no group.
   static func load(_ transaction: GroupTransaction, graceLimit: UInt64) throws -> GroupState? {
     let epochs = try transaction.epochs()
@@ -40,6 +43,11 @@ struct GroupState: Sendable {
       settings: MulticastSettings(ttl: ttl, grace: grace(ttl: ttl, limit: graceLimit)),
       kept: try transaction.streams(), lastConfirm: try transaction.number("last-confirm"))
     machine.setMembers(roster)
+    if let bytes = try transaction.value(memoryKey),
+      let memory = try? MulticastMemory.decode(bytes, limit: MulticastMemory.byteLimit)
+    {
+      machine.recall(memory)
+    }
     let clock = HybridTime(
       milliseconds: try transaction.number("clock") ?? 0,
       counter: UInt32(truncatingIfNeeded: try transaction.number("clock-counter") ?? 0))

@@ -1,3 +1,5 @@
+import WireCodec
+
 /// Keeping in step for applications that can't have the group open all the time.
 extension Grouper {
   /// Milliseconds that one server may take of a round.
@@ -74,5 +76,17 @@ extension Grouper {
       defer { group.cancelAll() }
       return await group.next() ?? nil
     }
+  }
+}
+
+extension Grouper {
+  /// Keeps what is otherwise only in memory: what was heard of others' messages, and what was asked for. For a program that is about to
+  /// close the group and opens it again soon.
+  public func rest() throws(GroupError) {
+    guard let memory = state?.machine.memory, memory != rested else { return }
+    let encoded = try wire { () throws(WireError) in try memory.encoded() }
+    guard encoded.count <= MulticastMemory.byteLimit else { return }
+    try store.write { transaction in try transaction.set(GroupState.memoryKey, to: encoded) }
+    rested = memory
   }
 }

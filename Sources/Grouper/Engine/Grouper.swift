@@ -20,6 +20,8 @@ public actor Grouper {
   var applyWaiters: [CheckedContinuation<Void, Never>] = []
   let uploads = WorkSignal()
   let groupChanges = WorkSignal()
+  /// What ``rest()`` has kept last.
+  var rested: MulticastMemory?
   var listeners: [@Sendable (ReceiveReport) -> Void] = []
 
   /// Whether it is the plugin or a conflict's handler that calls.
