@@ -10,11 +10,15 @@ protocol GroupClass: Sendable {
   func update(_ content: [UInt8], _ change: RemoteChange, in group: GroupContext) async throws(GroupError)
   /// Takes an object away. That there is none is no error.
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError)
+  /// The group was opened: looks again for what couldn't be taken when it came and can be now.
+  func catchUp(in group: GroupContext) async throws(GroupError)
   /// The group is about to go from this device, with all that came by it.
   func forget(_ group: String) async throws(VaultError)
 }
 
 extension GroupClass {
+  /// Most take everything when it comes.
+  func catchUp(in group: GroupContext) async throws(GroupError) {}
   /// Most keep nothing beside the group.
   func forget(_ group: String) async throws(VaultError) {}
 }
@@ -33,5 +37,5 @@ struct GroupContext: Sendable {
 ///
 /// A new kind of thing that groups keep in step is added here and nowhere else.
 enum GroupClasses {
-  static func all(of vault: Vault) -> [any GroupClass] { [] }
+  static func all(of vault: Vault) -> [any GroupClass] { [GroupItems(vault: vault)] }
 }

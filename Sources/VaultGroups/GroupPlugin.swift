@@ -17,8 +17,8 @@ struct GroupPlugin: SyncPlugin {
   /// Names of the classes.
   var entities: [String] { classes.map { type(of: $0).className } }
 
-  /// False: a change is made in the vault first, and sent then.
-  var storesOwnUpdates: Bool { false }
+  /// True: what this device changes goes the way of what others change, so that there is one.
+  var storesOwnUpdates: Bool { true }
 
   func began(_ grouper: Grouper) async { engine.set(grouper) }
 

@@ -50,7 +50,10 @@ final class House: Sendable {
       let vault = try Vault.create(
         at: VaultFolders(home: home + "/" + name), label: name, addresses: [PeerAddress(host: name, port: 4721)],
         passphrase: nil, environment: environment)
-      return Person(name: name, vault: vault, groups: VaultGroups(vault, classes: [], connector: Connector(servers)))
+      return Person(
+        name: name, vault: vault,
+        groups: VaultGroups(
+          vault, classes: GroupClasses.all(of: vault), connector: Connector(servers)))
     }
     for one in people {
       doors.open(one.name) { [weak one] in await one?.vault.answer($0) }

@@ -67,6 +67,11 @@ extension Grouper {
     try store.read { transaction in try transaction.chunkCount(file) } == file.chunkCount
   }
 
+  /// Hands on a file's bytes in order: see ``GroupStore/readFile(_:_:)``.
+  public nonisolated func readFile(
+    _ file: FileReference, _ take: (_ piece: [UInt8]) throws(GroupError) -> Void
+  ) throws(GroupError) { try store.readFile(file, take) }
+
   /// Writes a file piece by piece to `path`, which gets its name only when all is there, right and durable. An older file
   /// of that name is replaced.
   ///

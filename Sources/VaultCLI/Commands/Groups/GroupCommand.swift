@@ -24,7 +24,8 @@ struct GroupCommand: AsyncParsableCommand {
     subcommands: [
       GroupListCommand.self, GroupCreateCommand.self, GroupInviteCommand.self, GroupJoinCommand.self,
       GroupMembersCommand.self, GroupRemoveCommand.self, GroupStatusCommand.self, GroupSyncCommand.self,
-      GroupConfirmCommand.self, GroupServersCommand.self, GroupLeaveCommand.self,
+      GroupConfirmCommand.self, GroupServersCommand.self, GroupLeaveCommand.self, GroupItemsCommand.self,
+      GroupAddCommand.self, GroupDropCommand.self,
     ],
     defaultSubcommand: GroupListCommand.self)
 }

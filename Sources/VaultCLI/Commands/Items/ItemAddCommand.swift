@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import SecretVault
+import VaultGroups
 
 /// `vault item add`
 struct ItemAddCommand: OpenedCommand {
@@ -50,6 +51,9 @@ struct ItemAddCommand: OpenedCommand {
 
   @Flag(name: .customLong("public"), help: "Encrypt to the key's public half, without recovering it.")
   var usesPublicHalf = false
+
+  @Option(help: ArgumentHelp("Keep it in step among the members of this group.", valueName: "group"))
+  var group: String?
 
   @OptionGroup var consent: ConsentOptions
   @OptionGroup var password: NewPasswordOptions
@@ -103,6 +107,10 @@ struct ItemAddCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
+    let groups = VaultGroups(vault)
+    // Before anything is asked or encrypted: that there is no such group should be known first.
+    let destination: GroupFacts?
+    if let group { destination = try await groups.findMember(group) } else { destination = nil }
     let (source, mediaType) = try await source(vault, console)
     let layer = wantsPassword ? try password.layer(console) : nil
     let request = ItemRequest(
@@ -111,6 +119,10 @@ struct ItemAddCommand: OpenedCommand {
       request, under: key, access: ItemReporter(console, verb: "encrypting").access(patience: consent.patience(console))
     )
     console.note("encrypted \(item.shortName) under the key \(item.key)")
+    if let destination {
+      let report = try await groups.add(item.id, to: destination)
+      GroupedItems.note("it is in the group \(destination.name)", report, console)
+    }
     try console.result([item.id], json: item.json)
   }
 

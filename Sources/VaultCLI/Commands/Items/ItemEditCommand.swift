@@ -14,6 +14,7 @@ struct ItemEditCommand: OpenedCommand {
       anew, as another item under the same key, in the old one's place; a password of
       the item's own and its public words stay. The new id goes to standard output.
 
+      Where a group keeps the item in step, the change comes to all its members.
       Copies that were exported or sent stay as they were.
 
       Examples: vault item edit "door code"
@@ -51,8 +52,8 @@ struct ItemEditCommand: OpenedCommand {
     let access = ItemReporter(console, verb: "encrypting").access(
       passwords: password.source(console), patience: consent.patience(console))
     let change = try await vault.changeItem(before.id, try edit(vault, console), access: access)
-    _ = try vault.deleteItem(change.old.id)
-    console.note("changed \(change.old.shortName): it is \(change.new.shortName) now, under the key \(change.new.key)")
+    try await GroupedItems.replace(change, vault, console)
+    console.note("changed \(change.old.shortName), under the key \(change.new.key)")
     try console.result([change.new.id], json: change.new.json)
   }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import SecretVault
+import VaultGroups
 
 /// `vault item export`
 struct ItemExportCommand: OpenedCommand {
@@ -258,8 +259,9 @@ struct ItemDeleteCommand: OpenedCommand {
     commandName: "delete",
     abstract: "Delete an item from this device.",
     discussion: """
-      Asks first; --yes answers. Copies that were exported or sent stay where they
-      are.
+      Asks first; --yes answers. Where a group keeps the item in step, it goes from
+      the devices of all members; 'vault group drop' takes it out of the group and
+      keeps it here. Copies that were exported or sent stay where they are.
 
       Example: vault item delete photo.jpg --yes
       """)
@@ -275,10 +277,14 @@ struct ItemDeleteCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let item = try vault.item(self.item)
-    if !yes { try Question.confirm("Delete the item \(item.shortName) from this device?", option: "--yes") }
+    let groups = try await VaultGroups(vault).groups(ofItem: item.id).map(\.name)
+    let reach =
+      groups.isEmpty
+      ? "from this device" : "from this device and from those of the group \(groups.joined(separator: " and of "))"
+    if !yes { try Question.confirm("Delete the item \(item.shortName) \(reach)?", option: "--yes") }
     // By id: another item could have come to have the name while the question stood.
-    let deleted = try vault.deleteItem(item.id)
-    console.note("deleted \(deleted.shortName)")
-    if console.json { try console.result(deleted.json) }
+    try await GroupedItems.delete(item, vault, console)
+    console.note("deleted \(item.shortName)")
+    if console.json { try console.result(item.json) }
   }
 }

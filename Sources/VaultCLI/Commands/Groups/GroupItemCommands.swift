@@ -1,0 +1,151 @@
+import ArgumentParser
+import SecretVault
+import VaultGroups
+
+/// `vault group add`
+struct GroupAddCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add",
+    abstract: "Keep an item in step among the members of a group.",
+    discussion: """
+      The item comes to all members' devices, and so does whatever 'vault item edit'
+      and 'vault item delete' do to it later, on any of them. It travels as it is,
+      encrypted: who holds a share of its key can open it, as ever. At most 64 MiB.
+
+      Examples: vault group add Family photo.jpg
+                vault item add family photo.jpg --group Family
+      """)
+
+  @Argument(help: ArgumentHelp("The group, unless there is only one, and the item.", valueName: "[group] item"))
+  var words: [String] = []
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func validate() throws { _ = try GroupAndSomebody(words, "the item") }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let named = try GroupAndSomebody(words, "the item")
+    let groups = VaultGroups(vault)
+    let group = try await groups.findMember(named.group)
+    let item = try vault.item(named.somebody)
+    let report = try await groups.add(item.id, to: group)
+    GroupedItems.note("\(item.shortName) is in the group \(group.name)", report, console)
+    if console.json { try console.result(report.json(of: item)) }
+  }
+}
+
+/// `vault group drop`
+struct GroupDropCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "drop",
+    abstract: "Take an item out of a group; it stays on this device.",
+    discussion: """
+      It goes from the other members' devices, except where somebody has changed it
+      meanwhile. To delete it here too, say 'vault item delete'.
+
+      Example: vault group drop Family photo.jpg
+      """)
+
+  @Argument(help: ArgumentHelp("The group, unless there is only one, and the item.", valueName: "[group] item"))
+  var words: [String] = []
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func validate() throws { _ = try GroupAndSomebody(words, "the item") }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let named = try GroupAndSomebody(words, "the item")
+    let groups = VaultGroups(vault)
+    let group = try await groups.findMember(named.group)
+    let item = try vault.item(named.somebody)
+    let report = try await groups.drop(item.id, from: group)
+    GroupedItems.note("\(item.shortName) is no more in the group \(group.name), and stays here", report, console)
+    if console.json { try console.result(report.json(of: item)) }
+  }
+}
+
+/// `vault group items`
+struct GroupItemsCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "items",
+    abstract: "List the items that a group keeps in step.",
+    discussion: """
+      Asks nobody. An item whose key this device holds no share of is named by its id
+      and isn't kept here; it comes once there is a share.
+
+      Example: vault group items Family
+      """)
+
+  @OptionGroup var reference: GroupArgument
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let groups = VaultGroups(vault)
+    let items = try groups.items(of: await groups.findMember(reference.group))
+    var table = TextTable("ITEM", "ID", "KEY", "SIZE", "STATE", "CHANGED")
+    for item in items {
+      table.add(
+        item.item?.shortName ?? "?", String(item.id.prefix(12)), item.key,
+        item.item.map { Measures.size($0.itemByteCount) } ?? "-", GroupedItems.state(of: item),
+        Timestamp.minute(item.changedAt))
+    }
+    if items.isEmpty { console.note("no items yet; put one in with 'vault group add'") }
+    try console.result(items.isEmpty ? [] : table.lines, json: .array(items.map(\.json)))
+  }
+}
+
+/// What commands about items do where groups keep them in step.
+enum GroupedItems {
+  static func state(of item: GroupItem) -> String {
+    guard let here = item.item else { return item.isKeyHeld ? "on its way" : "key not held" }
+    return here.state.rawValue
+  }
+
+  /// Says what was done, and whether servers have it.
+  static func note(_ words: String, _ report: GroupItemReport, _ console: Console) {
+    console.note(words)
+    guard report.unsent > 0 else { return }
+    console.note(
+      "too few servers of \(report.group.name) are there just now; what waits is sent by 'vault daemon', or by 'vault group sync'"
+    )
+  }
+
+  /// Puts a changed item into its place in all groups, and takes the old one from this device.
+  static func replace(_ change: ItemChange, _ vault: Vault, _ console: Console) async throws {
+    let (reports, overtaken) = try await VaultGroups(vault).replace(change)
+    for report in reports { note("the group \(report.group.name) has it", report, console) }
+    for group in overtaken {
+      console.warning(
+        "somebody has changed \(change.old.shortName) in the group \(group.name) meanwhile: what is there stays, and yours is an item of its own, \(change.new.id.prefix(12))"
+      )
+    }
+    // In a group that has the new one the old one went with it.
+    if try vault.items().contains(where: { $0.id == change.old.id }) { _ = try vault.deleteItem(change.old.id) }
+  }
+
+  /// Deletes an item here and in all its groups.
+  static func delete(_ item: ItemSummary, _ vault: Vault, _ console: Console) async throws {
+    for report in try await VaultGroups(vault).delete(item.id) {
+      note("it goes from the devices of the group \(report.group.name)", report, console)
+    }
+    if try vault.items().contains(where: { $0.id == item.id }) { _ = try vault.deleteItem(item.id) }
+  }
+}
+
+extension GroupItem {
+  var json: JSONValue {
+    [
+      "slot": .string(slot), "id": .string(id), "key": .string(key), "keyHeld": .bool(isKeyHeld),
+      "item": item?.json ?? .null, "changedAt": .string(Timestamp.exact(changedAt)),
+    ]
+  }
+}
+
+extension GroupItemReport {
+  func json(of item: ItemSummary) -> JSONValue {
+    ["group": .string(group.name), "groupID": .string(group.id), "item": item.json, "unsent": JSONValue(unsent)]
+  }
+}

@@ -1,0 +1,90 @@
+import Grouper
+import SecretVault
+import Sodium
+import WireCodec
+
+/// The items that a group keeps in step: the class `item`. An object's id is its place in the group, 16 random bytes as
+/// hexadecimal digits, which stays the same when the item is changed; a change is a new item in the same place.
+struct GroupItems: GroupClass {
+  static let className = "item"
+
+  let vault: Vault
+
+  func update(_ content: [UInt8], _ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
+    let place = try place(of: change, in: group.id)
+    let object: ItemObject
+    do throws(WireError) { object = try ItemObject.decode(content, limit: ItemObject.byteLimit) } catch {
+      throw .malformed(error)
+    }
+    do throws(VaultError) {
+      _ = try vault.keepGroupItem(place, header: object.header) { write in
+        switch object.body {
+        case .inline(let bytes): try write(bytes)
+        case .file(let file):
+          try group.grouper.readFile(file) { (bytes) throws(GroupError) in
+            do { try write(bytes) } catch { throw GroupError(taking: error) }
+          }
+        }
+      }
+    } catch { throw GroupError(taking: error) }
+  }
+
+  func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
+    let place = try place(of: change, in: group.id)
+    do throws(VaultError) { try vault.dropGroupItem(place) } catch { throw GroupError(taking: error) }
+  }
+
+  /// The items stay: they are this vault's.
+  func forget(_ group: String) async throws(VaultError) { try vault.forgetGroup(Self.bytes(of: group)) }
+
+  /// Asks for the items that couldn't be kept when they came, because this device held no share of their keys then.
+  func catchUp(in group: GroupContext) async throws(GroupError) {
+    let missing: [[UInt8]]
+    do throws(VaultError) { missing = try vault.missingGroupItems(of: Self.bytes(of: group.id)) } catch {
+      throw GroupError(taking: error)
+    }
+    for slot in missing { try await group.grouper.offerAgain(Self.name(slot)) }
+  }
+
+  /// The object at a place.
+  static func name(_ slot: [UInt8]) -> ObjectName { ObjectName(className: className, objectID: hexadecimal(slot)) }
+
+  /// A group's id as the vault notes it: 8 bytes.
+  static func bytes(of group: String) throws(VaultError) -> [UInt8] {
+    guard group.utf8.count == 16, let number = UInt64(group, radix: 16) else {
+      throw VaultError(.damaged, "\(group) is no id of a group")
+    }
+    return (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+  }
+
+  private func place(of change: RemoteChange, in group: String) throws(GroupError) -> GroupPlace {
+    guard let slot = GroupSlot(hexadecimal: change.name.objectID) else {
+      throw .malformed(.invalidValue(field: "place of an item"))
+    }
+    let own: [UInt8]
+    do throws(VaultError) { own = try Self.bytes(of: group) } catch { throw GroupError(taking: error) }
+    let version = change.version
+    return GroupPlace(
+      group: own, slot: slot.bytes, author: version.stream.bytes, sequence: version.sequence
+    ) { author, sequence in
+      guard let stream = StreamID(author) else { return false }
+      return version.version[stream] >= sequence
+    }
+  }
+}
+
+/// An item's place in a group.
+typealias GroupSlot = Identifier<GroupSlotKind>
+/// Tells ``GroupSlot`` from other identifiers.
+enum GroupSlotKind {}
+
+extension GroupError {
+  /// What keeps a vault from taking an object: damage is never tried again, everything else is.
+  init(taking error: any Error) {
+    switch error {
+    case let error as GroupError: self = error
+    case let error as VaultError where error.code == .damaged: self = .malformed(.invalidValue(field: "item"))
+    default: self = .plugin("\(error)")
+    }
+  }
+}

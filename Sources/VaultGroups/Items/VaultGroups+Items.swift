@@ -1,0 +1,153 @@
+public import Grouper
+public import SecretVault
+import Sodium
+import Synchronization
+import WireCodec
+
+/// What became of an item in a group: the item, and how far what there is to say of it has gone.
+public struct GroupItemReport: Sendable {
+  /// The group.
+  public let group: GroupFacts
+  /// Messages that still have to reach servers; none if all of them have everything.
+  public let unsent: Int
+}
+
+/// Items that groups keep in step. What is done here is durable when it returns; servers get it at once if they are there, else by
+/// the daemon.
+extension VaultGroups {
+  /// How long a command tries to hand a change to the servers before it leaves that to the daemon.
+  static let handingLimit = Duration.seconds(15)
+
+  /// The items of a group, those that changed last first.
+  public func items(of group: GroupFacts) throws(VaultError) -> [GroupItem] {
+    try vault.groupItems(of: GroupItems.bytes(of: group.id))
+  }
+
+  /// The groups that keep an item in step.
+  public func groups(ofItem reference: String) async throws(VaultError) -> [GroupFacts] {
+    let ids = try vault.groups(ofItem: reference).map { hexadecimal($0.group) }
+    guard !ids.isEmpty else { return [] }
+    return try await list().filter { ids.contains($0.id) }
+  }
+
+  /// Puts an item into a group: it comes to all members, as it is, and who holds a share of its key can open it.
+  public func add(_ reference: String, to group: GroupFacts) async throws(VaultError) -> GroupItemReport {
+    let source = try vault.itemForGroup(reference)
+    let own = try GroupItems.bytes(of: group.id)
+    guard try !vault.groups(ofItem: hexadecimal(source.id)).contains(where: { $0.group == own }) else {
+      throw VaultError(.usage, "\(source.name) is in the group \(group.name) already")
+    }
+    let slot: [UInt8]
+    do { slot = try Randomness.bytes(16) } catch { throw VaultError(.other, "no randomness is to be had") }
+    return try await change(group, "vault group add") { open in try await self.put(source, at: slot, open.grouper) }
+  }
+
+  /// Puts a changed item into its old one's place, in every group that has that. A group where somebody else has put something
+  /// there meanwhile is left as it is, and is returned: then the changed item is one of its own.
+  public func replace(_ change: ItemChange) async throws(VaultError) -> (
+    reports: [GroupItemReport], overtaken: [GroupFacts]
+  ) {
+    let all = try await list()
+    var (reports, overtaken): ([GroupItemReport], [GroupFacts]) = ([], [])
+    for (own, slot) in change.groups {
+      guard let group = all.first(where: { $0.id == hexadecimal(own) }) else { continue }
+      let source = try vault.itemForGroup(change.new.id)
+      let old = change.old.id
+      let isOvertaken = Flag()
+      let report = try await self.change(group, "vault item edit") { open in
+        // Nobody else has the group now: what is there stays there until this is done.
+        guard try self.vault.groupItems(of: own).contains(where: { $0.slot == hexadecimal(slot) && $0.id == old })
+        else {
+          return isOvertaken.raise()
+        }
+        try await self.put(source, at: slot, open.grouper)
+      }
+      if isOvertaken.isRaised { overtaken.append(group) } else { reports.append(report) }
+    }
+    return (reports, overtaken)
+  }
+
+  /// Takes an item out of a group: it goes from the other members' devices, and stays on this one.
+  public func drop(_ reference: String, from group: GroupFacts) async throws(VaultError) -> GroupItemReport {
+    let own = try GroupItems.bytes(of: group.id)
+    let slots = try slots(of: reference, in: group, own)
+    return try await change(group, "vault group drop") { open in
+      for slot in slots {
+        // First: whoever stops in between still has the item.
+        try self.vault.keepOutOfGroup(own, slot: slot)
+        try await open.grouper.sender.delete(GroupItems.name(slot))
+      }
+    }
+  }
+
+  /// Deletes an item that groups keep in step, everywhere.
+  public func delete(_ reference: String) async throws(VaultError) -> [GroupItemReport] {
+    let places = try vault.groups(ofItem: reference)
+    let all = try await list()
+    var reports: [GroupItemReport] = []
+    for (own, slot) in places {
+      guard let group = all.first(where: { $0.id == hexadecimal(own) }) else { continue }
+      let report = try await change(group, "vault item delete") { open in
+        try await open.grouper.sender.delete(GroupItems.name(slot))
+      }
+      reports.append(report)
+    }
+    return reports
+  }
+
+  // MARK: - Parts
+
+  /// Changes a group, then hands the change to the servers if they are there.
+  private func change(
+    _ group: GroupFacts, _ what: String, _ body: (VaultGroup) async throws -> Void
+  ) async throws(VaultError) -> GroupItemReport {
+    let sleep = vault.surroundings.sleep
+    return try await use(group.id, for: what) { open in
+      try await body(open)
+      await withTaskGroup(of: Void.self) { tasks in
+        // What fails here is tried again by the daemon, and shows in the status.
+        tasks.addTask { _ = try? await open.grouper.round(isFirst: false) }
+        tasks.addTask { try? await sleep(Self.handingLimit) }
+        await tasks.next()
+        tasks.cancelAll()
+      }
+      let outbox = try await open.grouper.status().outbox
+      return GroupItemReport(group: group, unsent: outbox.unsent)
+    }
+  }
+
+  private func put(_ source: GroupItemSource, at slot: [UInt8], _ grouper: Grouper) async throws {
+    let body: ItemObject.Body
+    if source.byteCount <= UInt64(ItemObject.inlineByteLimit) {
+      body = .inline(try source.read(at: 0, count: Int(source.byteCount)))
+    } else {
+      body = .file(
+        try await grouper.addFile(byteCount: source.byteCount) { (offset, count) throws(GroupError) in
+          do throws(VaultError) { return try source.read(at: offset, count: count) } catch {
+            throw GroupError.plugin("\(error)")
+          }
+        })
+    }
+    let object = ItemObject(header: source.header, body: body)
+    let marshalled = MarshalledObject(
+      name: GroupItems.name(slot), content: try object.encoded(), files: object.files)
+    try await grouper.sender.update(marshalled)
+  }
+
+  private func slots(of reference: String, in group: GroupFacts, _ own: [UInt8]) throws(VaultError) -> [[UInt8]] {
+    let slots = try vault.groups(ofItem: reference).filter { $0.group == own }.map(\.slot)
+    guard !slots.isEmpty else {
+      throw VaultError(
+        .notFound, "the group \(group.name) has no item \(reference)",
+        hint: "see what it has with `vault group items`")
+    }
+    return slots
+  }
+}
+
+/// Whether something was seen.
+private final class Flag: Sendable {
+  private let value = Mutex(false)
+  var isRaised: Bool { value.withLock { $0 } }
+  func raise() { value.withLock { $0 = true } }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import Testing
+
+@Suite("Items of groups")
+struct GroupItemTests {
+  @Test("an item is added, changed on another device and deleted, by commands and by daemons")
+  func life() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let servers = try await ShareServer.three(bench)
+      try await alice.succeed("key", "create", "family", "--threshold", "2", "--to", "bob")
+      let made = try await alice.run(["group", "create", "Family"] + servers.options)
+      try #require(made.status == 0, "\(made)")
+      try await alice.succeed("group", "invite", "bob")
+      try await bob.succeed("group", "join")
+
+      let first = try bench.file("letter.txt", Array("the first words".utf8))
+      let added = try await alice.succeed("item", "add", "family", first, "--group", "Family")
+      #expect(added.complaint.contains("it is in the group Family"))
+      try await bench.wait(upTo: 60, every: 200, for: "bob's daemon to bring the item") {
+        try await bob.succeed("item", "list", "--json").json().array.first?["id"].string == added.line
+      }
+      let listed = try await bob.succeed("group", "items", "--json").json()[0]
+      #expect(listed["id"].string == added.line && listed["keyHeld"].bool == true)
+      #expect(listed["item"]["origin"].string == "group")
+      #expect(try await bob.succeed("item", "show", added.line, "-o", "-").output == "the first words")
+
+      let second = try bench.file("other.txt", Array("other words".utf8))
+      let edited = try await bob.succeed("item", "edit", added.line, "--from", second)
+      #expect(edited.complaint.contains("the group Family has it"))
+      try await alice.succeed("group", "sync")
+      #expect(try await alice.succeed("item", "list", "--json").json().array.map { $0["id"].string } == [edited.line])
+      #expect(try await alice.succeed("item", "show", edited.line, "-o", "-").output == "other words")
+
+      let asked = try await alice.run("item", "delete", edited.line)
+      #expect(asked.status != 0, "a question without a terminal is an error")
+      try await alice.succeed("item", "delete", edited.line, "--yes")
+      try await bob.succeed("group", "sync")
+      #expect(try await bob.succeed("item", "list", "--json").json().array.isEmpty)
+      for server in servers {
+        #expect(!server.holds("the first words") && !server.holds("other words") && !server.holds("letter.txt"))
+      }
+    }
+  }
+
+  @Test("items reach who is never there at the same time, and what is taken out stays with its owner")
+  func apart() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let servers = try await ShareServer.three(bench)
+      try await alice.succeed("key", "create", "family", "--threshold", "2", "--to", "bob")
+      let made = try await alice.run(["group", "create", "Family"] + servers.options)
+      try #require(made.status == 0, "\(made)")
+      try await alice.succeed("group", "invite", "bob")
+      try await bob.succeed("group", "join")
+      let note = try bench.file("note.txt", Array("words".utf8))
+      let item = try await alice.succeed("item", "add", "family", note)
+      try await alice.stopDaemon()
+      try await bob.stopDaemon()
+
+      try await alice.succeed("group", "add", item.line)
+      let again = try await alice.run("group", "add", "Family", item.line)
+      #expect(again.status == 64 && again.complaint.contains("is in the group Family already"), "\(again)")
+      try await bob.succeed("group", "sync")
+      #expect(try await bob.succeed("group", "items").output.contains(item.line.prefix(12)))
+      let dropped = try await bob.succeed("group", "drop", item.line)
+      #expect(dropped.complaint.contains("stays here"))
+      try await alice.succeed("group", "sync")
+      #expect(try await alice.succeed("item", "list", "--json").json().array.isEmpty)
+      #expect(try await bob.succeed("item", "list", "--json").json().array.count == 1)
+      let unknown = try await bob.run("group", "drop", "Family", item.line)
+      #expect(unknown.status == 1 && unknown.complaint.contains("has no item"), "\(unknown)")
+    }
+  }
+
+  @Test("what an editor makes of an item takes its place, and what stays as it was changes nothing")
+  func editor() async throws {
+    try await Bench.run { bench in
+      let (alice, _) = try await bench.pair()
+      try await alice.succeed("key", "create", "family", "--threshold", "2", "--to", "bob")
+      let note = try bench.file("note.txt", Array("words\n".utf8))
+      let item = try await alice.succeed("item", "add", "family", note, "--description", "a word").line
+      let missing = try await alice.run("item", "edit", item, "--from", bench.folder + "/nothing")
+      #expect(missing.status != 0)
+      #expect(try await alice.succeed("item", "list", "--json").json().array.map { $0["id"].string } == [item])
+      let other = try bench.file("other.txt", Array("more\n".utf8))
+      let changed = try await alice.succeed("item", "edit", item, "--from", other, "--json").json()
+      #expect(changed["name"].string == "other.txt" && changed["description"].string == "a word")
+      let list = try await alice.succeed("item", "list", "--json").json().array
+      #expect(list.count == 1 && list[0]["id"].string == changed["id"].string && changed["id"].string != item)
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import SecretVault
+import Sodium
+import Testing
+
+@testable import VaultGroups
+
+/// Ann, ben and cleo in a group; ann and ben hold shares of a key, cleo holds none.
+@Suite(.timeLimit(.minutes(2))) struct GroupItemTests {
+  private let house: House
+
+  init() async throws {
+    house = try House("ann", "ben", "cleo")
+    _ = try await house[0].vault.createKey(named: "family", threshold: 2, recipients: ["ben"]) { _ in }
+    let group = try await house[0].groups.create(house.plan("Family"))
+    for person in house.people.dropFirst() {
+      _ = try await house[0].groups.invite(person.name, to: group)
+      _ = try await person.groups.join("Family", email: "", userName: nil)
+    }
+    try await meet()
+  }
+
+  private func family(_ number: Int) async throws -> GroupFacts { try await house[number].groups.find("Family") }
+
+  /// All sync, one after the other, until everything that was sent can have come.
+  private func meet(_ numbers: [Int] = [0, 1, 2, 0, 1, 2]) async throws {
+    for number in numbers { _ = try await house[number].groups.sync(family(number)) }
+  }
+
+  private func write(_ text: String, _ name: String = "note.txt") throws -> String {
+    let path = house.folder + "/" + name
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    return path
+  }
+
+  private func add(_ text: String, by number: Int = 0) async throws -> ItemSummary {
+    let item = try await house[number].vault.addItem(
+      ItemRequest(source: .file(path: try write(text))), under: "family")
+    _ = try await house[number].groups.add(item.id, to: family(number))
+    return item
+  }
+
+  /// Changes an item, and brings it to the servers.
+  private func edit(_ id: String, _ text: String, by number: Int) async throws -> (ItemChange, [GroupFacts]) {
+    let person = house[number]
+    let change = try await person.vault.changeItem(id, .source(ItemRequest(source: .file(path: try write(text)))))
+    return (change, try await person.groups.replace(change).overtaken)
+  }
+
+  private func ids(_ number: Int) throws -> [String] { try house[number].vault.items().map(\.id).sorted() }
+
+  private func text(_ id: String, by number: Int) async throws -> String {
+    let content = try await house[number].vault.itemContent(id)
+    return content.body.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+  }
+
+  @Test func `an item, its change and its deletion come to everybody who can open it`() async throws {
+    let item = try await add("first")
+    try await meet()
+    #expect(try ids(1) == [item.id])
+    #expect(try await text(item.id, by: 1) == "first")
+    let (change, overtaken) = try await edit(item.id, "second", by: 1)
+    #expect(overtaken.isEmpty)
+    try await meet([1, 0, 1])
+    for number in 0..<2 { #expect(try ids(number) == [change.new.id]) }
+    #expect(try await text(change.new.id, by: 0) == "second")
+    _ = try await house[0].groups.delete(change.new.id)
+    #expect(try ids(0).isEmpty)
+    try await meet([0, 1])
+    #expect(try ids(1).isEmpty)
+  }
+
+  @Test func `an item comes to who was away for longer than servers keep it`() async throws {
+    let item = try await add("first")
+    house.clock.advance(seconds: 3 * 86_400)
+    for _ in 0..<6 {
+      house.clock.advance(seconds: 3600)
+      try await meet([1, 0])
+    }
+    #expect(try ids(1) == [item.id])
+  }
+
+  @Test func `an item of many chunks comes whole`() async throws {
+    let long = String(repeating: "0123456789abcdef", count: 60_000)
+    let item = try await add(long)
+    try await meet()
+    #expect(try await text(item.id, by: 1) == long)
+  }
+
+  @Test func `who holds no share of the key hears of the item, and has it once there is one`() async throws {
+    let item = try await add("first")
+    try await meet()
+    #expect(try ids(2).isEmpty)
+    let entry = try #require(try house[2].groups.items(of: await family(2)).first)
+    #expect(entry.id == item.id && entry.item == nil && !entry.isKeyHeld)
+  }
+
+  @Test func `an item that was lost comes back from the group`() async throws {
+    let item = try await add("first")
+    try await meet()
+    _ = try house[1].vault.deleteItem(item.id)
+    try await meet([1])
+    #expect(try ids(1) == [item.id])
+  }
+
+  @Test func `of two changes that don't know of each other one counts, and the other stays with who made it`()
+    async throws
+  {
+    let item = try await add("first")
+    try await meet()
+    let (one, _) = try await edit(item.id, "by ann", by: 0)
+    house.clock.advance(seconds: 5)
+    let (other, _) = try await edit(item.id, "by ben", by: 1)
+    try await meet()
+    for number in 0..<2 {
+      let entries = try house[number].groups.items(of: await family(number)).map(\.id)
+      #expect(entries == [other.new.id], "\(number)")
+    }
+    #expect(try ids(0) == [one.new.id, other.new.id].sorted())
+    #expect(try await text(one.new.id, by: 0) == "by ann")
+  }
+
+  @Test func `a change of what has changed meanwhile takes nobody's place`() async throws {
+    let item = try await add("first")
+    try await meet()
+    let change = try await house[1].vault.changeItem(
+      item.id, .source(ItemRequest(source: .file(path: try write("by ben")))))
+    let (newer, _) = try await edit(item.id, "by ann", by: 0)
+    try await meet([0, 1])
+    let overtaken = try await house[1].groups.replace(change).overtaken
+    #expect(overtaken.map(\.name) == ["Family"])
+    #expect(try house[1].groups.items(of: await family(1)).map(\.id) == [newer.new.id])
+    #expect(try ids(1) == [change.new.id, newer.new.id].sorted())
+  }
+
+  @Test func `an item that is taken out stays with who took it out, and goes from the others`() async throws {
+    let item = try await add("first")
+    try await meet()
+    _ = try await house[1].groups.drop(item.id, from: family(1))
+    try await meet([1, 0])
+    #expect(try ids(1) == [item.id])
+    #expect(try ids(0).isEmpty)
+    let again = await vaultError { _ = try await house[1].groups.drop(item.id, from: family(1)) }
+    #expect(again?.code == .notFound)
+  }
+
+  @Test func `an item is in a group once`() async throws {
+    let item = try await add("first")
+    let error = await vaultError { _ = try await house[0].groups.add(item.id, to: family(0)) }
+    #expect(error?.code == .usage)
+    #expect(try await house[0].groups.groups(ofItem: item.id).map(\.name) == ["Family"])
+  }
+
+  @Test func `who leaves keeps the items`() async throws {
+    let item = try await add("first")
+    try await meet()
+    _ = try await house[1].groups.leave(family(1), erases: false)
+    #expect(try ids(1) == [item.id])
+    #expect(try house[1].vault.groups(ofItem: item.id).isEmpty)
+  }
+}
