@@ -3,7 +3,7 @@ import Grouper
 import Testing
 
 /// Groups on real servers that are slow, full, lie, have wrong clocks, or are killed again and again.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct FaultyServerTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct FaultyServerTests {
   /// Nothing that anybody was told is durable is missing anywhere.
   private func expectAlike(_ group: RealGroup, _ expected: [String: String]) throws {
     for member in group.members { #expect(try member.texts() == expected, "\(member.name)") }

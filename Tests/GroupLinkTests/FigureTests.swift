@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The thesis's figures of reliable messages and of f(2, 4, 3), on real servers that are killed on the way.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct FigureTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct FigureTests {
   @Test(.enabled(if: ServerProcess.canSetClocks, "a sanitizer is at work"))
   func `figure 4-2: what has expired meanwhile comes after a confirm`() async throws {
     let servers = try (0..<3).map { _ in try ServerProcess(secondsAhead: 0) }

@@ -6,7 +6,7 @@ import Testing
 @testable import GroupLink
 
 /// Against servers that answer wrongly; the real one is in `ShareServer`'s own tests and in the tests of the program.
-@Suite(.timeLimit(.minutes(2))) struct HTTPGroupServerTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPGroupServerTests {
   private static let group = String(repeating: "0a", count: 16)
   private static let user = String(repeating: "0b", count: 16)
 

@@ -5,7 +5,7 @@ import Testing
 @testable import GroupLink
 
 /// The client against the built `vault-server`.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct RealServerTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct RealServerTests {
   @Test func `members exchange shares, and an owner has the say`() async throws {
     let server = try ServerProcess()
     let client = HTTPGroupServer(try ServerAddress(server.address), try HTTPConnections())

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GroupLink
 
-@Suite(.timeLimit(.minutes(2))) struct SlowLinkTests {
+@Suite(.timeLimit(.minutes(5))) struct SlowLinkTests {
   @Test func `a server at which nothing moves is given up long before the deadline`() async throws {
     let server = try ScriptedServer { _, _ in nil }
     let connections = try HTTPConnections()

@@ -6,7 +6,7 @@ import Testing
 @testable import VaultGroups
 
 /// Ann, ben and cleo in a group; ann and ben hold shares of a key, cleo holds none.
-@Suite(.timeLimit(.minutes(2))) struct GroupItemTests {
+@Suite(.timeLimit(.minutes(5))) struct GroupItemTests {
   private let house: House
 
   init() async throws {

@@ -8,7 +8,7 @@ import VaultProtocol
 @testable import VaultGroups
 @testable import VaultStore
 
-@Suite(.timeLimit(.minutes(2))) struct GroupTests {
+@Suite(.timeLimit(.minutes(5))) struct GroupTests {
   @Test func `a group is listed by name and found by the beginning of its id`() async throws {
     let house = try House("ann")
     let groups = house[0].groups
@@ -103,7 +103,7 @@ import VaultProtocol
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct GroupBackupTests {
+@Suite(.timeLimit(.minutes(5))) struct GroupBackupTests {
   @Test func `a group comes back with a backup, while somebody has it, and counts anew`() async throws {
     let house = try House("ann", "ben")
     let made = try await house[0].groups.create(house.plan("Family"))

@@ -7,7 +7,7 @@ import WireCodec
 
 @testable import VaultGroups
 
-@Suite(.timeLimit(.minutes(2))) struct InvitationTests {
+@Suite(.timeLimit(.minutes(5))) struct InvitationTests {
   /// A group of Ann's to which Ben is invited.
   private func invited() async throws -> (House, GroupFacts) {
     let house = try House("ann", "ben", "cleo")
