@@ -1,0 +1,1 @@
+../../../Sources/ShareServer/Redis/RedisFault.swift

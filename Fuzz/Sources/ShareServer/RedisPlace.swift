@@ -1,0 +1,1 @@
+../../../Sources/ShareServer/Redis/RedisPlace.swift
