@@ -12,18 +12,21 @@ public struct GroupPlace: Sendable {
   public let author: [UInt8]
   /// With which message.
   public let sequence: UInt64
+  /// This device as the group knows it: what the names of authors begin with that are its own.
+  public let own: [UInt8]
   /// Whether who made this version knew of an earlier one, given who made that and with which message.
   public let knows: @Sendable (_ author: [UInt8], _ sequence: UInt64) -> Bool
 
   /// A place.
   public init(
-    group: [UInt8], slot: [UInt8], author: [UInt8], sequence: UInt64,
+    group: [UInt8], slot: [UInt8], author: [UInt8], sequence: UInt64, own: [UInt8],
     knows: @escaping @Sendable (_ author: [UInt8], _ sequence: UInt64) -> Bool
   ) {
     self.group = group
     self.slot = slot
     self.author = author
     self.sequence = sequence
+    self.own = own
     self.knows = knows
   }
 }
@@ -151,6 +154,9 @@ extension Vault {
     let (known, secret) = try stored { () throws(StoreError) in
       (try database.item(header.id), try database.secret(header.keyID.bytes))
     }
+    guard known == nil || known?.state == .arriving || known?.header == encoded else {
+      throw VaultError(.damaged, "an item of a group has the id of another one that is here")
+    }
     var outcome = GroupItemOutcome.kept
     if known == nil || known?.state == .arriving {
       outcome = Self.isHeldKey(secret) ? try keep(header, encoded, contents) : .keyNotHeld
@@ -163,7 +169,8 @@ extension Vault {
       return outcome
     }
     let overtaken = try overtaken(before, by: place, unless: header.id)
-    try stored { () throws(StoreError) in try database.putGroupEntry(entry, keepsReplaced: overtaken != nil) }
+    let keeps = overtaken != nil ? true : try isOnlyOurs(before, place)
+    try stored { () throws(StoreError) in try database.putGroupEntry(entry, keepsReplaced: keeps) }
     tell(overtaken, "somebody else's change, made without knowledge of it, took its place in the group; it stays here")
     return outcome
   }
@@ -173,11 +180,12 @@ extension Vault {
   public func dropGroupItem(_ place: GroupPlace) throws(VaultError) {
     let before = try stored { () throws(StoreError) in try database.groupEntry(place.group, slot: place.slot) }
     let overtaken = try overtaken(before, by: place, unless: nil)
+    let keeps = overtaken != nil ? true : try isOnlyOurs(before, place)
     try stored { () throws(StoreError) in
-      try database.removeGroupEntry(place.group, slot: place.slot, keepsItem: overtaken != nil)
+      try database.removeGroupEntry(place.group, slot: place.slot, keepsItem: keeps)
     }
     tell(overtaken, "somebody took it out of the group without knowledge of this version; it stays here")
-    if let before, overtaken == nil {
+    if let before, !keeps {
       record(
         .itemDeleted, secret: storedHeader(before.keyID),
         detail: "\(hexadecimal(before.itemID.prefix(6))), by its group")
@@ -210,6 +218,14 @@ extension Vault {
     return record?.state == .arriving ? nil : record
   }
 
+  /// Whether what a group has at a place was here by itself before the group brought it: what others do with it there doesn't
+  /// touch it here.
+  private func isOnlyOurs(_ before: GroupEntry?, _ place: GroupPlace) throws(VaultError) -> Bool {
+    guard let before, !before.author.starts(with: place.own) else { return false }
+    let record = try stored { () throws(StoreError) in try database.item(before.itemID) }
+    return record.map { $0.origin != .group } ?? false
+  }
+
   private func tell(_ overtaken: ItemRecord?, _ words: String) {
     guard let overtaken else { return }
     let name = (try? summary(overtaken).shortName) ?? hexadecimal(overtaken.id.prefix(6))
@@ -234,7 +250,7 @@ extension Vault {
         done += Int64(bytes.count)
       }
     } catch let error as VaultError { throw error } catch let error as StoreError { throw VaultError(error) } catch {
-      throw VaultError(.damaged, "an item of a group is damaged: \(error)")
+      throw VaultError(.other, "an item of a group can't be read: \(error)")
     }
     guard done == total else { throw VaultError(.damaged, "an item of a group is shorter than it says") }
     let record = ItemRecord(

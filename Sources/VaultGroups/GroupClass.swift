@@ -12,7 +12,7 @@ protocol GroupClass: Sendable {
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError)
   /// The group was opened: looks again for what couldn't be taken when it came and can be now.
   func catchUp(in group: GroupContext) async throws(GroupError)
-  /// The group is about to go from this device, with all that came by it.
+  /// The group is about to go from this device.
   func forget(_ group: String) async throws(VaultError)
 }
 

@@ -21,7 +21,8 @@ extension VaultTests {
       _ member: UInt8, _ sequence: UInt64, knows: [UInt8: UInt64] = [:], slot: [UInt8]? = nil
     ) -> GroupPlace {
       GroupPlace(
-        group: group, slot: slot ?? self.slot, author: [UInt8](repeating: member, count: 24), sequence: sequence
+        group: group, slot: slot ?? self.slot, author: [UInt8](repeating: member, count: 24), sequence: sequence,
+        own: [UInt8](repeating: 99, count: 16)
       ) { author, sequence in knows[author[0]] ?? 0 >= sequence }
     }
 
@@ -134,6 +135,28 @@ extension VaultTests {
       #expect(failure?.code == .damaged)
       #expect(try names(1).isEmpty)
       #expect(try world[1].vault.groupItems(of: group).isEmpty)
+    }
+
+    @Test func `what was here before the group brought it is nobody else's to remove`() async throws {
+      let item = try await add("letter")
+      _ = try await world[0].vault.sendItem(hexadecimal(item.id), to: "ben")
+      _ = try await world[1].vault.acceptItem(hexadecimal(item.id))
+      try bring(item, to: 1, place(3, 1))
+      try world[1].vault.dropGroupItem(place(3, 2, knows: [3: 1]))
+      #expect(try names(1) == [hexadecimal(item.id)])
+      #expect(try world[1].vault.groupItems(of: group).isEmpty)
+    }
+
+    @Test func `another header under an id that is here is refused`() async throws {
+      let (item, other) = (try await add("letter"), try await add("other"))
+      try bring(item, to: 1, place(1, 1))
+      var forged = other.header
+      forged.replaceSubrange(27..<59, with: item.id)
+      let failure = await refusal {
+        _ = try world[1].vault.keepGroupItem(place(3, 1), header: forged) { _ in }
+      }
+      #expect(failure?.code == .damaged)
+      #expect(try world[1].vault.groupItems(of: group).map(\.id) == [hexadecimal(item.id)])
     }
 
     @Test func `an item that waits to be accepted can't be put into a group`() async throws {

@@ -120,6 +120,22 @@ import Testing
     #expect(try await text(one.new.id, by: 0) == "by ann")
   }
 
+  @Test func `what was pushed aside unseen stays, also if its maker hears of a third change at the same time`()
+    async throws
+  {
+    let item = try await add("first")
+    try await meet()
+    let (one, _) = try await edit(item.id, "by ann", by: 0)
+    house.clock.advance(seconds: 5)
+    // Ben's device hears of Ann's change with this one, which is newer; he never sees it.
+    let (other, _) = try await edit(item.id, "by ben", by: 1)
+    try await meet([1])
+    let (last, _) = try await edit(other.new.id, "by ben again", by: 1)
+    try await meet([0, 1])
+    #expect(try ids(0) == [one.new.id, last.new.id].sorted())
+    #expect(try ids(1) == [last.new.id])
+  }
+
   @Test func `a change of what has changed meanwhile takes nobody's place`() async throws {
     let item = try await add("first")
     try await meet()

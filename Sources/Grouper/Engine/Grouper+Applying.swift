@@ -94,7 +94,13 @@ extension Grouper {
   }
 
   private func taken(_ body: () async throws -> Void) async throws(GroupError) {
-    do { try await Self.$isInPlugin.withValue(true) { try await body() } } catch { throw .plugin("\(error)") }
+    do {
+      try await Self.$isInPlugin.withValue(true) { try await body() }
+    } catch {
+      // What makes no sense to the plugin never will.
+      if case .malformed(let fault)? = error as? GroupError { throw .malformed(fault) }
+      throw .plugin("\(error)")
+    }
   }
 
   /// The object's bytes and files in an update; nil if chunks are missing.

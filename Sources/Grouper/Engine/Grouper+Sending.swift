@@ -65,7 +65,8 @@ extension Grouper {
     var time = HybridTime.zero
     if let name {
       let known = try transaction.object(name.className, name.objectID)
-      version = known?.seen ?? version
+      // Where conflicts are kept all versions were handed on; else only the newest, and nobody has looked at what it has pushed aside.
+      version = (policy.keeps ? known?.seen : known?.newest?.version) ?? version
       version[state.stream] = sequence
       // After all that is known of the object, even what comes from a clock in the future.
       time = max(state.clock, known?.newest?.time ?? .zero).next(at: now)

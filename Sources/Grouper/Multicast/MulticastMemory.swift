@@ -93,12 +93,23 @@ struct MulticastMemory: WireValue, Hashable, Sendable {
 }
 
 extension Multicast {
+  /// Most streams of a member that are remembered by hearsay alone.
+  private static let rumourLimit = 3
+
   /// What there is to remember.
   var memory: MulticastMemory {
-    let rows = progress.mapValues { row in
-      MulticastMemory.Row(gapSince: row.gapSince, holders: row.holders, questions: row.questions)
+    var rows: [StreamID: MulticastMemory.Row] = [:]
+    var rumours: [NodeID: Int] = [:]
+    for (stream, row) in progress.sorted(by: { $0.key < $1.key }) {
+      if row.known == 0, row.contiguous == 0 {
+        // Of streams that no signed message has shown, a few: anybody can make up any number of them.
+        guard members[stream.node] != nil, rumours[stream.node, default: 0] < Self.rumourLimit else { continue }
+        rumours[stream.node, default: 0] += 1
+      }
+      let kept = MulticastMemory.Row(gapSince: row.gapSince, holders: row.holders, questions: row.questions)
+      if !kept.isEmpty { rows[stream] = kept }
     }
-    return MulticastMemory(lastHeard: lastHeard, rows: rows.filter { !$0.value.isEmpty })
+    return MulticastMemory(lastHeard: lastHeard, rows: rows)
   }
 
   /// Goes on with what was remembered, as far as it isn't past.

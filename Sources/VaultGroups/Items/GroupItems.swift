@@ -11,7 +11,7 @@ struct GroupItems: GroupClass {
   let vault: Vault
 
   func update(_ content: [UInt8], _ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
-    let place = try place(of: change, in: group.id)
+    let place = try await place(of: change, in: group)
     let object: ItemObject
     do throws(WireError) { object = try ItemObject.decode(content, limit: ItemObject.byteLimit) } catch {
       throw .malformed(error)
@@ -20,17 +20,14 @@ struct GroupItems: GroupClass {
       _ = try vault.keepGroupItem(place, header: object.header) { write in
         switch object.body {
         case .inline(let bytes): try write(bytes)
-        case .file(let file):
-          try group.grouper.readFile(file) { (bytes) throws(GroupError) in
-            do { try write(bytes) } catch { throw GroupError(taking: error) }
-          }
+        case .file(let file): try Self.read(file, of: group.grouper, write)
         }
       }
     } catch { throw GroupError(taking: error) }
   }
 
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
-    let place = try place(of: change, in: group.id)
+    let place = try await place(of: change, in: group)
     do throws(VaultError) { try vault.dropGroupItem(place) } catch { throw GroupError(taking: error) }
   }
 
@@ -57,15 +54,35 @@ struct GroupItems: GroupClass {
     return (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
   }
 
-  private func place(of change: RemoteChange, in group: String) throws(GroupError) -> GroupPlace {
+  /// Hands on a file's bytes. Damage is told from what may pass: a full disk, a chunk that hasn't come.
+  private static func read(
+    _ file: FileReference, of grouper: Grouper, _ write: ([UInt8]) throws -> Void
+  ) throws {
+    var failure: (any Error)?
+    do throws(GroupError) {
+      try grouper.readFile(file) { (bytes) throws(GroupError) in
+        do { try write(bytes) } catch {
+          failure = error
+          throw .plugin("\(error)")
+        }
+      }
+    } catch {
+      if let failure { throw failure }
+      if case .forged = error { throw VaultError(.damaged, "the chunks of a group's item are not what they were") }
+      throw error
+    }
+  }
+
+  private func place(of change: RemoteChange, in group: GroupContext) async throws(GroupError) -> GroupPlace {
     guard let slot = GroupSlot(hexadecimal: change.name.objectID) else {
       throw .malformed(.invalidValue(field: "place of an item"))
     }
     let own: [UInt8]
-    do throws(VaultError) { own = try Self.bytes(of: group) } catch { throw GroupError(taking: error) }
+    do throws(VaultError) { own = try Self.bytes(of: group.id) } catch { throw GroupError(taking: error) }
+    guard let node = await group.grouper.ownCard?.node else { throw .noGroup }
     let version = change.version
     return GroupPlace(
-      group: own, slot: slot.bytes, author: version.stream.bytes, sequence: version.sequence
+      group: own, slot: slot.bytes, author: version.stream.bytes, sequence: version.sequence, own: node.bytes
     ) { author, sequence in
       guard let stream = StreamID(author) else { return false }
       return version.version[stream] >= sequence

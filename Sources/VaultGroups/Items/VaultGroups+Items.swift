@@ -47,6 +47,7 @@ extension VaultGroups {
   public func replace(_ change: ItemChange) async throws(VaultError) -> (
     reports: [GroupItemReport], overtaken: [GroupFacts]
   ) {
+    guard !change.groups.isEmpty else { return ([], []) }
     let all = try await list()
     var (reports, overtaken): ([GroupItemReport], [GroupFacts]) = ([], [])
     for (own, slot) in change.groups {
@@ -70,9 +71,11 @@ extension VaultGroups {
   /// Takes an item out of a group: it goes from the other members' devices, and stays on this one.
   public func drop(_ reference: String, from group: GroupFacts) async throws(VaultError) -> GroupItemReport {
     let own = try GroupItems.bytes(of: group.id)
-    let slots = try slots(of: reference, in: group, own)
+    let id = try vault.item(reference).id
+    let slots = try slots(of: id, in: group, own)
     return try await change(group, "vault group drop") { open in
       for slot in slots {
+        try self.check(id, at: slot, of: own, group)
         // First: whoever stops in between still has the item.
         try self.vault.keepOutOfGroup(own, slot: slot)
         try await open.grouper.sender.delete(GroupItems.name(slot))
@@ -82,12 +85,15 @@ extension VaultGroups {
 
   /// Deletes an item that groups keep in step, everywhere.
   public func delete(_ reference: String) async throws(VaultError) -> [GroupItemReport] {
-    let places = try vault.groups(ofItem: reference)
+    let id = try vault.item(reference).id
+    let places = try vault.groups(ofItem: id)
+    guard !places.isEmpty else { return [] }
     let all = try await list()
     var reports: [GroupItemReport] = []
     for (own, slot) in places {
       guard let group = all.first(where: { $0.id == hexadecimal(own) }) else { continue }
       let report = try await change(group, "vault item delete") { open in
+        try self.check(id, at: slot, of: own, group)
         try await open.grouper.sender.delete(GroupItems.name(slot))
       }
       reports.append(report)
@@ -113,6 +119,15 @@ extension VaultGroups {
       }
       let outbox = try await open.grouper.status().outbox
       return GroupItemReport(group: group, unsent: outbox.unsent)
+    }
+  }
+
+  /// Throws unless a place still has the item that the user has named: somebody else's change may have come while the group was waited for.
+  private func check(_ id: String, at slot: [UInt8], of own: [UInt8], _ group: GroupFacts) throws(VaultError) {
+    guard try vault.groupItems(of: own).contains(where: { $0.slot == hexadecimal(slot) && $0.id == id }) else {
+      throw VaultError(
+        .refused, "somebody has changed or taken away \(id.prefix(12)) in the group \(group.name) just now",
+        hint: "look at what is there with `vault group items`, and try again")
     }
   }
 

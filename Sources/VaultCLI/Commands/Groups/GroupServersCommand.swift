@@ -45,8 +45,8 @@ struct GroupLeaveCommand: OpenedCommand {
     commandName: "leave",
     abstract: "Forget a group on this device, or a request to join one.",
     discussion: """
-      What came by it goes from this device; the others keep it, and aren't told. If
-      you are the owner, nobody can invite or remove anybody any more; --erase has
+      Its items stay here, as this device's own; the others keep theirs, and aren't
+      told. If you are the owner, nobody can invite or remove anybody any more; --erase has
       the servers forget the group too. Asks first; --yes answers.
 
       Example: vault group leave Family
@@ -70,7 +70,7 @@ struct GroupLeaveCommand: OpenedCommand {
     if !yes {
       let end = group.isOwner && group.memberCount > 1 ? " You are its owner: it can't be changed any more." : ""
       let lost = group.waiting > 0 ? " \(group.waiting) things that aren't sent yet are lost." : ""
-      try Question.confirm("Forget \(group.name) with all that came by it?\(end)\(lost)", option: "--yes")
+      try Question.confirm("Forget \(group.name)? Its items stay here.\(end)\(lost)", option: "--yes")
     }
     let away = try await groups.leave(group, erases: erase)
     console.note("forgot \(group.name)")
