@@ -62,8 +62,9 @@ test-server: setup ## let schemathesis (from PyPI) ask vault-server everything t
 	@$(SWIFT) build --product vault-server
 	@scripts/test-server .build/debug
 
-# Tests that attack or crowd a daemon state how long honest peers wait meanwhile, so they have the machine to themselves.
-ALONE = FloodTests|ManyAtOnceTests
+# Tests that attack or crowd a daemon state how long honest peers wait meanwhile, and those of the share server and of groups how
+# long its clients do, so they have the machine to themselves.
+ALONE = FloodTests|ManyAtOnceTests|ShareServerTests|VaultGroupsTests
 
 test: setup ## run all tests
 	@scripts/setup redis-cli

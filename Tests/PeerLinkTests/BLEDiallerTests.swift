@@ -5,7 +5,7 @@ import Testing
 
 @testable import PeerLink
 
-@Suite("Finding and dialling over Bluetooth LE", .timeLimit(.minutes(1)))
+@Suite("Finding and dialling over Bluetooth LE", .timeLimit(.minutes(5)))
 struct BLEDiallerTests {
   private static let time: Int64 = 1_800_000_000_000
   /// Times that no test waits for unless it wants to.

@@ -8,7 +8,7 @@ import WireCodec
 @testable import PeerLink
 
 /// A pair of local sockets that keep the bounds of messages, as the kernel's sockets for Bluetooth do, stands in for a channel.
-@Suite("Bytes over Bluetooth LE", .timeLimit(.minutes(1)))
+@Suite("Bytes over Bluetooth LE", .timeLimit(.minutes(5)))
 struct BLETransportTests {
   private func pair(_ sendLimit: Int = 8192) throws -> (BLETransport, BLETransport) {
     let (one, other) = try sockets()

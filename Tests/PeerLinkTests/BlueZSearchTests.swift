@@ -6,7 +6,7 @@ import Testing
 @testable import PeerLink
 
 /// A search by way of bluetoothd, on a bus of the test's own.
-@Suite("Searching with bluetoothd", .timeLimit(.minutes(1)))
+@Suite("Searching with bluetoothd", .timeLimit(.minutes(5)))
 struct BlueZSearchTests {
   private static let tag: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
   private let bus: RoomBus

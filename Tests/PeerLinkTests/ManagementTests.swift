@@ -7,7 +7,7 @@ import Testing
 
 @testable import PeerLink
 
-@Suite("The kernel's management of Bluetooth adapters", .timeLimit(.minutes(1)))
+@Suite("The kernel's management of Bluetooth adapters", .timeLimit(.minutes(5)))
 struct ManagementTests {
   /// Recorded in a guest with two virtual controllers, kernel 6.1: what the kernel sent.
   private static let recorded = [

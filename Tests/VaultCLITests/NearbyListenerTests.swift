@@ -9,7 +9,7 @@ import VaultStore
 @testable import PeerLink
 @testable import VaultCLI
 
-@Suite("The daemon's part that is found over Bluetooth", .timeLimit(.minutes(1)))
+@Suite("The daemon's part that is found over Bluetooth", .timeLimit(.minutes(5)))
 struct NearbyListenerTests {
   /// Counts what is shown.
   private final class TestRadio: BLERadio {

@@ -145,7 +145,7 @@ func offTheCooperativePool<Value: Sendable>(_ body: @escaping @Sendable () throw
 
 /// Waits until something holds; fails after a time that is long enough for any machine.
 func eventually(
-  _ what: String, within seconds: Double = 20, _ location: SourceLocation = #_sourceLocation,
+  _ what: String, within seconds: Double = 120, _ location: SourceLocation = #_sourceLocation,
   _ holds: () async throws -> Bool
 ) async throws {
   let end = ContinuousClock.now + .seconds(seconds)

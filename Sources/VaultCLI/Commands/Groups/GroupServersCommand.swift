@@ -46,8 +46,8 @@ struct GroupLeaveCommand: OpenedCommand {
     abstract: "Forget a group on this device, or a request to join one.",
     discussion: """
       Its items stay here, as this device's own; the others keep theirs, and aren't
-      told. If you are the owner, nobody can invite or remove anybody any more; --erase has
-      the servers forget the group too. Asks first; --yes answers.
+      told. If you are the owner, nobody can invite or remove anybody any more;
+      --erase has the servers forget the group too. Asks first; --yes answers.
 
       Example: vault group leave Family
       """)
