@@ -152,6 +152,8 @@ extension VaultTests {
       try bring(item, to: 1, place(1, 1))
       var forged = other.header
       forged.replaceSubrange(27..<59, with: item.id)
+      // Of the other padding: all else is the same.
+      forged[10] = 2
       let failure = await refusal {
         _ = try world[1].vault.keepGroupItem(place(3, 1), header: forged) { _ in }
       }
