@@ -113,9 +113,8 @@ void vault_redis_wipe(redisContext *context) {
   explicit_bzero(reader->buf + length, sdsavail(reader->buf));
 }
 
-void vault_redis_end_reply(redisReply *reply) {
-  if (reply == NULL) return;
-  /* hiredis frees trees of replies itself, and wipes none: this wipes what they hold first. They are at most seven deep. */
+/* Overwrites the bytes of a reply, of which parts may be missing. Trees of replies are at most seven deep. */
+static void wipe(redisReply *reply) {
   redisReply *path[8] = {reply};
   size_t places[8] = {0};
   int depth = 0;
@@ -132,5 +131,19 @@ void vault_redis_end_reply(redisReply *reply) {
     if (part != NULL && part->type != REDIS_REPLY_ARRAY && part->str != NULL) explicit_bzero(part->str, part->len);
     depth--;
   }
+}
+
+void vault_redis_end(redisContext *context) {
+  if (context == NULL) return;
+  redisReader *reader = context->reader;
+  if (reader != NULL && reader->buf != NULL) explicit_bzero(reader->buf, sdsalloc(reader->buf));
+  if (reader != NULL && reader->reply != NULL) wipe(reader->reply);
+  redisFree(context);
+}
+
+void vault_redis_end_reply(redisReply *reply) {
+  if (reply == NULL) return;
+  /* hiredis frees trees of replies itself, and wipes none. */
+  wipe(reply);
   freeReplyObject(reply);
 }

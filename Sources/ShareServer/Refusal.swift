@@ -24,6 +24,7 @@ struct Refusal: Error, Sendable, Equatable {
   static let noRecipient = Refusal(404, "recipient", "a recipient is not a user of this group")
   static let taken = Refusal(409, "conflict", "another share has this id")
   static let owner = Refusal(409, "owner", "the owner of a group can't be removed; erase the group instead")
+  static let names = Refusal(507, "quota", "the group keeps the names of too many removed users")
   static let tooLarge = Refusal(413, "too_large", "the body is larger than is allowed here")
   static let wrongType = Refusal(415, "media_type", "the body has to be of another media type")
   static let slow = Refusal(408, "timeout", "the request took too long to arrive")

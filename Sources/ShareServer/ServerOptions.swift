@@ -40,6 +40,8 @@ public struct ServerLimits: Sendable {
   public var groupShares: Int64 = 100_000
   /// Users of one group, removed ones not counted.
   public var groupUsers: Int64 = 1000
+  /// Names of removed users that are kept for one group at a time.
+  var groupNames: Int64 { 8 * groupUsers }
   /// Groups.
   public var groups: Int64 = 100_000
   /// Bytes of all shares.

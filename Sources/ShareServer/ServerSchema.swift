@@ -69,6 +69,10 @@ enum ServerSchema {
           CREATE INDEX unused_groups ON groups (ends);
           """)
     }
+    migrator.registerMigration("4") { db in
+      // Groups end by the time that the service didn't jump over: see ``LifeClock``.
+      try db.execute(sql: "ALTER TABLE clock ADD COLUMN skipped INTEGER NOT NULL DEFAULT 0")
+    }
     return migrator
   }
 }

@@ -24,15 +24,17 @@ extension ServerStore {
       }
     }
     guard let found else { return nil }
-    let ends = clock.now + ServerSchema.groupLife(ttl: found.key.ttl)
+    let life = ServerSchema.groupLife(ttl: found.key.ttl)
     // Nobody is refused because this can't be noted now.
-    if ends - found.ends > Self.useStep { try? await noteUse(found.key.group, ends: ends) }
+    let ends = lives.look(at: clock.now).life + life
+    if ends - found.ends > Self.useStep { try? await noteUse(found.key.group, life: life) }
     return found.key
   }
 
-  private func noteUse(_ group: Int64, ends: Int64) async throws {
+  private func noteUse(_ group: Int64, life: Int64) async throws {
     try await commit { transaction in
-      try transaction.db.execute(sql: "UPDATE groups SET ends = ? WHERE number = ?", arguments: [ends, group])
+      try transaction.db.execute(
+        sql: "UPDATE groups SET ends = ? WHERE number = ?", arguments: [transaction.life + life, group])
     }
   }
 
@@ -73,7 +75,7 @@ extension ServerStore {
       try groupKeys.draw(last + 1)
       try db.execute(
         sql: "INSERT INTO groups VALUES (?, ?, ?, 1, 1, 0, 0, 0, ?)",
-        arguments: [last + 1, id.blob, ttl, transaction.now + ServerSchema.groupLife(ttl: ttl)])
+        arguments: [last + 1, id.blob, ttl, transaction.life + ServerSchema.groupLife(ttl: ttl)])
       try Self.insertUser(Caller.ownerSeat, owner, access, group: last + 1, db)
       try Self.insertKey(master, group: last + 1, seat: Caller.masterSeat, pending: false, db)
       transaction.madeGroup()
@@ -134,6 +136,9 @@ extension ServerStore {
       guard users < limits.groupUsers, seats < Int64(UInt32.max) else {
         throw Refusal.quota("the group has as many users as it may have")
       }
+      let names = try Int64.fetchOne(
+        db, sql: "SELECT count(*) FROM users WHERE grp = ? AND removed IS NOT NULL", arguments: [caller.group])
+      guard names ?? 0 < limits.groupNames else { throw Refusal.names }
       try db.execute(
         sql: "UPDATE groups SET users = users + 1, seats = seats + 1 WHERE number = ?", arguments: [caller.group])
       try Self.insertUser(seats + 1, id, access, group: caller.group, db)

@@ -8,6 +8,8 @@ import Synchronization
 final class ServerStore: ShareStore {
   let limits: ServerLimits
   let clock: ServiceClock
+  /// What groups end by.
+  let lives: LifeClock
   let slots: SlotKeys
   let groupKeys: GroupKeys
   let pool: DatabasePool
@@ -38,6 +40,7 @@ final class ServerStore: ShareStore {
     let known = try pool.read { db in
       (
         mark: try Int64.fetchOne(db, sql: "SELECT mark FROM clock") ?? 0,
+        skipped: try Int64.fetchOne(db, sql: "SELECT skipped FROM clock") ?? 0,
         ttls: try Int64.fetchAll(db, sql: "SELECT DISTINCT ttl FROM groups"),
         groups: try Set(Int64.fetchAll(db, sql: "SELECT number FROM groups")),
         shares: try Int64.fetchOne(db, sql: "SELECT sum(shares) FROM groups") ?? 0,
@@ -45,6 +48,7 @@ final class ServerStore: ShareStore {
       )
     }
     clock = ServiceClock(sources, notBefore: known.mark)
+    lives = LifeClock(.init(mark: known.mark, skipped: known.skipped))
     slots = try SlotKeys(folder: folder, ttls: known.ttls, now: clock.now)
     groupKeys = try GroupKeys(folder: folder)
     try groupKeys.destroyAll(but: known.groups)
@@ -162,7 +166,8 @@ final class ServerStore: ShareStore {
   /// One durable transaction, and what has to follow it before it is acknowledged.
   private func transact(_ body: (Transaction) throws -> Void) throws {
     let done = try pool.writeWithoutTransaction { db in
-      let transaction = Transaction(db, now: clock.now)
+      let now = clock.now
+      let transaction = Transaction(db, now: now, reached: lives.look(at: now))
       try db.inTransaction(.immediate) {
         try body(transaction)
         try transaction.finish()
@@ -211,6 +216,9 @@ final class ServerStore: ShareStore {
   func readCaller<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
     try await door.read(body)
   }
+
+  /// What is found is on the disk.
+  func settle() async throws {}
 
   func isHealthy() async -> Bool {
     do {

@@ -13,6 +13,7 @@ struct ServiceResponder: HTTPResponder {
   let bodies: RequestBodies
   let gate: RequestGate
   let log: Logger
+  let health: HealthCheck
 
   func respond(to request: Request, context: ServiceContext) async throws -> Response {
     let start = ContinuousClock.now
@@ -63,7 +64,7 @@ struct ServiceResponder: HTTPResponder {
     default: break
     }
     guard let group = route.group else { throw Refusal.notFound }
-    let caller = try await gate.caller(request, group, store)
+    let caller = try await caller(request, group)
     switch (route, request.method) {
     case (.group, .get): return try await info(caller)
     case (.shares, _): return try await list(request, caller, address, context)
@@ -90,6 +91,15 @@ struct ServiceResponder: HTTPResponder {
     }
   }
 
+  /// Whose key a request brings.
+  private func caller(_ request: Request, _ group: Identifier) async throws -> Caller {
+    do { return try await gate.caller(request, group, store) } catch let refusal as Refusal {
+      // Who deletes something takes this for success, if an attempt before had no answer.
+      if refusal == .unauthorized, request.method == .delete { try await store.settle() }
+      throw refusal
+    }
+  }
+
   private func id(_ text: String) throws(Refusal) -> Identifier {
     guard let id = Identifier(text) else { throw .malformed("an id has 32 hexadecimal digits in lower case") }
     return id
@@ -98,7 +108,7 @@ struct ServiceResponder: HTTPResponder {
   private func needAccess(_ caller: Caller) throws(Refusal) { if caller.isMaster { throw .forbidden } }
 
   private func health() async throws -> Response {
-    guard await store.isHealthy() else { throw Refusal.unavailable }
+    guard await health.isHealthy else { throw Refusal.unavailable }
     return Answers.json { $0.text("status", "ok") }
   }
 

@@ -57,7 +57,8 @@ public struct ShareService: Service {
     quiet.logLevel = .error
     let responder = ServiceResponder(
       store: store, metrics: metrics, connections: connections,
-      bodies: RequestBodies(budget: MemoryBudget(options.limits.bodyMemory)), gate: gate, log: log)
+      bodies: RequestBodies(budget: MemoryBudget(options.limits.bodyMemory)), gate: gate, log: log,
+      health: HealthCheck(store))
     let main = Application(
       responder: responder, server: http,
       configuration: .init(
@@ -124,7 +125,8 @@ public struct ShareService: Service {
   /// The hash of what stands in the first line of a file.
   private static func creation(_ path: String) throws -> Digest {
     let token = try SecretLine.read(path) ?? SecretBytes(zeros: 0)
-    guard (16...512).contains(token.count) else {
+    let hasBlank = token.withUnsafeBytes { bytes in bytes.contains(0x20) }
+    guard (16...512).contains(token.count), !hasBlank else {
       throw ServerError("\(path): the creation token has to be 16 to 512 printable characters without blanks")
     }
     return try RequestGate.digest(creationToken: token.bytes)

@@ -44,6 +44,9 @@ protocol ShareStore: Sendable {
   /// Deletes a share for its sender.
   func eraseShare(_ caller: Caller, _ id: Identifier) async throws
 
+  /// Returns when what was found here will not be found otherwise later: who is told that there is nothing any more may be told
+  /// that after an attempt to delete it that wasn't acknowledged.
+  func settle() async throws
   /// Whether the store can be read and written.
   func isHealthy() async -> Bool
   /// Destroys the keys of what has expired.

@@ -55,7 +55,15 @@ final class SlotRing: Sendable {
     let path = "\(folder)/slots-\(length / 1000)"
     let size = Int(Self.capacity) * Self.entryCount
     var image = try SecretBytes(zeros: size)
-    isNew = access(path, F_OK) != 0
+    // Not there, and not merely out of reach: what is made takes the place of what is there.
+    var status = stat()
+    if lstat(path, &status) == 0 {
+      isNew = false
+    } else if errno == ENOENT {
+      isNew = true
+    } else {
+      throw FileFault(path: path, code: errno)
+    }
     if isNew { try Self.make(path, size, in: folder) }
     let file = try DataFile(path)
     self.file = file

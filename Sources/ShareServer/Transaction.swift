@@ -5,6 +5,9 @@ final class Transaction {
   let db: Database
   /// The moment that everything in it happens at.
   let now: Int64
+  private let reached: LifeClock.State
+  /// The same moment as groups count it: see ``LifeClock``.
+  var life: Int64 { reached.life }
   /// What waits for news and may have some.
   private(set) var news: [News] = []
   /// Groups whose keys have to be destroyed before anybody is told that they are gone.
@@ -12,9 +15,10 @@ final class Transaction {
   private(set) var change = Totals()
   private var counts: [Int64: GroupCounts] = [:]
 
-  init(_ db: Database, now: Int64) {
+  init(_ db: Database, now: Int64, reached: LifeClock.State) {
     self.db = db
     self.now = now
+    self.reached = reached
   }
 
   /// A group's counters as they are within this transaction, or nil if there is no such group.
@@ -59,7 +63,8 @@ final class Transaction {
         sql: "UPDATE groups SET cursor = ?, shares = ?, bytes = ? WHERE number = ?")
       try statement.execute(arguments: [counts.cursor, counts.shares, counts.bytes, group])
     }
-    try db.cachedStatement(sql: "UPDATE clock SET mark = ? WHERE mark < ?").execute(arguments: [now, now])
+    try db.cachedStatement(sql: "UPDATE clock SET mark = ?, skipped = ? WHERE mark < ?")
+      .execute(arguments: [reached.mark, reached.skipped, reached.mark])
   }
 }
 

@@ -275,23 +275,4 @@ import Testing
       #expect(statuses == [401, 401, 429, 401])
     }
   }
-
-  @Test(arguments: Keeping.allCases)
-  func `a group that nobody uses for three months ends, and one that somebody asks for doesn't`(
-    _ keeping: Keeping
-  ) async throws {
-    let clock = TestClock()
-    let day: Int64 = 86_400_000
-    try await Service.run(keeping, clock: clock) { service, _ in
-      let (used, unused) = (try await service.makeGroup(), try await service.makeGroup())
-      clock.advance(milliseconds: 80 * day)
-      #expect(try await service.ask("GET", used.path, key: used.accessKey).status == 200)
-      clock.advance(milliseconds: 9 * day)
-      try await eventually("both are there") { service.store.totals.groups == 2 }
-      clock.advance(milliseconds: day + 1)
-      try await eventually("one is gone") { service.store.totals.groups == 1 }
-      #expect(try await service.ask("GET", unused.path, key: unused.accessKey).status == 401)
-      #expect(try await service.ask("GET", used.path, key: used.accessKey).status == 200)
-    }
-  }
 }

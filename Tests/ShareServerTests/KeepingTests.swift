@@ -127,6 +127,14 @@ import Testing
     #expect(try !SlotRing(folder: folder.path, length: 1000, now: 0).isNew)
   }
 
+  @Test func `a name that can't be followed is no reason to make a ring anew`() throws {
+    let folder = try Folder()
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path + "/slots-1", withDestinationPath: folder.path + "/slots-1")
+    #expect(throws: FileFault.self) { try SlotRing(folder: folder.path, length: 1000, now: 0) }
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.path + "/slots-1").hasSuffix("slots-1"))
+  }
+
   @Test func `a file of another size is refused`() throws {
     let folder = try Folder()
     try Data(count: 100).write(to: URL(fileURLWithPath: folder.path + "/slots-1"))

@@ -28,6 +28,9 @@ enum vault_redis_result vault_redis_receive(redisContext *context, int milliseco
 /* Overwrites what has been read and taken apart. */
 void vault_redis_wipe(redisContext *context);
 
+/* Ends a connection, and overwrites what was received over it, also a reply that isn't whole. */
+void vault_redis_end(redisContext *context);
+
 /* Overwrites a reply's bytes and gives its memory back. */
 void vault_redis_end_reply(redisReply *reply);
 

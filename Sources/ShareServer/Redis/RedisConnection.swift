@@ -52,7 +52,7 @@ final class RedisConnection {
     self.context = context
   }
 
-  deinit { redisFree(context) }
+  deinit { vault_redis_end(context) }
 
   /// Sends a command.
   func send(_ arguments: [RedisArgument]) throws(RedisFault) {

@@ -24,13 +24,18 @@ enum RedisFault: Error, Sendable, Equatable, CustomStringConvertible {
     switch self {
     case .unreachable, .pausing, .late, .ended, .garbled, .notPrimary: true
     case .answered(let words):
-      ["READONLY", "MASTERDOWN", "LOADING", "UNBLOCKED", "MOVED"].contains { words.hasPrefix($0) }
+      ["READONLY", "MASTERDOWN", "LOADING", "UNBLOCKED", "MOVED"].contains { Self.says($0, words) }
     case .replicas, .unfit: false
     }
   }
 
   /// Redis has as much as it may have.
-  var isFull: Bool { if case .answered(let words) = self { words.hasPrefix("OOM") } else { false } }
+  var isFull: Bool { if case .answered(let words) = self { Self.says("OOM", words) } else { false } }
+
+  /// Whether an error is of this kind. Redis before 7 puts an error within a script into the middle of the script's own.
+  private static func says(_ kind: String, _ words: String) -> Bool {
+    words.hasPrefix(kind) || words.split(separator: " ").contains { $0.hasPrefix("-" + kind) }
+  }
 
   var description: String {
     switch self {

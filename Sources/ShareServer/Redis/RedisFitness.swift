@@ -25,8 +25,18 @@ enum RedisFitness {
   static func checkKeyStore(_ locator: RedisLocator, _ log: Logger) throws {
     let connection = try check(locator, log)
     let hint = "set save \"\" and appendonly no there, also for its replicas"
-    if connection.setting("appendonly") ?? "no" != "no" || connection.setting("save") ?? "" != "" {
+    guard let appending = connection.setting("appendonly"), let snapshots = connection.setting("save") else {
+      throw ServerError(
+        "whether the key store, \(locator.place), writes keys to its disk could not be asked (CONFIG GET)",
+        hint: "allow its user the command CONFIG GET")
+    }
+    if appending != "no" || !snapshots.isEmpty {
       throw ServerError("the key store, \(locator.place), writes keys to its disk, where they stay", hint: hint)
+    }
+    if connection.setting("slowlog-max-len") != "0", connection.setting("slowlog-log-slower-than") != "-1" {
+      log.warning(
+        "the key store may keep keys in its log of slow commands (set slowlog-max-len 0)",
+        metadata: ["store": "\(locator.place)"])
     }
     if connection.setting("repl-diskless-sync") == "no" {
       throw ServerError(
@@ -37,7 +47,7 @@ enum RedisFitness {
 
   private static func check(_ locator: RedisLocator, _ log: Logger) throws -> RedisConnection {
     let connection: RedisConnection
-    do { connection = try locator.connect() } catch {
+    do { connection = try locator.connect().connection } catch {
       throw ServerError("\(locator.place) can't be used: \(error)", hint: "start it, or mend --store")
     }
     let version = try line("redis_version", of: "server", connection)
@@ -45,10 +55,11 @@ enum RedisFitness {
     guard numbers.lexicographicallyPrecedes([6, 2]) == false else {
       throw ServerError("\(locator.place) has version \(version); at least 6.2 is needed")
     }
-    switch connection.setting("maxmemory-policy") {
+    // It says that also to who may not ask for its settings.
+    switch (try? line("maxmemory_policy", of: "memory", connection)) ?? connection.setting("maxmemory-policy") {
     case nil:
       log.warning(
-        "whether this Redis keeps what it has could not be asked (CONFIG GET); it needs maxmemory-policy noeviction",
+        "whether this Redis keeps what it has could not be asked; it needs maxmemory-policy noeviction",
         metadata: ["store": "\(locator.place)"])
     case "noeviction"?: break
     case let policy?:

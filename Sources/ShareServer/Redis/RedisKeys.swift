@@ -13,6 +13,8 @@ struct RedisKeys: Sendable {
   struct Pair: Sendable {
     let slot: Box
     let group: Box
+    /// The epoch of the primary that has them, as text; empty if that isn't the one that has the shares.
+    let epoch: [UInt8]
   }
 
   /// What shares are opened with, as far as it is there.
@@ -25,6 +27,8 @@ struct RedisKeys: Sendable {
 
   let writes: RedisLane
   let reads: RedisLane
+  let locator: RedisLocator
+  /// Replicas that must have a key before it is used; 0 where what is sealed under it follows it to the same place.
   let replicas: Int
 
   private static func slot(ttl: Int64, expires: Int64) -> Int64 {
@@ -59,20 +63,27 @@ struct RedisKeys: Sendable {
         throw RedisFault.garbled
       }
       try connection.awaitReplicas(replicas, within: RedisStore.replicationTime)
-      return Pair(slot: slotKey, group: groupKey)
+      return Pair(slot: slotKey, group: groupKey, epoch: try reply.value[2].bytes)
     }
   }
 
   /// The keys for shares that expire then.
   func find(group: Identifier, ttl: Int64, expiries: [Int64]) async throws -> Found {
     let slots = Array(Set(expiries.map { Self.slot(ttl: ttl, expires: $0) }))
-    return try await reads.run(mayRepeat: true) { connection in
+    return try await reads.run(mayRepeat: true) { [locator] connection in
       let names = slots.map { RedisArgument.text(Self.slotName(ttl: ttl, $0)) }
       let reply = try connection.call(["MGET", .bytes(Self.groupName(group))] + names).value
       defer { connection.wipe() }
       var found: [Int64: Box] = [:]
       for (place, slot) in slots.enumerated() { found[slot] = try Self.box(reply[place + 1]) }
-      return Found(group: try Self.box(reply[0]), slots: found)
+      let group = try Self.box(reply[0])
+      if group == nil || found.count < slots.count {
+        // What has no key is passed over, so whoever says that it has none has to be the one to ask.
+        let generation = locator.generation
+        locator.lookAgain()
+        guard generation == locator.generation else { throw RedisFault.notPrimary("it changed just now") }
+      }
+      return Found(group: group, slots: found)
     }
   }
 

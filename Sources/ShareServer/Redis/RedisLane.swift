@@ -5,6 +5,7 @@ import Threading
 /// Threads with a connection each, for work that waits for Redis: the threads of Swift and of the event loops must not.
 final class RedisLane: Sendable {
   private struct Job: Sendable {
+    let since = ContinuousClock.now
     /// Whether doing it twice does no harm.
     let mayRepeat: Bool
     let work: @Sendable (RedisConnection) throws -> Void
@@ -12,7 +13,8 @@ final class RedisLane: Sendable {
   }
 
   private struct State {
-    var waiting: [Job] = []
+    /// What was taken leaves nothing of itself here: it may hold much memory.
+    var waiting: [Job?] = []
     var first = 0
     var isClosed = false
 
@@ -20,7 +22,7 @@ final class RedisLane: Sendable {
 
     mutating func take() -> Job? {
       guard first < waiting.count else { return nil }
-      let job = waiting[first]
+      let job = waiting[first].take()
       first += 1
       if first == waiting.count || first > 1024 {
         waiting.removeFirst(first)
@@ -32,8 +34,12 @@ final class RedisLane: Sendable {
 
   /// Work that may wait.
   private static let waitingCount = 4096
+  /// How long it may. After that who asked has perhaps gone, and others came after him.
+  private static let longestWait = Duration.seconds(3)
 
   private let state = Mutex(State())
+  /// A connection that can be made, but not prepared, is as bad as none, though perhaps not for others.
+  private let pause = Mutex(RetryPause())
   private let signal = DispatchSemaphore(value: 0)
   private let threads: Int
   private let locator: RedisLocator
@@ -98,22 +104,27 @@ final class RedisLane: Sendable {
         job.fail(Refusal.stopping)
         continue
       }
+      if ContinuousClock.now - job.since > Self.longestWait {
+        job.fail(Refusal.busy)
+        continue
+      }
       if generation != locator.generation { connection = nil }
       var isDone = false
       while !isDone {
         let isFresh = connection == nil
         do {
-          let present = try connection ?? connect()
-          connection = present
-          if isFresh { generation = locator.generation }
+          if isFresh { (connection, generation) = try connect() }
+          guard let present = connection else { throw RedisFault.ended }
           try job.work(present)
           isDone = true
         } catch {
           failed()
           let fault = error as? RedisFault
           if fault?.losesConnection ?? true { connection = nil }
-          if case .replicas = fault { locator.lookAgain() }
-          if case .notPrimary = fault { locator.lookAgain() }
+          switch fault {
+          case .replicas, .notPrimary: locator.lookAgain(distrusting: true)
+          default: break
+          }
           // A connection that was idle may have died long ago; one that was made just now didn't.
           if isFresh || !job.mayRepeat || connection != nil {
             job.fail(error)
@@ -124,10 +135,16 @@ final class RedisLane: Sendable {
     }
   }
 
-  private func connect() throws -> RedisConnection {
-    let connection = try locator.connect()
-    try prepare(connection)
-    return connection
+  private func connect() throws -> (RedisConnection, Int) {
+    let start = ContinuousClock.now
+    guard pause.withLock({ $0.mayTry(at: start) }) else { throw RedisFault.pausing }
+    let found = try locator.connect()
+    do { try prepare(found.connection) } catch {
+      pause.withLock { $0.failed(since: start) }
+      throw error
+    }
+    pause.withLock { $0.succeeded() }
+    return found
   }
 
   /// Ends the threads. Who waits is refused.

@@ -4,8 +4,7 @@ import Synchronization
 /// Finds the primary, and connects to it.
 ///
 /// Behind sentinels the primary changes: whoever connects asks them who it is, and then asks the server itself, since they
-/// may be late (the protocol for clients of Redis Sentinel). After a failure nobody tries for a moment that grows from 50
-/// milliseconds to 2 seconds.
+/// may be late (the protocol for clients of Redis Sentinel). After a failure nobody tries for a moment (``RetryPause``).
 final class RedisLocator: Sendable {
   /// A password, or none.
   final class Password: Sendable {
@@ -17,8 +16,7 @@ final class RedisLocator: Sendable {
     var sentinels: [RedisPlace.Address] = []
     var primary: RedisPlace.Address?
     var generation = 0
-    var failures = 0
-    var pauseEnds: ContinuousClock.Instant?
+    var pause = RetryPause()
     var lastLook: ContinuousClock.Instant?
   }
 
@@ -43,35 +41,29 @@ final class RedisLocator: Sendable {
   /// Changes when the primary does: what was connected before is to be connected anew.
   var generation: Int { state.withLock { $0.generation } }
 
-  /// A connection to the primary, ready to be used.
-  func connect() throws(RedisFault) -> RedisConnection {
+  /// A connection to the primary, ready to be used, and the ``generation`` that it belongs to.
+  func connect() throws(RedisFault) -> (connection: RedisConnection, generation: Int) {
     let now = ContinuousClock.now
-    let mayTry = state.withLock { state in state.pauseEnds.map { $0 <= now } ?? true }
-    guard mayTry else { throw .pausing }
+    guard state.withLock({ $0.pause.mayTry(at: now) }) else { throw .pausing }
     do throws(RedisFault) {
-      let connection = try open()
-      state.withLock { state in (state.failures, state.pauseEnds) = (0, nil) }
+      let found = try open()
+      state.withLock { $0.pause.succeeded() }
       connected()
-      return connection
+      return found
     } catch {
-      state.withLock { state in
-        // Several threads may have failed at once: that is one failure.
-        if let end = state.pauseEnds, end > now { return }
-        state.failures = min(state.failures + 1, 10)
-        let longest = min(2000, 25 << state.failures)
-        state.pauseEnds = .now + .milliseconds(Int.random(in: longest / 2...longest))
-      }
+      state.withLock { $0.pause.failed(since: now) }
+      if case .notPrimary = error { distrust() }
       throw error
     }
   }
 
-  private func open() throws(RedisFault) -> RedisConnection {
+  private func open() throws(RedisFault) -> (connection: RedisConnection, generation: Int) {
     switch place.way {
-    case .server(let address): return try open(address, socket: nil)
-    case .socket(let path): return try open(nil, socket: path)
+    case .server(let address): return (try open(address, socket: nil), 0)
+    case .socket(let path): return (try open(nil, socket: path), 0)
     case .sentinels:
-      let address = try askSentinels()
-      return try open(address, socket: nil)
+      let (address, generation) = try askSentinels()
+      return (try open(address, socket: nil), generation)
     }
   }
 
@@ -85,7 +77,7 @@ final class RedisLocator: Sendable {
   }
 
   /// The primary that the first sentinel names that answers. That one is asked first from then on.
-  private func askSentinels() throws(RedisFault) -> RedisPlace.Address {
+  private func askSentinels() throws(RedisFault) -> (address: RedisPlace.Address, generation: Int) {
     guard case .sentinels(_, let name) = place.way else { throw .notPrimary("no sentinels") }
     var last = RedisFault.notPrimary("no sentinel knows \(name)")
     for sentinel in state.withLock({ $0.sentinels }) {
@@ -96,22 +88,33 @@ final class RedisLocator: Sendable {
         if reply.isNull { continue }
         guard let port = decimal(try reply[1].text), port <= UInt16.max else { throw .garbled }
         let address = RedisPlace.Address(host: try reply[0].text, port: Int(port))
-        state.withLock { state in
+        let generation = state.withLock { state in
           state.sentinels.removeAll { $0 == sentinel }
           state.sentinels.insert(sentinel, at: 0)
           if state.primary != address {
             state.primary = address
             state.generation += 1
           }
+          return state.generation
         }
-        return address
+        return (address, generation)
       } catch { last = error }
     }
     throw last
   }
 
-  /// Asks the sentinels whether the primary is still the same, unless that was just done.
-  func lookAgain() {
+  /// Whom the first sentinel named is no primary, or one without replicas: it may be parted from the others and not know, so the
+  /// others are asked before it.
+  private func distrust() {
+    state.withLock { state in
+      guard state.sentinels.count > 1 else { return }
+      state.sentinels.append(state.sentinels.removeFirst())
+    }
+  }
+
+  /// Asks the sentinels whether the primary is still the same, unless that was just done; others first if what the first one said
+  /// seems to be wrong.
+  func lookAgain(distrusting isDoubtful: Bool = false) {
     guard place.isBehindSentinels else { return }
     let mayLook = state.withLock { state in
       let now = ContinuousClock.now
@@ -119,6 +122,8 @@ final class RedisLocator: Sendable {
       state.lastLook = now
       return true
     }
-    if mayLook { _ = try? askSentinels() }
+    guard mayLook else { return }
+    if isDoubtful { distrust() }
+    _ = try? askSentinels()
   }
 }

@@ -10,7 +10,7 @@ final class RedisNews: Sendable {
   private let board: WaitingBoard
   private let isClosed = Mutex(false)
 
-  /// Milliseconds without news after which it is asked whether the primary is still the same.
+  /// Milliseconds after which it is asked whether the primary is still the same.
   private static let tick: Int32 = 1000
   /// Such times until the connection counts as dead.
   private static let patience = 5
@@ -31,12 +31,18 @@ final class RedisNews: Sendable {
   }
 
   private func listen() throws(RedisFault) {
-    let connection = try locator.connect()
-    let generation = locator.generation
+    let (connection, generation) = try locator.connect()
     try connection.call(["SUBSCRIBE", .bytes(channel)])
     board.wakeAll()
     var silence = 0
+    var lastLook = ContinuousClock.now
     while !isClosed.withLock({ $0 }) {
+      // Also while there is news: it may all come from a primary that is none any more.
+      if ContinuousClock.now - lastLook >= .milliseconds(Self.tick) {
+        lastLook = .now
+        locator.lookAgain()
+      }
+      guard generation == locator.generation else { throw .ended }
       do throws(RedisFault) {
         let reply = try connection.receive(within: Self.tick).value
         silence = 0
@@ -46,8 +52,6 @@ final class RedisNews: Sendable {
       } catch .late {
         silence += 1
         guard silence < Self.patience else { throw .late }
-        locator.lookAgain()
-        guard generation == locator.generation else { throw .ended }
         try connection.send(["PING"])
       }
     }

@@ -30,17 +30,19 @@ enum SecretLine {
   /// Bytes that it may have.
   private static let limit = 1024
 
-  /// Nil if the line has none, or others than printable characters.
+  /// Nil if the line is empty, longer than that, or has others than printable characters of ASCII. Blanks are a part of it.
   static func read(_ path: String) throws -> SecretBytes? {
     let file = try DataFile(existing: path)
-    let count = Int(min(try file.byteCount, Int64(limit)))
+    let count = Int(min(try file.byteCount, Int64(limit + 2)))
     var whole = try SecretBytes(zeros: count)
     let read = try whole.withUnsafeMutableBytes { (buffer) throws(FileFault) in try file.read(into: buffer, at: 0) }
     var end = 0
-    whole.withUnsafeBytes { bytes in
-      while end < read, bytes[end] > 0x20, bytes[end] < 0x7f { end += 1 }
+    let isWhole = whole.withUnsafeBytes { bytes in
+      while end < read, bytes[end] >= 0x20, bytes[end] < 0x7f { end += 1 }
+      let next = end < read ? bytes[end] : 0x0a
+      return next == 0x0a || (next == 0x0d && end + 1 < read && bytes[end + 1] == 0x0a)
     }
-    guard end > 0 else { return nil }
+    guard isWhole, (1...limit).contains(end) else { return nil }
     return try SecretBytes(copying: whole.bytes.extracting(first: end))
   }
 }

@@ -39,6 +39,7 @@ extension RedisScripts {
     local ttl = tonumber(redis.call('HGET', g, 'ttl'))
     local share = redis.call('HGET', m, ARGV[5])
     if not share then return {'new', now, ttl} end
+    pastLimit()
     local cursor, sender, expires = open(share)
     if expires <= now then return {'new', now, ttl} end
     local recipients = seats(ARGV[6], true)
@@ -50,13 +51,14 @@ extension RedisScripts {
     """)
 
   /// Keeps a share. Arguments: tag, id, ids of recipients or `*`, expiry, size, weight, sealed bytes, cursor of a damaged one
-  /// that it replaces, then what a group may have of shares and bytes, all may have of bytes, and the largest cursor.
+  /// that it replaces, then what a group may have of shares and bytes, all may have of bytes, the largest cursor, and the epoch in
+  /// which the keys were drawn: if it is over another primary may not have them.
   static let put = script(
     """
     local seat = seatOf(ARGV[4])
     if not seat or seat == 0 then return {'unauthorized', now} end
     local id, expires, size, weight = ARGV[5], tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
-    if expires <= now then return {'again', now} end
+    if expires <= now or (ARGV[16] ~= '' and tonumber(ARGV[16]) ~= epoch()) then return {'again', now} end
     local recipients = seats(ARGV[6], false)
     local share = redis.call('HGET', m, id)
     if share then
@@ -69,7 +71,7 @@ extension RedisScripts {
     if tonumber(counts[1]) >= tonumber(ARGV[12]) then return {'shares', now} end
     if tonumber(counts[2]) + weight > tonumber(ARGV[13]) then return {'bytes', now} end
     if tonumber(redis.call('HGET', meta, 'bytes') or '0') + weight > tonumber(ARGV[14]) then return {'full', now} end
-    local cursor = newest() + 1
+    local cursor = newest(epoch()) + 1
     if cursor > tonumber(ARGV[15]) then return {'cursors', now} end
     redis.call('HSET', g, 'cursor', text(cursor), 'epoch', text(epoch()))
     redis.call('HINCRBY', g, 'shares', 1)
@@ -85,14 +87,19 @@ extension RedisScripts {
     return {'ok', now, cursor, expires}
     """)
 
-  /// Which shares are on a page. Arguments: tag, after, shares and bytes that it may have, shares that are looked at.
+  /// Which shares are on a page. While replicas don't know the epoch of this primary, cursors of it are shown to nobody: another
+  /// primary could give the same ones to other shares. Arguments: tag, after, shares and bytes that it may have, shares that are looked at.
   static let select = script(
     """
     local seat = seatOf(ARGV[4])
     if not seat then return {'unauthorized', now} end
     local after, limit, room, scanned = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
-    local next, more = newest(), 0
-    if after > next then after = 0 end
+    local level = settled()
+    local next, more = newest(level), 0
+    if after > next then
+      if level < epoch() then return {'ok', now, after, 0, {}} end
+      after = 0
+    end
     local ids = redis.call('ZRANGEBYSCORE', 'vs:l' .. gid, '(' .. text(after), '+inf', 'LIMIT', 0, scanned + 1)
     local shares = #ids > 0 and redis.call('HMGET', m, unpack(ids)) or {}
     local rows, names, bytes, last = {}, {}, 0, after
@@ -131,6 +138,8 @@ extension RedisScripts {
   /// Deletes a share for its sender. Arguments: tag, id.
   static let delete = script(
     """
+    pastLimit()
+    note()
     local seat = seatOf(ARGV[4])
     if not seat then return {'unauthorized', now} end
     local share = redis.call('HGET', m, ARGV[5])
@@ -139,7 +148,6 @@ extension RedisScripts {
     if expires <= now or not (sender == seat or isFor(seat, sender, string.sub(share, 29))) then return {'none', now} end
     if sender ~= seat then return {'sender', now} end
     drop(gid, ARGV[5], share)
-    note()
     return {'ok', now}
     """)
 
@@ -147,6 +155,7 @@ extension RedisScripts {
   static let sweep = script(
     """
     local count, more = tonumber(ARGV[4]), 0
+    pastLimit()
     local expired = redis.call('ZRANGEBYSCORE', 'vs:x', '-inf', text(now), 'LIMIT', 0, count)
     for _, name in ipairs(expired) do
       local group, id = string.sub(name, 1, 16), string.sub(name, 17)
@@ -157,10 +166,13 @@ extension RedisScripts {
     for _, name in ipairs(removed) do
       local group, seat = 'vs:g' .. string.sub(name, 1, 16), 's' .. string.sub(name, 17)
       local user = redis.call('HGET', group, seat)
-      if user then redis.call('HDEL', group, seat, 'u' .. user) end
+      if user then
+        redis.call('HDEL', group, seat, 'u' .. user)
+        if redis.call('HINCRBY', group, 'names', -1) < 0 then redis.call('HSET', group, 'names', 0) end
+      end
       redis.call('ZREM', 'vs:r', name)
     end
-    for _, unused in ipairs(redis.call('ZRANGEBYSCORE', 'vs:e', '-inf', text(now), 'LIMIT', 0, 10)) do
+    for _, unused in ipairs(redis.call('ZRANGEBYSCORE', 'vs:e', '-inf', text(life()), 'LIMIT', 0, 10)) do
       gid, g, more = unused, 'vs:g' .. unused, 1
       if redis.call('EXISTS', g) == 1 then
         \(erasing)
@@ -184,12 +196,15 @@ extension RedisScripts {
       more = 1
     end
     if #expired == count or #removed == count then more = 1 end
-    if more == 1 or #expired > 0 or #removed > 0 then note() end
+    -- Also when nothing changes: a clock that was set back must not let time stand still, nor a quiet day look like a jump.
+    local isBehind = not fixed and now > real + ahead
+    local isLate = now - tonumber(stored[1] or '0') > \(LifeClock.keepingStep)
+    if more == 1 or #expired > 0 or #removed > 0 or isBehind or isLate then note() end
     local totals = redis.call('HMGET', meta, 'shares', 'bytes')
     return {'ok', now, more, redis.call('ZCARD', 'vs:e'), tonumber(totals[1] or '0'), tonumber(totals[2] or '0')}
     """)
 
-  /// The keys of a time slot and of a group, drawn if need be. Arguments: names of the slot and the group, end of the slot,
+  /// The keys of a time slot and of a group, drawn if need be, and the epoch if shares are here, too. Arguments: names of the slot and the group, end of the slot,
   /// milliseconds until then, and a fresh key for each.
   static let keys = RedisScript(
     source: """
@@ -206,7 +221,7 @@ extension RedisScripts {
       elseif redis.call('PTTL', ARGV[2]) < tonumber(ARGV[4]) then
         redis.call('PEXPIRE', ARGV[2], ARGV[4])
       end
-      return {slot, group}
+      return {slot, group, redis.call('HGET', 'vs:meta', 'epoch') or ''}
       """)
 
   /// Deletes the keys of slots that are over, and says how many there still are. Arguments: the time.

@@ -5,13 +5,13 @@
 ///
 /// | key | what |
 /// |---|---|
-/// | `vs:meta` | hash: mark (how far time has come) and ahead (how far it is ahead of the clock), identity and epoch of the primary, shares, bytes |
-/// | `vs:g` group | hash: ttl, users, seats, cursor, epoch, shares, bytes; `k` tag: seat, whether pending, digest; `c` and `p` seat: tag of the present and of the pending key; `u` id: seat and, of who was removed, when his name goes; `s` seat: id |
+/// | `vs:meta` | hash: mark (how far time has come), ahead (how far it is ahead of the clock) and skipped (how much of it was jumped over: ``LifeClock``), identity and epoch of the primary, settled (the last epoch that replicas have), shares, bytes |
+/// | `vs:g` group | hash: ttl, users, seats, names (of removed users that are kept), cursor, epoch, shares, bytes; `k` tag: seat, whether pending (2: used, but perhaps not known to replicas), digest; `c` and `p` seat: tag of the present and of the pending key; `u` id: seat and, of who was removed, when his name goes; `s` seat: id |
 /// | `vs:l` group | sorted set: the shares' ids by cursor |
 /// | `vs:m` group | hash: by id, cursor, seat of the sender, expiry, size, weight, recipients of each share |
 /// | `vs:d` group id | cursor and sealed bytes of a share; expires with it |
 /// | `vs:x` | sorted set: group and id of all shares by expiry |
-/// | `vs:e` | sorted set: groups by the end that comes if nobody uses them |
+/// | `vs:e` | sorted set: groups by the end that comes if nobody uses them, in time that wasn't jumped over |
 /// | `vs:r` | sorted set: group and seat of removed users by when their names go |
 /// | `vs:erased` | set: groups whose shares are to be deleted |
 enum RedisScripts {
@@ -25,7 +25,7 @@ enum RedisScripts {
     local meta = 'vs:meta'
     local time = redis.call('TIME')
     local real = time[1] * 1000 + math.floor(time[2] / 1000)
-    local stored = redis.call('HMGET', meta, 'mark', 'ahead')
+    local stored = redis.call('HMGET', meta, 'mark', 'ahead', 'skipped')
     local ahead = tonumber(stored[2] or '0')
     local fixed = string.sub(ARGV[1], 1, 1) == '='
     local now
@@ -38,16 +38,24 @@ enum RedisScripts {
     local g = 'vs:g' .. gid
     local gap = 1048576
     local function text(number) return string.format('%.0f', number) end
+    local function skipped()
+      local known, mark = tonumber(stored[3] or '0'), tonumber(stored[1] or '0')
+      if mark > 0 and now - mark > \(LifeClock.longestStep) then return known + now - mark end
+      return known
+    end
+    local function life() return now - skipped() end
     local function note()
-      redis.call('HSET', meta, 'mark', text(now))
+      redis.call('HSET', meta, 'mark', text(now), 'skipped', text(skipped()))
       if not fixed and now > real + ahead then redis.call('HSET', meta, 'ahead', text(now - real)) end
     end
     local function packed(seat) return struct.pack('>I4', seat) end
     local function epoch() return tonumber(redis.call('HGET', meta, 'epoch') or '0') end
-    local function newest()
+    local function settled() return tonumber(redis.call('HGET', meta, 'settled') or '0') end
+    local function newest(epoch)
       local found = redis.call('HMGET', g, 'cursor', 'epoch')
-      return tonumber(found[1]) + (epoch() - tonumber(found[2])) * gap
+      return tonumber(found[1]) + math.max(0, epoch - tonumber(found[2])) * gap
     end
+    local function pastLimit() redis.call('DEL', 'vs:none') end
     local function seatOf(tag)
       local key = redis.call('HGET', g, 'k' .. tag)
       return key and (struct.unpack('>I4', key))
@@ -75,18 +83,32 @@ enum RedisScripts {
   /// with that cursors that somebody has seen: from now on all cursors are a gap later. Arguments: what names this primary.
   static let hello = script(
     """
+    pastLimit()
     if redis.call('HGET', meta, 'identity') ~= ARGV[4] then
+      -- How far time was ahead of another machine's clock says nothing about this one's.
       ahead = 0
+      if not fixed then now = math.max(real, tonumber(stored[1] or '0'), tonumber(ARGV[1])) end
       redis.call('HDEL', meta, 'ahead')
       redis.call('HSET', meta, 'identity', ARGV[4])
       redis.call('HINCRBY', meta, 'epoch', 1)
     end
     note()
+    return {'ok', now, epoch()}
+    """)
+
+  /// The replicas know an epoch: cursors of it may be shown. Arguments: the epoch.
+  static let settle = script(
+    """
+    pastLimit()
+    if tonumber(ARGV[4]) > settled() then redis.call('HSET', meta, 'settled', ARGV[4]) end
     return {'ok', now}
     """)
 
   /// Writes something.
   static let health = script("note() return {'ok', now}")
+
+  /// The same, also where Redis has as much as it may have.
+  static let touch = script("pastLimit() note() return {'ok', now}")
 
   /// Whose key this is. Arguments: tag, milliseconds that a group lives unused, and of its times to live.
   static let find = script(
@@ -95,8 +117,9 @@ enum RedisScripts {
     if not found[1] or not found[2] then return {'unauthorized', now} end
     local seat, pending = struct.unpack('>I4B', found[2])
     local user = seat > 0 and redis.call('HGET', g, 's' .. packed(seat)) or ''
-    local ends = now + math.max(tonumber(ARGV[5]), 2000 * tonumber(found[1]))
+    local ends = life() + math.max(tonumber(ARGV[5]), 2000 * tonumber(found[1]))
     if ends - tonumber(redis.call('ZSCORE', 'vs:e', gid) or '0') > 86400000 then
+      pastLimit()
       redis.call('ZADD', 'vs:e', text(ends), gid)
     end
     return {'ok', now, tonumber(found[1]), seat, pending, string.sub(found[2], 6), user}
@@ -113,14 +136,16 @@ enum RedisScripts {
       'bytes', 0, 'k' .. ARGV[6], struct.pack('>I4B', 0, 0) .. ARGV[7], 'c' .. packed(0), ARGV[6],
       'k' .. ARGV[8], struct.pack('>I4B', 1, 0) .. ARGV[9], 'c' .. packed(1), ARGV[8],
       'u' .. ARGV[5], packed(1), 's' .. packed(1), ARGV[5])
-    redis.call('ZADD', 'vs:e', text(now + math.max(tonumber(ARGV[11]), 2000 * tonumber(ARGV[4]))), gid)
+    redis.call('ZADD', 'vs:e', text(life() + math.max(tonumber(ARGV[11]), 2000 * tonumber(ARGV[4]))), gid)
     note()
     return {'ok', now}
     """)
 
-  /// Ends the key before a new one that has been used. Arguments: tag.
+  /// Ends the key before a new one that has been used. The new one counts as pending until ``confirm``. Arguments: tag.
   static let adopt = script(
     """
+    pastLimit()
+    note()
     local key = redis.call('HGET', g, 'k' .. ARGV[4])
     if not key then return {'unauthorized', now} end
     local seat, pending = struct.unpack('>I4B', key)
@@ -129,10 +154,23 @@ enum RedisScripts {
       if old then redis.call('HDEL', g, 'k' .. old) end
       redis.call('HDEL', g, 'p' .. packed(seat))
       redis.call('HSET', g, 'c' .. packed(seat), ARGV[4], 'k' .. ARGV[4],
-        struct.pack('>I4B', seat, 0) .. string.sub(key, 6))
+        struct.pack('>I4B', seat, 2) .. string.sub(key, 6))
       ended()
     end
-    note()
+    return {'ok', now}
+    """)
+
+  /// Replicas know that the key before one is gone. Arguments: tag.
+  static let confirm = script(
+    """
+    local key = redis.call('HGET', g, 'k' .. ARGV[4])
+    if key then
+      local seat, pending = struct.unpack('>I4B', key)
+      if pending == 2 then
+        pastLimit()
+        redis.call('HSET', g, 'k' .. ARGV[4], struct.pack('>I4B', seat, 0) .. string.sub(key, 6))
+      end
+    end
     return {'ok', now}
     """)
 
@@ -141,16 +179,17 @@ enum RedisScripts {
     """
     if not seatOf(ARGV[4]) then return {'unauthorized', now} end
     local found = redis.call('HMGET', g, 'users', 'shares', 'bytes')
-    return {'ok', now, tonumber(found[1]), tonumber(found[2]), tonumber(found[3]), newest()}
+    return {'ok', now, tonumber(found[1]), tonumber(found[2]), tonumber(found[3]), newest(settled())}
     """)
 
-  /// Adds a user. Arguments: tag, id, tag and digest of his key, users that there may be.
+  /// Adds a user. Arguments: tag, id, tag and digest of his key, users that there may be, names of removed ones that may be kept.
   static let add = script(
     """
     if not seatOf(ARGV[4]) then return {'unauthorized', now} end
-    local found = redis.call('HMGET', g, 'users', 'seats')
+    local found = redis.call('HMGET', g, 'users', 'seats', 'names')
     local seat = tonumber(found[2]) + 1
     if tonumber(found[1]) >= tonumber(ARGV[8]) or seat > 4294967295 then return {'users', now} end
+    if tonumber(found[3] or '0') >= tonumber(ARGV[9]) then return {'names', now} end
     redis.call('HINCRBY', g, 'users', 1)
     redis.call('HSET', g, 'seats', text(seat), 'u' .. ARGV[5], packed(seat), 's' .. packed(seat), ARGV[5],
       'k' .. ARGV[6], struct.pack('>I4B', seat, 0) .. ARGV[7], 'c' .. packed(seat), ARGV[6])
@@ -162,6 +201,7 @@ enum RedisScripts {
   static let rotate = script(
     """
     if not seatOf(ARGV[4]) then return {'unauthorized', now} end
+    pastLimit()
     local seat = 0
     if ARGV[5] ~= '' then
       local user = redis.call('HGET', g, 'u' .. ARGV[5])
@@ -178,6 +218,8 @@ enum RedisScripts {
   /// Ends a user's keys. Arguments: tag, id.
   static let remove = script(
     """
+    pastLimit()
+    note()
     if not seatOf(ARGV[4]) then return {'unauthorized', now} end
     local user = redis.call('HGET', g, 'u' .. ARGV[5])
     if not user or #user > 4 then return {'none', now} end
@@ -190,18 +232,19 @@ enum RedisScripts {
     local ends = now + 1000 * tonumber(redis.call('HGET', g, 'ttl'))
     redis.call('HSET', g, 'u' .. ARGV[5], user .. '-')
     redis.call('HINCRBY', g, 'users', -1)
+    redis.call('HINCRBY', g, 'names', 1)
     redis.call('ZADD', 'vs:r', text(ends), gid .. user)
     ended()
-    note()
     return {'ok', now}
     """)
 
   /// Erases a group. Arguments: tag.
   static let erase = script(
     """
+    pastLimit()
+    note()
     if not seatOf(ARGV[4]) then return {'unauthorized', now} end
     \(erasing)
-    note()
     return {'ok', now}
     """)
 

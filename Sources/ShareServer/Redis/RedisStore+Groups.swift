@@ -2,11 +2,11 @@ import Sodium
 
 extension RedisStore {
   func find(_ tag: [UInt8], in group: Identifier) async throws -> FoundKey? {
-    try await read(RedisScripts.find, group, [tag, digits(Self.groupLife)]) { _, reply in
+    try await read(RedisScripts.find, group, [tag, digits(Self.groupLife)], atDoor: true) { _, reply in
       let user = try reply[6].optionalBytes
       return FoundKey(
         group: Self.number(group), ttl: try reply[2].integer, seat: try reply[3].integer,
-        isPending: try reply[4].integer == 1, digest: try reply[5].bytes, user: user.flatMap { Identifier(bytes: $0) })
+        isPending: try reply[4].integer != 0, digest: try reply[5].bytes, user: user.flatMap { Identifier(bytes: $0) })
     }
   }
 
@@ -15,6 +15,12 @@ extension RedisStore {
 
   func adopt(_ caller: Caller) async throws {
     try await write(RedisScripts.adopt, caller.groupID, [caller.tag], mayRepeat: true)
+    // If this fails it is adopted once more with its next use.
+    try? await write(
+      RedisScripts.confirm, caller.groupID, [caller.tag], mayRepeat: true, isAcknowledged: { _ in false }
+    ) {
+      (_: RedisValue) in ()
+    }
   }
 
   func makeGroup(_ id: Identifier, ttl: Int64, owner: Identifier, master: StoredKey, access: StoredKey) async throws {
@@ -46,7 +52,10 @@ extension RedisStore {
 
   func addUser(_ caller: Caller, id: Identifier, access: StoredKey) async throws {
     try await write(
-      RedisScripts.add, caller.groupID, [caller.tag, id.bytes, access.tag, access.digest, digits(limits.groupUsers)])
+      RedisScripts.add, caller.groupID,
+      [
+        caller.tag, id.bytes, access.tag, access.digest, digits(limits.groupUsers), digits(limits.groupNames),
+      ])
   }
 
   func rotateKey(_ caller: Caller, user: Identifier?, to key: StoredKey) async throws {

@@ -50,6 +50,14 @@ extension RedisStore {
     _ caller: Caller, _ share: NewShare, _ recipients: [UInt8], expires: Int64, replacing damaged: Int64
   ) async throws -> Receipt? {
     let pair = try await keys.draw(group: caller.groupID, ttl: caller.ttl, expires: expires)
+    return try await put(caller, share, recipients, expires: expires, replacing: damaged, under: pair)
+  }
+
+  /// The same under keys that were drawn. They may be lost by now, if another primary took over: then it's nil, too.
+  func put(
+    _ caller: Caller, _ share: NewShare, _ recipients: [UInt8], expires: Int64, replacing damaged: Int64,
+    under pair: RedisKeys.Pair
+  ) async throws -> Receipt? {
     let seal = try ShareSeal(slot: pair.slot.key, group: pair.group.key, groupID: caller.groupID, share: share.id)
     let sealed = try seal.seal(share.bytes)
     return try await write(
@@ -57,7 +65,7 @@ extension RedisStore {
       [
         caller.tag, share.id.bytes, recipients, digits(expires), digits(Int64(share.bytes.count)), digits(share.weight),
         sealed, digits(damaged), digits(limits.groupShares), digits(limits.groupBytes), digits(limits.totalBytes),
-        digits(ServerSchema.largestCursor),
+        digits(ServerSchema.largestCursor), pair.epoch,
       ], mayRepeat: true
     ) { reply in
       // What was repeated because an answer was lost is there already.
@@ -141,6 +149,9 @@ extension RedisStore {
       let seal = try ShareSeal(slot: slot.key, group: group.key, groupID: caller.groupID, share: share.id)
       do { opened.append(try seal.open(share.sealed)) } catch SodiumError.verificationFailed { opened.append(nil) }
     }
+    // All this may have waited for its turn.
+    let now = time.least
+    for (place, share) in shares.enumerated() where share.expires <= now { opened[place] = nil }
     return opened
   }
 

@@ -16,10 +16,13 @@ final class RedisStore: ShareStore {
   let keys: RedisKeys
   private let writes: RedisLane
   private let reads: RedisLane
+  /// For finding out whose key a request brings: long looks of others don't keep anybody waiting at the door.
+  private let door: RedisLane
+  private let settling = Mutex<SharedWork?>(nil)
   private let news: RedisNews
   private let counters: RedisCounters
   /// The latest time that Redis was seen to have.
-  private let time: RedisTime
+  let time: RedisTime
   private let totalsNow = Mutex(Totals())
   private let slotsNow = Mutex(0)
   private let channel: [UInt8]
@@ -28,14 +31,16 @@ final class RedisStore: ShareStore {
   static let replicationTime: Int32 = 1500
   /// Threads that change things, and such that read.
   private static let threads = 8
+  /// Threads that find out whose key it is.
+  private static let doorThreads = 4
   /// Milliseconds that a group lives that nobody uses, if that isn't less than two of its times to live.
   static let groupLife: Int64 = 90 * 86_400_000
   /// Rounds of sweeping that one call does at most.
   private static let rounds = 100
   /// Shares that one round deletes.
   private static let batch = 500
-  /// Shares that are looked at for a page.
-  private static let scanned = 1000
+  /// Shares that are looked at for a page: Redis does nothing else meanwhile.
+  private static let scanned = 200
 
   init(_ options: RedisOptions, limits: ServerLimits, clock: ClockSources?, board: WaitingBoard, log: Logger) throws {
     let place = try RedisPlace(options.store)
@@ -55,7 +60,9 @@ final class RedisStore: ShareStore {
     let begin = Self.beginning(time, channel)
     let replicas = replicas
     let key: RedisLocator
+    var keyReplicas = 0
     if let keyPlace = try options.keyStore.map({ try RedisPlace($0) }) {
+      keyReplicas = options.replicas ?? (keyPlace.isBehindSentinels ? 1 : 0)
       guard keyPlace != place else {
         throw ServerError("the key store is the store itself", hint: "name another Redis, or leave --key-store away")
       }
@@ -68,19 +75,22 @@ final class RedisStore: ShareStore {
     }
     try RedisFitness.checkStore(locator, log)
     let failed: @Sendable () -> Void = { counters.failed() }
-    writes = try RedisLane(threads: Self.threads, locator, failed: failed) { connection in
-      try begin(connection)
+    writes = try RedisLane(threads: Self.threads, locator, failed: failed) { [channel] connection in
+      let epoch = try begin(connection)
       // Before anything is acknowledged here, others must know that cursors have jumped.
       try connection.awaitReplicas(replicas, within: Self.replicationTime)
+      _ = try connection.run(RedisScripts.settle, [.text(time.text), .bytes(channel), "", .number(epoch)])
     }
-    reads = try RedisLane(threads: Self.threads, locator, failed: failed, prepare: begin)
+    // Who only reads may do so without replicas, and sees no cursor that they don't know.
+    reads = try RedisLane(threads: Self.threads, locator, failed: failed) { _ = try begin($0) }
+    door = try RedisLane(threads: Self.doorThreads, locator, failed: failed) { _ = try begin($0) }
     if key === locator {
       // What comes after a key has to be replicated, and is only with what came before.
-      keys = RedisKeys(writes: writes, reads: reads, replicas: 0)
+      keys = RedisKeys(writes: writes, reads: reads, locator: locator, replicas: 0)
     } else {
       keys = RedisKeys(
         writes: try RedisLane(threads: Self.threads, key, failed: failed) { _ in },
-        reads: try RedisLane(threads: Self.threads, key, failed: failed) { _ in }, replicas: replicas)
+        reads: try RedisLane(threads: Self.threads, key, failed: failed) { _ in }, locator: key, replicas: keyReplicas)
     }
     news = try RedisNews(locator, channel: channel, board: board)
   }
@@ -90,20 +100,21 @@ final class RedisStore: ShareStore {
     let found = try SecretLine.read(path)
     switch consume found {
     case .some(let secret): return RedisLocator.Password(secret)
-    case .none: throw ServerError("\(path) has no password in its first line")
+    case .none: throw ServerError("\(path) has no password of printable ASCII characters in its first line")
     }
   }
 
-  /// What a connection to the store begins with: see ``RedisScripts/hello``.
+  /// What a connection to the store begins with: see ``RedisScripts/hello``. Answers the epoch.
   private static func beginning(
     _ time: RedisTime, _ channel: [UInt8]
-  ) -> @Sendable (RedisConnection) throws -> Void {
+  ) -> @Sendable (RedisConnection) throws -> Int64 {
     { connection in
       let replication = try RedisFitness.line("master_replid", of: "replication", connection)
       let process = try RedisFitness.line("run_id", of: "server", connection)
       let reply = try connection.run(
         RedisScripts.hello, [.text(time.text), .bytes(channel), "", .text("\(replication) \(process)")])
       time.saw(try reply.value[1].integer)
+      return try reply.value[2].integer
     }
   }
 
@@ -115,10 +126,10 @@ final class RedisStore: ShareStore {
 
   /// Runs a script about a group that reads, or that may be done twice.
   func read<Value: Sendable>(
-    _ script: RedisScript, _ group: Identifier, _ arguments: [[UInt8]],
+    _ script: RedisScript, _ group: Identifier, _ arguments: [[UInt8]], atDoor isAtDoor: Bool = false,
     _ take: @escaping @Sendable (RedisConnection, RedisValue) throws -> Value
   ) async throws -> Value {
-    try await reads.run(mayRepeat: true) { [self] connection in
+    try await (isAtDoor ? door : reads).run(mayRepeat: true) { [self] connection in
       try take(connection, outcome(try run(script, group, arguments, connection)))
     }
   }
@@ -131,13 +142,21 @@ final class RedisStore: ShareStore {
   ) async throws -> Value {
     try await writes.run(mayRepeat: mayRepeat) { [self] connection in
       let reply = try run(script, group, arguments, connection)
-      let value = try take(outcome(reply))
-      guard isAcknowledged(value) else { return value }
-      do { try connection.awaitReplicas(replicas, within: Self.replicationTime) } catch {
-        if case RedisFault.replicas = error { counters.unreplicated() }
-        throw error
+      let value: Value
+      do { value = try take(outcome(reply)) } catch let refusal as Refusal {
+        // That there is nothing any more may be the work of an attempt that wasn't acknowledged.
+        if refusal == .notFound || refusal == .unauthorized { try awaitReplicas(connection) }
+        throw refusal
       }
+      if isAcknowledged(value) { try awaitReplicas(connection) }
       return value
+    }
+  }
+
+  private func awaitReplicas(_ connection: RedisConnection) throws(RedisFault) {
+    do { try connection.awaitReplicas(replicas, within: Self.replicationTime) } catch {
+      if case .replicas = error { counters.unreplicated() }
+      throw error
     }
   }
 
@@ -167,6 +186,7 @@ final class RedisStore: ShareStore {
     case "none": throw Refusal.notFound
     case "groups": throw Refusal.quota("the service takes no more groups")
     case "users": throw Refusal.quota("the group has as many users as it may have")
+    case "names": throw Refusal.names
     case "owner": throw Refusal.owner
     case "recipient": throw Refusal.noRecipient
     case "taken": throw Refusal.taken
@@ -187,6 +207,20 @@ final class RedisStore: ShareStore {
       try await keys.check()
       return true
     } catch { return false }
+  }
+
+  func settle() async throws {
+    let work = settling.withLock { settling in
+      let work =
+        settling
+        ?? SharedWork { [weak self] in
+          guard let self else { throw Refusal.stopping }
+          try await write(RedisScripts.touch, nil, [], mayRepeat: true)
+        }
+      settling = work
+      return work
+    }
+    try await work.run()
   }
 
   /// Redis ends keys by itself, and without anybody asking does it when it comes round to it: this makes it at once.
@@ -214,6 +248,7 @@ final class RedisStore: ShareStore {
     news.close()
     writes.close()
     reads.close()
+    door.close()
     keys.close()
   }
 
@@ -230,14 +265,19 @@ func digits(_ number: Int64) -> [UInt8] { Array(String(number).utf8) }
 
 /// The latest time that Redis was seen to have. It is shown to every script, so that time never goes back for who asks here.
 final class RedisTime: Sendable {
-  private let seen = Mutex<Int64>(0)
+  private let seen = Mutex<(time: Int64, at: ContinuousClock.Instant)>((0, .now))
   private let fixed: (@Sendable () -> Int64)?
 
   /// Tests say what time it is.
   init(fixed: (@Sendable () -> Int64)?) { self.fixed = fixed }
 
-  var now: Int64 { fixed?() ?? seen.withLock { $0 } }
+  var now: Int64 { fixed?() ?? seen.withLock { $0.time } }
+  /// What it must be at least by now.
+  var least: Int64 { fixed?() ?? seen.withLock { $0.time + Int64((ContinuousClock.now - $0.at) / .milliseconds(1)) } }
   /// As scripts take it.
   var text: String { (fixed == nil ? "" : "=") + String(now) }
-  func saw(_ time: Int64) { seen.withLock { $0 = max($0, time) } }
+  func saw(_ time: Int64) {
+    let now = ContinuousClock.now
+    seen.withLock { seen in if time > seen.time { seen = (time, now) } }
+  }
 }

@@ -76,7 +76,7 @@ final class RedisProcess: @unchecked Sendable {
     port \(port)
     bind 127.0.0.1
     sentinel monitor shares 127.0.0.1 \(primary) 1
-    sentinel down-after-milliseconds shares 800
+    sentinel down-after-milliseconds shares 1500
     sentinel failover-timeout shares 4000
     """.write(toFile: path, atomically: true, encoding: .utf8)
     let redis = try RedisProcess([path, "--sentinel"])
