@@ -36,6 +36,7 @@ public actor PeerSession {
   private nonisolated let receiveGate = Gate()
   private var failure: SessionError?
   private var hasEnded = false
+  private var hasSaidGoodbye = false
 
   init(_ setup: consuming FinishedSetup, transport: any PeerTransport, role: SessionRole) {
     peerKeys = setup.peerCard.keys
@@ -74,6 +75,7 @@ public actor PeerSession {
     guard await sendGate.enter() else { throw .transport(.closed) }
     defer { sendGate.leave() }
     if let failure { throw failure }
+    guard !hasSaidGoodbye else { throw .transport(.closed) }
     do throws(SessionError) {
       var offset = 0
       while offset < byteCount {
@@ -95,7 +97,7 @@ public actor PeerSession {
     do throws(TransportError) { try await transport.write(bytes) } catch { throw SessionError(error) }
   }
 
-  /// The next message, or the peer's goodbye.
+  /// The next message, or the peer's goodbye, behind which nothing comes from it.
   ///
   /// `limit` gives the most bytes that a message of a type may have, checked before its body is taken; over it,
   /// ``SessionError/messageTooLarge(type:limit:)`` ends the session. A type for which it is nil is skipped up to 64 KiB and
@@ -197,13 +199,37 @@ public actor PeerSession {
     return chunk
   }
 
-  /// Says goodbye and closes the transport. While a message is being sent, or after an error, there is no goodbye.
+  /// Says goodbye, and goes on listening: what was asked before it is still answered. Over a radio that is a turn less than saying it behind
+  /// the last answer. Repeating it does nothing.
+  public func endSending() async throws(SessionError) {
+    guard await sendGate.enter() else { throw .transport(.closed) }
+    defer { sendGate.leave() }
+    if let failure { throw failure }
+    guard !hasSaidGoodbye else { return }
+    hasSaidGoodbye = true
+    do throws(SessionError) { try await write(try goodbye()) } catch {
+      await end(with: error)
+      throw error
+    }
+  }
+
+  /// Behind the peer's goodbye: says goodbye too, and closes when the peer has. The last answers may still be on their way to it, and a transport that
+  /// is closed drops them.
+  public func closeBehindPeer() async {
+    try? await endSending()
+    if failure == nil { _ = try? await transport.read(atMost: 1) }
+    await close()
+  }
+
+  private func goodbye() throws(SessionError) -> [UInt8] {
+    try sending.frames(of: UnsafeRawBufferPointer(start: nil, count: 0))
+  }
+
+  /// Says goodbye, unless it has, and closes the transport. While a message is being sent, or after an error, there is no goodbye.
   public func close() async {
     if failure == nil, sendGate.enterNow() {
       failure = .transport(.closed)
-      if let goodbye = try? sending.frames(of: UnsafeRawBufferPointer(start: nil, count: 0)) {
-        try? await write(goodbye)
-      }
+      if !hasSaidGoodbye, let goodbye = try? goodbye() { try? await write(goodbye) }
       sendGate.leave()
     }
     await end(with: .transport(.closed))

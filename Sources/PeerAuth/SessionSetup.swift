@@ -62,20 +62,17 @@ struct SessionSetup: ~Copyable {
     let randomness = try drawn()
     var handshake = try start(remoteStatic: peer.noise, randomness)
     try await write(try step { () throws(NoiseError) in try handshake.write() })
-    let second = try await read(Self.keyCount + Self.tag)
-    _ = try step { () throws(NoiseError) in try handshake.read(second) }
-    try await write(try step { () throws(NoiseError) in try handshake.write() })
+    let second = try await read(2 * Self.keyCount + Self.tag)
+    let challenge = try step { () throws(NoiseError) in try handshake.read(second) }
+    let third = try step { () throws(NoiseError) in try handshake.write() }
     var link = try established(handshake, randomness)
-
-    let verdict = try link.open(try await read(in: 2 + Self.tag...1 + Self.keyCount + Self.tag))
-    let challenge = try Verdict(verdict).challenge()
+    // Whether it is trusted the dialler hears with the answerer's proof: waiting for that first would cost a turn each way.
     let proof = try prove(link.handshakeHash, to: peer, challenge)
-    try await send(randomness.fresh.publicKey + proof.bytes, over: &link)
+    try await write(third, and: randomness.fresh.publicKey + proof.bytes, over: &link)
 
-    let answer = try link.open(
-      try await read(in: CardProof.byteCount + Self.tag...CardProof.byteCount + PeerCard.byteLimit + Self.tag))
-    try check(Array(answer.prefix(CardProof.byteCount)), of: peer, link.handshakeHash, randomness)
-    let peerCard = try card(Array(answer.dropFirst(CardProof.byteCount)), of: peer)
+    let answer = try Verdict(link.open(try await read(in: Verdict.byteCounts(overhead: Self.tag)))).accepted()
+    try check(answer.proof, of: peer, link.handshakeHash, randomness)
+    let peerCard = try card(answer.card, of: peer)
     transport.reached(.peer(peer))
     try await send(ownCard.encoding, over: &link)
     return FinishedSetup(link, peerCard: peerCard, inbound: inbound)
@@ -91,24 +88,24 @@ struct SessionSetup: ~Copyable {
     var handshake = try start(remoteStatic: nil, randomness)
     _ = try step { () throws(NoiseError) in try handshake.read(first) }
     transport.reached(.caller)
-    try await write(try step { () throws(NoiseError) in try handshake.write() })
+    try await write(try step { () throws(NoiseError) in try handshake.write(randomness.fresh.publicKey) })
     let third = try await read(Self.keyCount + 2 * Self.tag)
     _ = try step { () throws(NoiseError) in try handshake.read(third) }
     guard let dialler = handshake.remoteStatic else { throw .handshakeFailed }
     var link = try established(handshake, randomness)
 
+    // Read before anybody is refused, as a stream that is closed with something unread in it may lose what was sent last.
+    let sealed = try await read(Self.keyCount + CardProof.byteCount + Self.tag)
     guard let peer = await trust(dialler), constantTimeEqual(peer.noise.span.bytes, dialler.span.bytes) else {
       try await send(Verdict.refusedUnknownKey.bytes, over: &link)
       throw .unknownPeer
     }
     guard !peer.sharesKey(with: identity.keys) else { throw .wrongCard }
-    try await send(Verdict.accepted(challenge: randomness.fresh.publicKey).bytes, over: &link)
-
-    let shown = try link.open(try await read(Self.keyCount + CardProof.byteCount + Self.tag))
+    let shown = try link.open(sealed)
     try check(Array(shown.dropFirst(Self.keyCount)), of: peer, link.handshakeHash, randomness)
     let ownCard = try shownCard()
     let proof = try prove(link.handshakeHash, to: peer, Array(shown.prefix(Self.keyCount)))
-    try await send(proof.bytes + ownCard.encoding, over: &link)
+    try await send(Verdict.accepted(proof: proof.bytes, card: ownCard.encoding).bytes, over: &link)
     let peerCard = try card(try link.open(try await read(in: 1 + Self.tag...PeerCard.byteLimit + Self.tag)), of: peer)
     // Not before: nobody sends a peer's connection away, so it must not be had without a session, of which each has few.
     transport.reached(.peer(peer))

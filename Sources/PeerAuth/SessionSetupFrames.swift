@@ -3,25 +3,32 @@ import WireCodec
 
 /// What the answerer says once it knows who dials.
 enum Verdict: Equatable {
-  /// The dialler is trusted; the answerer's fresh X25519 key.
-  case accepted(challenge: [UInt8])
+  /// The dialler is trusted and has proved itself; the answerer's proof and its newest card.
+  case accepted(proof: [UInt8], card: [UInt8])
   /// The dialler's card has not been imported here.
   case refusedUnknownKey
 
   private static let acceptedCode: UInt8 = 1
   private static let refusedCode: UInt8 = 0
   private static let unknownKeyCode: UInt8 = 1
+  private static let acceptedCounts = 2 + CardProof.byteCount...1 + CardProof.byteCount + PeerCard.byteLimit
+
+  /// How long its frame may be.
+  static func byteCounts(overhead: Int) -> ClosedRange<Int> { 2 + overhead...acceptedCounts.upperBound + overhead }
 
   var bytes: [UInt8] {
     switch self {
-    case .accepted(let challenge): [Self.acceptedCode] + challenge
+    case .accepted(let proof, let card): [Self.acceptedCode] + proof + card
     case .refusedUnknownKey: [Self.refusedCode, Self.unknownKeyCode]
     }
   }
 
   init(_ bytes: [UInt8]) throws(SessionError) {
     switch (bytes.first, bytes.count) {
-    case (Self.acceptedCode, 1 + X25519.keyByteCount): self = .accepted(challenge: Array(bytes.dropFirst()))
+    case (Self.acceptedCode, Self.acceptedCounts):
+      self = .accepted(
+        proof: Array(bytes.dropFirst().prefix(CardProof.byteCount)),
+        card: Array(bytes.dropFirst(1 + CardProof.byteCount)))
     case (Self.refusedCode, 2):
       guard bytes[1] == Self.unknownKeyCode else {
         throw .malformed(.unsupported(field: "refusal", value: UInt64(bytes[1])))
@@ -31,10 +38,10 @@ enum Verdict: Equatable {
     }
   }
 
-  /// The answerer's fresh key, or the refusal as an error.
-  func challenge() throws(SessionError) -> [UInt8] {
-    guard case .accepted(let challenge) = self else { throw .refusedUnknownKey }
-    return challenge
+  /// The answerer's proof and card, or the refusal as an error.
+  func accepted() throws(SessionError) -> (proof: [UInt8], card: [UInt8]) {
+    guard case .accepted(let proof, let card) = self else { throw .refusedUnknownKey }
+    return (proof, card)
   }
 }
 
@@ -85,16 +92,24 @@ extension SessionSetup {
   private static let chunkLimit = 4096
 
   /// Writes a Noise message of the handshake behind its length.
-  func write(_ message: [UInt8]) async throws(SessionError) {
-    try await put([UInt8(truncatingIfNeeded: message.count >> 8), UInt8(truncatingIfNeeded: message.count)] + message)
+  func write(_ message: [UInt8]) async throws(SessionError) { try await put(Self.framed(message)) }
+
+  /// Writes the last message of the handshake and public content behind it, at once: a radio would else have a turn between them.
+  func write(_ message: [UInt8], and content: [UInt8], over link: inout SetupLink) async throws(SessionError) {
+    try await put(Self.framed(message) + Self.frame(of: content, over: &link))
   }
 
   /// Sends public content as one frame.
   func send(_ content: [UInt8], over link: inout SetupLink) async throws(SessionError) {
-    let frames = try content.span.bytes.withUnsafeBytes { (bytes) throws(SessionError) in
-      try link.sending.frames(of: bytes)
-    }
-    try await put(frames)
+    try await put(try Self.frame(of: content, over: &link))
+  }
+
+  private static func framed(_ message: [UInt8]) -> [UInt8] {
+    [UInt8(truncatingIfNeeded: message.count >> 8), UInt8(truncatingIfNeeded: message.count)] + message
+  }
+
+  private static func frame(of content: [UInt8], over link: inout SetupLink) throws(SessionError) -> [UInt8] {
+    try content.span.bytes.withUnsafeBytes { (bytes) throws(SessionError) in try link.sending.frames(of: bytes) }
   }
 
   private func put(_ bytes: [UInt8]) async throws(SessionError) {

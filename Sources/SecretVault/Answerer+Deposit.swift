@@ -44,7 +44,7 @@ extension Answerer {
     case .complete:
       try await reply(OfferAnswer(request: offer.request, verdict: .complete))
     case .take(let deposit):
-      dialogue.began(offer)
+      dialogue.began(offer, from: deposit.receiver.nextPiece)
       self.deposit = deposit
       try await reply(OfferAnswer(request: offer.request, verdict: .wants(from: deposit.receiver.nextPiece)))
     }

@@ -6,7 +6,7 @@ import VaultStore
 import WireCodec
 
 extension Answerer {
-  /// Sends a nonce whether or not there is such a share: until a proof holds, nobody learns what lies here.
+  /// Sends a nonce whether or not there is such a share: until a proof holds, nobody learns what lies here. A session's first request needs none.
   mutating func challenge(_ request: ReleaseRequest) async throws {
     let nonce = try Randomness.bytes(32)
     dialogue.challenged(request, nonce: nonce)

@@ -6,8 +6,9 @@ import WireCodec
 
 /// The dialling side of a session: typed messages, each with a deadline.
 ///
-/// The first request follows the own greeting without waiting for the peer's, which is read before the first answer: where every change of
-/// direction takes a radio's time, that saves one.
+/// Where every change of direction takes a radio's time, as little as possible waits for an answer: the first request follows the own greeting
+/// without waiting for the peer's, which is read before the first answer; the first release request is followed by its proof; and the last request
+/// by the goodbye.
 struct Conversation: Sendable {
   let session: PeerSession
   let recipient: Recipient
@@ -68,7 +69,8 @@ struct Conversation: Sendable {
     }
   }
 
-  /// Whether it goes over Bluetooth.
+  /// Whether it goes over Bluetooth. Only there pieces are sent or asked for before it is known that they are wanted: a network's turns
+  /// are short, and nobody promises that it takes so much of somebody who doesn't read yet.
   var isNearby: Bool { byteLimit != nil }
 
   /// How many messages the peer has sent so far.
@@ -82,6 +84,21 @@ struct Conversation: Sendable {
     let hello = try parse(received, as: Hello.self)
     heard.state.withLock { $0.greeting = hello }
     return hello
+  }
+
+  /// Whether the peer has said in this session that it would take a share. Then nothing of it is there yet, either.
+  var isWilling: Bool { heard.state.withLock { $0.isWilling } }
+
+  func foundWilling() { heard.state.withLock { $0.isWilling = true } }
+
+  /// The nonce of the first release request of this session; nil for those behind it, which are challenged.
+  func openingChallenge() throws(LinkFailure) -> [UInt8]? {
+    let isFirst = heard.state.withLock { state in
+      defer { state.hasAsked = true }
+      return !state.hasAsked
+    }
+    guard isFirst else { return nil }
+    do { return try OpeningChallenge.of(session.handshakeHash) } catch { throw LinkFailure(.sodium(error)) }
   }
 
   /// Throws unless the peer's program knows a service that later versions have brought.
@@ -139,7 +156,12 @@ struct Conversation: Sendable {
     }
   }
 
-  /// Says goodbye; never waits long.
+  /// Says that nothing more will be asked; what was asked is still answered.
+  func endAsking() async throws(LinkFailure) {
+    try await within(environment.deadlines.reply) { () async throws(SessionError) in try await session.endSending() }
+  }
+
+  /// Says goodbye, unless that is said; never waits long.
   func close() async {
     try? await within(.seconds(2)) { () async throws(SessionError) in await session.close() }
   }
@@ -155,7 +177,15 @@ struct Conversation: Sendable {
   }
 }
 
-/// What has come from the peer.
+/// What has come from the peer, and what it was asked for.
 private final class Heard: Sendable {
-  let state = Mutex<(greeting: Hello?, count: Int)>((nil, 0))
+  struct State {
+    var greeting: Hello?
+    var count = 0
+    var isWilling = false
+    /// Whether a share was asked for.
+    var hasAsked = false
+  }
+
+  let state = Mutex(State())
 }

@@ -18,6 +18,8 @@ actor HolderSearch {
   /// How often a peer is asked again after its connection was cut.
   static let repeatLimit = 3
 
+  /// What will be wanted of those who are asked.
+  nonisolated let due: DuePieces
   private let peers: [PeerRecord]
   private var pending: ArraySlice<PeerRecord>
   /// Slow ones, asked one by one and only when there is nobody else.
@@ -38,11 +40,13 @@ actor HolderSearch {
   private var isLate = false
 
   init(
-    _ peers: [PeerRecord], environment: VaultEnvironment, began: @escaping @Sendable (PeerRecord) -> Void,
+    _ peers: [PeerRecord], due: DuePieces, environment: VaultEnvironment,
+    began: @escaping @Sendable (PeerRecord) -> Void,
     ask: @escaping @Sendable (PeerRecord) async -> Answer
   ) {
     self.environment = environment
     self.peers = peers
+    self.due = due
     pending = peers[...]
     self.began = began
     self.ask = ask

@@ -143,6 +143,8 @@ public struct ReleaseJob: Sendable {
   public let own: HeldShare
   /// Commitment to the own share.
   public let evaluation: RistrettoPoint
+  /// Which pieces will be wanted of whoever releases its share.
+  let due: DuePieces
 }
 
 /// A share that this device holds, opened. Reference semantics, because several sessions prove with it at once.

@@ -80,6 +80,7 @@ actor Recovery {
   private func assemble<Sink: CiphertextSink & ~Copyable>(into sink: inout Sink) async throws(VaultError) {
     var sources: [any PieceSource] = []
     while sources.count < header.dispersal.dataCount { sources.append(try await anotherSource()) }
+    search.due.begin()
     let total = header.dispersal.byteCount
     let events = events
     let assembly = FragmentAssembly(
@@ -256,6 +257,7 @@ actor Recovery {
     case .cutOff:
       let isOfUse = position > lastCut[peer] ?? 0
       lastCut[peer] = position
+      search.due.cut(peer, at: position)
       guard isOfUse else { return await search.again(peer) }
       await search.afterProgress(peer)
       return true

@@ -133,6 +133,7 @@ struct SessionRoute: PeerRoute {
     let answer = try await conversation.receive(ProbeAnswer.self)
     guard answer.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
     if let refusal = answer.refusal { throw .refused(refusal) }
+    conversation.foundWilling()
     return .willing
   }
 
@@ -141,6 +142,8 @@ struct SessionRoute: PeerRoute {
   ) async throws(LinkFailure) -> PeerReply {
     try await conversation.send(
       Offer(request: id, index: job.index, sealedShare: job.sealedShare, header: job.header.bytes))
+    let count = job.header.dispersal.stripeCount
+    let ahead = conversation.isNearby && conversation.isWilling ? try await sendAhead(id, job, conversation) : 0
     // Taking an interrupted deposit up again, the holder reads all that it has: some seconds a gigabyte.
     let size = job.header.dispersal.fragmentByteCount
     let patience = 2 + Int(clamping: size / (256 << 20))
@@ -152,26 +155,49 @@ struct SessionRoute: PeerRoute {
     case .complete: return .deposited
     case .wants(let from): first = from
     }
-    let count = job.header.dispersal.stripeCount
     guard first <= count else { throw LinkFailure(.misbehaved, "asked for pieces that don't exist") }
     let began = environment.monotonic()
     let allowance = environment.deadlines.slowDelivery / .milliseconds(1)
     var sent = 0
-    for number in first..<count {
+    for number in max(first, ahead)..<count {
       // A holder that takes a byte now and then would keep a delivery going for days.
       let allowed = allowance + Double(sent) / Double(BatchFetch.minimumRate) * 1000
       guard environment.monotonic() - began < allowed else { throw .tooSlow }
-      let bytes: [UInt8]
-      do { bytes = try job.piece(number) } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
-      try await conversation.send(Piece(request: id, number: number, bytes: bytes))
-      sent += bytes.count
-      job.progress(bytes.count)
+      sent += try await send(number, id, job, conversation)
     }
-    try await conversation.send(DepositEnd(request: id))
+    if ahead < count { try await end(id, conversation) }
     let result = try await conversation.receive(DepositResult.self, patience: 2 + patience)
     guard result.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
     if let refusal = result.refusal { throw .refused(refusal) }
     return .deposited
+  }
+
+  /// The first pieces go out behind the offer, and the end behind them if these are all, to a holder that has just said that it would take them.
+  private func sendAhead(
+    _ id: UInt64, _ job: DepositJob, _ conversation: Conversation
+  ) async throws(LinkFailure) -> UInt64 {
+    let plan = job.header.dispersal
+    let ahead = Offer.countAhead(plan.stripeCount) { plan.pieceByteCount($0) }
+    for number in 0..<ahead { _ = try await send(number, id, job, conversation) }
+    if ahead == plan.stripeCount { try await end(id, conversation) }
+    return ahead
+  }
+
+  /// Sends a piece and returns its size.
+  private func send(
+    _ number: UInt64, _ id: UInt64, _ job: DepositJob, _ conversation: Conversation
+  ) async throws(LinkFailure) -> Int {
+    let bytes: [UInt8]
+    do { bytes = try job.piece(number) } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
+    try await conversation.send(Piece(request: id, number: number, bytes: bytes))
+    job.progress(bytes.count)
+    return bytes.count
+  }
+
+  /// The end of a deposit is the end of what this side has to say.
+  private func end(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) {
+    try await conversation.send(DepositEnd(request: id))
+    try await conversation.endAsking()
   }
 
   /// The holder's answer to an offer, after its user was asked if need be. The holder says how long that may take, and repeats
@@ -205,22 +231,23 @@ struct SessionRoute: PeerRoute {
     let header = job.header
     let tag: Digest
     do { tag = try AskTag.of(header.id) } catch { throw LinkFailure(.sodium(error)) }
-    try await conversation.send(
-      ReleaseRequest(request: id, tag: tag, headerDigest: header.digest, epoch: job.epoch))
-    let challenge = try await conversation.receive(Challenge.self)
-    guard challenge.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
-    let exchange = PossessionExchange(
-      header: header, epoch: job.epoch, purpose: .release, prover: identity.keys.digest,
-      verifier: conversation.recipient.keys.digest, binding: conversation.session.handshakeHash,
-      nonce: challenge.nonce)
-    let possession: Possession
-    do {
-      possession = try exchange.prove(
-        request: id, share: job.own.share, salt: job.own.salt, evaluation: job.evaluation)
-    } catch {
-      throw LinkFailure(.local, "can't be shown a proof: this device's own share does not verify")
+    let question = ReleaseRequest(request: id, tag: tag, headerDigest: header.digest, epoch: job.epoch)
+    if let nonce = try conversation.openingChallenge() {
+      // Proved before it is asked, so that both go out together.
+      let possession = try prove(id, job, nonce, conversation)
+      try await conversation.send(question)
+      try await conversation.send(possession)
+    } else {
+      try await conversation.send(question)
+      let challenge = try await conversation.receive(Challenge.self)
+      guard challenge.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
+      try await conversation.send(try prove(id, job, challenge.nonce, conversation))
     }
-    try await conversation.send(possession)
+    let asked = AskedPieces(request: id, pieceCount: header.dispersal.stripeCount)
+    if conversation.isNearby, let first = job.due.first(of: conversation.recipient.name) {
+      let count = AskedPieces.countAhead(header.dispersal, from: first)
+      if count > 0 { try await asked.ask(first, count, conversation) }
+    }
     let received = try await conversation.receiveAny()
     if received.type == MessageType.refusal.rawValue {
       let refusal = try conversation.parse(received, as: Refusal.self)
@@ -237,7 +264,8 @@ struct SessionRoute: PeerRoute {
       let index = release.share.index
       try header.verifyHolder(
         index: index, card: conversation.recipient.keys.digest, salt: release.salt.span.bytes)
-      let pieces = SessionPieces(conversation: conversation, request: id, header: header, index: index)
+      let pieces = SessionPieces(
+        conversation: conversation, request: id, header: header, index: index, asked: asked)
       let share = try KeyShare(index: index, bytes: try release.share.bytes.duplicate())
       return .released(ReleasedShare(peer: conversation.recipient.name, share: share, pieces: pieces))
     } catch let error as ProtocolError {
@@ -246,46 +274,17 @@ struct SessionRoute: PeerRoute {
       throw LinkFailure(.misbehaved, "sent a share that does not verify")
     }
   }
-}
 
-/// Pieces of a peer's fragment, asked for in the session in which it released its share.
-struct SessionPieces: PieceSource {
-  let conversation: Conversation
-  let request: UInt64
-  let header: SecretHeader
-  let index: UInt8
-
-  var holder: String? { conversation.recipient.name }
-
-  func fetch(first: UInt64, count: Int, each: @Sendable (VerifiedPiece) -> Void) async throws(LinkFailure) {
-    guard count > 0, let wanted = UInt32(exactly: count) else { return }
-    try await conversation.send(PieceRequest(request: request, first: first, count: wanted))
-    let root: Digest
-    do { root = try header.root(of: index) } catch { throw LinkFailure(error) }
-    for number in first..<(first + UInt64(count)) {
-      let received = try await conversation.receiveAny()
-      if received.type == MessageType.piecesEnd.rawValue {
-        let end = try conversation.parse(received, as: PiecesEnd.self)
-        throw .refused(end.refusal ?? .fragmentDamaged)
-      }
-      let piece = try conversation.parse(received, as: ProvenPiece.self)
-      guard piece.request == request, piece.number == number,
-        piece.bytes.count == header.dispersal.pieceByteCount(number)
-      else { throw LinkFailure(ProtocolError.unexpectedPiece(number: piece.number)) }
-      do {
-        let leaf = try MerkleLeaf.digest(
-          secret: header.id, fragment: index, piece: number, bytes: piece.bytes.span.bytes)
-        try piece.path.verify(leaf: leaf, number: number, leafCount: header.dispersal.stripeCount, root: root)
-        each(VerifiedPiece(bytes: piece.bytes, leaf: leaf))
-      } catch {
-        throw LinkFailure(ProtocolError.pieceMismatch(number: number))
-      }
-    }
-    let end = try await conversation.receive(PiecesEnd.self)
-    guard end.request == request, end.refusal == nil else {
-      throw .refused(end.refusal ?? .fragmentDamaged)
+  private func prove(
+    _ id: UInt64, _ job: ReleaseJob, _ nonce: [UInt8], _ conversation: Conversation
+  ) throws(LinkFailure) -> Possession {
+    let exchange = PossessionExchange(
+      header: job.header, epoch: job.epoch, purpose: .release, prover: identity.keys.digest,
+      verifier: conversation.recipient.keys.digest, binding: conversation.session.handshakeHash, nonce: nonce)
+    do {
+      return try exchange.prove(request: id, share: job.own.share, salt: job.own.salt, evaluation: job.evaluation)
+    } catch {
+      throw LinkFailure(.local, "can't be shown a proof: this device's own share does not verify")
     }
   }
-
-  func close() async { await conversation.close() }
 }

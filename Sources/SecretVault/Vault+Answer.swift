@@ -31,7 +31,8 @@ extension Vault {
     defer { sessions.end(keys.digest) }
     guard let peer = met(keys, session.peerCard) else { return await session.close() }
     let isNearby = remote.hasPrefix(PeerPlace.bluetoothPrefix)
-    var answerer = Answerer(vault: self, session: session, peer: peer, isNearby: isNearby)
+    guard let opening = try? OpeningChallenge.of(session.handshakeHash) else { return await session.close() }
+    var answerer = Answerer(vault: self, session: session, peer: peer, isNearby: isNearby, opening: opening)
     await answerer.run()
   }
 
@@ -95,12 +96,14 @@ struct Answerer {
   let peer: PeerRecord
   /// Whether the session came over Bluetooth.
   private let isNearby: Bool
-  var dialogue = AnswererDialogue()
+  var dialogue: AnswererDialogue
   var deposit: DepositInProgress?
   /// Whether the peer's program knows answers that wait for this device's user.
   var knowsConsent = false
   /// An item whose pieces are arriving; what has arrived stays if the session ends in the middle.
   var item: ItemBox?
+  /// Whether the peer has nothing more to ask.
+  private var hasHeardGoodbye = false
   /// The state in which the peer's row was verified last.
   private var trustMark = TrustMark()
   /// Secrets whose shares were released in this session, with this device's index, by request number.
@@ -114,8 +117,9 @@ struct Answerer {
   var fragments: [SecretID: LocalPieces] = [:]
   static let openFragmentLimit = 4
 
-  init(vault: Vault, session: PeerSession, peer: PeerRecord, isNearby: Bool) {
+  init(vault: Vault, session: PeerSession, peer: PeerRecord, isNearby: Bool, opening: [UInt8]) {
     self.vault = vault
+    dialogue = AnswererDialogue(opening: opening)
     self.session = session
     self.peer = peer
     self.isNearby = isNearby
@@ -144,18 +148,23 @@ struct Answerer {
       if vault.mayWrite(of: peer) { log.info("\(name) \(Vault.words(error)); its session ends") }
     }
     await abandonDeposit()
-    try? await withDeadline(.seconds(2), sleeper: vault.environment.sleep) { [session] () async throws(SessionError) in
-      await session.close()
+    let isOver = hasHeardGoodbye
+    try? await withDeadline(isOver ? vault.environment.deadlines.idle : .seconds(2), sleeper: vault.environment.sleep) {
+      [session] () async throws(SessionError) in
+      if isOver { await session.closeBehindPeer() } else { await session.close() }
     }
   }
 
-  private func next() async throws -> PeerRequest? {
+  private mutating func next() async throws -> PeerRequest? {
     let session = session
     let received = try await withDeadline(vault.environment.deadlines.idle, sleeper: vault.environment.sleep) {
       () async throws(SessionError) in
       try await session.receive { MessageType.byteLimit($0) }
     }
-    guard !received.isGoodbye else { return nil }
+    guard !received.isGoodbye else {
+      hasHeardGoodbye = true
+      return nil
+    }
     return try PeerRequest(number: received.type, body: received.body.bytes)
   }
 
@@ -175,6 +184,7 @@ struct Answerer {
     case .considerItem(let offer): try await consider(offer)
     case .storeItem(let piece): store(piece)
     case .completeItem(let end): try await complete(end)
+    case .drop, .awaitProof: break
     case .challenge(let request): try await challenge(request)
     case .judge(let possession, let request, let nonce): try await judge(possession, request, nonce)
     case .sendPieces(let request): try await sendPieces(request)

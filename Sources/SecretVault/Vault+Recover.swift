@@ -112,9 +112,10 @@ extension Vault {
     do { evaluation = try evaluations.evaluation(header, own.share.index) } catch {
       throw VaultError(.damaged, "the stored header does not fit this device's share")
     }
-    let job = ReleaseJob(header: header, epoch: 0, own: own, evaluation: evaluation)
+    let due = DuePieces()
+    let job = ReleaseJob(header: header, epoch: 0, own: own, evaluation: evaluation, due: due)
     return HolderSearch(
-      peers, environment: environment, began: { events(.asking(peer: $0.name)) },
+      peers, due: due, environment: environment, began: { events(.asking(peer: $0.name)) },
       ask: { [self] peer in await ask(peer, job) })
   }
 

@@ -1,5 +1,8 @@
 /// The order in which an answerer lets a peer speak: greeting first, one deposit at a time, each nonce once, pieces only
 /// after a proof. A pure state machine: it sees messages and says what they mean, and touches nothing.
+///
+/// A peer needn't wait for each answer: pieces may come right behind their offer, and a piece request right behind the proof. What turns out not
+/// to be wanted is then dropped, within narrow limits.
 public struct AnswererDialogue: Sendable {
   /// Most releases of one session whose pieces may still be asked for.
   public static let releaseLimit = 64
@@ -19,7 +22,7 @@ public struct AnswererDialogue: Sendable {
     case pong(Pong)
     /// Say whether a fragment of this size would be taken.
     case considerProbe(Probe)
-    /// Decide about an offer; then call ``began(_:)`` if pieces are to follow.
+    /// Decide about an offer; then call ``began(_:from:)`` if pieces are to follow.
     case considerOffer(Offer)
     /// Store a piece of the running deposit, or drop it if the deposit has failed already: the dealer hears of it at
     /// the end.
@@ -28,6 +31,8 @@ public struct AnswererDialogue: Sendable {
     case completeDeposit(DepositEnd)
     /// Draw a nonce, call ``challenged(_:nonce:)``, send the challenge.
     case challenge(ReleaseRequest)
+    /// Nothing: the proof for the session's first request follows, over its opening challenge.
+    case awaitProof(ReleaseRequest)
     /// Check a proof against the nonce that was drawn for it, then answer; call ``released(request:)`` if it held.
     case judge(Possession, ReleaseRequest, nonce: [UInt8])
     /// Send pieces of a fragment whose share was released under this request.
@@ -48,12 +53,15 @@ public struct AnswererDialogue: Sendable {
     case considerLetter(GroupLetter)
     /// Answer that this is not known here.
     case unsupported(UInt16)
+    /// Nothing: it was sent before the peer could know that it isn't wanted.
+    case drop
   }
 
   private enum Phase: Sendable {
     case greeting
     case idle
-    case depositing(UInt64)
+    /// With the first piece that is wanted.
+    case depositing(UInt64, from: UInt64)
     case receivingItem(UInt64)
     case challenged(ReleaseRequest, nonce: [UInt8])
     case challengedForDrill(DrillRequest, nonce: [UInt8])
@@ -65,12 +73,21 @@ public struct AnswererDialogue: Sendable {
   private var letterCount = 0
   /// The last drill whose proof held, and how many pieces it may still ask for.
   private var drill: (request: UInt64, piecesLeft: Int)?
+  /// The nonce of the first release request, until there was one.
+  private var opening: [UInt8]?
+  /// What may still come of the last offer's pieces that isn't wanted, until something else comes or the deposit ends.
+  private var ahead: SentAhead?
+  /// The request whose proof came last and didn't hold, until the next message: pieces may have been asked for with it.
+  private var refused: UInt64?
 
-  /// A dialogue that waits for the greeting.
-  public init() {}
+  /// A dialogue that waits for the greeting, in the session with this ``OpeningChallenge``.
+  public init(opening: [UInt8]) { self.opening = opening }
 
   /// Takes a message. Throws ``ProtocolError/unexpectedMessage(_:)`` if it has no place here: the session ends.
   public mutating func receive(_ message: PeerRequest) throws(ProtocolError) -> Step {
+    let refused = refused
+    self.refused = nil
+    if case .idle = phase, !message.isPartOfDeposit { ahead = nil }
     switch (phase, message) {
     case (.greeting, .hello(let hello)):
       phase = .idle
@@ -84,12 +101,20 @@ public struct AnswererDialogue: Sendable {
     case (.idle, .probe(let probe)):
       return .considerProbe(probe)
     case (.idle, .offer(let offer)):
+      ahead = SentAhead(behind: offer)
       return .considerOffer(offer)
-    case (.depositing(let request), .piece(let piece)) where piece.request == request:
-      return .store(piece)
-    case (.depositing(let request), .depositEnd(let end)) where end.request == request:
+    case (.depositing(let request, let from), .piece(let piece)) where piece.request == request:
+      guard piece.number < from else { return .store(piece) }
+      return try drop(piece)
+    case (.depositing(let request, _), .depositEnd(let end)) where end.request == request:
       phase = .idle
+      ahead = nil
       return .completeDeposit(end)
+    case (.idle, .piece(let piece)):
+      return try drop(piece)
+    case (.idle, .depositEnd(let end)) where end.request == ahead?.request:
+      ahead = nil
+      return .drop
     case (.idle, .itemOffer(let offer)):
       return .considerItem(offer)
     case (.receivingItem(let request), .itemPiece(let piece)) where piece.request == request:
@@ -101,12 +126,17 @@ public struct AnswererDialogue: Sendable {
       letterCount += 1
       return .considerLetter(letter)
     case (.idle, .releaseRequest(let request)) where !releases.contains(request.request):
-      return .challenge(request)
+      guard let nonce = opening.take() else { return .challenge(request) }
+      phase = .challenged(request, nonce: nonce)
+      return .awaitProof(request)
     case (.challenged(let request, let nonce), .possession(let possession)) where possession.request == request.request:
       phase = .idle
+      self.refused = request.request
       return .judge(possession, request, nonce: nonce)
     case (.idle, .pieceRequest(let request)) where releases.contains(request.request):
       return .sendPieces(request)
+    case (.idle, .pieceRequest(let request)) where request.request == refused:
+      return .drop
     case (.idle, .drillRequest(let request)) where drillCount < Self.drillLimit:
       drillCount += 1
       drill = nil
@@ -126,9 +156,15 @@ public struct AnswererDialogue: Sendable {
     }
   }
 
-  /// An offer was taken: its pieces follow.
-  public mutating func began(_ offer: Offer) {
-    phase = .depositing(offer.request)
+  /// A piece that isn't wanted must have been sent ahead.
+  private mutating func drop(_ piece: Piece) throws(ProtocolError) -> Step {
+    guard ahead?.spend(on: piece) == true else { throw .unexpectedMessage(MessageType.piece.rawValue) }
+    return .drop
+  }
+
+  /// An offer was taken: its pieces follow, and those before `from` aren't wanted.
+  public mutating func began(_ offer: Offer, from: UInt64) {
+    phase = .depositing(offer.request, from: from)
   }
 
   /// An item was taken: its pieces follow.
@@ -154,6 +190,7 @@ public struct AnswererDialogue: Sendable {
   /// A proof held: pieces may be asked for under its request number.
   /// Throws when a session asks for more releases than any recovery needs.
   public mutating func released(request: UInt64) throws(ProtocolError) {
+    refused = nil
     guard releases.count < Self.releaseLimit else {
       throw .unexpectedMessage(MessageType.releaseRequest.rawValue)
     }
@@ -162,6 +199,13 @@ public struct AnswererDialogue: Sendable {
 }
 
 extension PeerRequest {
+  fileprivate var isPartOfDeposit: Bool {
+    switch self {
+    case .piece, .depositEnd: true
+    default: false
+    }
+  }
+
   /// The message's number on the wire.
   public var number: UInt16 {
     switch self {

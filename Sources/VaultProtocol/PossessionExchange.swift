@@ -17,7 +17,7 @@ public struct PossessionExchange: Sendable {
   public let verifier: Digest
   /// The session's handshake hash.
   public let binding: Digest
-  /// The verifier's nonce, drawn before it saw the proof.
+  /// The verifier's nonce, drawn before it saw the proof or derived from the session (``OpeningChallenge``).
   public let nonce: [UInt8]
 
   /// An exchange between two cards in one session.

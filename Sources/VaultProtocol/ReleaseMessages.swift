@@ -24,7 +24,7 @@ public struct ReleaseRequest: AskMessage {
   }
 }
 
-/// The holder's nonce. Sent whether or not the holder has such a share.
+/// The holder's nonce for any but a session's first release request, see ``OpeningChallenge``. Sent whether or not the holder has such a share.
 public struct Challenge: NonceMessage {
   /// Its number.
   public static let type = MessageType.challenge
@@ -171,7 +171,8 @@ public struct Refusal: PeerMessage {
   }
 }
 
-/// "Send me these pieces of your fragment." Only after possession was proved under the same request number.
+/// "Send me these pieces of your fragment." Answered only after possession was proved under the same request number; it may come right behind the
+/// proof.
 public struct PieceRequest: PeerMessage {
   /// Its number.
   public static let type = MessageType.pieceRequest

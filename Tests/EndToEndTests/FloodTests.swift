@@ -84,13 +84,14 @@ struct FloodTests {
       let before = try ProcessFacts(process)
       let hostile = try await HostilePeer(mallory, against: peers[1])
       let attack = Task { await hostile.attack(width: 48, secret: bait) }
+      try await bench.wait(upTo: 60, for: "refused proofs") { hostile.refusals >= 3 }
       try await bench.wait(for: "requests by the thousand") { hostile.counts.requests >= 3000 }
       for number in 0..<3 { try await Self.shareAndRecover(peers, "note-\(number)", "a hostile peer, \(number)") }
       let counts = hostile.counts
       hostile.stop()
       await attack.value
       let facts = try ProcessFacts(process)
-      print("hostile peer: \(counts); \(facts)")
+      print("hostile peer: \(counts), \(hostile.refusals) refusals; \(facts)")
       #expect(facts.peak < Self.memoryLimit, "\(facts)")
       try await bench.wait(for: "the daemon to let go of its sessions") {
         try ProcessFacts(process).descriptors <= before.descriptors + 8

@@ -88,16 +88,32 @@ import WireCodec
     #expect(error == .wrongCard)
   }
 
-  @Test("a handshake that is reflected to its sender fails") func reflected() async throws {
+  /// What somebody without a key can answer a dialler with: its own first message, as it is or as long as an answer.
+  private func reflected(_ change: @escaping @Sendable ([UInt8]) -> [UInt8]) async -> SessionError? {
     let ends = InMemoryTransport.pair()
     let mirror = Task {
-      while let bytes = try? await ends.second.read(atMost: 4096), !bytes.isEmpty { try await ends.second.write(bytes) }
+      while let bytes = try? await ends.second.read(atMost: 4096), !bytes.isEmpty {
+        try await ends.second.write(change(bytes))
+      }
     }
     let error = await failure { () async throws(SessionError) in
       try await PeerSession.dial(ends.first, identity: pair.alice, peer: pair.bob.keys, ownCard: pair.aliceCard)
     }
-    #expect(error == .handshakeFailed)
     _ = await mirror.result
+    return error
+  }
+
+  @Test("a handshake that is reflected to its sender fails") func reflected() async throws {
+    // An answer is longer, as it holds a fresh key: this is refused by its length.
+    #expect(await reflected { $0 } == .malformed(.truncated(field: "frame")))
+  }
+
+  @Test("a handshake that is reflected to its sender, as long as an answer, fails") func reflectedAndLonger() async {
+    let error = await reflected { first in
+      #expect(first.count == 2 + 48)
+      return [0, 80] + first.dropFirst(2) + first.suffix(32)
+    }
+    #expect(error == .handshakeFailed)
   }
 
   @Test("handshake messages of a session don't open another one") func replayed() async throws {
@@ -151,7 +167,7 @@ import WireCodec
     }
   }
 
-  @Test("a changed byte at any step is noticed by the side that reads it", arguments: 0..<7)
+  @Test("a changed byte at any step is noticed by the side that reads it", arguments: 0..<5)
   func tampered(step: Int) async throws {
     for position in [0, 31, 32, 40, 63, 100, 200] {
       let filter = Self.tampering(step / 2, position)
@@ -165,7 +181,7 @@ import WireCodec
     }
   }
 
-  @Test("garbage or silence at any step is a typed error, never a trap or a hang", arguments: 0..<7)
+  @Test("garbage or silence at any step is a typed error, never a trap or a hang", arguments: 0..<5)
   func garbage(step: Int) async throws {
     var generator = SeededGenerator(state: UInt64(step))
     for _ in 0..<12 {

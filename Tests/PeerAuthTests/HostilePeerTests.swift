@@ -44,7 +44,7 @@ import WireCodec
       }
     }
     var peer = try await RawPeer(ends.first, identity: pair.alice, peer: pair.bob.keys)
-    try await peer.send(try await peer.proof(to: pair.bob.keys))
+    try await peer.send(try peer.proof(to: pair.bob.keys))
     _ = try await peer.receive()
     // All is proved, and its card is due.
     #expect(watched.standing == .caller)
@@ -80,7 +80,7 @@ import WireCodec
     nonCanonical[0] = 0xf6
     for fresh in [[UInt8](repeating: 0, count: 32), nonCanonical] {
       let error = try await answererError { peer in
-        try await peer.send(try await peer.proof(to: pair.bob.keys, fresh: fresh))
+        try await peer.send(try peer.proof(to: pair.bob.keys, fresh: fresh))
       }
       #expect(error == .cardProofFailed)
     }
@@ -88,13 +88,12 @@ import WireCodec
 
   @Test("a proof made for another verifier or echoed back fails") func foreignProofs() async throws {
     let other = try Identity.generate().keys
-    let misdirected = try await answererError { peer in try await peer.send(try await peer.proof(to: other)) }
+    let misdirected = try await answererError { peer in try await peer.send(try peer.proof(to: other)) }
     #expect(misdirected == .cardProofFailed)
     let swapped = try await answererError { peer in
-      let verdict = try await peer.receive()
       let proof = try CardProof(
         pair.alice, role: .responder, handshakeHash: peer.handshakeHash, verifier: pair.bob.keys,
-        challenge: Array(verdict.dropFirst()))
+        challenge: peer.challenge)
       try await peer.send(try AgreementKeyPair.generate().publicKey + proof.bytes)
     }
     #expect(swapped == .cardProofFailed)
@@ -108,12 +107,9 @@ import WireCodec
         try await PeerSession.answer(ends.second, identity: pair.bob, ownCard: pair.bobCard) { _ in pair.alice.keys }
       }
     }
-    var honest = try await RawPeer(ends.first, identity: pair.alice, peer: pair.bob.keys)
-    let shown = try await honest.proof(to: pair.bob.keys)
-    let error = try await answererError { peer in
-      _ = try await peer.receive()
-      try await peer.send(shown)
-    }
+    let honest = try await RawPeer(ends.first, identity: pair.alice, peer: pair.bob.keys)
+    let shown = try honest.proof(to: pair.bob.keys)
+    let error = try await answererError { peer in try await peer.send(shown) }
     #expect(error == .cardProofFailed)
     await ends.first.close()
     #expect(await answering.value == .cutOff)
@@ -130,7 +126,7 @@ import WireCodec
 
   @Test("bytes that are no card end the session") func noCard() async throws {
     let error = try await answererError { peer in
-      try await peer.send(try await peer.proof(to: pair.bob.keys))
+      try await peer.send(try peer.proof(to: pair.bob.keys))
       _ = try await peer.receive()
       try await peer.send([9, 9, 9])
     }
@@ -138,10 +134,7 @@ import WireCodec
   }
 
   @Test("a frame of the wrong length for its step is refused") func wrongStepLength() async throws {
-    let error = try await answererError { peer in
-      _ = try await peer.receive()
-      try await peer.send([UInt8](repeating: 0, count: 127))
-    }
+    let error = try await answererError { peer in try await peer.send([UInt8](repeating: 0, count: 127)) }
     #expect(error == .malformed(.truncated(field: "frame")))
   }
 
@@ -185,12 +178,81 @@ import WireCodec
     #expect(error == .messageTooLarge(type: 5, limit: 100_000))
   }
 
+  @Test("a stranger is told so only when its proof is in, and nobody opens that") func strangersProof() async throws {
+    let ends = InMemoryTransport.pair()
+    let wasAsked = Mutex(false)
+    let answering = Task { [pair] in
+      await failure { () async throws(SessionError) in
+        try await PeerSession.answer(ends.second, identity: pair.bob, ownCard: pair.bobCard) { _ in
+          wasAsked.withLock { $0 = true }
+          return nil
+        }
+      }
+    }
+    var short = try await RawPeer(ends.first, identity: pair.alice, peer: pair.bob.keys)
+    // What is due is 144 bytes, whatever is in them.
+    try await short.send([UInt8](repeating: 9, count: 127))
+    #expect(await answering.value == .malformed(.truncated(field: "frame")))
+    #expect(!wasAsked.withLock { $0 })
+
+    let again = InMemoryTransport.pair()
+    let refusing = Task { [pair] in
+      await failure { () async throws(SessionError) in
+        try await PeerSession.answer(again.second, identity: pair.bob, ownCard: pair.bobCard) { _ in nil }
+      }
+    }
+    var peer = try await RawPeer(again.first, identity: pair.alice, peer: pair.bob.keys)
+    try await peer.send([UInt8](repeating: 9, count: 128))
+    #expect(try await peer.receive() == [0, 1])
+    #expect(await refusing.value == .unknownPeer)
+  }
+
+  @Test("a fresh key of small order in the second message is refused by the dialler") func smallOrderAnswer()
+    async throws
+  {
+    let ends = InMemoryTransport.pair()
+    let dialling = Task { [pair] in
+      await failure { () async throws(SessionError) in
+        try await PeerSession.dial(ends.first, identity: pair.alice, peer: pair.bob.keys, ownCard: pair.aliceCard)
+      }
+    }
+    var handshake = try NoiseHandshake(
+      .xk, role: .responder, prologue: SessionSetup.prologue, staticKey: pair.bob.noiseKey)
+    var first: [UInt8] = []
+    while first.count < 50 { first += try await ends.second.read(atMost: 50 - first.count) }
+    _ = try handshake.read(Array(first.dropFirst(2)))
+    let second = try handshake.write([UInt8](repeating: 0, count: 32))
+    try await ends.second.write([0, UInt8(second.count)] + second)
+    #expect(await dialling.value == .cardProofFailed)
+  }
+
+  @Test("a second message without a fresh key is refused by the dialler") func noFreshKey() async throws {
+    let ends = InMemoryTransport.pair()
+    let dialling = Task { [pair] in
+      await failure { () async throws(SessionError) in
+        try await PeerSession.dial(ends.first, identity: pair.alice, peer: pair.bob.keys, ownCard: pair.aliceCard)
+      }
+    }
+    var handshake = try NoiseHandshake(
+      .xk, role: .responder, prologue: SessionSetup.prologue, staticKey: pair.bob.noiseKey)
+    var first: [UInt8] = []
+    while first.count < 50 { first += try await ends.second.read(atMost: 50 - first.count) }
+    _ = try handshake.read(Array(first.dropFirst(2)))
+    let second = try handshake.write()
+    try await ends.second.write([0, UInt8(second.count)] + second)
+    #expect(await dialling.value == .malformed(.truncated(field: "frame")))
+  }
+
   @Test("a verdict that isn't one is refused by the dialler") func verdicts() throws {
-    #expect(
-      try Verdict([1] + [UInt8](repeating: 9, count: 32)) == .accepted(challenge: [UInt8](repeating: 9, count: 32)))
+    let proof = [UInt8](repeating: 9, count: CardProof.byteCount)
+    let card = [UInt8](repeating: 7, count: PeerCard.byteLimit)
+    #expect(try Verdict([1] + proof + card) == .accepted(proof: proof, card: card))
+    #expect(try Verdict([1] + proof + [7]) == .accepted(proof: proof, card: [7]))
     #expect(try Verdict([0, 1]) == .refusedUnknownKey)
     #expect(throws: SessionError.malformed(.unsupported(field: "refusal", value: 2))) { try Verdict([0, 2]) }
-    for bytes in [[], [0], [1], [1, 2], [2] + [UInt8](repeating: 9, count: 32), [0, 1, 2]] as [[UInt8]] {
+    for bytes in [[], [0], [1], [1, 2], [1] + proof, [1] + proof + card + [7], [2] + proof + card, [0, 1, 2]]
+      as [[UInt8]]
+    {
       #expect(throws: SessionError.malformed(.invalidValue(field: "verdict"))) { try Verdict(bytes) }
     }
   }

@@ -4,11 +4,13 @@ import WireCodec
 
 @testable import PeerAuth
 
-/// A dialler that does the handshake by the book and then says whatever a test wants.
+/// A dialler that does the handshake by the book and then says whatever a test wants, its proof included.
 struct RawPeer: ~Copyable {
   let transport: InMemoryTransport
   let identity: Identity
   let handshakeHash: Digest
+  /// The answerer's fresh key.
+  let challenge: [UInt8]
   private var link: SetupLink
   private var inbound = FrameBuffer()
 
@@ -21,12 +23,13 @@ struct RawPeer: ~Copyable {
     let first = try handshake.write()
     try await transport.write([0, UInt8(first.count)] + first)
     var second: [UInt8] = []
-    while second.count < 50 { second += try await transport.read(atMost: 50 - second.count) }
-    _ = try handshake.read(Array(second.dropFirst(2)))
+    while second.count < 82 { second += try await transport.read(atMost: 82 - second.count) }
+    let theirs = try handshake.read(Array(second.dropFirst(2)))
     let third = try handshake.write()
     try await transport.write([0, UInt8(third.count)] + third)
     link = SetupLink(try handshake.finish())
     handshakeHash = link.handshakeHash
+    challenge = theirs
   }
 
   /// Sends bytes as one message of frames, without any header.
@@ -45,17 +48,16 @@ struct RawPeer: ~Copyable {
     }
   }
 
-  /// What a dialler sends after the verdict, with a proof for this session.
-  mutating func proof(to peer: CardKeys, fresh: [UInt8]? = nil) async throws -> [UInt8] {
-    let verdict = try await receive()
+  /// What a dialler sends right behind the handshake, with a proof for this session.
+  func proof(to peer: CardKeys, fresh: [UInt8]? = nil) throws -> [UInt8] {
     let proof = try CardProof(
-      identity, role: .initiator, handshakeHash: handshakeHash, verifier: peer, challenge: Array(verdict.dropFirst()))
+      identity, role: .initiator, handshakeHash: handshakeHash, verifier: peer, challenge: challenge)
     return try (fresh ?? AgreementKeyPair.generate().publicKey) + proof.bytes
   }
 
   /// Everything up to the first message.
   mutating func open(to peer: CardKeys, card: PeerCard) async throws {
-    try await send(try await proof(to: peer))
+    try await send(try proof(to: peer))
     _ = try await receive()
     try await send(card.encoding)
   }

@@ -1,4 +1,5 @@
 import Sodium
+import Synchronization
 import Testing
 import WireCodec
 
@@ -27,6 +28,64 @@ import WireCodec
       #expect(isGoodbye)
     }
     #expect(await failure { () async throws(SessionError) in try await alice.send(1, []) } == .transport(.closed))
+  }
+
+  @Test("still answers what was asked before the goodbye, and sends nothing behind its own") func earlyGoodbye()
+    async throws
+  {
+    let (alice, bob) = try await Pair().sessions()
+    try await alice.send(1, [1])
+    try await alice.endSending()
+    try await alice.endSending()
+    #expect(await failure { () async throws(SessionError) in try await alice.send(1, []) } == .transport(.closed))
+    #expect(try await bob.receive() == (1, [1]))
+    let last = try await bob.receive { _ in nil }
+    let isGoodbye = last.isGoodbye
+    #expect(isGoodbye)
+    try await bob.send(2, [2])
+    #expect(try await alice.receive() == (2, [2]))
+    await bob.close()
+    let answer = try await alice.receive { _ in nil }
+    let isAnswered = answer.isGoodbye
+    #expect(isAnswered)
+    await alice.close()
+    #expect(await failure { () async throws(SessionError) in try await alice.endSending() } == .transport(.closed))
+  }
+
+  @Test("behind the peer's goodbye it says goodbye, and waits for the peer to close") func closingBehindPeer()
+    async throws
+  {
+    let (alice, bob) = try await Pair().sessions()
+    try await alice.endSending()
+    let heard = try await bob.receive { _ in nil }
+    let isGoodbye = heard.isGoodbye
+    #expect(isGoodbye)
+    let hasClosed = Mutex(false)
+    let closing = Task {
+      await bob.closeBehindPeer()
+      hasClosed.withLock { $0 = true }
+    }
+    let answer = try await alice.receive { _ in nil }
+    let isAnswered = answer.isGoodbye
+    #expect(isAnswered)
+    try await Task.sleep(for: .milliseconds(20))
+    #expect(!hasClosed.withLock { $0 })
+    await alice.close()
+    await closing.value
+  }
+
+  @Test("says goodbye once, though it is said early") func oneGoodbye() async throws {
+    let sent = Mutex(0)
+    let ends = InMemoryTransport.pair(firstFilter: { bytes in
+      sent.withLock { $0 += 1 }
+      return bytes
+    })
+    let (alice, bob) = try await Pair().sessions(over: ends)
+    let before = sent.withLock { $0 }
+    try await alice.endSending()
+    await alice.close()
+    #expect(sent.withLock { $0 } == before + 1)
+    await bob.close()
   }
 
   @Test("two sessions of the same peers have different names") func fresh() async throws {

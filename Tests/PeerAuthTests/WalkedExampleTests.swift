@@ -55,8 +55,8 @@ import WireCodec
     example += "Session\n"
     example += lines("Handshake hash", one.handshakeHash.bytes)
     let names = [
-      "message 1", "message 2", "message 3", "verdict: accepted, fresh key", "fresh key and card proof",
-      "card proof and card", "card", "a message of type 3, \"hello\"", "goodbye",
+      "message 1", "message 2, with fresh key", "message 3; fresh key and card proof",
+      "verdict: accepted, card proof and card", "card", "a message of type 3, \"hello\"", "goodbye",
     ]
     let recorded = writes.withLock { $0 }
     #expect(recorded.count == names.count)

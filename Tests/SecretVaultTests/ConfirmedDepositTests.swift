@@ -133,6 +133,39 @@ extension VaultTests {
       #expect(try ben.requests().isEmpty)
     }
 
+    @Test(arguments: [true, false])
+    func `pieces that come before the user's word wait unread, and count only after a yes`(isApproved: Bool)
+      async throws
+    {
+      let ada = try await HostileRequester(world[0], dials: world[1], in: world)
+      try await ada.session.send(
+        Offer(request: 7, index: 1, sealedShare: forged.sealed(1), header: forged.header.bytes))
+      let count = forged.header.dispersal.stripeCount
+      try await ada.session.send(Piece(request: 7, number: 0, bytes: forged.piece(1, 0)))
+      guard case .asking = try await ada.session.expect(OfferAnswer.self).verdict else {
+        Issue.record("ben's user is not asked")
+        return
+      }
+      let request = try #require(try await requests(1).first)
+      try expectNothingStored()
+      if isApproved { _ = try await ben.approveRequest(request.id) } else { _ = try ben.refuseRequest(request.id) }
+      var verdict = OfferAnswer.Verdict.asking(seconds: 1)
+      while case .asking = verdict { verdict = try await ada.session.expect(OfferAnswer.self).verdict }
+      #expect(verdict == (isApproved ? .wants(from: 0) : .refused(.notAccepted)))
+      guard isApproved else {
+        try await ada.session.send(Ping(request: 8))
+        #expect(try await ada.session.expect(Pong.self).request == 8)
+        try expectNothingStored()
+        return
+      }
+      for number in 1..<count {
+        try await ada.session.send(Piece(request: 7, number: number, bytes: forged.piece(1, number)))
+      }
+      try await ada.session.send(DepositEnd(request: 7))
+      #expect(try await ada.session.expect(DepositResult.self).refusal == nil)
+      #expect(try ben.secrets().count == 1)
+    }
+
     @Test func `a dealer that has gone leaves no request behind`() async throws {
       let world = try TestWorld(3, deadlines: .short)
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2)

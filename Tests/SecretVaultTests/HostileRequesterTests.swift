@@ -146,8 +146,73 @@ extension VaultTests {
       let refused = try await HostileRequester(world[2], dials: world[1], in: world)
       let nonce = try await refused.ask(header)
       try await expectRefused(refused.submit(refused.proof(header, nonce: nonce, verifier: world[0])), peer: "cleo")
+      // It may have been sent with the proof: once nothing comes of it.
+      try await refused.session.send(PieceRequest(request: 1, first: 0, count: 1))
+      try await refused.session.send(Ping(request: 2))
+      #expect(try await refused.session.expect(Pong.self).request == 2)
       try await refused.session.send(PieceRequest(request: 1, first: 0, count: 1))
       #expect(await refused.isHungUp())
+    }
+
+    @Test func `request, proof and pieces may come in one go, and are answered in one`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(header)
+      try await cleo.session.send(try cleo.proof(header, nonce: nonce))
+      try await cleo.session.send(PieceRequest(request: 1, first: 1, count: 2))
+      try await cleo.session.endSending()
+      #expect(try await cleo.session.nextType() == Release.type.rawValue)
+      for number in UInt64(1)...2 { #expect(try await cleo.session.expect(ProvenPiece.self).number == number) }
+      #expect(try await cleo.session.expect(PiecesEnd.self).refusal == nil)
+      #expect(await cleo.isHungUp())
+    }
+
+    @Test func `pieces asked for with a proof that doesn't hold, or of another secret, are not sent`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(header)
+      try await cleo.session.send(try cleo.proof(header, nonce: nonce, verifier: world[0]))
+      try await cleo.session.send(PieceRequest(request: 1, first: 0, count: 3))
+      try await cleo.session.send(PieceRequest(request: 1, first: 0, count: 3))
+      #expect(try await cleo.session.expect(Refusal.self).reason == .unavailable)
+      #expect(await cleo.isHungUp())
+      let other = try await HostileRequester(world[2], dials: world[1], in: world)
+      try await other.session.send(try other.proof(header, nonce: try await other.ask(header)))
+      try await other.session.send(PieceRequest(request: 2, first: 0, count: 1))
+      #expect(try await other.session.nextType() == Release.type.rawValue)
+      #expect(await other.isHungUp())
+    }
+
+    @Test func `pieces asked for before the proof end the session`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(header)
+      try await cleo.session.send(PieceRequest(request: 1, first: 0, count: 1))
+      #expect(await cleo.isHungUp())
+      let again = try await HostileRequester(world[2], dials: world[1], in: world)
+      _ = try await again.ask(header)
+      // Nor does what was drawn for one session open another.
+      try await expectRefused(
+        again.submit(again.proof(header, nonce: nonce)), peer: "cleo")
+    }
+
+    @Test func `the session is a challenge once: a second request has a nonce of its own`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let opening = try await cleo.ask(header)
+      #expect(try await cleo.submit(cleo.proof(header, nonce: opening)) == nil)
+      let second = try await cleo.ask(header, request: 2)
+      #expect(second != opening)
+      #expect(try await cleo.submit(cleo.proof(header, nonce: opening, request: 2)) == .unavailable)
+      // Nor is it another one's after a refusal.
+      let other = try await HostileRequester(world[2], dials: world[1], in: world)
+      let wasted = try await other.ask(header)
+      #expect(try await other.submit(other.proof(header, nonce: wasted, verifier: world[0])) == .unavailable)
+      _ = try await other.ask(header, request: 2)
+      #expect(try await other.submit(other.proof(header, nonce: wasted, request: 2)) == .unavailable)
+      #expect(try events("share-released").count == 1)
+    }
+
+    @Test func `a drill's proof over a session's opening challenge releases nothing`() async throws {
+      let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
+      let nonce = try await cleo.ask(header)
+      try await expectRefused(cleo.submit(cleo.proof(header, nonce: nonce, purpose: .drill)), peer: "cleo")
     }
 
     static let beyondTheEnd: [(UInt64, UInt32)] = [(0, 4), (3, 1), (.max, 1), (.max - 1, 4096), (1, 3)]
@@ -255,8 +320,11 @@ extension VaultTests {
 
     @Test func `removing a peer ends its sessions at the next message`() async throws {
       let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
-      let nonce = try await cleo.ask(header)
-      let possession = try cleo.proof(header, nonce: nonce)
+      // The first request has no answer before its proof; behind the second one's challenge the holder is known to wait for a proof.
+      let first = try await cleo.ask(header)
+      #expect(try await cleo.submit(cleo.proof(header, nonce: first, verifier: world[0])) == .unavailable)
+      let nonce = try await cleo.ask(header, request: 2)
+      let possession = try cleo.proof(header, nonce: nonce, request: 2)
       _ = try world[1].vault.removePeer("cleo")
       try await cleo.session.send(possession)
       #expect(await cleo.isHungUp())

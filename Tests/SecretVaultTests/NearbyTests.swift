@@ -3,6 +3,7 @@ import PeerAuth
 import Sodium
 import Testing
 import VaultProtocol
+@testable import VaultStore
 
 @testable import SecretVault
 
@@ -12,12 +13,13 @@ extension VaultTests {
     private let room = TestRoom()
 
     /// Members who all use Bluetooth, and whose network is down unless `hasNetwork`.
-    private func world(_ count: Int, hasNetwork: Bool = false) throws -> TestWorld {
+    private func world(_ count: Int, hasNetwork: Bool = false, limit: String? = nil) throws -> TestWorld {
       var deadlines = VaultEnvironment.Deadlines.patient
       deadlines.headStart = .milliseconds(20)
       let world = try TestWorld(count, deadlines: deadlines, room: room)
       for member in world.members {
         _ = try member.vault.set("ble", to: "on")
+        if let limit { _ = try member.vault.set("ble-limit", to: limit) }
         if !hasNetwork { world.set(.refuses, for: member) }
       }
       return world
@@ -47,6 +49,66 @@ extension VaultTests {
       }
       #expect(report.deliveries.map(\.state) == [.delivered])
       #expect(room.callCount == 3)
+    }
+
+    @Test(arguments: [3, 100_000, 300_000])
+    func `little waits for an answer: each costs a radio two turns`(byteCount: Int) async throws {
+      let world = try world(2, limit: "1M")
+      let secret = randomBytes(byteCount)
+      let report = try await world.share(secret, threshold: 2)
+      #expect(report.deliveries.map(\.state) == [.delivered])
+      // The key; the proof; card, greeting and question; the share and what goes with it, and the rest if there is more.
+      #expect(room.turnCount == (byteCount > 131_072 ? 5 : 4))
+      #expect(try await eventually { room.air.openNow == 0 })
+      for member in 0..<2 {
+        room.resetTurns()
+        #expect(try await world.recover(by: member).bytes == secret)
+        // The key; the proof; card, greeting, question, its proof and the pieces wanted; then the rest, if there is more, and the goodbye with it.
+        #expect(room.turnCount == (byteCount > 131_072 ? 4 : 3))
+      }
+    }
+
+    @Test func `what was sent ahead to a peer that refuses it is not stored there, and nobody loses anything`()
+      async throws
+    {
+      let world = try world(3)
+      _ = try world[1].vault.set("confirm-sharing", to: "on")
+      let ben = world[1].vault
+      let sharing = Task { try await world.share(randomBytes(100_000), threshold: 2) }
+      #expect(try await eventually { try ben.requests().count == 1 })
+      // Its fragment is half of it.
+      #expect(try await eventually { room.air.sent(to: world[1].address) > 50_000 })
+      #expect(try FileNames.list(world[1].folders.fragmentsPath).isEmpty)
+      _ = try ben.refuseRequest(try #require(try ben.requests().first).id)
+      let report = try await sharing.value
+      #expect(report.deliveries.map(\.state).sorted { $0.rawValue < $1.rawValue } == [.delivered, .refused])
+      #expect(try FileNames.list(world[1].folders.fragmentsPath).isEmpty && ben.secrets().isEmpty)
+    }
+
+    @Test func `a share that was cut goes on at the piece it had, and sends nothing ahead again`() async throws {
+      let world = try world(2, limit: "1M")
+      room.air.set(.diesAfterSending(150_000), at: world[1].address)
+      let secret = randomBytes(600_000)
+      let report = try await world.share(secret, threshold: 2)
+      #expect(report.deliveries.map(\.state) == [.unreachable])
+      room.air.set(.none, at: world[1].address)
+      #expect(try await eventually { room.air.openNow == 0 })
+      let before = room.air.sent(to: world[1].address)
+      #expect(try await world[0].vault.retry(report.id) { _ in }.first?.isFinished == true)
+      // Two pieces had come, and the first one of them had been sent ahead.
+      let missing = try Int(world[0].header(report.id).dispersal.fragmentByteCount) - 2 * 65_536
+      let again = room.air.sent(to: world[1].address) - before
+      #expect((missing..<missing + 8000).contains(again), "\(again) of \(missing)")
+      #expect(try await world.recover(by: 1).bytes == secret)
+    }
+
+    @Test func `a recovery that is cut again and again asks each time for the piece that it lacks`() async throws {
+      let world = try world(2, limit: "1M")
+      let secret = randomBytes(600_000)
+      try await world.share(secret, threshold: 2)
+      room.air.set(.diesAfterReceiving(150_000), at: world[1].address)
+      // Twice as much is needed as one connection carries.
+      #expect(try await world.recover(by: 0).bytes == secret)
     }
 
     @Test func `a share that comes to nothing leaves no connection open`() async throws {

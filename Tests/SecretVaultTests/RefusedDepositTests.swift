@@ -264,6 +264,122 @@ extension VaultTests {
       try expectNothingStored()
     }
 
+    /// Sends an offer of share 1, and behind it pieces before anything was answered.
+    private func sendAhead(
+      _ forged: ForgedSecret, pieces: [(UInt64, [UInt8])], header: [UInt8]? = nil, ends: Bool = false
+    ) async throws -> HostileRequester {
+      let ada = try await HostileRequester(world[0], dials: world[1], in: world)
+      try await ada.session.send(
+        Offer(request: 9, index: 1, sealedShare: forged.sealed(1), header: header ?? forged.header.bytes))
+      for (number, bytes) in pieces { try await ada.session.send(Piece(request: 9, number: number, bytes: bytes)) }
+      if ends { try await ada.session.send(DepositEnd(request: 9)) }
+      return ada
+    }
+
+    private func isAlive(_ ada: HostileRequester) async -> Bool {
+      do {
+        try await ada.session.send(Ping(request: 77))
+        return try await ada.session.expect(Pong.self).request == 77
+      } catch { return false }
+    }
+
+    @Test func `pieces, end and goodbye may come right behind the offer`() async throws {
+      let small = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 100_000)
+      #expect(small.header.dispersal.stripeCount == 1)
+      let ada = try await sendAhead(small, pieces: [(0, small.piece(1, 0))], ends: true)
+      try await ada.session.endSending()
+      #expect(try await ada.session.expect(OfferAnswer.self).verdict == .wants(from: 0))
+      #expect(try await ada.session.expect(DepositResult.self).refusal == nil)
+      #expect(await ada.isHungUp())
+      #expect(try world[1].vault.secrets().map(\.id) == [small.header.id.description])
+      // What is there already is dropped when it comes once more.
+      let again = try await sendAhead(small, pieces: [(0, small.piece(1, 0))], ends: true)
+      #expect(try await again.session.expect(OfferAnswer.self).verdict == .complete)
+      #expect(await isAlive(again))
+    }
+
+    @Test func `pieces behind an offer that is refused are dropped, up to a bound, and nothing is stored`() async throws
+    {
+      let refused = Array(forged.header.bytes.dropLast())
+      let piece = forged.piece(1, 0)
+      #expect(piece.count == 65_536)
+      let some: [[(UInt64, [UInt8])]] = [[(0, piece)], [(UInt64, [UInt8])](repeating: (5, []), count: 16)]
+      for pieces in some {
+        let ada = try await sendAhead(forged, pieces: pieces, header: refused, ends: true)
+        #expect(try await ada.session.expect(OfferAnswer.self).verdict == .refused(.invalidHeader))
+        #expect(await isAlive(ada))
+        // That was all that could have been on its way.
+        try await ada.session.send(Piece(request: 9, number: 0, bytes: []))
+        #expect(await ada.isHungUp())
+      }
+      let tooMany: [[(UInt64, [UInt8])]] = [
+        [(0, piece), (1, [1])], [(UInt64, [UInt8])](repeating: (5, []), count: 17),
+      ]
+      for pieces in tooMany {
+        let ada = try await sendAhead(forged, pieces: pieces, header: refused)
+        #expect(try await ada.session.expect(OfferAnswer.self).verdict == .refused(.invalidHeader))
+        #expect(await ada.isHungUp())
+      }
+      try expectNothingStored()
+    }
+
+    @Test func `behind a refused offer only its own pieces are dropped, and only at once`() async throws {
+      let refused = Array(forged.header.bytes.dropLast())
+      let other = try await sendAhead(forged, pieces: [], header: refused)
+      _ = try await other.session.expect(OfferAnswer.self)
+      try await other.session.send(Piece(request: 8, number: 0, bytes: forged.piece(1, 0)))
+      #expect(await other.isHungUp())
+      let late = try await sendAhead(forged, pieces: [], header: refused)
+      _ = try await late.session.expect(OfferAnswer.self)
+      #expect(await isAlive(late))
+      try await late.session.send(Piece(request: 9, number: 0, bytes: forged.piece(1, 0)))
+      #expect(await late.isHungUp())
+      try expectNothingStored()
+    }
+
+    @Test func `pieces of another secret behind an offer are found out at the end`() async throws {
+      let mine = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 100_000)
+      let other = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 100_000)
+      let ada = try await sendAhead(mine, pieces: [(0, other.piece(1, 0))], ends: true)
+      #expect(try await ada.session.expect(OfferAnswer.self).verdict == .wants(from: 0))
+      #expect(try await ada.session.expect(DepositResult.self).refusal == .invalidFragment)
+      try expectNothingStored()
+    }
+
+    @Test func `after a cut the pieces that are here are dropped when they come ahead, and the others count`()
+      async throws
+    {
+      let cut = try await sendAhead(forged, pieces: [(0, forged.piece(1, 0))])
+      #expect(try await cut.session.expect(OfferAnswer.self).verdict == .wants(from: 0))
+      await cut.session.close()
+      try expectNothingStored()
+      var again: HostileRequester
+      var verdict: OfferAnswer.Verdict
+      repeat {
+        again = try await sendAhead(forged, pieces: [(0, forged.piece(1, 0))])
+        verdict = try await again.session.expect(OfferAnswer.self).verdict
+      } while verdict == .refused(.busy)
+      #expect(verdict == .wants(from: 1))
+      for number in UInt64(1)..<3 {
+        try await again.session.send(Piece(request: 9, number: number, bytes: forged.piece(1, number)))
+      }
+      try await again.session.send(DepositEnd(request: 9))
+      #expect(try await again.session.expect(DepositResult.self).refusal == nil)
+      #expect(try world[1].vault.secrets().count == 1)
+    }
+
+    @Test func `pieces that are here already can't be sent for ever`() async throws {
+      let cut = try await sendAhead(forged, pieces: [(0, forged.piece(1, 0))])
+      _ = try await cut.session.expect(OfferAnswer.self)
+      await cut.session.close()
+      var again: HostileRequester
+      repeat {
+        again = try await sendAhead(forged, pieces: [(0, forged.piece(1, 0))])
+      } while try await again.session.expect(OfferAnswer.self).verdict == .refused(.busy)
+      try await again.session.send(Piece(request: 9, number: 0, bytes: forged.piece(1, 0)))
+      #expect(await again.isHungUp())
+    }
+
     private func offer(header: [UInt8], sealed: [UInt8]) async throws -> OfferAnswer.Verdict {
       let ada = try await HostileRequester(world[0], dials: world[1], in: world)
       try await ada.session.send(Offer(request: 9, index: 1, sealedShare: sealed, header: header))

@@ -6,7 +6,7 @@ import Testing
 
 /// A point of the dialogue, all of it under request number 7.
 private enum Place: CaseIterable {
-  case greeting, idle, depositing, challenged, judged, released
+  case greeting, idle, offerRefused, depositing, depositingRest, challenged, judged, judgedAndAsked, released
   case depositingAfterRelease, challengedAfterRelease
   case challengedForDrill, drillJudged, drilled
   case receivingItem
@@ -62,15 +62,17 @@ private func releaseRequest(_ request: UInt64) throws -> ReleaseRequest {
   return ReleaseRequest(request: request, tag: digest, headerDigest: digest, epoch: 0)
 }
 
+private let opening = [UInt8](repeating: 7, count: 32)
 private let nonce = [UInt8](repeating: 9, count: 32)
 private let otherNonce = [UInt8](repeating: 8, count: 32)
 
 /// A dialogue that has come to a place.
 private func dialogue(at place: Place) throws -> AnswererDialogue {
-  var dialogue = AnswererDialogue()
+  var dialogue = AnswererDialogue(opening: opening)
   func challenge(_ number: UInt64) throws {
-    _ = try dialogue.receive(message(.releaseRequest, number))
-    dialogue.challenged(try releaseRequest(number), nonce: nonce)
+    if case .challenge = try dialogue.receive(message(.releaseRequest, number)) {
+      dialogue.challenged(try releaseRequest(number), nonce: nonce)
+    }
   }
   func judge() throws {
     try challenge(7)
@@ -82,7 +84,11 @@ private func dialogue(at place: Place) throws -> AnswererDialogue {
   case .greeting, .idle: break
   case .depositing:
     _ = try dialogue.receive(message(.offer, 7))
-    dialogue.began(offer(7))
+    dialogue.began(offer(7), from: 0)
+  case .depositingRest:
+    _ = try dialogue.receive(message(.offer, 7))
+    dialogue.began(offer(7), from: 1)
+  case .offerRefused: _ = try dialogue.receive(message(.offer, 7))
   case .receivingItem:
     _ = try dialogue.receive(message(.itemOffer, 7))
     dialogue.began(try itemOffer(7))
@@ -94,12 +100,15 @@ private func dialogue(at place: Place) throws -> AnswererDialogue {
     _ = try dialogue.receive(message(.drillProof, 7))
     if place == .drilled { dialogue.drilled(request: 7) }
   case .judged: try judge()
+  case .judgedAndAsked:
+    try judge()
+    _ = try dialogue.receive(message(.pieceRequest, 7))
   case .released, .depositingAfterRelease, .challengedAfterRelease:
     try judge()
     try dialogue.released(request: 7)
     if place == .depositingAfterRelease {
       _ = try dialogue.receive(message(.offer, 8))
-      dialogue.began(offer(8))
+      dialogue.began(offer(8), from: 0)
     }
     if place == .challengedAfterRelease { try challenge(8) }
   }
@@ -112,14 +121,15 @@ private func place(_ place: Place) throws -> AnswererDialogue { try dialogue(at:
 private func isExpected(_ kind: Kind, _ request: UInt64, at place: Place) -> Bool {
   switch place {
   case .greeting: kind == .hello
-  case .idle, .judged, .drillJudged:
+  case .idle, .judged, .judgedAndAsked, .drillJudged, .offerRefused:
     [.unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .releaseRequest, .drillRequest].contains(kind)
+      || isDropped(kind, request, at: place)
   case .challengedForDrill: kind == .drillProof && request == 7
   case .drilled:
     [.unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .releaseRequest, .drillRequest].contains(kind)
       || kind == .drillPieceRequest && request == 7
   case .receivingItem: [.itemPiece, .itemEnd].contains(kind) && request == 7
-  case .depositing: [.piece, .depositEnd].contains(kind) && request == 7
+  case .depositing, .depositingRest: [.piece, .depositEnd].contains(kind) && request == 7
   case .challenged: kind == .possession && request == 7
   case .released:
     switch kind {
@@ -130,6 +140,16 @@ private func isExpected(_ kind: Kind, _ request: UInt64, at place: Place) -> Boo
     }
   case .depositingAfterRelease: [.piece, .depositEnd].contains(kind) && request == 8
   case .challengedAfterRelease: kind == .possession && request == 8
+  }
+}
+
+/// What may have been sent before it could be known that it isn't wanted.
+private func isDropped(_ kind: Kind, _ request: UInt64, at place: Place) -> Bool {
+  switch place {
+  case .offerRefused: [.piece, .depositEnd].contains(kind) && request == 7
+  case .depositingRest: kind == .piece && request == 7
+  case .judged: kind == .pieceRequest && request == 7
+  default: false
   }
 }
 
@@ -145,9 +165,10 @@ struct AnswererDialogueTests {
     case (.offer, .considerOffer(let taken)): taken == offer(request)
     case (.piece, .store(let piece)): piece == Piece(request: request, number: 0, bytes: [1])
     case (.depositEnd, .completeDeposit(let end)): end == DepositEnd(request: request)
-    case (.releaseRequest, .challenge(let taken)): try taken == releaseRequest(request)
-    case (.possession, .judge(let possession, let taken, nonce)):
-      try possession.request == request && taken == releaseRequest(request)
+    case (.releaseRequest, .challenge(let taken)), (.releaseRequest, .awaitProof(let taken)):
+      try taken == releaseRequest(request)
+    case (.possession, .judge(let possession, let taken, let over)):
+      try possession.request == request && taken == releaseRequest(request) && [opening, nonce].contains(over)
     case (.pieceRequest, .sendPieces(let pieces)): pieces == PieceRequest(request: request, first: 0, count: 1)
     case (.drillRequest, .challengeDrill(let taken)): try taken == drillRequest(request)
     case (.drillProof, .judgeDrill(let proof, let taken, nonce)):
@@ -172,7 +193,12 @@ struct AnswererDialogueTests {
         do throws(ProtocolError) {
           let step = try dialogue.receive(message)
           #expect(isExpected(kind, request, at: place), "\(kind) \(request)")
-          #expect((try? isStep(step, for: kind, request)) == true, "\(kind) \(request)")
+          if case .drop = step {
+            #expect(isDropped(kind, request, at: place), "\(kind) \(request)")
+          } else {
+            #expect((try? isStep(step, for: kind, request)) == true, "\(kind) \(request)")
+            #expect(!isDropped(kind, request, at: place), "\(kind) \(request)")
+          }
         } catch {
           #expect(!isExpected(kind, request, at: place), "\(kind) \(request)")
           #expect(error == .unexpectedMessage(message.number))
@@ -183,7 +209,7 @@ struct AnswererDialogueTests {
 
   @Test("greets once")
   func oneGreeting() throws {
-    var dialogue = AnswererDialogue()
+    var dialogue = AnswererDialogue(opening: opening)
     _ = try dialogue.receive(message(.hello, 0))
     let again = try message(.hello, 0)
     #expect(throws: ProtocolError.unexpectedMessage(0x0001)) { _ = try dialogue.receive(again) }
@@ -199,12 +225,91 @@ struct AnswererDialogueTests {
     #expect(throws: ProtocolError.unexpectedMessage(0x0105)) { _ = try dialogue.receive(late) }
   }
 
-  @Test("waits for no pieces of an offer that was not taken")
+  @Test("drops what was sent behind an offer that was not taken: 16 pieces of 65536 bytes together, and the end")
   func refusedOffer() throws {
+    func isDropped(_ pieces: [Int]) throws -> Bool {
+      var dialogue = try place(.offerRefused)
+      for (number, count) in pieces.enumerated() {
+        let piece = Piece(request: 7, number: UInt64(number), bytes: [UInt8](repeating: 1, count: count))
+        do throws(ProtocolError) {
+          guard case .drop = try dialogue.receive(.piece(piece)) else { return false }
+        } catch { return false }
+      }
+      guard case .drop = try dialogue.receive(message(.depositEnd, 7)) else { return false }
+      let late = try message(.piece, 7)
+      #expect(throws: ProtocolError.unexpectedMessage(0x0105)) { _ = try dialogue.receive(late) }
+      return true
+    }
+    for pieces in [[], [65_536], [65_535, 1], [0], [Int](repeating: 4096, count: 16), [Int](repeating: 0, count: 16)] {
+      #expect(try isDropped(pieces), "\(pieces)")
+    }
+    for pieces in [[65_536, 1], [65_536, 0] + [Int](repeating: 0, count: 15), [Int](repeating: 0, count: 17)] {
+      #expect(try !isDropped(pieces), "\(pieces)")
+    }
+  }
+
+  @Test("drops nothing any more once something else has come")
+  func lateAhead() throws {
+    for kind in [Kind.ping, .unknown, .probe, .releaseRequest, .drillRequest, .itemOffer, .groupLetter] {
+      var dialogue = try dialogue(at: .offerRefused)
+      _ = try dialogue.receive(message(kind, 8))
+      for late in [try message(.piece, 7), try message(.depositEnd, 7)] {
+        #expect(throws: ProtocolError.self) { _ = try dialogue.receive(late) }
+      }
+    }
+    // Another offer has pieces of its own, and only those.
+    var dialogue = try dialogue(at: .offerRefused)
+    _ = try dialogue.receive(message(.offer, 8))
+    let old = try message(.piece, 7)
+    #expect(throws: ProtocolError.unexpectedMessage(0x0105)) { _ = try dialogue.receive(old) }
+    guard case .drop = try dialogue.receive(message(.piece, 8)) else { throw ProtocolError.unexpectedMessage(0) }
+  }
+
+  @Test("drops the pieces of a deposit that are there already, as far as they may have been sent ahead")
+  func knownPieces() throws {
+    var dialogue = try dialogue(at: .depositingRest)
+    let known = PeerRequest.piece(Piece(request: 7, number: 0, bytes: [UInt8](repeating: 1, count: 65_536)))
+    guard case .drop = try dialogue.receive(known) else { throw ProtocolError.unexpectedMessage(0) }
+    for number in UInt64(1)..<3 {
+      let piece = Piece(request: 7, number: number, bytes: [UInt8](repeating: 1, count: 65_536))
+      guard case .store(piece) = try dialogue.receive(.piece(piece)) else { throw ProtocolError.unexpectedMessage(0) }
+    }
+    let more = try message(.piece, 7)
+    #expect(throws: ProtocolError.unexpectedMessage(0x0105)) { _ = try dialogue.receive(more) }
+    #expect(try isStep(dialogue.receive(message(.depositEnd, 7)), for: .depositEnd, 7))
+  }
+
+  @Test("as many pieces go ahead of an answer as the other side drops", arguments: [0, 1, 15, 16, 17, 1000])
+  func countAhead(pieces: UInt64) {
+    #expect(Offer.countAhead(pieces) { _ in 1 } == min(pieces, 16))
+    #expect(Offer.countAhead(pieces) { _ in 65_536 } == min(pieces, 1))
+    #expect(Offer.countAhead(pieces) { _ in 65_537 } == 0)
+    #expect(Offer.countAhead(pieces) { $0 == 0 ? 60_000 : 5_536 } == min(pieces, 2))
+  }
+
+  @Test("takes the first request's proof over the session's own challenge, and later ones over nonces of their own")
+  func openingChallenge() throws {
     var dialogue = try dialogue(at: .idle)
-    _ = try dialogue.receive(message(.offer, 7))
-    let piece = try message(.piece, 7)
-    #expect(throws: ProtocolError.unexpectedMessage(0x0105)) { _ = try dialogue.receive(piece) }
+    guard case .awaitProof = try dialogue.receive(message(.releaseRequest, 7)),
+      case .judge(_, _, opening) = try dialogue.receive(message(.possession, 7)),
+      case .challenge = try dialogue.receive(message(.releaseRequest, 8))
+    else {
+      Issue.record("not the opening challenge, or more than once")
+      return
+    }
+    dialogue.challenged(try releaseRequest(8), nonce: nonce)
+    guard case .judge(_, _, nonce) = try dialogue.receive(message(.possession, 8)) else {
+      Issue.record("not the nonce that was drawn")
+      return
+    }
+  }
+
+  @Test("the opening challenge is another one in each session, and not what it is made of")
+  func openingChallengeValue() throws {
+    let hash = try Digest([UInt8](repeating: 1, count: 32))
+    let other = try Digest([UInt8](repeating: 2, count: 32))
+    #expect(try OpeningChallenge.of(hash) != OpeningChallenge.of(other))
+    #expect(try OpeningChallenge.of(hash) != hash.bytes)
   }
 
   @Test("uses a nonce once: a second proof is out of turn")
@@ -219,7 +324,10 @@ struct AnswererDialogueTests {
   @Test("hands a proof over with the nonce that was drawn last, not an earlier one")
   func freshNonce() throws {
     var dialogue = try dialogue(at: .judged)
-    _ = try dialogue.receive(message(.releaseRequest, 7))
+    guard case .challenge = try dialogue.receive(message(.releaseRequest, 7)) else {
+      Issue.record("no challenge")
+      return
+    }
     let fresh = [UInt8](repeating: 10, count: 32)
     dialogue.challenged(try releaseRequest(7), nonce: fresh)
     guard case .judge(_, _, fresh) = try dialogue.receive(message(.possession, 7)) else {
@@ -228,11 +336,15 @@ struct AnswererDialogueTests {
     }
   }
 
-  @Test("sends no pieces for a proof that did not hold")
+  @Test("sends no pieces for a proof that did not hold, and takes no offence if they were asked for with it, once")
   func noPiecesWithoutRelease() throws {
     var dialogue = try dialogue(at: .judged)
     let request = try message(.pieceRequest, 7)
+    guard case .drop = try dialogue.receive(request) else { throw ProtocolError.unexpectedMessage(0) }
     #expect(throws: ProtocolError.unexpectedMessage(0x0206)) { _ = try dialogue.receive(request) }
+    var later = try place(.judged)
+    _ = try later.receive(message(.ping, 8))
+    #expect(throws: ProtocolError.unexpectedMessage(0x0206)) { _ = try later.receive(request) }
   }
 
   @Test("sends pieces of every secret released in this session, as often as asked")
@@ -249,8 +361,9 @@ struct AnswererDialogueTests {
   func releaseLimit() throws {
     var dialogue = try dialogue(at: .idle)
     for request in UInt64(0)..<64 {
-      _ = try dialogue.receive(message(.releaseRequest, request))
-      dialogue.challenged(try releaseRequest(request), nonce: nonce)
+      if case .challenge = try dialogue.receive(message(.releaseRequest, request)) {
+        dialogue.challenged(try releaseRequest(request), nonce: nonce)
+      }
       _ = try dialogue.receive(message(.possession, request))
       try dialogue.released(request: request)
     }

@@ -78,12 +78,19 @@ struct WalkedExample {
 
   func shareBytes(_ index: UInt8) throws -> [UInt8] { try Self.decoded(Self.shares[Int(index) - 1]) }
 
-  /// What names and binds the secret.
+  /// The handshake hash of the example in `docs/formats/peerauth.md`.
+  static let handshakeHash = "30fdd1adbdb77fec770d3ebe75194c053cb20d148905ce79f4af8d349c7bfbfe"
+
+  /// What names and binds the secret, and the challenge of a session.
   func names() throws -> [(String, [UInt8])] {
     [
       ("card digest of Ann", people[0].keys.digest.bytes), ("card digest of Bob", people[1].keys.digest.bytes),
       ("card digest of Cay", people[2].keys.digest.bytes), ("secret id", header.id.bytes),
       ("ask tag", try AskTag.of(header.id).bytes), ("header digest", header.digest.bytes),
+      (
+        "opening challenge of the session in peerauth.md's example",
+        try OpeningChallenge.of(Digest(Self.decoded(Self.handshakeHash)))
+      ),
     ]
   }
 

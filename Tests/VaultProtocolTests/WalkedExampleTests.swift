@@ -33,8 +33,13 @@ struct WalkedExampleTests {
     return try #require(bytes(hexadecimal: text.filter { !$0.isWhitespace }))
   }
 
-  @Test("names the secret as this code does")
-  func names() throws { try expectDocumented(WalkedExample().names()) }
+  @Test("names the secret as this code does, and challenges the session of the other example")
+  func names() throws {
+    try expectDocumented(WalkedExample().names())
+    let session = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/formats/peerauth.md")
+    let text = try String(contentsOf: session.standardized, encoding: .utf8).filter { !$0.isWhitespace }
+    #expect(text.contains("Handshakehash" + WalkedExample.handshakeHash))
+  }
 
   @Test("has the header that this code makes, field by field")
   func header() throws {

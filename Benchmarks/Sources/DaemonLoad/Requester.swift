@@ -29,15 +29,15 @@ struct Requester {
     return requester
   }
 
-  /// Asks for the share of a secret, proves possession of another, and checks the row of what comes.
+  /// Asks for the share of a secret, as the first thing in a session, proves possession of another, and checks the row of what comes.
   func ask(for claim: Claim, number: UInt64) async throws {
     let header = claim.header
     try await send(
       ReleaseRequest(request: number, tag: try AskTag.of(header.id), headerDigest: header.digest, epoch: 0))
-    let challenge = try await receive(Challenge.self)
     let exchange = PossessionExchange(
       header: header, epoch: 0, purpose: .release, prover: claim.requester.identity.keys.digest,
-      verifier: holder.digest, binding: session.handshakeHash, nonce: challenge.nonce)
+      verifier: holder.digest, binding: session.handshakeHash,
+      nonce: try OpeningChallenge.of(session.handshakeHash))
     try await send(
       try exchange.prove(request: number, share: claim.share, salt: claim.salt, evaluation: claim.evaluation))
     let answer = try await session.receive { MessageType.byteLimit($0) }

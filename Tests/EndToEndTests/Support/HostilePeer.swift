@@ -20,6 +20,7 @@ final class HostilePeer: Sendable {
   private let isStopping = Atomic<Bool>(false)
   private let opened = Atomic<Int>(0)
   private let asked = Atomic<Int>(0)
+  private let refused = Atomic<Int>(0)
   private let stopped = Atomic<Int>(0)
 
   /// Uses the vault of `peer` against the daemon of `victim`.
@@ -39,6 +40,9 @@ final class HostilePeer: Sendable {
   /// Sessions that came about, and requests that were sent in them.
   var counts: (sessions: Int, requests: Int) { (opened.load(ordering: .relaxed), asked.load(ordering: .relaxed)) }
 
+  /// Proofs that were looked at and refused.
+  var refusals: Int { refused.load(ordering: .relaxed) }
+
   /// Connections that have come to the last step of their opening, and stopped there.
   var lastSteps: Int { stopped.load(ordering: .relaxed) }
 
@@ -46,11 +50,15 @@ final class HostilePeer: Sendable {
   func stop() { isStopping.store(true, ordering: .relaxed) }
 
   /// Keeps `width` sessions busy: a third sends pings and never reads an answer, a third asks for a share of this secret
-  /// with a wrong proof time and again, a third dials, greets and says nothing more.
+  /// with a wrong proof time and again, a third dials, greets and says nothing more. Two that ask come first, and the others
+  /// when three proofs have been refused: who sends pings gives no session back, and all that a peer may have could be theirs.
   func attack(width: Int, secret: String) async {
     await withDiscardingTaskGroup { group in
       for number in 0..<width {
         group.addTask { [self] in
+          while number != 1 && number != 4 && refusals < 3 && !isStopping.load(ordering: .relaxed) {
+            try? await Task.sleep(for: .milliseconds(20))
+          }
           while !isStopping.load(ordering: .relaxed) {
             try? await once(number % 3, secret)
             try? await Task.sleep(for: .milliseconds(20))
@@ -110,6 +118,8 @@ final class HostilePeer: Sendable {
     while !isStopping.load(ordering: .relaxed) {
       number += 1
       try await send(Ping(request: number), session)
+      // The other sessions of this program have their turn, too.
+      if number.isMultiple(of: 16) { try await Task.sleep(for: .milliseconds(1)) }
     }
   }
 
@@ -127,13 +137,19 @@ final class HostilePeer: Sendable {
       number += 1
       try await send(
         ReleaseRequest(request: number, tag: AskTag.of(header.id), headerDigest: header.digest, epoch: 0), session)
-      _ = try await session.receive { MessageType.byteLimit($0) }
+      // A session's first request isn't challenged.
+      if number > 1 {
+        let challenge = try await session.receive { MessageType.byteLimit($0) }
+        guard !challenge.isGoodbye else { return }
+        #expect(challenge.type == Challenge.type.rawValue)
+      }
       let proof = try exchange.prove(
         request: number, share: held.share, salt: held.salt, evaluation: evaluation)
       try await send(proof, session)
       let answer = try await session.receive { MessageType.byteLimit($0) }
       guard !answer.isGoodbye else { return }
       #expect(answer.type == Refusal.type.rawValue)
+      refused.add(1, ordering: .relaxed)
     }
   }
 

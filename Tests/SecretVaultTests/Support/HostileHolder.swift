@@ -76,7 +76,6 @@ struct HostileHolder: Sendable {
     _ = try await session.expect(Hello.self)
     try await session.send(Hello(services: PeerServiceKind.allCases))
     let asked = try await session.expect(ReleaseRequest.self)
-    try await session.send(Challenge(request: asked.request, nonce: Randomness.bytes(32)))
     let possession = try await session.expect(Possession.self)
     guard try await release(asked, possession, session, transport) else { return await session.close() }
     while true {
@@ -147,7 +146,13 @@ struct HostileHolder: Sendable {
           return true
         }
       case .hangsUpInPieces: if number == last { return false }
-      case .saysNothingInPieces: if number == last { _ = try await session.nextType() }
+      case .saysNothingInPieces:
+        // Behind the requester's goodbye too, until it hangs up.
+        if number == last {
+          _ = try await session.nextType()
+          _ = try await transport.read(atMost: 1)
+          return false
+        }
       case .sendsGarbageInPieces:
         try await session.send(type: ProvenPiece.type.rawValue, count: 3) { (writer) throws(WireError) in
           try writer.bytes([9, 9, 9])

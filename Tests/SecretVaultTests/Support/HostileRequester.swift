@@ -12,6 +12,8 @@ struct HostileRequester: Sendable {
   let member: Member
   let target: Member
   let session: PeerSession
+  /// Raised by the first release request.
+  private let hasAsked = Flag()
 
   /// A session that has greeted.
   init(
@@ -28,13 +30,17 @@ struct HostileRequester: Sendable {
     _ = try await session.expect(Hello.self)
   }
 
-  /// Asks for a share and returns the holder's nonce.
+  /// Asks for a share and returns the nonce: the first one is the session's own, the others are the holder's.
   func ask(
     _ header: SecretHeader, request: UInt64 = 1, digest: Digest? = nil, epoch: UInt32 = 0
   ) async throws -> [UInt8] {
     try await session.send(
       ReleaseRequest(
         request: request, tag: AskTag.of(header.id), headerDigest: digest ?? header.digest, epoch: epoch))
+    guard hasAsked.isUp else {
+      hasAsked.raise()
+      return try OpeningChallenge.of(session.handshakeHash)
+    }
     return try await session.expect(Challenge.self).nonce
   }
 

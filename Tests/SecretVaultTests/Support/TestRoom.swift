@@ -9,9 +9,15 @@ final class TestRoom: Sendable {
   let air = TestNetwork()
   private let members = Mutex<[Member]>([])
   private let calls = Mutex(0)
+  private let turns = Mutex(0)
 
   /// How often somebody was looked for.
   var callCount: Int { calls.withLock { $0 } }
+
+  /// How often somebody who dialled spoke after having listened, the first word included: over a radio each time costs two turns.
+  var turnCount: Int { turns.withLock { $0 } }
+
+  func resetTurns() { turns.withLock { $0 = 0 } }
 
   func enter(_ member: Member) {
     members.withLock { $0.append(member) }
@@ -28,7 +34,7 @@ final class TestRoom: Sendable {
       guard let shown = try? member.vault.beaconTag(),
         let tags = try? access.beacon.tags(at: member.environment.now()), tags.contains(shown)
       else { continue }
-      return try await air.connect(member.address)
+      return DialledTransport(inner: try await air.connect(member.address)) { [self] in turns.withLock { $0 += 1 } }
     }
     throw .unreachable("not heard over Bluetooth")
   }
@@ -41,5 +47,36 @@ private struct AirTransport: PeerTransport {
   var remoteDescription: String { PeerPlace.bluetoothPrefix + "00:AA:01:00:00:00" }
   func read(atMost limit: Int) async throws(TransportError) -> [UInt8] { try await inner.read(atMost: limit) }
   func write(_ bytes: [UInt8]) async throws(TransportError) { try await inner.write(bytes) }
+  func close() async { await inner.close() }
+}
+
+/// The dialling end, which notices changes of direction.
+private final class DialledTransport: PeerTransport {
+  private let inner: any PeerTransport
+  private let speaks: @Sendable () -> Void
+  private let hasListened = Mutex(true)
+
+  init(inner: any PeerTransport, speaks: @escaping @Sendable () -> Void) {
+    self.inner = inner
+    self.speaks = speaks
+  }
+
+  var remoteDescription: String { inner.remoteDescription }
+
+  func read(atMost limit: Int) async throws(TransportError) -> [UInt8] {
+    let bytes = try await inner.read(atMost: limit)
+    hasListened.withLock { $0 = true }
+    return bytes
+  }
+
+  func write(_ bytes: [UInt8]) async throws(TransportError) {
+    let isTurn = hasListened.withLock { hasListened in
+      defer { hasListened = false }
+      return hasListened
+    }
+    if isTurn { speaks() }
+    try await inner.write(bytes)
+  }
+
   func close() async { await inner.close() }
 }
