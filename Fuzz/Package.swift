@@ -58,16 +58,16 @@ let package = Package(
 
     // Of the service, the files that parse requests.
     library("ShareServer", ["Sodium", grdb]),
+    // Of its clients, the files that parse answers.
+    library("GroupLink", ["Grouper", "Sodium"]),
 
     .target(name: "CFuzzer"),
     .executableTarget(
       name: "VaultFuzz",
       dependencies: [
         "VaultCLI", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit",
-        "CallbackURL", "Grouper", "VaultGroups", "PeerLink", "ShareServer", "SystemBus", "Sodium", "WireCodec", "CPNG",
-        "CJPEG",
-        "CFuzzer",
-        grdb,
+        "CallbackURL", "Grouper", "GroupLink", "VaultGroups", "PeerLink", "ShareServer", "SystemBus", "Sodium",
+        "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
       ],
       swiftSettings: settings,
       linkerSettings: [.unsafeFlags(["-sanitize=address"]), .linkedLibrary("stdc++")]),

@@ -52,7 +52,7 @@ struct ItemOpening {
       return try PayloadOpener(
         key: streamKey, ciphertextByteCount: header.ciphertextByteCount, padding: header.padding)
     } catch {
-      throw damage()
+      throw failure(error)
     }
   }
 
@@ -83,7 +83,7 @@ struct ItemOpening {
       }
       guard taken == count else { throw PayloadError.passwordRequired }
     } catch {
-      throw failure ?? damage()
+      throw failure ?? self.failure(error)
     }
   }
 
@@ -97,7 +97,7 @@ struct ItemOpening {
         }
       }
     } catch {
-      throw failure ?? damage()
+      throw failure ?? self.failure(error)
     }
     try output.settle(opener)
   }
@@ -137,6 +137,15 @@ struct ItemOpening {
       }
     }
     throw PasswordAttempt.allWrong
+  }
+
+  /// Why the item can't be read: it is damaged, unless this device has failed.
+  func failure(_ error: any Error) -> VaultError {
+    switch error {
+    case let error as StoreError: VaultError(error)
+    case PayloadError.sodium(.outOfSecretMemory): VaultError(.other, "no memory is left for \(name)")
+    default: damage()
+    }
   }
 
   /// Something about the item doesn't verify.

@@ -55,8 +55,9 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .listen: "address and port where `vault daemon` waits for peers; off: it answers nobody, and only delivers"
     case .notifyCommand:
       "shell command run when a share is asked for, received, released or refused; the facts come as JSON on its standard input"
-    case .quotaBytes: "most bytes of file fragments kept for one peer (K, M, G and T are powers of 1024)"
-    case .quotaShares: "most shares kept for one peer"
+    case .quotaBytes:
+      "most bytes of file fragments and items kept for one peer, and of items for one group (K, M, G and T are powers of 1024)"
+    case .quotaShares: "most shares and items kept for one peer, and items for one group"
     case .checkInterval:
       "how often `vault daemon` checks, as `vault check` does, whether the holders of each secret answer: off, or a time such as 12h or 1d"
     case .confirmSharing:

@@ -37,6 +37,10 @@ public enum GroupItemOutcome: Hashable, Sendable {
   case kept
   /// It isn't: this device holds no share of its key. The group is asked for it again once it does.
   case keyNotHeld
+  /// It isn't: the group has brought as much as it may (`quota-bytes`, `quota-shares`). It is asked for again once there is room.
+  case noRoom
+  /// It isn't: another copy is here that nobody has looked into. It is asked for again if that one doesn't open.
+  case another
 }
 
 /// An item of a group.
@@ -106,22 +110,40 @@ extension Vault {
 
   /// The groups that keep an item in step, as this device calls them, and its place in each.
   public func groups(ofItem reference: String) throws(VaultError) -> [(group: [UInt8], slot: [UInt8])] {
-    let record = try resolveItem(reference)
-    return try stored { () throws(StoreError) in try database.groupEntries(ofItem: record.id) }
+    try groups(of: resolveItem(reference))
+  }
+
+  /// The same of an item in hand; it needn't be here any more.
+  func groups(of record: ItemRecord) throws(VaultError) -> [(group: [UInt8], slot: [UInt8])] {
+    try stored { () throws(StoreError) in try database.groupEntries(ofItem: record.id) }
       .map { ($0.group, $0.slot) }
   }
 
-  /// Places in a group of items that aren't here although this device holds a share of their keys now.
+  /// Places in a group of items that aren't here although this device holds a share of their keys now: one place for each item, and
+  /// none while the group has brought as much as it may.
   public func missingGroupItems(of group: [UInt8]) throws(VaultError) -> [[UInt8]] {
-    let entries = try stored { () throws(StoreError) in try database.groupEntries(of: group) }
+    guard let quota else { return [] }
+    let (entries, usage) = try stored { () throws(StoreError) in
+      (try database.groupEntries(of: group), try database.usage(ofGroup: group))
+    }
+    guard usage.count < quota.shares, UInt64(max(0, usage.byteCount)) < quota.bytes else { return [] }
     var missing: [[UInt8]] = []
-    for entry in entries {
+    var asked: Set<[UInt8]> = []
+    for entry in entries where asked.insert(entry.itemID).inserted {
       let (item, secret) = try stored { () throws(StoreError) in
         (try database.item(entry.itemID), try database.secret(entry.keyID))
       }
       if item == nil, Self.isHeldKey(secret) { missing.append(entry.slot) }
     }
     return missing
+  }
+
+  /// Whether what a group has at a place is here.
+  public func hasGroupItem(_ group: [UInt8], slot: [UInt8]) throws(VaultError) -> Bool {
+    try stored { () throws(StoreError) in
+      guard let entry = try database.groupEntry(group, slot: slot) else { return false }
+      return try database.item(entry.itemID) != nil
+    }
   }
 
   /// An item, to be put into a group. One that waits to be accepted isn't anybody's to hand on.
@@ -154,33 +176,51 @@ extension Vault {
     let (known, secret) = try stored { () throws(StoreError) in
       (try database.item(header.id), try database.secret(header.keyID.bytes))
     }
-    guard known == nil || known?.state == .arriving || known?.header == encoded else {
-      throw VaultError(.damaged, "an item of a group has the id of another one that is here")
-    }
+    let before = try stored { () throws(StoreError) in try database.groupEntry(place.group, slot: place.slot) }
     var outcome = GroupItemOutcome.kept
-    if known == nil || known?.state == .arriving {
-      outcome = Self.isHeldKey(secret) ? try keep(header, encoded, contents) : .keyNotHeld
+    if let known, known.state != .arriving {
+      if known.header != encoded {
+        // What nobody here has looked into says nothing against another one: it may be the false one.
+        guard known.origin == .group || known.state == .waiting else {
+          throw VaultError(.damaged, "an item of a group has the id of another one that is here")
+        }
+        outcome = .another
+      } else if known.state == .waiting {
+        outcome = try accept(known, contents) ? .kept : .another
+      }
+    } else if !Self.isHeldKey(secret) {
+      outcome = .keyNotHeld
+    } else if try !hasRoom(for: header, of: place, replacing: before) {
+      outcome = .noRoom
+    } else {
+      outcome = try keep(header, encoded, contents)
     }
     let entry = GroupEntry(
       group: place.group, slot: place.slot, itemID: header.id, keyID: header.keyID.bytes, author: place.author,
       sequence: place.sequence, changedAt: environment.now())
-    let before = try stored { () throws(StoreError) in try database.groupEntry(place.group, slot: place.slot) }
     if let before, before.itemID == entry.itemID, before.author == entry.author, before.sequence == entry.sequence {
       return outcome
     }
     let overtaken = try overtaken(before, by: place, unless: header.id)
-    let keeps = overtaken != nil ? true : try isOnlyOurs(before, place)
+    // Something old is better than nothing.
+    let keeps = overtaken != nil || outcome == .noRoom ? true : try isOnlyOurs(before, place)
     try stored { () throws(StoreError) in try database.putGroupEntry(entry, keepsReplaced: keeps) }
+    if outcome == .noRoom {
+      environment.log.warning(
+        "item \(hexadecimal(header.id.prefix(6))) of a group isn't kept: the group has brought as much as it may (`quota-bytes`, `quota-shares`)"
+      )
+    }
     tell(overtaken, "somebody else's change, made without knowledge of it, took its place in the group; it stays here")
     return outcome
   }
 
   /// Takes an item away that a group has no more. Repeating it changes nothing. What was changed without the knowledge of who has
-  /// taken it away stays here.
+  /// taken it away stays here, and so does what this device itself has taken out of the group.
   public func dropGroupItem(_ place: GroupPlace) throws(VaultError) {
     let before = try stored { () throws(StoreError) in try database.groupEntry(place.group, slot: place.slot) }
     let overtaken = try overtaken(before, by: place, unless: nil)
-    let keeps = overtaken != nil ? true : try isOnlyOurs(before, place)
+    let isOwn = place.author.starts(with: place.own)
+    let keeps = isOwn || overtaken != nil ? true : try isOnlyOurs(before, place)
     try stored { () throws(StoreError) in
       try database.removeGroupEntry(place.group, slot: place.slot, keepsItem: keeps)
     }
@@ -190,11 +230,6 @@ extension Vault {
         .itemDeleted, secret: storedHeader(before.keyID),
         detail: "\(hexadecimal(before.itemID.prefix(6))), by its group")
     }
-  }
-
-  /// Lets an item stay here that is about to be taken out of a group by this device.
-  public func keepOutOfGroup(_ group: [UInt8], slot: [UInt8]) throws(VaultError) {
-    try stored { () throws(StoreError) in try database.removeGroupEntry(group, slot: slot, keepsItem: true) }
   }
 
   /// Forgets what a group has kept in step. The items stay.
@@ -207,6 +242,38 @@ extension Vault {
   /// Whether this device holds a share of a shared key.
   private static func isHeldKey(_ secret: SecretRecord?) -> Bool {
     secret?.kind == SecretHeader.encryptionKeyKind && secret?.ownIndex != nil
+  }
+
+  /// Whether an item may be kept: what others bring by a group counts against the same quota as a peer's deposits.
+  private func hasRoom(
+    for header: ItemHeader, of place: GroupPlace, replacing before: GroupEntry?
+  ) throws(VaultError) -> Bool {
+    // Its own were here before, and come back after something was lost.
+    guard !place.author.starts(with: place.own) else { return true }
+    guard let quota else { throw VaultError(.other, "the settings can't be read") }
+    let (usage, old) = try stored { () throws(StoreError) in
+      (
+        try database.usage(ofGroup: place.group),
+        try before.flatMap { (before) throws(StoreError) in try database.item(before.itemID) }
+      )
+    }
+    // What it takes the place of goes.
+    let gone = old.flatMap { $0.origin == .group && $0.id != header.id ? $0.byteCount : nil }
+    let used = UInt64(max(0, usage.byteCount - (gone ?? 0)))
+    let (bytes, isTooMuch) = used.addingReportingOverflow(header.ciphertextByteCount)
+    return usage.count - (gone == nil ? 0 : 1) < quota.shares && !isTooMuch && bytes <= quota.bytes
+  }
+
+  /// An error about an item that didn't open. One that a group has brought makes room for another copy.
+  func afterDamage(_ item: OpenableItem, _ error: VaultError) -> VaultError {
+    guard error.code == .damaged, item.record.origin == .group,
+      let isRejected = try? database.rejectGroupItem(item.record.id), isRejected
+    else { return error }
+    record(
+      .itemDeleted, secret: storedHeader(item.record.keyID), detail: "\(item.name): damaged, as a group brought it")
+    return VaultError(
+      .damaged, "\(error.reason); this copy was deleted, and its group is asked for another one",
+      hint: "try again after `vault group sync`, or when the daemon has run for a while")
   }
 
   /// An item of a group that a version from somewhere else pushes aside unseen, if it is here.
@@ -232,6 +299,35 @@ extension Vault {
     record(.itemOvertaken, secret: storedHeader(overtaken.keyID), detail: "\(name): \(words)")
   }
 
+  /// Why what a group brings can't be read or kept.
+  private static func failure(_ error: any Error) -> VaultError {
+    switch error {
+    case let error as VaultError: error
+    case let error as StoreError: VaultError(error)
+    default: VaultError(.other, "an item of a group can't be read: \(error)")
+    }
+  }
+
+  /// What a peer has sent is accepted with what a group brings, if it is the same: it stays as sent by that peer, whom nobody in the group
+  /// can take it from. False if it is something else, about which only the user can decide.
+  private func accept(
+    _ waiting: ItemRecord, _ contents: (_ write: ([UInt8]) throws -> Void) throws -> Void
+  ) throws(VaultError) -> Bool {
+    let file = try stored { () throws(StoreError) in try database.openItem(waiting) }
+    var (offset, isSame) = (Int64(waiting.header.count), true)
+    let end = offset + waiting.byteCount
+    do {
+      try contents { (bytes: [UInt8]) throws in
+        guard isSame, Int64(bytes.count) <= end - offset else { return isSame = false }
+        isSame = try file.read(at: offset, count: bytes.count) == bytes
+        offset += Int64(bytes.count)
+      }
+    } catch { throw Self.failure(error) }
+    guard isSame, offset == end else { return false }
+    try stored { () throws(StoreError) in try database.setItem(waiting.id, state: .new, label: nil) }
+    return true
+  }
+
   private func keep(
     _ header: ItemHeader, _ encoded: [UInt8], _ contents: (_ write: ([UInt8]) throws -> Void) throws -> Void
   ) throws(VaultError) -> GroupItemOutcome {
@@ -249,9 +345,7 @@ extension Vault {
         try file.write(bytes, at: Int64(encoded.count) + done)
         done += Int64(bytes.count)
       }
-    } catch let error as VaultError { throw error } catch let error as StoreError { throw VaultError(error) } catch {
-      throw VaultError(.other, "an item of a group can't be read: \(error)")
-    }
+    } catch { throw Self.failure(error) }
     guard done == total else { throw VaultError(.damaged, "an item of a group is shorter than it says") }
     let record = ItemRecord(
       id: header.id, keyID: header.keyID.bytes, header: encoded, byteCount: total, state: .new, origin: .group,

@@ -31,28 +31,28 @@ extension Vault {
   ) async throws(VaultError) -> ItemChange {
     let item = try openableItem(reference)
     let old = try summary(item.record)
-    let groups = try groups(ofItem: old.id)
+    // Once, and before anything is typed: a key that can't be recovered again must not cost the user what he wrote.
+    let key = try await itemKey(item.key, access)
     var request: ItemRequest
     switch edit {
     case .source(let given):
       request = given
-      let key = try await itemKey(item.key, access)
       let opening = ItemOpening(header: item.header, name: item.name, access: access)
       var reader = try itemReader(item, opening, key)
       request.password = try await opening.unlock(&reader)?.again()
     case .contents(let change):
       let kept = KeptPassword()
-      var access = access
-      let passwords = access.passwords
-      access.passwords = { (attempt) async throws(VaultError) in
-        try kept.keep(try await passwords(attempt), attempt)
+      var asking = access
+      asking.passwords = { (attempt) async throws(VaultError) in
+        try kept.keep(try await access.passwords(attempt), attempt)
       }
-      let content = try await itemContent(old.id, access: access)
+      let content = try await itemContent(item, key, access: asking)
       let changed = try await change(content)
       request = ItemRequest(source: .memory(changed), mediaType: "", password: try kept.again())
     }
     if request.description == nil, !item.header.description.isEmpty { request.description = item.header.description }
-    let new = try await addItem(request, under: hexadecimal(item.record.keyID), access: access)
-    return ItemChange(old: old, new: new, groups: groups)
+    let new = try addItem(request, under: hexadecimal(item.record.keyID), sealedBy: key, access)
+    // Afterwards: a group may have taken the item up while it was being changed.
+    return ItemChange(old: old, new: new, groups: try groups(of: item.record))
   }
 }

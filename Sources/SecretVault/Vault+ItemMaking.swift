@@ -20,6 +20,18 @@ extension Vault {
       plaintext, under: record, keys, description: request.description ?? "", access)
   }
 
+  /// The same with the key in hand.
+  func addItem(
+    _ request: ItemRequest, under key: String, sealedBy secret: borrowing SecretBytes, _ access: ItemAccess
+  ) throws(VaultError) -> ItemSummary {
+    try Self.checkDescription(request)
+    let record = try heldKey(key)
+    let plaintext = try ItemPlaintext(request, stagingFolder: folders.stagingPath)
+    let keys: ItemKeySource
+    do { keys = .key(try secret.duplicate()) } catch { throw VaultError(.other, "no memory is left for the key") }
+    return try keep(plaintext, under: record, keys, description: request.description ?? "", access)
+  }
+
   /// Encrypts something under a key to somewhere, and keeps nothing here.
   public func encrypt(
     _ request: ItemRequest, under key: String, armored: Bool, to destination: RecoveryDestination,

@@ -24,16 +24,18 @@ extension Vault {
     let key = try await itemKey(item.key, access)
     let opening = ItemOpening(header: item.header, name: item.name, access: access)
     let report: ItemReport
-    if let range {
-      report = try await writeRange(range, of: item, opening, key, to: destination, notes)
-    } else {
-      let file = try stored { () throws(StoreError) in try database.openItem(item.record) }
-      let written = try await write(
-        StoredItemInput(file, behind: item.record.header.count), opening, key, to: destination, notes)
-      report = ItemReport(
-        item: try summary(item.record), key: Self.keyName(item.key), path: written.path,
-        suggestedName: written.name, byteCount: written.byteCount)
-    }
+    do throws(VaultError) {
+      if let range {
+        report = try await writeRange(range, of: item, opening, key, to: destination, notes)
+      } else {
+        let file = try stored { () throws(StoreError) in try database.openItem(item.record) }
+        let written = try await write(
+          StoredItemInput(file, behind: item.record.header.count), opening, key, to: destination, notes)
+        report = ItemReport(
+          item: try summary(item.record), key: Self.keyName(item.key), path: written.path,
+          suggestedName: written.name, byteCount: written.byteCount)
+      }
+    } catch { throw afterDamage(item, error) }
     try await learn(item, opening, key, state: .seen)
     self.record(.itemOpened, secret: storedHeader(item.record.keyID), detail: item.name)
     return report
@@ -45,11 +47,19 @@ extension Vault {
   ) async throws(VaultError) -> RecoveredContent {
     let item = try openableItem(reference)
     let key = try await itemKey(item.key, access)
+    return try await itemContent(item, key, limit: limit, access: access)
+  }
+
+  /// The same with the key in hand.
+  func itemContent(
+    _ item: OpenableItem, _ key: borrowing SecretBytes, limit: Int = RecoveredContent.usualLimit, access: ItemAccess
+  ) async throws(VaultError) -> RecoveredContent {
     let opening = ItemOpening(header: item.header, name: item.name, access: access)
     let file = try stored { () throws(StoreError) in try database.openItem(item.record) }
     var output = RecoveredOutput(.memory(limit: limit))
-    try await opening.run(
-      StoredItemInput(file, behind: item.record.header.count), key: key, output: &output)
+    do throws(VaultError) {
+      try await opening.run(StoredItemInput(file, behind: item.record.header.count), key: key, output: &output)
+    } catch { throw afterDamage(item, error) }
     guard let content = output.takeContent() else { throw opening.damage() }
     try await learn(item, opening, key, state: .seen)
     self.record(.itemOpened, secret: storedHeader(item.record.keyID), detail: item.name)
@@ -100,10 +110,8 @@ extension Vault {
     let (access, total) = (opening.access, item.header.ciphertextByteCount)
     do {
       try reader.verifyAll { access.progress($0, total) }
-    } catch let error as StoreError {
-      throw VaultError(error)
     } catch {
-      throw opening.damage()
+      throw opening.failure(error)
     }
   }
 
@@ -178,10 +186,8 @@ extension Vault {
       return try PayloadReader(
         key: streamKey, ciphertextByteCount: opening.header.ciphertextByteCount, padding: opening.header.padding,
         source: source)
-    } catch let error as StoreError {
-      throw VaultError(error)
     } catch {
-      throw opening.damage()
+      throw opening.failure(error)
     }
   }
 
@@ -225,7 +231,7 @@ extension Vault {
     var reader = try itemReader(item, opening, key)
     _ = try await opening.unlock(&reader)
     // First: that the item was cut short should be known before a part of it is taken for good.
-    do { try reader.verifyEnd() } catch { throw opening.damage() }
+    do { try reader.verifyEnd() } catch { throw opening.failure(error) }
     let total = reader.bodyByteCount ?? 0
     guard range.offset <= total else {
       throw VaultError(.usage, "\(item.name) has \(total) bytes; there is nothing at \(range.offset)")
@@ -247,7 +253,7 @@ extension Vault {
           try reader.read(at: place, into: UnsafeMutableRawBufferPointer(rebasing: memory[..<wanted]))
         }
       } catch {
-        let damage = opening.damage()
+        let damage = opening.failure(error)
         throw sink.path == nil && sink.byteCount > 0 ? damage.afterOutput : damage
       }
       guard count == wanted else { throw opening.damage() }

@@ -63,7 +63,8 @@ final class GroupLock: Sendable {
   ) async throws(VaultError) -> GroupLock {
     if let lock = try take(folder, for: what) { return lock }
     let wish = try open(folder + wanted)
-    flock(wish, LOCK_SH | LOCK_NB)
+    // Waits, but never for long: only a daemon that looks whether anybody shares it has it alone, and lets go at once.
+    flock(wish, LOCK_SH)
     defer {
       flock(wish, LOCK_UN)
       Glibc.close(wish)

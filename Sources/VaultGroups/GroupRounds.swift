@@ -13,13 +13,18 @@ public final class GroupRounds: GroupLetterTaker {
   private let log: Logger
   private struct State {
     var plans: [String: Plan] = [:]
-    /// Groups and letters that a task is at.
-    var running: Set<String> = []
+    /// Groups that a task is at.
+    var rounds: Set<String> = []
+    /// Letters that a task is at.
+    var letters: Set<[UInt8]> = []
   }
   private struct Plan {
     var next: Double
     var isFirst = true
     var failures = 0
+    /// How many messages were missing when a round ended last, and since how many rounds it has been as many.
+    var missing: UInt64 = 0
+    var inVain = 0
     /// What the facts' file was when a round ended last.
     var stamp: FileStamp?
   }
@@ -27,10 +32,12 @@ public final class GroupRounds: GroupLetterTaker {
 
   /// Seconds between rounds: while something waits, while nothing does, and at most, while no server answers.
   private static let pauses = (busy: 5.0, idle: 30.0, longest: 300.0)
+  /// Rounds in haste that may pass without any of what is missing coming in.
+  private static let roundsInVain = 24
   /// How long a round may take.
   static let roundLimit = Duration.seconds(20)
-  /// Groups that have a round at the same time.
-  private static let concurrency = 4
+  /// Groups that have a round at the same time, and letters that are on their way: peers that say nothing hold up no group.
+  private static let concurrency = (rounds: 4, letters: 8)
 
   /// For this vault.
   public convenience init(_ vault: Vault) { self.init(VaultGroups(vault)) }
@@ -62,12 +69,18 @@ public final class GroupRounds: GroupLetterTaker {
     }
   }
 
-  /// Whether nobody is at it: whoever asks is then.
-  private func begin(_ name: String, limit: Int = .max) -> Bool {
-    state.withLock { $0.running.count < limit && $0.running.insert(name).inserted }
+  /// Whether nobody is at this group: whoever asks is then.
+  private func begin(group name: String) -> Bool {
+    state.withLock { $0.rounds.count < Self.concurrency.rounds && $0.rounds.insert(name).inserted }
   }
 
-  private func end(_ name: String) { state.withLock { _ = $0.running.remove(name) } }
+  private func begin(letter id: [UInt8]) -> Bool {
+    state.withLock { $0.letters.count < Self.concurrency.letters && $0.letters.insert(id).inserted }
+  }
+
+  private func end(group name: String) { state.withLock { _ = $0.rounds.remove(name) } }
+
+  private func end(letter id: [UInt8]) { state.withLock { _ = $0.letters.remove(id) } }
 
   // MARK: - Letters
 
@@ -78,18 +91,17 @@ public final class GroupRounds: GroupLetterTaker {
       return log.error("letters about groups can't be read: \(error.reason)")
     }
     for letter in letters where letter.isDue(at: now) {
-      let name = "letter " + String(letter.id.reduce(0) { $0 &* 31 &+ UInt64($1) })
       switch (letter.kind, letter.state) {
       case (.sent, .waiting):
-        guard begin(name) else { continue }
+        guard begin(letter: letter.id) else { continue }
         tasks.addTask { [self] in
-          defer { end(name) }
+          defer { end(letter: letter.id) }
           await attempt("an invitation") { () throws(VaultError) in try await self.groups.deliver(letter.id) }
         }
       case (.received, .taken):
-        guard begin(name) else { continue }
+        guard begin(letter: letter.id) else { continue }
         tasks.addTask { [self] in
-          defer { end(name) }
+          defer { end(letter: letter.id) }
           await attempt("a request to join") { () throws(VaultError) in try await self.groups.ask(letter.id) }
         }
       default: continue
@@ -117,9 +129,9 @@ public final class GroupRounds: GroupLetterTaker {
         // A command may have left something to be sent.
         return plan.next <= now || FileStamp(folders.path(name) + "/facts") != plan.stamp
       }
-      guard isDue, begin(name, limit: Self.concurrency) else { continue }
+      guard isDue, begin(group: name) else { continue }
       tasks.addTask { [self] in
-        defer { end(name) }
+        defer { end(group: name) }
         await round(name)
       }
     }
@@ -128,7 +140,7 @@ public final class GroupRounds: GroupLetterTaker {
   private enum Outcome {
     case notYet
     case madeRoom
-    case done(ReceiveReport, busy: Bool)
+    case done(ReceiveReport, hasUnsent: Bool)
     case failed
   }
 
@@ -146,8 +158,12 @@ public final class GroupRounds: GroupLetterTaker {
       case .notYet: break
       case .madeRoom:
         pause = 1
-      case .done(let report, let busy):
+      case .done(let report, let hasUnsent):
         plan.isFirst = false
+        // What nobody answers isn't waited for in haste: it may be that somebody only says that there is more.
+        plan.inVain = report.missing == plan.missing ? min(plan.inVain + 1, Self.roundsInVain) : 0
+        plan.missing = report.missing
+        let busy = hasUnsent || (report.missing > 0 && plan.inVain < Self.roundsInVain)
         // Servers that have failed have times of their own at which they are tried.
         plan.failures = report.answered > 0 ? 0 : min(plan.failures + 1, 8)
         pause = busy && plan.failures == 0 ? Self.pauses.busy : Self.pauses.idle
@@ -165,31 +181,47 @@ public final class GroupRounds: GroupLetterTaker {
     do throws(VaultError) {
       guard let facts = try groups.facts.read(name), facts.state == .member else { return .notYet }
       guard let lock = try GroupLock.take(folder, for: "vault daemon") else { return .madeRoom }
-      return try await groups.use(name, lock, tell: groups.note(name)) { open -> Outcome in
-        let report = try await withThrowingTaskGroup(of: ReceiveReport?.self) { tasks in
-          tasks.addTask { try await open.grouper.round(isFirst: isFirst) }
-          tasks.addTask {
-            var turns = Int(Self.roundLimit / .milliseconds(100))
-            while turns > 0, !GroupLock.isWanted(folder) {
-              try await sleep(.milliseconds(100))
-              turns -= 1
-            }
-            return nil
+      // All of it: what is taken when the group is opened may be much, too.
+      let (whole, isCutShort) = await withTaskGroup(of: Result<Outcome, VaultError>?.self) { tasks in
+        tasks.addTask { await self.work(name, lock, isFirst: isFirst) }
+        tasks.addTask {
+          var turns = Int(Self.roundLimit / .milliseconds(100))
+          while turns > 0, !GroupLock.isWanted(folder) {
+            do { try await sleep(.milliseconds(100)) } catch { break }
+            turns -= 1
           }
-          defer { tasks.cancelAll() }
-          return try await tasks.next() ?? nil
+          return nil
         }
-        guard let report else { return .madeRoom }
-        let status = try await open.grouper.status()
-        // What waits for a server that is away waits for that server's own time.
-        let isHeldUp = status.servers.contains { $0.lastError != nil }
-        let waiting = status.outbox.unsent + (isHeldUp ? 0 : status.outbox.parcels + status.unfinishedTasks)
-        return .done(report, busy: waiting > 0 || report.missing > 0)
+        var (whole, isCutShort): (Result<Outcome, VaultError>?, Bool) = (nil, false)
+        while let result = await tasks.next() {
+          if let result { whole = result } else if whole == nil { isCutShort = true }
+          tasks.cancelAll()
+        }
+        return (whole, isCutShort)
       }
+      if isCutShort, !Task.isCancelled { return .madeRoom }
+      return try whole?.get() ?? .madeRoom
     } catch {
       if !Task.isCancelled, error.code != .notFound { log.warning("a group can't be kept in step: \(error.reason)") }
       return .failed
     }
+  }
+}
+
+extension GroupRounds {
+  /// One round, from opening the group to closing it.
+  private func work(_ name: String, _ lock: GroupLock, isFirst: Bool) async -> Result<Outcome, VaultError> {
+    do throws(VaultError) {
+      return .success(
+        try await groups.use(name, lock, tell: groups.note(name)) { open -> Outcome in
+          let report = try await open.grouper.round(isFirst: isFirst)
+          let status = try await open.grouper.status()
+          // What waits for a server that is away waits for that server's own time.
+          let isHeldUp = status.servers.contains { $0.lastError != nil }
+          let waiting = status.outbox.unsent + (isHeldUp ? 0 : status.outbox.parcels + status.unfinishedTasks)
+          return .done(report, hasUnsent: waiting > 0)
+        })
+    } catch { return .failure(error) }
   }
 }
 

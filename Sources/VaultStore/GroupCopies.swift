@@ -18,13 +18,21 @@ struct GroupCopies {
     }
     let staging = try FragmentStaging(fragments, count: names.count)
     var files: [(name: String, path: String)] = []
-    for (place, name) in names.enumerated() {
+    groups: for (place, name) in names.enumerated() {
       let folder = groups.path(name)
+      let before = files.count
       for file in ["facts", "group.sqlite"] where access(folder + "/" + file, F_OK) == 0 {
         var path = folder + "/" + file
         if file == "group.sqlite" {
           let copy = staging.path(place + 1)
-          do { try Self.copy(path, to: copy) } catch { throw StoreError(database: error, path: path) }
+          do { try Self.copy(path, to: copy) } catch {
+            // Left meanwhile: then it is no group of this vault any more.
+            if access(path, F_OK) != 0 {
+              files.removeSubrange(before...)
+              continue groups
+            }
+            throw StoreError(database: error, path: path)
+          }
           path = copy
         }
         files.append((BackupFormat.groups + "/" + name + "/" + file, path))
@@ -37,6 +45,8 @@ struct GroupCopies {
   private static func copy(_ path: String, to copy: String) throws {
     var configuration = Configuration()
     configuration.label = "backup"
+    // Read: a group that was left meanwhile isn't to be begun again as an empty one.
+    configuration.readonly = true
     configuration.busyMode = .timeout(VaultDatabase.busySeconds)
     let database = try DatabaseQueue(path: path, configuration: configuration)
     defer { try? database.close() }

@@ -38,6 +38,12 @@ public struct GroupEntry: Hashable, Sendable {
     self.changedAt = changedAt
   }
 
+  /// The same as if it had come at another time.
+  func again(at time: Int64) -> GroupEntry {
+    GroupEntry(
+      group: group, slot: slot, itemID: itemID, keyID: keyID, author: author, sequence: sequence, changedAt: time)
+  }
+
   func check() throws(StoreError) {
     guard group.count == Self.groupByteCount, slot.count == Self.slotByteCount,
       itemID.count == ItemRecord.idByteCount, keyID.count == SecretRecord.idByteCount,

@@ -62,6 +62,50 @@ extension VaultDatabase {
     removeItemFiles(gone)
   }
 
+  /// Items that a group has brought here, and the bytes of their files; with those that some group has brought and none has any more.
+  public func usage(ofGroup group: [UInt8]) throws(StoreError) -> DepositUsage {
+    try read { db in
+      let row = try Row.fetchOne(
+        db,
+        sql: """
+          SELECT count(*) AS items, coalesce(sum(byte_count), 0) AS bytes FROM items
+          WHERE origin = 'group' AND (
+            id IN (SELECT item_id FROM group_entries WHERE group_id = ?)
+            OR NOT EXISTS (SELECT 1 FROM group_entries WHERE item_id = items.id))
+          """, arguments: [group.blob])
+      guard let row else { return DepositUsage(count: 0, byteCount: 0) }
+      let columns = StoredRow(row: row, what: "the table of items")
+      return DepositUsage(
+        count: try columns.number("items", in: 0...Int.max), byteCount: try columns.integer("bytes"))
+    }
+  }
+
+  /// Removes an item that a group has brought and that doesn't open, so that the group can bring it again. Where more places have
+  /// it, another one's turn is next: somebody may have put the same header before other bytes. False if no group has it.
+  public func rejectGroupItem(_ itemID: [UInt8]) throws(StoreError) -> Bool {
+    let gone = try write { db -> Bool in
+      guard let item = try self.item(itemID, db), item.origin == .group else { return false }
+      let entries = try Row.fetchAll(
+        db,
+        sql: """
+          SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ? ORDER BY changed_at DESC, group_id, slot
+          """, arguments: [itemID.blob]
+      ).map { try self.decodeEntry($0) }
+      guard let first = entries.first, let last = entries.last else { return false }
+      if entries.count > 1 {
+        let (time, isTooEarly) = last.changedAt.subtractingReportingOverflow(1)
+        let later = first.again(at: isTooEarly ? last.changedAt : time)
+        try db.execute(
+          sql: "UPDATE group_entries SET changed_at = ?, mac = ? WHERE group_id = ? AND slot = ?",
+          arguments: [later.changedAt, try later.rowMAC(self.keys).blob, later.group.blob, later.slot.blob])
+      }
+      try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [itemID.blob])
+      return true
+    }
+    if gone { removeItemFiles([itemID]) }
+    return gone
+  }
+
   /// Forgets all of a group. Its items stay.
   public func removeGroupEntries(of group: [UInt8]) throws(StoreError) {
     try write { db in

@@ -157,7 +157,10 @@ extension VaultDatabase {
   /// Removes the files of items whose rows are gone. What fails here is swept up later.
   func removeItemFiles(_ ids: [[UInt8]]) {
     guard !ids.isEmpty else { return }
-    for id in ids { try? itemFiles.remove(id) }
+    // While nobody writes: one of them may have come again since, and then the file is that one's.
+    try? write { db in
+      for id in ids where try self.item(id, db) == nil { try? self.itemFiles.remove(id) }
+    }
     try? FileNames.synchronizeFolder(folders.itemsPath)
   }
 
@@ -178,7 +181,7 @@ extension VaultDatabase {
     return secret.kind == 5 && secret.ownIndex != nil
   }
 
-  private func item(_ id: [UInt8], _ db: Database) throws -> ItemRecord? {
+  func item(_ id: [UInt8], _ db: Database) throws -> ItemRecord? {
     try Row.fetchOne(db, sql: "SELECT \(Self.itemColumns) FROM items WHERE id = ?", arguments: [id.blob])
       .map { try decodeItem($0) }
   }

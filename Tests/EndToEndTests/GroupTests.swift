@@ -4,41 +4,14 @@ import Testing
 
 @Suite("Groups over servers")
 struct GroupTests {
-  /// A share server of a test.
-  private struct Server {
-    let child: Child
-    let address: String
-
-    init(_ bench: Bench, _ options: String...) async throws {
-      let folder = "\(bench.folder)/server-\(UUID())"
-      let child = try bench.start(
-        Bench.products + "/vault-server",
-        ["--listen", "\(bench.host):0", "--data", folder, "--log-level", "critical"] + options)
-      var place: String?
-      try await bench.wait(for: "a server to listen") {
-        place = (child.written.firstMatch(of: /listening on ([0-9.:]+)\n/)?.1).map { String($0) }
-        try #require(child.isRunning, "vault-server: \(child.written)")
-        return place != nil
-      }
-      self.child = child
-      address = "http://" + (try #require(place))
-    }
-  }
-
-  private func servers(_ bench: Bench) async throws -> [Server] {
-    [try await Server(bench), try await Server(bench), try await Server(bench)]
-  }
-
-  private func options(_ servers: [Server]) -> [String] { servers.flatMap { ["--server", $0.address] } }
-
   @Test("two people make a group, meet in it, lose a server, and part")
   func life() async throws {
     try await Bench.run { bench in
       let (alice, bob, carol) = try await bench.trio()
-      let servers = try await servers(bench)
+      let servers = try await ShareServer.three(bench)
       let events = bob.folder + "/events"
       try await bob.succeed("settings", "set", "notify-command", "cat >> '\(events)'")
-      let made = try await alice.run(["group", "create", "Family"] + options(servers) + ["--json"])
+      let made = try await alice.run(["group", "create", "Family"] + servers.options + ["--json"])
       try #require(made.status == 0, "\(made)")
       let id = try #require(try made.json()["id"].string)
       #expect(try made.json()["k"].int == 2 && made.json()["s"].int == 2 && made.json()["isOwner"].bool == true)
@@ -50,11 +23,16 @@ struct GroupTests {
       }
       let waiting = try await bob.succeed("group", "--json").json()["invitations"][0]
       #expect(waiting["name"].string == "Family" && waiting["peer"].string == "alice")
+      let before = try await bob.succeed("status", "--json").json()
+      #expect(before["invitations"].int == 1 && before["groups"].array.isEmpty)
       let uninvited = try await carol.run("group", "join", "Family")
       #expect(uninvited.status == 1 && uninvited.complaint.contains("nobody has invited this device"))
 
       let joined = try await bob.succeed("group", "join", "--json").json()
       #expect(joined["state"].string == "member" && joined["members"].int == 2 && joined["isOwner"].bool == false)
+      let after = try await bob.succeed("status", "--json").json()
+      #expect(after["invitations"].int == 0 && after["groups"][0]["name"].string == "Family")
+      #expect(try await bob.succeed("status").output.contains("Family (2 members"))
       for peer in [alice, bob] {
         let members = try await peer.succeed("group", "members", "--json").json()
         #expect(members.array.compactMap { $0["name"].string } == ["alice", "bob"], "\(peer.name)")
@@ -83,8 +61,8 @@ struct GroupTests {
   func away() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
-      let servers = try await servers(bench)
-      let made = try await alice.run(["group", "create", "Family"] + options(servers))
+      let servers = try await ShareServer.three(bench)
+      let made = try await alice.run(["group", "create", "Family"] + servers.options)
       try #require(made.status == 0, "\(made)")
       try await bob.stopDaemon(SIGKILL)
       let invited = try await alice.run("group", "invite", "bob")
@@ -111,9 +89,9 @@ struct GroupTests {
       let wrong = try bench.file("wrong", Array("0123456789abcdef-wrong\n".utf8))
       chmod(token, 0o600)
       chmod(wrong, 0o600)
-      let guarded = try await Server(bench, "--creation-token-file", token)
-      let servers = [try await Server(bench), guarded]
-      let create = ["group", "create", "Family"] + options(servers)
+      let guarded = try await ShareServer(bench, "--creation-token-file", token)
+      let servers = [try await ShareServer(bench), guarded]
+      let create = ["group", "create", "Family"] + servers.options
       let without = try await alice.run(create)
       #expect(without.status == 5 && without.complaint.contains(guarded.address), "\(without)")
       let other = try await alice.run(create + ["--token-file", "\(guarded.address)=\(wrong)"])
@@ -134,8 +112,8 @@ struct GroupTests {
     try await Bench.run { bench in
       let (alice, bob) = (try await bench.peer("alice"), try await bench.peer("bob"))
       let eve = try await bench.peer("eve")
-      let servers = try await servers(bench)
-      let made = try await alice.run(["group", "create", "Family"] + options(servers))
+      let servers = try await ShareServer.three(bench)
+      let made = try await alice.run(["group", "create", "Family"] + servers.options)
       try #require(made.status == 0, "\(made)")
       try await bob.succeed("group", "join", "--request", "../request.txt", "--user-name", "Bobby")
       let answer = try await alice.succeed("group", "invite", "--request", bob.base + "/request.txt", "--answer", "-")
@@ -158,8 +136,8 @@ struct GroupTests {
   func inUse() async throws {
     try await Bench.run { bench in
       let alice = try await bench.peer("alice")
-      let servers = try await servers(bench)
-      let made = try await alice.run(["group", "create", "Family"] + options(servers))
+      let servers = try await ShareServer.three(bench)
+      let made = try await alice.run(["group", "create", "Family"] + servers.options)
       try #require(made.status == 0, "\(made)")
       let lock = "\(alice.home)/data/groups/\(made.line)/user.lock"
       let holder = try bench.start("/usr/bin/flock", [lock, "/bin/sh", "-c", "echo held; sleep 600"])
@@ -175,8 +153,8 @@ struct GroupTests {
   func silence() async throws {
     try await Bench.run { bench in
       let alice = try await bench.peer("alice")
-      let servers = try await servers(bench)
-      let made = try await alice.run(["group", "create", "Family"] + options(servers))
+      let servers = try await ShareServer.three(bench)
+      let made = try await alice.run(["group", "create", "Family"] + servers.options)
       try #require(made.status == 0, "\(made)")
       servers[2].child.signal(SIGSTOP)
       try await alice.startDaemon()
@@ -204,9 +182,9 @@ struct GroupTests {
   func interrupted() async throws {
     try await Bench.run { bench in
       let alice = try await bench.peer("alice")
-      let servers = try await servers(bench)
+      let servers = try await ShareServer.three(bench)
       servers[2].child.signal(SIGSTOP)
-      let create = try alice.start(["group", "create", "Family"] + options(servers))
+      let create = try alice.start(["group", "create", "Family"] + servers.options)
       let folder = alice.home + "/data/groups"
       try await bench.wait(for: "it to begin") {
         (try? FileManager.default.contentsOfDirectory(atPath: folder))?.isEmpty == false

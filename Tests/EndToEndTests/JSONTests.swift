@@ -59,7 +59,7 @@ struct JSONTests {
       #expect(
         status.keys == [
           "label", "fingerprint", "addresses", "daemon", "peers", "secrets", "damaged", "requests", "settings",
-          "bluetooth",
+          "bluetooth", "groups", "invitations",
         ])
       #expect(status["daemon"].keys == ["running", "since", "listening", "process"])
       #expect(status["peers"][0].keys == ["name", "state", "lastSeenAt", "holds", "waiting"])

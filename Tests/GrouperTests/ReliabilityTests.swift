@@ -25,6 +25,27 @@ import Testing
     #expect(try receiver.text("n5") == "update 5")
   }
 
+  @Test func aLongerTimeToLiveCostsFewerMessagesAndIsThereForLonger() async throws {
+    var puts: [Int: Int] = [:]
+    for ttl in [600, 3600] {
+      let world = try World()
+      let devices = try await world.group(2, ttl: ttl)
+      try await world.settle(devices)
+      for number in 1...5 { try await devices[0].write("n\(number)", "update \(number)") }
+      _ = try await devices[0].grouper.sync()
+      world.clock.advance(seconds: 1200)
+      let before = world.servers[0].puts
+      // What lay there all the time could be read all the time.
+      let atOnce = try await devices[1].grouper.sync().changes.count
+      #expect(atOnce == (ttl > 1200 ? 5 : 0))
+      try await devices[0].grouper.sender.confirm()
+      try await world.settle(devices)
+      #expect(try devices[1].texts().count == 5)
+      puts[ttl] = world.servers[0].puts - before
+    }
+    #expect(try #require(puts[3600]) < #require(puts[600]))
+  }
+
   @Test func whatIsObsoleteIsSkippedNotSentAgain() async throws {
     let world = try World()
     let devices = try await world.group(2, ttl: 600)

@@ -1,5 +1,6 @@
 import Sodium
 import Testing
+import VaultProtocol
 import VaultStore
 
 @testable import SecretVault
@@ -147,18 +148,18 @@ extension VaultTests {
       #expect(try world[1].vault.groupItems(of: group).isEmpty)
     }
 
-    @Test func `another header under an id that is here is refused`() async throws {
+    @Test func `another header under the id of an item that was made here is refused`() async throws {
       let (item, other) = (try await add("letter"), try await add("other"))
-      try bring(item, to: 1, place(1, 1))
+      try bring(item, to: 0, place(1, 1))
       var forged = other.header
       forged.replaceSubrange(27..<59, with: item.id)
       // Of the other padding: all else is the same.
       forged[10] = 2
       let failure = await refusal {
-        _ = try world[1].vault.keepGroupItem(place(3, 1), header: forged) { _ in }
+        _ = try world[0].vault.keepGroupItem(place(3, 1), header: forged) { _ in }
       }
       #expect(failure?.code == .damaged)
-      #expect(try world[1].vault.groupItems(of: group).map(\.id) == [hexadecimal(item.id)])
+      #expect(try world[0].vault.groupItems(of: group).map(\.id) == [hexadecimal(item.id)])
     }
 
     @Test func `an item that waits to be accepted can't be put into a group`() async throws {
@@ -167,11 +168,125 @@ extension VaultTests {
       #expect(await refusal { _ = try world[1].vault.itemForGroup(hexadecimal(item.id)) }?.code == .refused)
     }
 
+    @Test func `a copy that doesn't open makes room for another place's`() async throws {
+      let item = try await add("letter")
+      let other = [UInt8](repeating: 3, count: 16)
+      func bring(at slot: [UInt8], _ sequence: UInt64) throws {
+        guard slot == other else { return _ = try self.bring(item, to: 1, place(1, sequence)) }
+        _ = try world[1].vault.keepGroupItem(place(2, sequence, slot: other), header: item.header) { write in
+          try write([UInt8](repeating: 0, count: Int(item.byteCount)))
+        }
+      }
+      try bring(at: other, 1)
+      try bring(at: slot, 1)
+      let id = hexadecimal(item.id)
+      var turns = 0
+      while turns < 4, await refusal({ _ = try await world[1].vault.itemContent(id) })?.code == .damaged {
+        turns += 1
+        let missing = try world[1].vault.missingGroupItems(of: group)
+        #expect(missing.count == 1)
+        for slot in missing { try bring(at: slot, 1) }
+      }
+      #expect((1...2).contains(turns))
+      let content = try await world[1].vault.itemContent(id)
+      #expect(content.body.withUnsafeBytes { Array($0) } == Array("letter".utf8))
+    }
+
+    @Test func `what a peer has sent is accepted with the group's, if that is the same, and stays the peer's`()
+      async throws
+    {
+      let item = try await add("letter")
+      let id = hexadecimal(item.id)
+      _ = try await world[0].vault.sendItem(id, to: "ben")
+      let false1 = try world[1].vault.keepGroupItem(place(2, 1), header: item.header) { write in
+        try write([UInt8](repeating: 0, count: Int(item.byteCount)))
+      }
+      #expect(try false1 == .another && world[1].vault.item(id).state == .waiting)
+      #expect(try bring(item, to: 1, place(1, 1)) == .kept)
+      let summary = try world[1].vault.item(id)
+      #expect(summary.state == .new && summary.origin == .sent)
+      _ = try await world[1].vault.itemContent(id)
+      try world[1].vault.dropGroupItem(place(1, 2, knows: [1: 1]))
+      #expect(try names(1) == [id], "nobody in the group can take it away")
+    }
+
+    @Test func `an id that somebody has used for another header comes to be the true item's`() async throws {
+      let item = try await add("letter")
+      var header = item.header
+      // Its padding: behind the magic number, the version and the mode.
+      header[ItemHeader.magic.count + 2] ^= 3
+      let other = [UInt8](repeating: 3, count: 16)
+      let forged = header
+      func bringForged() throws -> GroupItemOutcome {
+        try world[1].vault.keepGroupItem(place(2, 1, slot: other), header: forged) { write in
+          try write([UInt8](repeating: 0, count: Int(item.byteCount)))
+        }
+      }
+      try #require(try bringForged() == .kept)
+      #expect(try bring(item, to: 1, place(1, 1)) == .another)
+      let id = hexadecimal(item.id)
+      for _ in 0..<4 where await refusal({ _ = try await world[1].vault.itemContent(id) }) != nil {
+        for missing in try world[1].vault.missingGroupItems(of: group) {
+          _ = missing == slot ? try bring(item, to: 1, place(1, 1)) : try bringForged()
+        }
+      }
+      _ = try await world[1].vault.itemContent(id)
+    }
+
+    @Test func `a change for which there is no room leaves what was there`() async throws {
+      let (old, new) = (try await add("old"), try await add("new"))
+      _ = try world[1].vault.set("quota-shares", to: "1")
+      #expect(try bring(old, to: 1, place(1, 1)) == .kept)
+      // In the place of what goes there is room.
+      #expect(try bring(new, to: 1, place(1, 2, knows: [1: 1])) == .kept)
+      #expect(try names(1) == [hexadecimal(new.id)])
+      _ = try world[1].vault.set("quota-shares", to: "0")
+      let third = try await add("third")
+      #expect(try bring(third, to: 1, place(1, 3, knows: [1: 2])) == .noRoom)
+      #expect(try names(1) == [hexadecimal(new.id)])
+      // What no group has any more counts as well.
+      _ = try world[1].vault.set("quota-shares", to: "1")
+      #expect(try world[1].vault.missingGroupItems(of: group).isEmpty)
+    }
+
+    @Test func `a group brings no more than a peer may`() async throws {
+      let items = [try await add("first"), try await add("second")]
+      let other = [UInt8](repeating: 3, count: 16)
+      _ = try world[1].vault.set("quota-shares", to: "1")
+      #expect(try bring(items[0], to: 1, place(1, 1)) == .kept)
+      #expect(try bring(items[1], to: 1, place(1, 2, slot: other)) == .noRoom)
+      #expect(try names(1) == [hexadecimal(items[0].id)])
+      #expect(try world[1].vault.missingGroupItems(of: group).isEmpty)
+      _ = try world[1].vault.set("quota-shares", to: "2")
+      #expect(try world[1].vault.missingGroupItems(of: group) == [other])
+      #expect(try bring(items[1], to: 1, place(1, 2, slot: other)) == .kept)
+      _ = try world[1].vault.set("quota-bytes", to: "1")
+      let third = try await add("third")
+      #expect(try bring(third, to: 1, place(1, 3, slot: [UInt8](repeating: 4, count: 16))) == .noRoom)
+    }
+
+    @Test func `what was typed is kept although nobody can be reached any more`() async throws {
+      let path = try world.scratch.write(Array("old".utf8), as: "note.txt")
+      let item = try await world[0].vault.addItem(ItemRequest(source: .file(path: path)), under: "family")
+      let world = world
+      let change = try await world[0].vault.changeItem(
+        item.id,
+        .contents { (content) throws(VaultError) in
+          for member in [1, 2] { world.set(.refuses, for: world[member]) }
+          do {
+            let header = try content.header.duplicate()
+            return SecretContent(header: header, body: try content.body.duplicate())
+          } catch { throw VaultError(.other, "\(error)") }
+        })
+      #expect(change.old.id == item.id && change.new.id != item.id)
+      #expect(try world[0].vault.items().count == 2)
+    }
+
     @Test func `who takes an item out, or leaves, keeps it`() async throws {
       let item = try await add("letter")
       try bring(item, to: 1, place(1, 1))
-      try world[1].vault.keepOutOfGroup(group, slot: slot)
-      try world[1].vault.dropGroupItem(place(1, 2, knows: [1: 1]))
+      // Its own deletion, as often as it is said.
+      for _ in 1...2 { try world[1].vault.dropGroupItem(place(99, 2, knows: [1: 1])) }
       #expect(try names(1) == [hexadecimal(item.id)])
       try bring(item, to: 1, place(1, 3))
       try world[1].vault.forgetGroup(group)

@@ -152,12 +152,24 @@ import Testing
   @Test func `an item that is taken out stays with who took it out, and goes from the others`() async throws {
     let item = try await add("first")
     try await meet()
-    _ = try await house[1].groups.drop(item.id, from: family(1))
+    let place = try house[1].groups.item(item.id, of: await family(1))
+    _ = try await house[1].groups.drop(place, from: family(1))
     try await meet([1, 0])
     #expect(try ids(1) == [item.id])
     #expect(try ids(0).isEmpty)
-    let again = await vaultError { _ = try await house[1].groups.drop(item.id, from: family(1)) }
+    let again = await vaultError { _ = try house[1].groups.item(item.id, of: await family(1)) }
     #expect(again?.code == .notFound)
+  }
+
+  @Test func `an item that a member can't open is his to take out of the group, by its id`() async throws {
+    let item = try await add("first")
+    try await meet()
+    let place = try house[2].groups.item(String(item.id.prefix(12)).uppercased(), of: await family(2))
+    #expect(place.item == nil && place.id == item.id)
+    _ = try await house[2].groups.drop(place, from: family(2))
+    try await meet([2, 1, 0])
+    #expect(try ids(1).isEmpty)
+    #expect(try house[2].groups.items(of: await family(2)).isEmpty)
   }
 
   @Test func `an item is in a group once`() async throws {

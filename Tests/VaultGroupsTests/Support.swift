@@ -29,7 +29,8 @@ final class House: Sendable {
 
   /// People who all have imported one another.
   init(_ names: String..., serverCount: Int = 3) throws {
-    var template = Array("/tmp/vault-groups-XXXXXX".utf8CString)
+    let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var template = Array((temporary + "/vault-groups-XXXXXX").utf8CString)
     folder = try #require(mkdtemp(&template).map { String(cString: $0) })
     let clock = clock
     servers = Dictionary(

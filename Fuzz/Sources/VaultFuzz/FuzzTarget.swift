@@ -31,7 +31,7 @@ struct FuzzTarget: Sendable {
     CardTargets.all + HeaderTargets.all + MessageTargets.all + ShareTargets.all + FragmentTargets.all
     + SessionTargets.all + PayloadTargets.all + ItemTargets.all + StoreTargets.all + RowTargets.all
     + TextTargets.all + URLTargets.all + LocalTargets.all + BluetoothTargets.all + ServerTargets.all
-    + GroupTargets.all + PictureTargets.all
+    + AnswerTargets.all + GroupTargets.all + PictureTargets.all
 }
 
 /// Ends the process: a property that must hold for every input does not.

@@ -16,12 +16,14 @@ extension Grouper {
     var position: Int64 = 0
     // Whose change wasn't taken: his others wait for it.
     var refused: Set<StreamID> = []
-    while true {
+    // What was delivered stays so: a task that is cancelled leaves the rest to the next one.
+    while !Task.isCancelled {
       let after = position
       let records = try store.read { transaction in try transaction.toApply(after: after, limit: 256) }
       guard let last = records.last else { return changes }
       position = last.position
       for record in inOrder(records) where !refused.contains(record.message.stream) {
+        if Task.isCancelled { break }
         // Of a class that this version of the application doesn't know: a later one will.
         guard entities.contains(record.message.className) else { continue }
         do throws(GroupError) {
@@ -38,6 +40,7 @@ extension Grouper {
         }
       }
     }
+    return changes
   }
 
   /// Hands the plugin once more what counts of an object: for one that couldn't use it when it came. One that isn't known is no error.

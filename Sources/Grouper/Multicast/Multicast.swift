@@ -31,6 +31,11 @@ public struct Multicast: Sendable {
 
   /// Most ranges of one stream's messages that are asked for at once.
   static let rangeLimit = 64
+  /// Most streams of one member that another may speak of of which nothing else is known: he counts anew only when his database is put
+  /// back from a copy.
+  static let hearsayLimit = 8
+  /// How often one member may have begun to count anew.
+  static let countingLimit = 128
   /// Most ids of control messages that are remembered.
   static let controlLimit = 65_536
 
@@ -62,7 +67,7 @@ public struct Multicast: Sendable {
       var row = StreamProgress()
       row.contiguous = kept.contiguous
       row.held = kept.held
-      row.known = max(kept.known, kept.contiguous, kept.held.last ?? 0)
+      row.known = max(kept.known, kept.held.last ?? 0)
       if row.known > row.contiguous { row.gapSince = 0 }
       progress[stream] = row
     }
@@ -182,7 +187,7 @@ public struct Multicast: Sendable {
   private mutating func receiveNormal(_ signed: SignedMessage, at now: UInt64) -> [MulticastEffect] {
     let message = signed.message
     let stream = message.stream
-    guard stream != own, progress.keys.contains(stream) || progress.count < StreamID.limit else { return [] }
+    guard stream != own, makeRoom(for: stream) else { return [] }
     var row = progress[stream] ?? StreamProgress()
     defer { progress[stream] = row }
     guard message.sequence > row.contiguous, !row.held.contains(message.sequence) else { return [] }
@@ -214,13 +219,46 @@ public struct Multicast: Sendable {
   }
 
   private mutating func confirmed(_ vector: VersionVector, by confirmer: NodeID, at now: UInt64) {
+    // What he doesn't say any more, and nobody else says either, isn't spoken of.
+    var spokenOf: [NodeID: Int] = [:]
+    for (stream, row) in progress where row.isHearsay && row.holders[confirmer] != nil {
+      if vector[stream] > 0 || row.contiguous > 0 {
+        spokenOf[stream.node, default: 0] += 1
+      } else {
+        progress[stream]?.holders[confirmer] = nil
+        if row.holders.count == 1 { progress[stream] = nil }
+      }
+    }
     for (stream, number) in vector.entries where stream != own && members.keys.contains(stream.node) {
-      guard progress.keys.contains(stream) || progress.count < StreamID.limit else { continue }
+      if progress[stream] == nil {
+        guard spokenOf[stream.node, default: 0] < Self.hearsayLimit else { continue }
+        guard progress.count < StreamID.limit || forgetHearsay(settled: true) else { continue }
+        spokenOf[stream.node, default: 0] += 1
+      }
       var row = progress[stream] ?? StreamProgress()
       row.holders[confirmer] = number
       if row.contiguous < row.rumoured { row.gapSince = row.gapSince ?? now }
       progress[stream] = row
     }
+  }
+
+  /// Whether there is a place for a stream of which a message has come: streams that are only spoken of make room for it.
+  private mutating func makeRoom(for stream: StreamID) -> Bool {
+    if progress.keys.contains(stream) { return true }
+    // Nobody takes the others' places.
+    guard progress.count(where: { $0.key.node == stream.node && !$0.value.isHearsay }) < Self.countingLimit else {
+      return false
+    }
+    return progress.count < StreamID.limit || forgetHearsay(settled: true) || forgetHearsay(settled: false)
+  }
+
+  /// Forgets one stream of which nobody has shown a message: one that was said to mean nothing any more, which at worst is asked for again, or
+  /// one that is still asked for.
+  private mutating func forgetHearsay(settled: Bool) -> Bool {
+    let hearsay = progress.filter { $0.key != own && $0.value.isHearsay && ($0.value.contiguous > 0) == settled }
+    guard let chosen = hearsay.keys.min() else { return false }
+    progress[chosen] = nil
+    return true
   }
 
   private func answer(_ table: SequenceTable, to asker: NodeID) -> [MulticastEffect] {

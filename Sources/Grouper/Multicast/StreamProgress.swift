@@ -28,6 +28,9 @@ struct StreamProgress: Hashable, Sendable {
   /// The newest number that there may be.
   var rumoured: UInt64 { max(known, holders.values.max() ?? 0) }
 
+  /// Whether no message of the stream has come, and somebody only speaks of it, or says that it means nothing any more.
+  var isHearsay: Bool { known == 0 }
+
   /// Numbers that are missing, within `window`.
   func missing(window: UInt64) -> SequenceSet {
     let last = min(rumoured, contiguous + window)

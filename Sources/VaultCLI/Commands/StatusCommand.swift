@@ -1,11 +1,12 @@
 import ArgumentParser
 import SecretVault
+import VaultGroups
 
 /// `vault status`
 struct StatusCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Show where this device stands: itself, daemon, peers, secrets and what waits.",
+    abstract: "Show where this device stands: itself, daemon, peers, groups, secrets and what waits.",
     discussion: """
       Asks nobody: what it says about others is what this device knows. Whether a
       secret can be recovered is as the last 'vault check' found it.
@@ -18,6 +19,15 @@ struct StatusCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let status = try vault.status()
-    try console.result(StatusText.lines(status, now: Clocks.now()), json: status.json)
+    let groups = VaultGroups(vault)
+    var all: [GroupFacts] = []
+    var invitations: [WaitingInvitation] = []
+    do throws(VaultError) {
+      all = try await groups.list()
+      invitations = try groups.invitations().filter { !$0.isTaken }
+    } catch { console.warning("groups can't be told about: \(error.reason)") }
+    try console.result(
+      StatusText.lines(status, all, invitations: invitations.count, now: Clocks.now()),
+      json: status.json(all, invitations: invitations.count))
   }
 }

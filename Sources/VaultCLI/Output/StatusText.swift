@@ -1,4 +1,5 @@
 import SecretVault
+import VaultGroups
 import VaultStore
 
 /// The status of a device, in lines for people.
@@ -6,7 +7,7 @@ enum StatusText {
   /// Secrets that are listed one by one; of more, those that need attention come first.
   static let secretLimit = 20
 
-  static func lines(_ status: VaultStatus, now: Int64) -> [String] {
+  static func lines(_ status: VaultStatus, _ groups: [GroupFacts], invitations: Int, now: Int64) -> [String] {
     let card = status.identity.card
     let proven = status.peers.count { $0.summary.state == .proven }
     let dealt = status.secrets.count { $0.summary.origin == .dealt }
@@ -29,11 +30,21 @@ enum StatusText {
     if !status.requests.isEmpty {
       facts.append(("requests", "\(status.requests.count) to decide about: see 'vault requests'"))
     }
+    if !groups.isEmpty { facts.append(("groups", list(groups.map(group)))) }
+    if invitations > 0 {
+      facts.append(("invitations", "\(invitations) to groups: see 'vault group list'"))
+    }
     for setting in status.changedSettings { facts.append(("setting", "\(setting.key) = \(setting.value)")) }
     var lines = TextTable.facts(facts)
     if !status.peers.isEmpty { lines += [""] + peers(status, now: now) }
     if !status.secrets.isEmpty { lines += [""] + secrets(status, now: now) }
     return lines
+  }
+
+  private static func group(_ group: GroupFacts) -> String {
+    guard group.state == .member else { return "\(group.name) (waits for its owner)" }
+    let unsent = group.unsent > 0 ? ", \(group.unsent) to send" : ""
+    return "\(group.name) (\(Measures.count(group.memberCount, "member"))\(unsent))"
   }
 
   private static func list(_ words: [String]) -> String { words.joined(separator: ", ") }
@@ -87,14 +98,15 @@ enum StatusText {
 }
 
 extension VaultStatus {
-  var json: JSONValue {
+  func json(_ groups: [GroupFacts], invitations: Int) -> JSONValue {
     [
       "label": .string(identity.card.label), "fingerprint": .string(identity.fingerprint),
       "addresses": PeerText.json(identity.card.addresses), "daemon": daemonJSON,
       "peers": .array(peers.map(\.json)), "secrets": .array(secrets.map(\.json)),
       "damaged": JSONValue(damaged),
       "settings": .array(changedSettings.map(\.json)), "requests": JSONValue(requests.count),
-      "bluetooth": BluetoothText.json(self),
+      "bluetooth": BluetoothText.json(self), "groups": .array(groups.map(\.json)),
+      "invitations": JSONValue(invitations),
     ]
   }
 

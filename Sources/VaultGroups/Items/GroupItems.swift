@@ -8,6 +8,9 @@ import WireCodec
 struct GroupItems: GroupClass {
   static let className = "item"
 
+  /// Items that are asked for in vain each time that the group is opened.
+  private static let inVainLimit = 16
+
   let vault: Vault
 
   func update(_ content: [UInt8], _ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
@@ -40,7 +43,15 @@ struct GroupItems: GroupClass {
     do throws(VaultError) { missing = try vault.missingGroupItems(of: Self.bytes(of: group.id)) } catch {
       throw GroupError(taking: error)
     }
-    for slot in missing { try await group.grouper.offerAgain(Self.name(slot)) }
+    var inVain = 0
+    for slot in missing {
+      // Somebody waits for the group, or what doesn't fit would be looked at again and again.
+      guard !Task.isCancelled, inVain < Self.inVainLimit else { return }
+      try await group.grouper.offerAgain(Self.name(slot))
+      do throws(VaultError) {
+        if try !vault.hasGroupItem(Self.bytes(of: group.id), slot: slot) { inVain += 1 }
+      } catch { throw GroupError(taking: error) }
+    }
   }
 
   /// The object at a place.

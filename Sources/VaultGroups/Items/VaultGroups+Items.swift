@@ -68,36 +68,55 @@ extension VaultGroups {
     return (reports, overtaken)
   }
 
+  /// An item of a group, named like any other one, or by its id if it isn't here.
+  public func item(_ reference: String, of group: GroupFacts) throws(VaultError) -> GroupItem {
+    let all = try items(of: group)
+    let missing: VaultError
+    do throws(VaultError) {
+      let id = try vault.item(reference).id
+      if let item = all.first(where: { $0.id == id }) { return item }
+      missing = Self.noItem(reference, group)
+    } catch  where error.code == .notFound { missing = error }
+    let id = reference.lowercased()
+    let named = all.filter { $0.item == nil && id.utf8.count >= 4 && $0.id.hasPrefix(id) }
+    guard let first = named.first else { throw missing }
+    guard named.allSatisfy({ $0.id == first.id }) else {
+      throw VaultError(
+        .ambiguous, "\(named.count) items of the group \(group.name) fit \(reference)",
+        hint: "name one by more of its id")
+    }
+    return first
+  }
+
   /// Takes an item out of a group: it goes from the other members' devices, and stays on this one.
-  public func drop(_ reference: String, from group: GroupFacts) async throws(VaultError) -> GroupItemReport {
+  public func drop(_ item: GroupItem, from group: GroupFacts) async throws(VaultError) -> GroupItemReport {
     let own = try GroupItems.bytes(of: group.id)
-    let id = try vault.item(reference).id
-    let slots = try slots(of: id, in: group, own)
+    let slots = try vault.groupItems(of: own).filter { $0.id == item.id }.map { $0.slot }
     return try await change(group, "vault group drop") { open in
       for slot in slots {
-        try self.check(id, at: slot, of: own, group)
-        // First: whoever stops in between still has the item.
-        try self.vault.keepOutOfGroup(own, slot: slot)
-        try await open.grouper.sender.delete(GroupItems.name(slot))
+        try self.check(item.id, at: slot, of: own, group)
+        guard let place = GroupSlot(hexadecimal: slot) else { throw Self.noItem(slot, group) }
+        try await open.grouper.sender.delete(GroupItems.name(place.bytes))
       }
     }
   }
 
-  /// Deletes an item that groups keep in step, everywhere.
+  /// Deletes an item, here and on the devices of all groups that keep it in step. Interrupted, it can be repeated.
   public func delete(_ reference: String) async throws(VaultError) -> [GroupItemReport] {
     let id = try vault.item(reference).id
     let places = try vault.groups(ofItem: id)
-    guard !places.isEmpty else { return [] }
-    let all = try await list()
+    let all = places.isEmpty ? [] : try await list()
     var reports: [GroupItemReport] = []
     for (own, slot) in places {
       guard let group = all.first(where: { $0.id == hexadecimal(own) }) else { continue }
       let report = try await change(group, "vault item delete") { open in
-        try self.check(id, at: slot, of: own, group)
+        try self.check(id, at: hexadecimal(slot), of: own, group)
         try await open.grouper.sender.delete(GroupItems.name(slot))
       }
       reports.append(report)
     }
+    // Last: what this device takes out of a group stays here by itself.
+    _ = try vault.deleteItem(id)
     return reports
   }
 
@@ -123,8 +142,8 @@ extension VaultGroups {
   }
 
   /// Throws unless a place still has the item that the user has named: somebody else's change may have come while the group was waited for.
-  private func check(_ id: String, at slot: [UInt8], of own: [UInt8], _ group: GroupFacts) throws(VaultError) {
-    guard try vault.groupItems(of: own).contains(where: { $0.slot == hexadecimal(slot) && $0.id == id }) else {
+  private func check(_ id: String, at slot: String, of own: [UInt8], _ group: GroupFacts) throws(VaultError) {
+    guard try vault.groupItems(of: own).contains(where: { $0.slot == slot && $0.id == id }) else {
       throw VaultError(
         .refused, "somebody has changed or taken away \(id.prefix(12)) in the group \(group.name) just now",
         hint: "look at what is there with `vault group items`, and try again")
@@ -149,14 +168,10 @@ extension VaultGroups {
     try await grouper.sender.update(marshalled)
   }
 
-  private func slots(of reference: String, in group: GroupFacts, _ own: [UInt8]) throws(VaultError) -> [[UInt8]] {
-    let slots = try vault.groups(ofItem: reference).filter { $0.group == own }.map(\.slot)
-    guard !slots.isEmpty else {
-      throw VaultError(
-        .notFound, "the group \(group.name) has no item \(reference)",
-        hint: "see what it has with `vault group items`")
-    }
-    return slots
+  private static func noItem(_ reference: String, _ group: GroupFacts) -> VaultError {
+    VaultError(
+      .notFound, "the group \(group.name) has no item \(reference)",
+      hint: "see what it has with `vault group items`")
   }
 }
 

@@ -13,6 +13,7 @@ enum GroupSamples {
     let request = try JoinRequest(application: "vault", by: group.keys).bytes
     let joining = try [1] + JoiningLetter(group: group.roster.group, request: request).encoded()
     let text = Array(GroupText.text(.request, request).utf8)
+    let item = try ItemObject(header: [10, 11, 12], body: .inline([1, 2, 3, 4])).encoded()
     return Sample.of(
       "group-letter",
       [
@@ -21,6 +22,14 @@ enum GroupSamples {
         "name-with-escape": invitation.with(21, [0x1b]), "name-with-line-break": invitation.with(21, [0x0a]),
         "name-empty": invitation.without(last: 6).with(18, [0, 0]),
       ])
+      + Sample.of(
+        "group-item",
+        [
+          "valid-inline": item, "valid-empty": try ItemObject(header: [], body: .inline([])).encoded(), "empty": [],
+          "truncated": item.without(last: 1), "trailing-byte": item + [0], "unknown-version": item.with(0, [2]),
+          "unknown-body": item.with(6, [2]), "header-too-long": item.with(1, [0x20, 0x01]),
+          "ciphertext-too-long": item.with(7, [0, 2, 0, 1]),
+        ])
       + Sample.of(
         "group-text",
         [

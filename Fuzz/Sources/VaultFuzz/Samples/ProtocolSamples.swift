@@ -145,19 +145,35 @@ enum ProtocolSamples {
       ])
     samples += Sample.of(
       "request", ["answer-is-no-request": body(.pong, number), "empty": [], "unknown-number": [9, 9, 9]])
-    samples += Sample.of(
+    return samples + dialogues()
+  }
+
+  private static func dialogues() -> [Sample] {
+    let hello: [UInt8] = [0, 0]
+    func offer(_ choice: UInt8) -> [UInt8] { [3, 1, 7, choice] }
+    func piece(_ number: UInt8) -> [UInt8] { [4, 1, 64] + many(0, 7) + [number] }
+    func pieces(_ request: UInt8) -> [UInt8] { [8, request] + many(0, 9) }
+    let ping: [UInt8] = [1, 1]
+    let released: [UInt8] = [6, 1, 7, 1, 1]
+    let second = [6, 2] + many(9, 32) + [7, 2, 1]
+    let drill = [10, 1] + many(9, 32)
+    return Sample.of(
       "dialogue",
       [
-        "deposit": [0, 0, 3, 1, 7, 1, 4, 1, 0, 5, 1], "release": [0, 0, 6, 1] + many(9, 32) + [7, 1, 1, 8, 1, 0],
-        "no-greeting": [1, 1], "two-greetings": [0, 0, 0, 0], "piece-without-offer": [0, 0, 4, 1, 0],
-        "possession-twice": [0, 0, 6, 1] + many(9, 32) + [7, 1, 1, 7, 1], "pieces-unproven": [0, 0, 8, 1, 0],
-        "offer-in-deposit": [0, 0, 3, 1, 7, 1, 3, 1, 7, 1],
-        "drill": [0, 0, 10, 1] + many(9, 32) + [11, 1, 1, 12, 1, 3],
-        "drill-pieces-of-an-earlier-one": [0, 0, 10, 1] + many(9, 32) + [11, 1, 1, 10, 2] + many(9, 32) + [
-          11, 2, 0, 12, 1, 3,
-        ],
+        "deposit": hello + offer(1) + piece(0) + [5, 1] + ping,
+        "release": hello + released + pieces(1),
+        "second-release": hello + released + second + pieces(2) + pieces(1),
+        "pieces-with-a-proof-that-fails": hello + [6, 1, 7, 1, 0] + pieces(1) + ping,
+        "pieces-twice-with-a-proof-that-fails": hello + [6, 1, 7, 1, 0] + pieces(1) + pieces(1),
+        "pieces-behind-a-refused-offer": hello + offer(0) + piece(0) + [5, 1] + ping,
+        "too-many-pieces-behind-a-refused-offer": hello + offer(0) + (0..<17).flatMap { _ in piece(0) },
+        "known-pieces-ahead": hello + offer(5) + piece(0) + piece(1) + piece(2) + [5, 1] + ping,
+        "no-greeting": ping, "two-greetings": hello + hello, "piece-without-offer": hello + piece(0),
+        "possession-twice": hello + released + [7, 1], "pieces-unproven": hello + pieces(1),
+        "offer-in-deposit": hello + offer(1) + offer(1),
+        "drill": hello + drill + [11, 1, 1, 12, 1, 3],
+        "drill-pieces-of-an-earlier-one": hello + drill + [11, 1, 1, 10, 2] + many(9, 32) + [11, 2, 0, 12, 1, 3],
       ])
-    return samples
   }
 
   /// What the walked example calls messages of a type.

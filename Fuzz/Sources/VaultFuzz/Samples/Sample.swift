@@ -9,7 +9,7 @@ struct Sample {
   static func all() throws -> [Sample] {
     try CardSamples.all() + ProtocolSamples.all() + SessionSamples.all() + PayloadSamples.all() + ItemSamples.all()
       + StoreSamples.all() + TextSamples.all() + URLSamples.all() + LocalSamples.all() + BluetoothSamples.all()
-      + ServerSamples.all() + GroupSamples.all() + PictureSamples.all()
+      + ServerSamples.all() + AnswerSamples.all() + GroupSamples.all() + PictureSamples.all()
   }
 
   /// Several for one target.

@@ -45,12 +45,11 @@ enum SessionSamples {
       + Sample.of(
         "session-dialled",
         [
-          "valid": [1, 5, 0, 0], "refused": [0, 2, 0, 0], "refused-with-more": [0, 2, 0, 1, 0],
-          "no-verdict": [0, 0, 0, 0],
-          "verdict-with-more": [0, 1, 0, 1, 7], "verdict-of-small-order": [0, 0, 0, 33, 1] + many(0, 32),
-          "proof-without-card": [1, 3, 0, 0],
-          "garbled-proof": [1, 0, 0, 200] + many(9, 200), "card-with-more": [1, 5, 0, 1, 0],
-          "unknown-refusal": [0, 0, 0, 2, 0, 9], "empty": [],
+          "valid": [5, 0, 0], "refused": [2, 0, 0], "refused-with-more": [2, 0, 1, 0],
+          "no-verdict": [0, 0, 0], "verdict-alone": [1, 0, 0], "verdict-with-more": [1, 0, 1, 7],
+          "proof-without-card": [3, 0, 0], "garbled-proof": [1, 0, 200] + many(9, 200), "card-with-more": [5, 0, 1, 0],
+          "card-of-another": [3] + card.with(5, [0]).counted,
+          "unknown-refusal": [0, 0, 2, 0, 9], "empty": [],
         ])
       + Sample.of(
         "session-messages",

@@ -157,6 +157,11 @@ enum GroupTargets {
       }
       return true
     },
+    FuzzTarget("group-item", upTo: 160 << 10) { bytes in
+      let object = try canonical(ItemObject.self, bytes, limit: ItemObject.byteLimit)
+      require(object.header.count <= ItemObject.headerByteLimit, "a header keeps its limit")
+      return true
+    },
     FuzzTarget("group-text", upTo: 4000) { text in
       guard let kind = GroupText.Kind.allCases.first(where: { GroupText.bytes($0, text) != nil }),
         let bytes = GroupText.bytes(kind, text)

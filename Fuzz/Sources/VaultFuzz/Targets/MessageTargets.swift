@@ -97,8 +97,13 @@ enum MessageTargets {
   /// A session's worth of requests. Checks what the answerer's machine promises about their order.
   private static func converse(_ bytes: [UInt8]) -> Bool {
     var tape = Tape(bytes)
-    var dialogue = AnswererDialogue()
+    let opening = [UInt8](repeating: 7, count: 32)
+    var dialogue = AnswererDialogue(opening: opening)
     var hasGreeted = false
+    var hasAsked = false
+    // What may have been sent ahead: behind an offer, and behind a proof.
+    var offered: (request: UInt64, from: UInt64, pieces: Int, bytes: Int)?
+    var refused: UInt64?
     var deposit: UInt64?
     var challenge: (request: UInt64, nonce: [UInt8], isDrill: Bool)?
     var drill: (request: UInt64, pieces: Int)?
@@ -108,12 +113,15 @@ enum MessageTargets {
       guard let request = request(&tape) else { continue }
       let step: AnswererDialogue.Step
       do throws(ProtocolError) { step = try dialogue.receive(request) } catch { return false }
+      let mayAsk = refused
+      refused = nil
       switch step {
       case .greet: require(!hasGreeted, "there is one greeting")
       default: require(hasGreeted, "the greeting comes first")
       }
       switch step {
       case .store, .completeDeposit: require(deposit != nil, "pieces belong to a deposit")
+      case .drop: require(item == nil && challenge == nil, "one thing is done after another")
       case .storeItem, .completeItem: require(item != nil, "pieces belong to an item")
       case .judge, .judgeDrill: break
       default: require(deposit == nil && item == nil && challenge == nil, "one thing is done after another")
@@ -121,14 +129,37 @@ enum MessageTargets {
       switch step {
       case .greet: hasGreeted = true
       case .considerOffer(let offer):
-        if tape.flag() {
-          dialogue.began(offer)
+        offered = (offer.request, .max, 0, 0)
+        let choice = tape.byte()
+        if choice & 1 == 1 {
+          let from = UInt64(choice >> 1 & 3)
+          dialogue.began(offer, from: from)
           deposit = offer.request
+          offered?.from = from
         }
-      case .store(let piece): require(piece.request == deposit, "a piece has its deposit's number")
+      case .store(let piece):
+        require(piece.request == deposit, "a piece has its deposit's number")
+        require(piece.number >= offered?.from ?? .max, "only what is wanted is stored")
+      case .drop:
+        switch request {
+        case .piece(let piece):
+          require(
+            piece.request == offered?.request && (deposit == nil || piece.number < offered?.from ?? 0),
+            "what is wanted is not dropped")
+          offered?.pieces += 1
+          offered?.bytes += piece.bytes.count
+          require(offered?.pieces ?? 0 <= 16 && offered?.bytes ?? 0 <= 65_536, "little is sent ahead")
+        case .depositEnd(let end):
+          require(end.request == offered?.request && deposit == nil, "a deposit under way is ended")
+          offered = nil
+        case .pieceRequest(let pieces):
+          require(pieces.request == mayAsk, "pieces are asked for with their proof")
+        default: violated("nothing else is sent ahead")
+        }
       case .completeDeposit(let end):
         require(end.request == deposit, "a deposit ends under its own number")
         deposit = nil
+        offered = nil
       case .considerItem(let offer):
         if tape.flag() {
           dialogue.began(offer)
@@ -138,7 +169,12 @@ enum MessageTargets {
       case .completeItem(let end):
         require(end.request == item, "an item ends under its own number")
         item = nil
+      case .awaitProof(let request):
+        require(!hasAsked, "the session is a challenge once")
+        hasAsked = true
+        challenge = (request.request, opening, false)
       case .challenge(let request):
+        require(hasAsked, "the first request needs no nonce")
         require(!releases.contains(request.request), "a number is released once")
         let nonce = tape.bytes(exactly: 32)
         dialogue.challenged(request, nonce: nonce)
@@ -165,7 +201,10 @@ enum MessageTargets {
           possession.request == request.request && challenge?.request == request.request
             && challenge?.nonce == nonce && challenge?.isDrill == false, "a proof is judged by the nonce drawn for it")
         challenge = nil
-        guard tape.flag() else { continue }
+        guard tape.flag() else {
+          refused = request.request
+          continue
+        }
         do throws(ProtocolError) { try dialogue.released(request: request.request) } catch {
           require(releases.count == AnswererDialogue.releaseLimit, "the limit of releases is what it says")
           return false

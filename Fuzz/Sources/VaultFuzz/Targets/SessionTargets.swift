@@ -101,9 +101,9 @@ enum SessionTargets {
         .xk, role: .initiator, prologue: SessionSetup.prologue, staticKey: other.noiseKey,
         remoteStatic: own.keys.noise)
       try await put(try handshake.write(), far)
-      _ = try handshake.read(try await frame(far, count: 48))
+      let theirs = try handshake.read(try await frame(far, count: 80))
       try await put(try handshake.write(), far)
-      try await say(bytes, SetupLink(try handshake.finish()), role: .initiator, far)
+      try await say(bytes, SetupLink(try handshake.finish()), role: .initiator, theirs, far)
     } catch { await far.close() }
     return await answered
   }
@@ -119,44 +119,41 @@ enum SessionTargets {
       var handshake = try NoiseHandshake(
         .xk, role: .responder, prologue: SessionSetup.prologue, staticKey: other.noiseKey)
       _ = try handshake.read(try await frame(far, count: 48))
-      try await put(try handshake.write(), far)
+      try await put(try handshake.write(challenge.publicKey), far)
       _ = try handshake.read(try await frame(far, count: 64))
-      try await say(bytes, SetupLink(try handshake.finish()), role: .responder, far)
+      var link = SetupLink(try handshake.finish())
+      let theirs = Array(try link.open(try await frame(far, count: 144)).prefix(32))
+      try await say(bytes, link, role: .responder, theirs, far)
     } catch { await far.close() }
     return await dialled
   }
 
-  /// Sends the input as sealed frames. Where it says so, a frame begins with a right verdict or proof.
+  /// The fresh key of whoever says anything.
+  private static let challenge = prepared {
+    try AgreementKeyPair(secret: secret([UInt8](repeating: 8, count: 32)))
+  }
+
+  /// Sends the input as sealed frames. Where it says so, a frame begins with a right verdict or proof, over the other side's fresh key.
   private static func say(
-    _ bytes: [UInt8], _ link: consuming SetupLink, role: SessionRole, _ far: InMemoryTransport
+    _ bytes: [UInt8], _ link: consuming SetupLink, role: SessionRole, _ theirs: [UInt8], _ far: InMemoryTransport
   ) async throws {
     var tape = Tape(bytes)
     var link = link
-    let challenge = try AgreementKeyPair(secret: secret([UInt8](repeating: 8, count: 32)))
-    // Their fresh key comes in the first frame: unasked to a dialler, to an answerer behind its right verdict.
-    var ownChallenge: [UInt8] = []
-    if role == .initiator {
-      ownChallenge = Array(try link.open(try await frame(far)).dropFirst())
-    } else if tape.flag() {
-      try await send(Verdict.accepted(challenge: challenge.publicKey).bytes, over: &link, far)
-      ownChallenge = Array(try link.open(try await frame(far)).prefix(32))
-    }
-    var isFirst = !ownChallenge.isEmpty
+    var isFirst = true
     while tape.hasMore {
       var content: [UInt8] = []
       let kind = tape.byte() & 7
       switch kind {
-      case 1: content = Verdict.accepted(challenge: challenge.publicKey).bytes
+      case 1: content = [1]
       case 2: content = Verdict.refusedUnknownKey.bytes
-      case 3:
+      case 3, 5:
         let proof = try CardProof(
-          other, role: role, handshakeHash: link.handshakeHash, verifier: own.keys, challenge: ownChallenge)
-        content = (role == .initiator ? challenge.publicKey : []) + proof.bytes
+          other, role: role, handshakeHash: link.handshakeHash, verifier: own.keys, challenge: theirs)
+        content =
+          if kind == 3 {
+            (role == .initiator ? challenge.publicKey : [1]) + proof.bytes
+          } else { Verdict.accepted(proof: proof.bytes, card: cards[1].encoding).bytes }
       case 4: content = cards[1].encoding
-      case 5:
-        let proof = try CardProof(
-          other, role: role, handshakeHash: link.handshakeHash, verifier: own.keys, challenge: ownChallenge)
-        content = proof.bytes + cards[1].encoding
       default: break
       }
       let more = tape.bytes(upTo: 3000)

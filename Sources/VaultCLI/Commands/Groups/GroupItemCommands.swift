@@ -16,16 +16,12 @@ struct GroupAddCommand: OpenedCommand {
                 vault item add family photo.jpg --group Family
       """)
 
-  @Argument(help: ArgumentHelp("The group, unless there is only one, and the item.", valueName: "[group] item"))
-  var words: [String] = []
-
+  @OptionGroup var named: GroupAndItemArgument
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
-  func validate() throws { _ = try GroupAndSomebody(words, "the item") }
-
   func run(_ vault: Vault, _ console: Console) async throws {
-    let named = try GroupAndSomebody(words, "the item")
+    let named = try named.words
     let groups = VaultGroups(vault)
     let group = try await groups.findMember(named.group)
     let item = try vault.item(named.somebody)
@@ -42,28 +38,38 @@ struct GroupDropCommand: OpenedCommand {
     abstract: "Take an item out of a group; it stays on this device.",
     discussion: """
       It goes from the other members' devices, except where somebody has changed it
-      meanwhile. To delete it here too, say 'vault item delete'.
+      meanwhile. To delete it here too, say 'vault item delete'. An item that isn't
+      here, because its key isn't, is named by its id: see 'vault group items'.
 
       Example: vault group drop Family photo.jpg
       """)
 
-  @Argument(help: ArgumentHelp("The group, unless there is only one, and the item.", valueName: "[group] item"))
-  var words: [String] = []
-
+  @OptionGroup var named: GroupAndItemArgument
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
-  func validate() throws { _ = try GroupAndSomebody(words, "the item") }
-
   func run(_ vault: Vault, _ console: Console) async throws {
-    let named = try GroupAndSomebody(words, "the item")
+    let named = try named.words
     let groups = VaultGroups(vault)
     let group = try await groups.findMember(named.group)
-    let item = try vault.item(named.somebody)
-    let report = try await groups.drop(item.id, from: group)
-    GroupedItems.note("\(item.shortName) is no more in the group \(group.name), and stays here", report, console)
-    if console.json { try console.result(report.json(of: item)) }
+    let place = try groups.item(named.somebody, of: group)
+    let report = try await groups.drop(place, from: group)
+    let (name, stays) = (
+      place.item?.shortName ?? String(place.id.prefix(12)), place.item == nil ? "" : ", and stays here"
+    )
+    GroupedItems.note("\(name) is no more in the group \(group.name)\(stays)", report, console)
+    if console.json { try console.result(report.json(of: place.item)) }
   }
+}
+
+/// The group and the item that a command is about.
+struct GroupAndItemArgument: ParsableArguments {
+  @Argument(help: ArgumentHelp("The group, unless there is only one, and the item.", valueName: "[group] item"))
+  var texts: [String] = []
+
+  var words: GroupAndSomebody { get throws { try GroupAndSomebody(texts, "the item") } }
+
+  func validate() throws { _ = try words }
 }
 
 /// `vault group items`
@@ -100,7 +106,7 @@ struct GroupItemsCommand: OpenedCommand {
 /// What commands about items do where groups keep them in step.
 enum GroupedItems {
   static func state(of item: GroupItem) -> String {
-    guard let here = item.item else { return item.isKeyHeld ? "on its way" : "key not held" }
+    guard let here = item.item else { return item.isKeyHeld ? "not here yet" : "key not held" }
     return here.state.rawValue
   }
 
@@ -114,7 +120,7 @@ enum GroupedItems {
   }
 
   /// Puts a changed item into its place in all groups, and takes the old one from this device.
-  static func replace(_ change: ItemChange, _ vault: Vault, _ console: Console) async throws {
+  static func replace(_ change: ItemChange, _ vault: Vault, _ console: Console) async throws(VaultError) {
     let (reports, overtaken) = try await VaultGroups(vault).replace(change)
     for report in reports { note("the group \(report.group.name) has it", report, console) }
     for group in overtaken {
@@ -131,7 +137,15 @@ enum GroupedItems {
     for report in try await VaultGroups(vault).delete(item.id) {
       note("it goes from the devices of the group \(report.group.name)", report, console)
     }
-    if try vault.items().contains(where: { $0.id == item.id }) { _ = try vault.deleteItem(item.id) }
+  }
+}
+
+extension VaultError {
+  /// The same about a group that couldn't be told of an item, which is here nevertheless.
+  func whileItemStays(_ item: ItemSummary) -> VaultError {
+    VaultError(
+      code, "\(reason); the item is kept here nevertheless, as \(item.id.prefix(12))",
+      hint: hint ?? "put it into the group with `vault group add` later")
   }
 }
 
@@ -145,7 +159,10 @@ extension GroupItem {
 }
 
 extension GroupItemReport {
-  func json(of item: ItemSummary) -> JSONValue {
-    ["group": .string(group.name), "groupID": .string(group.id), "item": item.json, "unsent": JSONValue(unsent)]
+  func json(of item: ItemSummary?) -> JSONValue {
+    [
+      "group": .string(group.name), "groupID": .string(group.id), "item": item?.json ?? .null,
+      "unsent": JSONValue(unsent),
+    ]
   }
 }

@@ -112,6 +112,7 @@ struct ItemAddCommand: OpenedCommand {
     let destination: GroupFacts?
     if let group { destination = try await groups.findMember(group) } else { destination = nil }
     let (source, mediaType) = try await source(vault, console)
+    if destination != nil { try Self.check(source) }
     let layer = wantsPassword ? try password.layer(console) : nil
     let request = ItemRequest(
       source: source, mediaType: mediaType, password: layer, description: description, usesPublicHalf: usesPublicHalf)
@@ -119,11 +120,25 @@ struct ItemAddCommand: OpenedCommand {
       request, under: key, access: ItemReporter(console, verb: "encrypting").access(patience: consent.patience(console))
     )
     console.note("encrypted \(item.shortName) under the key \(item.key)")
-    if let destination {
-      let report = try await groups.add(item.id, to: destination)
-      GroupedItems.note("it is in the group \(destination.name)", report, console)
-    }
+    // First: whatever becomes of it in the group, it is here.
     try console.result([item.id], json: item.json)
+    if let destination {
+      do throws(VaultError) {
+        let report = try await groups.add(item.id, to: destination)
+        GroupedItems.note("it is in the group \(destination.name)", report, console)
+      } catch { throw error.whileItemStays(item) }
+    }
+  }
+
+  /// Before anything is encrypted: a file that is too large for a group.
+  private static func check(_ source: ShareSource) throws(VaultError) {
+    var status = stat()
+    guard case .file(let path) = source, stat(path, &status) == 0, status.st_size > Vault.groupItemByteLimit else {
+      return
+    }
+    throw VaultError(
+      .usage, "\(path) is larger than 64 MiB, the most that goes through a group",
+      hint: "leave out --group, and send it with `vault item send`")
   }
 
   private func source(_ vault: Vault, _ console: Console) async throws -> (ShareSource, mediaType: String) {

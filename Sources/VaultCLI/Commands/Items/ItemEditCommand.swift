@@ -52,9 +52,12 @@ struct ItemEditCommand: OpenedCommand {
     let access = ItemReporter(console, verb: "encrypting").access(
       passwords: password.source(console), patience: consent.patience(console))
     let change = try await vault.changeItem(before.id, try edit(vault, console), access: access)
-    try await GroupedItems.replace(change, vault, console)
     console.note("changed \(change.old.shortName), under the key \(change.new.key)")
+    // First: whatever becomes of it in groups, it is here.
     try console.result([change.new.id], json: change.new.json)
+    do throws(VaultError) { try await GroupedItems.replace(change, vault, console) } catch {
+      throw error.whileItemStays(change.new)
+    }
   }
 
   private func edit(_ vault: Vault, _ console: Console) throws -> ItemEdit {

@@ -1,0 +1,1 @@
+../../../Sources/GroupLink/JSONScanner.swift

@@ -1,0 +1,1 @@
+../../../Sources/GroupLink/Members.swift

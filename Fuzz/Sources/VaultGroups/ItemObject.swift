@@ -1,0 +1,1 @@
+../../../Sources/VaultGroups/Items/ItemObject.swift
