@@ -107,6 +107,52 @@ struct GroupTests {
     }
   }
 
+  @Test("the owner moves a group to other servers: members hear of it over the old ones, and nothing is lost")
+  func otherServers() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let old = try await ShareServer.three(bench)
+      try await alice.succeed("key", "create", "family", "--threshold", "2", "--to", "bob")
+      let made = try await alice.run(["group", "create", "Family"] + old.options)
+      try #require(made.status == 0, "\(made)")
+      try await alice.succeed("group", "invite", "bob")
+      try await bob.succeed("group", "join")
+      var items: [String] = []
+      for words in ["words", "more words"] {
+        let file = try bench.file("note.txt", Array(words.utf8))
+        items.append(try await alice.succeed("item", "add", "family", file).line)
+      }
+      try await alice.stopDaemon()
+      try await bob.stopDaemon()
+      try await alice.succeed("group", "add", "Family", items[0])
+
+      // One that stays and two new ones; one of the old ones is lost.
+      old[2].child.signal(SIGKILL)
+      _ = try await old[2].child.end(within: 10)
+      let new = [old[0], try await ShareServer(bench), try await ShareServer(bench)]
+      let refused = try await bob.run(["group", "servers", "Family"] + new.options)
+      #expect(refused.status == 5 && refused.complaint.contains("only alice"), "\(refused)")
+      let moved = try await alice.run(["group", "servers", "Family"] + new.options)
+      #expect(moved.status == 0 && moved.complaint.contains("on 3 servers now"), "\(moved)")
+      try await alice.succeed("group", "add", "Family", items[1])
+      try await alice.succeed("group", "sync")
+      // What it hears over the old servers takes it to the new ones at once.
+      let heard = try await bob.succeed("group", "sync")
+      #expect(heard.line.contains("3 of 3 servers answered"), "\(heard)")
+      old[1].child.signal(SIGKILL)
+      _ = try await old[1].child.end(within: 10)
+      let sync = try await bob.succeed("group", "sync", "--json").json()
+      #expect(sync["answered"].int == 3)
+      let there = try await bob.succeed("group", "items", "Family", "--json").json().array.map { $0["id"].string }
+      #expect(Set(there) == Set(items))
+      for peer in [alice, bob] {
+        let status = try await peer.succeed("group", "status", "--json").json()
+        let current = status["servers"].array.filter { $0["isCurrent"].bool == true }
+        #expect(Set(current.map { $0["address"].string }) == Set(new.map { $0.address }), "\(peer.name)")
+      }
+    }
+  }
+
   @Test("without a network two people come together by files, and nobody else can use them")
   func files() async throws {
     try await Bench.run { bench in

@@ -7,13 +7,24 @@ extension Grouper {
 
   /// What ``run()`` does all the time, once and without waiting for news: sends what is due, takes what is new, and sends what that has
   /// called for. A server that says nothing holds up no other one, and the round for 15 seconds; servers that have failed a moment ago are left
-  /// alone until their time has come. Nothing is half done when the task is cancelled meanwhile.
+  /// alone until their time has come. If it has come out that the group is on other servers now, these are asked at once. Nothing is half done
+  /// when the task is cancelled meanwhile.
   ///
   /// - Parameters:
   ///   - isFirst: whether the device has been away: everybody is told how far it is, and servers that were put
   ///     back from a copy are found out.
   ///   - isForced: an explicit wish: servers that have just failed are tried, too.
   public func round(isFirst: Bool, isForced: Bool = false) async throws(GroupError) -> ReceiveReport {
+    let before = try Set(require().roster.servers)
+    let report = try await once(isFirst: isFirst, isForced: isForced)
+    guard try !before.isSuperset(of: require().roster.servers) else { return report }
+    // Once more and not until there are no others: whoever made up rosters without end would hold up the round.
+    var further = try await once(isFirst: true, isForced: isForced)
+    further.changes = report.changes + further.changes
+    return further
+  }
+
+  private func once(isFirst: Bool, isForced: Bool) async throws(GroupError) -> ReceiveReport {
     let now = environment.now()
     let links = try require().links.filter { isForced || $0.isDue(at: now) }
     _ = await limited { try? await self.finishTasks(sparing: !isForced) }
