@@ -20,7 +20,7 @@ RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper account-book test-server test test-thread test-address test-ble bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier account-book test-server test test-thread test-address test-ble bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -44,6 +44,7 @@ bench-smoke: build ## see that the comparisons work; their figures mean nothing
 	@$(BENCHMARKS)
 	@Benchmarks/compare --smoke --vault .build/debug/vault --benchmarks .build/debug
 	@Benchmarks/grouper --smoke --programs .build/debug
+	@Benchmarks/courier --smoke --program .build/debug/courier-simulation
 
 setup: ## install what the build needs, if it is missing
 	@scripts/setup
@@ -95,6 +96,12 @@ bench-grouper: server ## repeat the experiments of the papers on groups, with th
 	@scripts/setup python3
 	@$(BENCHMARKS) -c release --static-swift-stdlib --product grouper-bench
 	@Benchmarks/grouper
+
+bench-courier: setup ## simulate a thousand people who carry parcels, for a quarter of an hour
+	@scripts/setup python3
+	@$(SWIFT) package resolve
+	@$(BENCHMARKS) -c release --static-swift-stdlib --product courier-simulation
+	@Benchmarks/courier
 
 test-ble: build ## run two peers over Bluetooth LE in a virtual machine with two virtual controllers, for a few minutes
 	@Bench/ble/run .build/debug/vault

@@ -55,6 +55,7 @@ let package = Package(
     .library(name: "SecretVault", targets: ["SecretVault"]),
     .library(name: "Grouper", targets: ["Grouper"]),
     .library(name: "GroupLink", targets: ["GroupLink"]),
+    .library(name: "Courier", targets: ["Courier"]),
     .library(name: "ShareServer", targets: ["ShareServer"]),
     // Of the tests: preloaded into `vault` to make its disk fail.
     .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),
@@ -91,6 +92,7 @@ let package = Package(
     library("QRCode", ["CQRencode", "CPNG"]),
     library("SystemBus", ["CShims"]),
     library("Threading", []),
+    library("Courier", []),
 
     // Floor 2: the cryptography of the vault, values in and values out.
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
@@ -159,6 +161,7 @@ let package = Package(
       name: "GroupDevice", dependencies: ["GroupLink", "Grouper", "Sodium"], path: "Tests/GroupDevice",
       swiftSettings: settings),
     tests(of: "GroupLink", ["FaultInjection", "GroupDevice", "Grouper", "Sodium", "Threading", "VaultServer"]),
+    tests(of: "Courier"),
     tests(of: "VaultStore", ["Sodium", "WireCodec", grdb]),
     tests(
       of: "SecretVault",

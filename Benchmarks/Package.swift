@@ -33,5 +33,9 @@ let package = Package(
       name: "grouper-bench",
       dependencies: [.product(name: "Grouper", package: "vault"), .product(name: "GroupLink", package: "vault")],
       path: "Sources/GrouperBench"),
+    // A thousand people for days: always optimised.
+    .executableTarget(
+      name: "courier-simulation", dependencies: [.product(name: "Courier", package: "vault")],
+      path: "Sources/CourierSimulation", swiftSettings: [.unsafeFlags(["-O"])]),
   ]
 )

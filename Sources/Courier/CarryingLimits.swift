@@ -1,0 +1,102 @@
+/// What a person gives of their device to others.
+public struct CarryingLimits: Hashable, Sendable, Codable {
+  /// Whether parcels of others are carried at all. On, unless a person says otherwise.
+  public var isOn = true
+  /// Most bytes carried at a time.
+  public var bytes = 64 << 20
+  /// Most bytes moved for others, in and out, in a day of UTC.
+  public var bytesADay = 128 << 20
+  /// Most bytes carried at a time that came from one device.
+  public var bytesPerGiver = 16 << 20
+  /// The part of ``bytes`` that devices which aren't peers may use together, in percent.
+  public var strangersPercent = 50
+  /// Least battery, in percent, with which parcels are taken.
+  public var leastBattery = 20
+  /// When enough has been done. Nil: never.
+  public var fairShare: FairShare?
+
+  /// The limits with which a device starts.
+  public init() {}
+
+  /// Most parcels carried at a time, whatever their size.
+  ///
+  /// A parcel counts as at least this part of ``bytes``, so that many small ones fill the room as few large ones do.
+  public static let parcelLimit = 2048
+
+  /// What a parcel of `size` bytes takes of the room.
+  func cost(of size: Int) -> Int { max(size, (max(bytes, 0) + Self.parcelLimit - 1) / Self.parcelLimit) }
+
+  /// The room of those who aren't peers.
+  var strangerRoom: Int { max(bytes, 0) / 100 * min(max(strangersPercent, 0), 100) }
+}
+
+/// How much more a device carries for others than others carried for it.
+public struct FairShare: Hashable, Sendable, Codable {
+  /// Bytes that it carries in any case.
+  public var allowance: Int
+  /// Bytes that it carries for each hundred that others delivered for it.
+  public var percent: Int
+
+  /// So many bytes in any case, and so many for each hundred that others delivered.
+  public init(allowance: Int, percent: Int) { (self.allowance, self.percent) = (allowance, percent) }
+}
+
+/// What was done for others, and by others: what a person sees, and what the limits go by.
+public struct CarryingAccount: Hashable, Sendable, Codable {
+  /// Bytes taken to be carried for others, ever.
+  public private(set) var carriedForOthers = 0
+  /// Bytes that carriers delivered for this device: only what recipients confirmed, so that nobody can claim it.
+  public private(set) var carriedForMe = 0
+  /// Bytes moved for others on ``day``, in and out.
+  public private(set) var movedToday = 0
+  /// The day that ``movedToday`` counts, in days since 1970.
+  public private(set) var day: Int64 = 0
+  /// Parcels of others that their recipients got from this device.
+  public private(set) var deliveredForOthers = 0
+  /// Own parcels that recipients got from this device.
+  public private(set) var sentDirectly = 0
+  /// Own parcels that recipients got from carriers.
+  public private(set) var sentByCarriers = 0
+
+  /// Nothing done yet.
+  public init() {}
+
+  /// Bytes that may still be moved for others on the day of `now`. A clock that was set back doesn't start a day anew.
+  func leftToday(_ limits: CarryingLimits, at now: Int64) -> Int {
+    max(0, limits.bytesADay - (now / 86_400_000 > day ? 0 : movedToday))
+  }
+
+  /// Whether another parcel of `size` bytes keeps within the fair share.
+  func isFair(_ size: Int, _ limits: CarryingLimits) -> Bool {
+    guard let fair = limits.fairShare else { return true }
+    let earned = Double(carriedForMe) / 100 * Double(max(fair.percent, 0))
+    return Double(carriedForOthers) + Double(size) <= Double(max(fair.allowance, 0)) + earned
+  }
+
+  mutating func moved(_ size: Int, at now: Int64) {
+    if now / 86_400_000 > day { (day, movedToday) = (now / 86_400_000, 0) }
+    movedToday = sum(movedToday, size)
+  }
+
+  mutating func took(_ size: Int) { carriedForOthers = sum(carriedForOthers, size) }
+
+  mutating func wasCarried(_ size: Int) { carriedForMe = sum(carriedForMe, size) }
+  mutating func deliveredForOther() { deliveredForOthers = sum(deliveredForOthers, 1) }
+  mutating func delivered(directly: Bool) {
+    if directly { sentDirectly = sum(sentDirectly, 1) } else { sentByCarriers = sum(sentByCarriers, 1) }
+  }
+
+  private func sum(_ one: Int, _ other: Int) -> Int {
+    let (sum, overflow) = one.addingReportingOverflow(other)
+    return overflow ? Int.max : sum
+  }
+}
+
+/// How the device is at the moment.
+public struct DeviceCondition: Hashable, Sendable {
+  /// The battery's charge in percent. Nil: there is none, or it is being charged.
+  public var battery: Int?
+
+  /// With this much battery.
+  public init(battery: Int? = nil) { self.battery = battery }
+}

@@ -1,0 +1,186 @@
+/// What a device decides about parcels that travel by carriers: what it carries, what it gives to whom, and whom it
+/// believes.
+///
+/// There is no clock, no randomness and no storage in here, and no content of parcels: time comes in milliseconds since
+/// 1970, chance from a generator, and the whole value can be stored. When two devices meet, each of them
+/// 1. notes it (``met(_:isPeer:at:)``) and says its ``greeting(_:at:)``;
+/// 2. tells receipts (``receipts(for:_:at:)``), which the other checks and takes (``learn(_:from:at:)``);
+/// 3. offers parcels (``offers(to:_:_:isTheirs:at:)``), the recipient's own first;
+/// 4. replies to offers (``replies(to:from:isPeer:_:isMine:recipient:at:)``);
+/// 5. gives some of what is wanted (``selection(_:_:to:budget:recipient:at:using:)``, ``gave(_:to:isTheirs:at:)``),
+///    which the other takes (``took(_:from:isPeer:isMine:at:)``), and confirms if it is the recipient
+///    (``confirmed(_:at:)``).
+///
+/// Carriers are others' devices, and some lie. What one can do, and no more:
+/// - **Drop.** Each parcel goes to at most five carriers of its sender's choice, and the sender keeps it until its
+///   recipient confirms. A carrier that drops takes one of the five places of each parcel it is given, and those of the
+///   carriers that it would have handed it on to. After some parcels its sender shuns it (``CarrierRecords``): others
+///   come first, but for one parcel in sixteen and those that have waited for long.
+/// - **Say that it meets everybody.** It gets parcels sooner, at most one of a parcel's five places, and one of the
+///   ``CourierPolicy/handOn`` places of each carrier that holds it. Nobody gives their own copy away, and nothing of
+///   what it says enters anybody's table of meetings. A carrier doesn't learn whether those that it hands on to
+///   deliver: if 30 % of all lie so and drop, 52 % of parcels arrive in the simulation, and 74 % if they only drop.
+/// - **Say that a parcel was delivered.** Only the recipient can make a ``Receipt``; the caller checks it before
+///   ``learn(_:from:at:)``. A receipt, once seen, can be kept back: then copies live until they expire.
+/// - **Flood.** It gets at most ``CarryingLimits/bytesPerGiver``, displaces nobody who has given less, and as a
+///   stranger shares ``CarryingLimits/strangersPercent`` with all strangers. It can use up the day's bytes of those it
+///   meets: so ``CarryingLimits/bytesADay`` is also what a flood costs at most, and while it lasts others aren't
+///   carried on that day. All tables are bounded; in full ones it pushes out its own first, or what matters least.
+/// - **Invent parcels, change hops or expiry, keep copies.** Copies that it makes count as given by it. Hops are capped
+///   at this device's own, and an expiry beyond 31 days isn't taken.
+/// - **Alter.** The recipient notices, and still takes a true copy. Carriers that took an altered copy don't take a
+///   true one, unless the caller of ``took(_:from:isPeer:isMine:at:)`` can tell: it should, by an id that stands for
+///   the content.
+/// - **Change the branch.** A carrier that does deliver can have another named for it, which thereby isn't shunned.
+/// - **Be many.** Each new identity can do the above once more: take one of five places of each parcel. A sender
+///   surrounded by nothing but liars reaches nobody by carriers; its own way to the recipient stays.
+/// - **Watch.** It sees ids, sizes, times, and who gives what to whom; and asks with an offer how likely one meets
+///   whoever a tag is for, if it knows the tag. Only devices that know the recipient answer more than how often they
+///   reach a server.
+public struct Courier: Sendable, Codable {
+  /// Most parcels of this device's own on their way.
+  public static let outgoingLimit = 4096
+
+  /// This device.
+  public let own: DeviceKey
+  /// How it spreads parcels.
+  public var policy: CourierPolicy
+  /// What its person gives to others. After lowering them, see ``fit()``.
+  public var limits: CarryingLimits
+  /// What it carries for others.
+  public internal(set) var satchel = Satchel()
+  /// Its own parcels that haven't arrived.
+  public internal(set) var outgoing: [ParcelKey: OutgoingParcel] = [:]
+  /// Receipts that it passes on.
+  public internal(set) var receipts = ReceiptBook()
+  /// Whom it has met.
+  public internal(set) var encounters = Encounters()
+  /// What its carriers delivered.
+  public internal(set) var records = CarrierRecords()
+  /// What was done for others and by others.
+  public internal(set) var account = CarryingAccount()
+  var carried = SeenParcels()
+  var received = SeenParcels()
+
+  /// A device that has nothing and has met nobody. It carries for others, unless `limits` say otherwise.
+  public init(own: DeviceKey, policy: CourierPolicy = CourierPolicy(), limits: CarryingLimits = CarryingLimits()) {
+    (self.own, self.policy, self.limits) = (own, policy, limits)
+  }
+
+  /// Sends a parcel of this device's own. Returns false if it can't: expired, known, or too many are on their way.
+  public mutating func send(
+    _ id: ParcelKey, tag: RecipientTag, size: Int, expiresAt: Int64, to recipient: DeviceKey, at now: Int64
+  ) -> Bool {
+    guard
+      outgoing.count < Self.outgoingLimit, outgoing[id] == nil, recipient != own, isAlive(expiresAt, at: now),
+      let header = ParcelHeader(
+        id: id, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: policy.hops, branch: ParcelHeader.noBranch)
+    else { return false }
+    outgoing[id] = OutgoingParcel(header: header, recipient: recipient, createdAt: now)
+    return true
+  }
+
+  /// Notes that a meeting with another device began, or that a server was reached (``DeviceKey/network``).
+  public mutating func met(_ device: DeviceKey, isPeer: Bool, at now: Int64) {
+    if device != own { encounters.met(device, isPeer: isPeer || device == .network, at: now) }
+  }
+
+  /// Forgets what has expired. Returns the own parcels that never arrived; their carriers are settled.
+  public mutating func expire(at now: Int64) -> [ParcelKey] {
+    _ = satchel.removeExpired(at: now)
+    receipts.removeExpired(at: now)
+    carried.removeExpired(at: now)
+    received.removeExpired(at: now)
+    let lost = outgoing.values.filter { $0.header.expiresAt <= now }.map(\.header.id).sorted()
+    for id in lost {
+      guard let parcel = outgoing.removeValue(forKey: id) else { continue }
+      for grant in parcel.carriers {
+        records.settle(grant.carrier, arrived: false, othersArrived: false, at: now)
+      }
+    }
+    return lost
+  }
+
+  /// Drops what no longer fits in ``limits``; returns its ids.
+  public mutating func fit() -> [ParcelKey] { satchel.fit(limits) }
+
+  /// Takes receipts that the caller has checked: see ``Receipt``. At most ``Greeting/idLimit`` at once are read.
+  public mutating func learn(_ receipts: [Receipt], from device: DeviceKey, at now: Int64) -> Learned {
+    var learned = Learned()
+    for receipt in receipts.prefix(Greeting.idLimit) {
+      // What is known has done its work: no parcel is taken whose receipt is here.
+      guard isAlive(receipt.expiresAt, at: now), self.receipts[receipt.id] == nil else { continue }
+      if let parcel = outgoing.removeValue(forKey: receipt.id) {
+        settle(parcel, receipt, at: now)
+        learned.delivered.append(receipt.id)
+      }
+      if satchel.remove(receipt.id) != nil { learned.dropped.append(receipt.id) }
+      _ = self.receipts.learn(receipt, from: device, at: now)
+    }
+    return learned
+  }
+
+  /// Notes that a parcel for this device has been opened and found genuine, and keeps its receipt, to tell it to
+  /// others.
+  public mutating func confirmed(_ receipt: Receipt, at now: Int64) {
+    received.insert(receipt.id, until: receipt.expiresAt, at: now)
+    _ = receipts.learn(receipt, from: own, at: now)
+  }
+
+  /// Parcels to leave at a server that keeps them for their recipients: own ones, then others', those that expire first
+  /// first.
+  public func deposits(_ condition: DeviceCondition, at now: Int64) -> [ParcelKey] {
+    let mine = outgoing.values.filter { !$0.isDeposited && $0.header.expiresAt > now }.map(\.header)
+    var ids = sorted(mine).map(\.id)
+    guard isAwake(condition) else { return ids }
+    var left = account.leftToday(limits, at: now)
+    for header in sorted(satchel.parcels.values.filter { !$0.isDeposited && $0.header.expiresAt > now }.map(\.header))
+    where header.size <= left {
+      left -= header.size
+      ids.append(header.id)
+    }
+    return ids
+  }
+
+  /// Notes that a server has a parcel.
+  public mutating func deposited(_ id: ParcelKey, at now: Int64) {
+    outgoing[id]?.isDeposited = true
+    if let parcel = satchel.parcels[id], !parcel.isDeposited {
+      account.moved(parcel.header.size, at: now)
+      satchel.update(id) { $0.isDeposited = true }
+    }
+  }
+
+  /// How likely this device gets a parcel to `recipient`, by a meeting or by a server. Nil: it doesn't know who that is.
+  ///
+  /// A server counts a quarter: nobody here knows whether the recipient reaches it.
+  public func estimate(for recipient: DeviceKey?, at now: Int64) -> Double {
+    let meets = recipient.map { encounters.predictability(of: $0, at: now) } ?? 0
+    return 1 - (1 - meets) * (1 - CourierPolicy.serverWeight * encounters.predictability(of: .network, at: now))
+  }
+
+  private mutating func settle(_ parcel: OutgoingParcel, _ receipt: Receipt, at now: Int64) {
+    let branch = Int(receipt.branch)
+    guard branch < parcel.carriers.count else {
+      // The sender was faster: that says nothing about its carriers.
+      account.delivered(directly: true)
+      return
+    }
+    account.delivered(directly: false)
+    account.wasCarried(parcel.header.size)
+    for (index, grant) in parcel.carriers.enumerated() {
+      records.settle(grant.carrier, arrived: index == branch, othersArrived: true, at: now)
+    }
+  }
+
+  func isAlive(_ expiresAt: Int64, at now: Int64) -> Bool {
+    let (left, overflow) = expiresAt.subtractingReportingOverflow(now)
+    return !overflow && left > 0 && left <= ParcelHeader.longest
+  }
+
+  func isAwake(_ condition: DeviceCondition) -> Bool { (condition.battery ?? 100) >= limits.leastBattery }
+
+  func sorted(_ headers: [ParcelHeader]) -> [ParcelHeader] {
+    headers.sorted { ($0.expiresAt, $0.id) < ($1.expiresAt, $1.id) }
+  }
+}

@@ -1,0 +1,70 @@
+/// The id of a parcel: 16 bytes chosen by its sender.
+public struct ParcelKey: Hashable, Comparable, Sendable, Codable {
+  let high: UInt64
+  let low: UInt64
+
+  /// The key with these 16 bytes, or nil if there are more or fewer.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == 16 else { return nil }
+    (high, low) = (word(bytes, 0), word(bytes, 1))
+  }
+
+  /// Its 16 bytes.
+  public var bytes: [UInt8] { joined([high, low]) }
+
+  /// Orders keys as their bytes are ordered.
+  public static func < (one: Self, other: Self) -> Bool { (one.high, one.low) < (other.high, other.low) }
+}
+
+/// What a parcel shows of its recipient: 16 bytes that differ from parcel to parcel, so that only who knows the
+/// recipient can tell whom they mean.
+public struct RecipientTag: Hashable, Sendable, Codable {
+  let high: UInt64
+  let low: UInt64
+
+  /// The tag with these 16 bytes, or nil if there are more or fewer.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == 16 else { return nil }
+    (high, low) = (word(bytes, 0), word(bytes, 1))
+  }
+
+  /// Its 16 bytes.
+  public var bytes: [UInt8] { joined([high, low]) }
+}
+
+/// Another device, as a handshake showed it: the 32 bytes of its card's digest.
+///
+/// Nothing here is safer than that handshake. Who can have as many identities as they like can be as many devices.
+public struct DeviceKey: Hashable, Comparable, Sendable, Codable {
+  let first: UInt64
+  let second: UInt64
+  let third: UInt64
+  let fourth: UInt64
+
+  /// The key with these 32 bytes, or nil if there are more or fewer.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == 32 else { return nil }
+    (first, second, third, fourth) = (word(bytes, 0), word(bytes, 1), word(bytes, 2), word(bytes, 3))
+  }
+
+  private init(_ all: UInt64) { (first, second, third, fourth) = (all, all, all, all) }
+
+  /// Stands for a server that keeps parcels for their recipients: reaching it is remembered like a meeting.
+  public static let network = DeviceKey(UInt64.max)
+
+  /// Its 32 bytes.
+  public var bytes: [UInt8] { joined([first, second, third, fourth]) }
+
+  /// Orders keys as their bytes are ordered.
+  public static func < (one: Self, other: Self) -> Bool {
+    (one.first, one.second, one.third, one.fourth) < (other.first, other.second, other.third, other.fourth)
+  }
+}
+
+private func word(_ bytes: [UInt8], _ index: Int) -> UInt64 {
+  bytes[(8 * index)..<(8 * index + 8)].reduce(0) { $0 << 8 | UInt64($1) }
+}
+
+private func joined(_ words: [UInt64]) -> [UInt8] {
+  words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * $0)) } }
+}

@@ -1,0 +1,99 @@
+/// What everybody sees of a parcel, without its sealed content.
+///
+/// None of it is signed: a carrier can change the tag, the expiry, the hops and the branch. Changing the tag is the
+/// same as dropping the parcel; the others are capped by whoever takes it.
+public struct ParcelHeader: Hashable, Sendable, Codable {
+  /// Most bytes of one parcel: 8 MiB of sealed content, and 64 around it.
+  public static let sizeLimit = 8 << 20 | 64
+  /// Most carriers that the sender gives a parcel to, and so the number of branches.
+  public static let branchLimit = 5
+  /// Stands for no branch: a copy that comes from the sender itself.
+  public static let noBranch: UInt8 = 5
+  /// Most carriers in a row.
+  public static let hopLimit: UInt8 = 8
+  /// How long a parcel can last, in milliseconds: 31 days.
+  public static let longest: Int64 = 31 * 86_400_000
+
+  /// The parcel's id.
+  public let id: ParcelKey
+  /// Whom it is for, to those who can tell.
+  public let tag: RecipientTag
+  /// Bytes of the whole parcel.
+  public let size: Int
+  /// When it is worth nothing any more, in milliseconds since 1970.
+  public let expiresAt: Int64
+  /// Carriers that may still take it. One that holds it with none left gives it to its recipient or a server only.
+  public let hopsLeft: UInt8
+  /// Which of its sender's carriers this copy went to first, from zero, or ``noBranch``: what the recipient's receipt
+  /// tells the sender.
+  public let branch: UInt8
+
+  /// A header, or nil if a number is out of bounds.
+  public init?(id: ParcelKey, tag: RecipientTag, size: Int, expiresAt: Int64, hopsLeft: UInt8, branch: UInt8) {
+    guard size > 0, size <= Self.sizeLimit, expiresAt > 0, hopsLeft <= Self.hopLimit,
+      branch <= Self.noBranch
+    else {
+      return nil
+    }
+    (self.id, self.tag, self.size, self.expiresAt) = (id, tag, size, expiresAt)
+    (self.hopsLeft, self.branch) = (hopsLeft, branch)
+  }
+
+  /// The same parcel in the hands of its next carrier: one hop less.
+  func handedOn(branch: UInt8) -> ParcelHeader? {
+    guard hopsLeft > 0 else { return nil }
+    return ParcelHeader(
+      id: id, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: hopsLeft - 1, branch: branch)
+  }
+
+  /// The same with at most so many hops left.
+  func capped(hops: UInt8) -> ParcelHeader? {
+    ParcelHeader(
+      id: id, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: min(hops, hopsLeft), branch: branch)
+  }
+}
+
+/// A parcel that this device carries for somebody else.
+public struct CarriedParcel: Hashable, Sendable, Codable {
+  /// What everybody sees of it.
+  public let header: ParcelHeader
+  /// Who gave it: its sender, as this device knows it, or the carrier before.
+  public let from: DeviceKey
+  /// Whether that was a peer rather than a stranger, when it came.
+  public let fromPeer: Bool
+  /// When it came, in milliseconds since 1970.
+  public let receivedAt: Int64
+  /// Carriers that it was handed on to.
+  public internal(set) var handedTo: [DeviceKey] = []
+  /// Whether a server has it.
+  public internal(set) var isDeposited = false
+  /// Whether its recipient got it from here, though the receipt may not have come back.
+  public internal(set) var isHandedOver = false
+
+  /// A parcel that `from` gave at `receivedAt`.
+  public init(header: ParcelHeader, from: DeviceKey, fromPeer: Bool, receivedAt: Int64) {
+    (self.header, self.from, self.fromPeer, self.receivedAt) = (header, from, fromPeer, receivedAt)
+  }
+}
+
+/// A parcel of this device's own, on its way.
+public struct OutgoingParcel: Hashable, Sendable, Codable {
+  /// One that was given to a carrier.
+  public struct Grant: Hashable, Sendable, Codable {
+    /// The carrier.
+    public let carrier: DeviceKey
+    /// When it got the parcel.
+    public let at: Int64
+  }
+
+  /// What everybody sees of it, before the first carrier.
+  public let header: ParcelHeader
+  /// Whom it is for.
+  public let recipient: DeviceKey
+  /// When it was made, in milliseconds since 1970.
+  public let createdAt: Int64
+  /// The carriers that got it, at most five; a carrier's place is its branch.
+  public internal(set) var carriers: [Grant] = []
+  /// Whether a server has it.
+  public internal(set) var isDeposited = false
+}

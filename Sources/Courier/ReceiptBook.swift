@@ -1,0 +1,123 @@
+/// The recipient's word that a parcel arrived: everybody who sees it drops the parcel.
+///
+/// Who takes a receipt must be able to check ``proof`` without knowing the recipient; otherwise any carrier could have
+/// parcels dropped everywhere. What does that: the id of a parcel is a hash of a secret inside it, so that only who has
+/// opened the parcel can show what the id is the hash of. And a code under a second secret inside it, which only the
+/// sender can check, covers ``branch``, so that no carrier can claim to have delivered. Both checks are the caller's.
+public struct Receipt: Hashable, Sendable, Codable {
+  /// Most bytes of a proof.
+  public static let proofLimit = 96
+
+  /// The parcel's id.
+  public let id: ParcelKey
+  /// The branch whose copy arrived first, or ``ParcelHeader/noBranch`` if it came from the sender itself.
+  public let branch: UInt8
+  /// When the parcel expires, and so when the receipt is worth nothing any more.
+  public let expiresAt: Int64
+  /// What shows that it is the recipient's.
+  public let proof: [UInt8]
+
+  /// A receipt, or nil if something is out of bounds.
+  public init?(id: ParcelKey, branch: UInt8, expiresAt: Int64, proof: [UInt8]) {
+    guard branch <= ParcelHeader.noBranch, expiresAt > 0, proof.count <= Self.proofLimit else { return nil }
+    (self.id, self.branch, self.expiresAt, self.proof) = (id, branch, expiresAt, proof)
+  }
+}
+
+/// The receipts that a device passes on, until their parcels have expired.
+///
+/// At most ``limit``. When it is full, whoever gave most loses the ones that expire first, as in ``Satchel``: receipts
+/// of parcels that somebody makes up push out their own.
+public struct ReceiptBook: Sendable, Codable {
+  /// Most receipts kept.
+  public static let limit = 4096
+  /// Most that a device is told in a meeting of parcels that it doesn't carry.
+  public static let newestLimit = 32
+
+  struct Entry: Hashable, Sendable, Codable {
+    let receipt: Receipt
+    let from: DeviceKey
+  }
+
+  private struct Learning: Hashable, Sendable, Codable {
+    let id: ParcelKey
+    let from: DeviceKey
+    let learnedAt: Int64
+  }
+
+  private var entries: [ParcelKey: Entry] = [:]
+  /// All in the order in which they were learned; may name some that are gone.
+  private var order: [Learning] = []
+  private var counts: [DeviceKey: Int] = [:]
+  /// No receipt expires before this.
+  private var soonest = Int64.max
+
+  /// Has none.
+  public init() {}
+
+  /// How many are kept.
+  public var count: Int { entries.count }
+
+  /// The receipt of a parcel.
+  public subscript(id: ParcelKey) -> Receipt? { entries[id]?.receipt }
+
+  /// Keeps a receipt that `from` gave; returns whether it is new.
+  mutating func learn(_ receipt: Receipt, from: DeviceKey, at now: Int64) -> Bool {
+    let latest = now.addingReportingOverflow(ParcelHeader.longest)
+    guard receipt.expiresAt > now, latest.overflow || receipt.expiresAt <= latest.partialValue else { return false }
+    guard entries[receipt.id] == nil else { return false }
+    if entries.count >= Self.limit { removeExpired(at: now) }
+    if entries.count >= Self.limit {
+      guard let heaviest = counts.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }) else { return false }
+      guard heaviest.key == from || heaviest.value > counts[from, default: 0] else { return false }
+      dropSome(of: heaviest.key, heaviest.value)
+    }
+    counts[from, default: 0] += 1
+    entries[receipt.id] = Entry(receipt: receipt, from: from)
+    order.append(Learning(id: receipt.id, from: from, learnedAt: now))
+    soonest = min(soonest, receipt.expiresAt)
+    if order.count > 2 * Self.limit { compact() }
+    return true
+  }
+
+  /// Drops what has expired.
+  mutating func removeExpired(at now: Int64) {
+    guard soonest <= now else { return }
+    for (id, entry) in entries where entry.receipt.expiresAt <= now { remove(id) }
+    soonest = entries.values.reduce(Int64.max) { min($0, $1.receipt.expiresAt) }
+    compact()
+  }
+
+  /// What to tell `device`, which carries `ids`: the receipts of those, then the newest that were learned since
+  /// `since`, but from others.
+  func toTell(_ device: DeviceKey, _ ids: [ParcelKey], since: Int64) -> [Receipt] {
+    var told: [Receipt] = []
+    for id in ids.prefix(Greeting.idLimit) {
+      if let entry = entries[id] { told.append(entry.receipt) }
+    }
+    let matching = told.count
+    for learning in order.reversed() {
+      guard told.count < Greeting.idLimit, told.count - matching < Self.newestLimit, learning.learnedAt >= since else {
+        break
+      }
+      guard learning.from != device, let entry = entries[learning.id] else { continue }
+      if !told.prefix(matching).contains(where: { $0.id == learning.id }) { told.append(entry.receipt) }
+    }
+    return told
+  }
+
+  private mutating func remove(_ id: ParcelKey) {
+    guard let entry = entries.removeValue(forKey: id) else { return }
+    let left = counts[entry.from, default: 1] - 1
+    counts[entry.from] = left > 0 ? left : nil
+  }
+
+  private mutating func dropSome(of giver: DeviceKey, _ count: Int) {
+    let own = entries.values.filter { $0.from == giver }
+      .sorted { ($0.receipt.expiresAt, $0.receipt.id) < ($1.receipt.expiresAt, $1.receipt.id) }
+    for entry in own.prefix(max(1, count / 8)) { remove(entry.receipt.id) }
+    compact()
+  }
+
+  private mutating func compact() { order.removeAll { entries[$0.id] == nil } }
+}
