@@ -20,7 +20,7 @@ RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier account-book test-server test test-thread test-address test-ble bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier account-book test-server test test-xmpp test-thread test-address test-ble bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -71,7 +71,13 @@ test: setup ## run all tests
 	@scripts/setup redis-cli
 	@$(SWIFT) build --build-tests
 	@$(SWIFT) test --skip-build --no-parallel --filter '$(ALONE)'
-	@$(SWIFT) test --skip-build --skip '$(ALONE)'
+	@$(SWIFT) test --skip-build --skip '$(ALONE)|XMPPLinkTests'
+
+# Needs two XMPP servers, and for the independent client slixmpp (from PyPI) in .build/slixmpp.
+test-xmpp: setup ## test the XMPP client on real servers, Prosody and ejabberd, on loopback
+	@scripts/setup prosody ejabberdctl
+	@$(SWIFT) build --build-tests
+	@$(SWIFT) test --skip-build --no-parallel --filter XMPPLinkTests
 
 test-thread: setup ## run the tests under the thread sanitizer, which finds data races
 	@scripts/setup redis-cli

@@ -56,6 +56,7 @@ let package = Package(
     .library(name: "Grouper", targets: ["Grouper"]),
     .library(name: "GroupLink", targets: ["GroupLink"]),
     .library(name: "Courier", targets: ["Courier"]),
+    .library(name: "XMPPLink", targets: ["XMPPLink"]),
     .library(name: "ShareServer", targets: ["ShareServer"]),
     // Of the tests: preloaded into `vault` to make its disk fail.
     .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),
@@ -82,9 +83,12 @@ let package = Package(
     system("CJPEG", nil, "libjpeg-dev"),
     system("CCurl", nil, "libcurl4-openssl-dev"),
     system("CHiredis", nil, "libhiredis-dev"),
+    // pkg-config's flags for libstrophe are ones that SwiftPM doesn't pass on; the module map links it.
+    system("CStrophe", nil, "libstrophe-dev"),
     .target(name: "CShims"),
     .target(name: "CCurlShims", dependencies: ["CCurl"]),
     .target(name: "CHiredisShims", dependencies: ["CHiredis"]),
+    .target(name: "CStropheShims", dependencies: ["CStrophe"]),
 
     // Floor 1: single-purpose tools that know nothing of one another.
     library("Sodium", ["CSodium"]),
@@ -99,6 +103,7 @@ let package = Package(
     library("SealedPayload", ["Sodium", "WireCodec"]),
     library("PeerAuth", ["Sodium", "WireCodec"]),
     library("CallbackURL", ["Sodium"]),
+    library("XMPPLink", ["CSodium", "CStrophe", "CStropheShims", "Sodium", "Threading"]),
 
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
@@ -162,6 +167,7 @@ let package = Package(
       swiftSettings: settings),
     tests(of: "GroupLink", ["FaultInjection", "GroupDevice", "Grouper", "Sodium", "Threading", "VaultServer"]),
     tests(of: "Courier"),
+    tests(of: "XMPPLink", ["MemoryScan", "Sodium", "Threading"], vectors: ["Servers"]),
     tests(of: "VaultStore", ["Sodium", "WireCodec", grdb]),
     tests(
       of: "SecretVault",

@@ -1,0 +1,127 @@
+/// What a stanza says, read strictly. Whatever it is, the worst is that it is passed over.
+enum IncomingStanza {
+  /// Longest id that is used.
+  static let idLimit = 256
+  static let stampLimit = 64
+
+  /// What a message says, with the `stamp` of what contains it. `account` is who is logged in: a message without a
+  /// sender is from its own server.
+  static func events(message: XMLElement, account: JID, stamp: String? = nil) -> [XMPPEvent] {
+    let from: JID
+    do throws(XMPPError) { from = try sender(message, account: account) } catch {
+      return [.ignored("a message from nobody")]
+    }
+    let id = message["id"].flatMap { $0.utf8.count <= idLimit ? $0 : nil }
+    switch message["type"] ?? "normal" {
+    case "error":
+      guard let id else { return [] }
+      return [.undelivered(id: id, to: from, message.errorCondition)]
+    case "normal", "chat": break
+    // Of rooms and of headlines nothing is wanted.
+    default: return []
+    }
+    var events: [XMPPEvent] = []
+    let stamp = stamp ?? self.stamp(message)
+    if let receipt = message.child("received", Namespace.receipts) {
+      if let id = receipt["id"], id.utf8.count <= idLimit {
+        events.append(.receipt(id: id, from: from))
+      } else {
+        events.append(.ignored("a receipt for nothing"))
+      }
+    }
+    if let element = message.child("parcel", Namespace.parcel) {
+      if let part = part(element, from: from, stamp: stamp) {
+        events.append(.parcel(part))
+      } else {
+        events.append(.ignored("a parcel that isn't one"))
+      }
+    } else if let body = message.child("body", Namespace.client)?.text, !body.isEmpty {
+      if body.utf8.count <= XMPPMessage.bodyLimit {
+        let wantsReceipt = id != nil && message.child("request", Namespace.receipts) != nil
+        let to = message["to"].flatMap { try? JID($0) }
+        events.append(
+          .message(XMPPMessage(id: id, from: from, to: to, body: body, stamp: stamp, wantsReceipt: wantsReceipt)))
+      } else {
+        events.append(.ignored("a message that is too long"))
+      }
+    }
+    return events
+  }
+
+  static func events(presence: XMLElement, account: JID) -> [XMPPEvent] {
+    guard let from = try? sender(presence, account: account) else { return [.ignored("a presence of nobody")] }
+    let type = presence["type"]
+    if let change = type.flatMap(XMPPSubscriptionChange.init(rawValue:)) {
+      return [.subscription(change, from: from.bare)]
+    }
+    let state: XMPPPresence.State
+    switch type {
+    case nil:
+      let show = presence.child("show", Namespace.client)?.text
+      state = show.flatMap(XMPPPresence.State.init(rawValue:)).flatMap { $0 == .unavailable ? nil : $0 } ?? .available
+    case "unavailable": state = .unavailable
+    default: return []
+    }
+    let status = presence.child("status", Namespace.client)?.text
+    return [
+      .presence(XMPPPresence(from: from, state: state, status: status.flatMap { cut($0, XMPPPresence.statusLimit) }))
+    ]
+  }
+
+  /// The entries of a roster; what isn't one is left out.
+  static func contacts(_ query: XMLElement) -> [XMPPContact] {
+    query.children.compactMap { item in
+      guard item.name == "item", item.namespace == Namespace.roster, let text = item["jid"],
+        let address = try? JID(text),
+        let subscription = XMPPContact.Subscription(rawValue: item["subscription"] ?? "none")
+      else { return nil }
+      return XMPPContact(
+        address: address.bare, name: item["name"].flatMap { cut($0, XMPPContact.nameLimit) },
+        subscription: subscription,
+        isAsking: item["ask"] == "subscribe")
+    }
+  }
+
+  static func sender(_ stanza: XMLElement, account: JID) throws(XMPPError) -> JID {
+    guard let from = stanza["from"] else { return account.bare }
+    return try JID(from)
+  }
+
+  static func part(_ element: XMLElement, from: JID, stamp: String?) -> XMPPParcelPart? {
+    guard let id = element["id"], XMPPParcelPart.isID(id),
+      let count = Int(element["of"] ?? "1"), (1...XMPPParcelPart.countLimit).contains(count),
+      let number = Int(element["part"] ?? "0"), (0..<count).contains(number), element.children.isEmpty,
+      let bytes = Base64Bytes.decode(element.text, limit: XMPPParcelPart.sizeLimit)
+    else { return nil }
+    return XMPPParcelPart(id: id, from: from, number: number, count: count, bytes: bytes, stamp: stamp)
+  }
+
+  static func stamp(_ stanza: XMLElement) -> String? {
+    stanza.child("delay", Namespace.delay)?["stamp"].flatMap { stamp in
+      stamp.utf8.count <= stampLimit && stamp.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? stamp : nil
+    }
+  }
+
+  /// As many whole characters as fit.
+  private static func cut(_ text: String, _ limit: Int) -> String? {
+    guard text.utf8.count > limit else { return text }
+    var count = 0
+    let kept = text.unicodeScalars.prefix { scalar in
+      count += String(scalar).utf8.count
+      return count <= limit
+    }
+    return String(String.UnicodeScalarView(kept))
+  }
+}
+
+extension XMPPEvent {
+  /// Bytes that it keeps while it waits to be taken, roughly.
+  var size: Int {
+    switch self {
+    case .message(let message): message.body.utf8.count + 512
+    case .parcel(let part): part.bytes.count + 512
+    case .presence(let presence): (presence.status?.utf8.count ?? 0) + 512
+    default: 1024
+    }
+  }
+}

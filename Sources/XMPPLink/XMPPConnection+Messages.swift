@@ -1,0 +1,58 @@
+extension XMPPConnection {
+  /// Sends a text. `id` is the caller's name for it, to find the receipt by and to send it again under.
+  ///
+  /// Returns when its turn to be sent has come. Only the recipient's receipt says that it arrived.
+  public func send(_ text: String, to: JID, id: String, wantsReceipt: Bool = true) async throws(XMPPError) {
+    try XMLWriter.check(text, limit: XMPPMessage.bodyLimit)
+    guard XMPPParcelPart.isID(id) else { throw .invalidContent("the id isn't printable ASCII") }
+    try await send { writer in
+      writer.begin("message", nil, [("type", "chat"), ("to", to.description), ("id", id)])
+      writer.element("body", text: text)
+      if wantsReceipt { writer.element("request", Namespace.receipts) }
+      // Kept for who is away, whatever the server thinks of it.
+      writer.element("store", Namespace.hints)
+    }
+  }
+
+  /// Sends a parcel, in as many parts as it needs. Returns when the turn of the last one has come.
+  ///
+  /// The receipt comes for the parcel as a whole, under its id. The parts are as in the documents: an element of its
+  /// own namespace, which servers leave alone, unlike attributes that they don't know.
+  public func send(parcel bytes: [UInt8], to: JID, id: String) async throws(XMPPError) {
+    guard XMPPParcelPart.isID(id) else { throw .invalidContent("the id isn't printable ASCII") }
+    let count = XMPPParcelPart.parts(bytes.count)
+    guard count <= XMPPParcelPart.countLimit else { throw .invalidContent("the parcel is too large") }
+    for number in 0..<count {
+      let start = number * XMPPParcelPart.sizeLimit
+      let part = Array(bytes[start..<min(start + XMPPParcelPart.sizeLimit, bytes.count)])
+      try await send(part: part, number: number, count: count, to: to, id: id)
+    }
+  }
+
+  private func send(part: [UInt8], number: Int, count: Int, to: JID, id: String) async throws(XMPPError) {
+    let text = Base64Bytes.encode(part)
+    try await send { writer in
+      // What can't be delivered comes back under the parcel's id, whichever part it was.
+      writer.begin("message", nil, [("type", "chat"), ("to", to.description), ("id", id)])
+      writer.begin(
+        "parcel", Namespace.parcel,
+        [("id", id), ("part", count > 1 ? String(number) : nil), ("of", count > 1 ? String(count) : nil)])
+      writer.plain(text)
+      writer.end()
+      if number == count - 1 { writer.element("request", Namespace.receipts) }
+      // For who is away, but not for the archive.
+      writer.element("store", Namespace.hints)
+      writer.element("no-permanent-store", Namespace.hints)
+    }
+  }
+
+  /// Tells the sender that the message or parcel of this id is here and safe.
+  public func acknowledge(_ id: String, to: JID) async throws(XMPPError) {
+    try XMLWriter.check(id, limit: IncomingStanza.idLimit)
+    try await send { writer in
+      writer.begin("message", nil, [("type", "chat"), ("to", to.description), ("id", Self.freshID())])
+      writer.element("received", Namespace.receipts, [("id", id)])
+      writer.element("store", Namespace.hints)
+    }
+  }
+}

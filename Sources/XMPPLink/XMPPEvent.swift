@@ -1,0 +1,93 @@
+/// What comes by itself over a connection.
+public enum XMPPEvent: Hashable, Sendable {
+  /// A text for a person.
+  case message(XMPPMessage)
+  /// A parcel, or a part of one.
+  case parcel(XMPPParcelPart)
+  /// Somebody has got the message or parcel of this id (XEP-0184).
+  case receipt(id: String, from: JID)
+  /// What was sent under this id could not be delivered.
+  case undelivered(id: String, to: JID?, XMPPCondition)
+  /// Somebody comes, goes or is otherwise.
+  case presence(XMPPPresence)
+  /// Somebody asks for, allows or ends the subscription to a presence.
+  case subscription(XMPPSubscriptionChange, from: JID)
+  /// An entry of the roster is new, changed or gone.
+  case contact(XMPPContact)
+  /// A stanza that could not be used, and was passed over: what is wrong. For diagnostics.
+  case ignored(String)
+  /// So many events were dropped since nobody took them. Their messages were not acknowledged, so that they come again.
+  case missed(Int)
+  /// The connection has ended; nothing comes any more. Nil: it was closed from this side.
+  case closed(XMPPError?)
+}
+
+/// A text for a person.
+public struct XMPPMessage: Hashable, Sendable {
+  /// Longest text in bytes.
+  public static let bodyLimit = 65_536
+
+  /// As the sender's program named it; not always there, and not always unique.
+  public let id: String?
+  /// Who sent it.
+  public let from: JID
+  /// The address it was sent to, where it says so: in an archive it may be this account's own message.
+  public let to: JID?
+  /// The text itself.
+  public let body: String
+  /// When it was first kept by a server, as that server says (XEP-0203, XEP-0082 format); nil if it came at once.
+  public let stamp: String?
+  /// The sender asks for a receipt.
+  public let wantsReceipt: Bool
+}
+
+/// Whether somebody is there.
+public struct XMPPPresence: Hashable, Sendable {
+  /// Words of RFC 6121, and the absence.
+  public enum State: String, Hashable, Sendable {
+    case available, chat, away
+    case extendedAway = "xa"
+    case doNotDisturb = "dnd"
+    case unavailable
+  }
+
+  /// Longest words in bytes; longer ones are cut off.
+  public static let statusLimit = 1024
+
+  /// Who sent it.
+  public let from: JID
+  /// How.
+  public let state: State
+  /// Somebody's own words.
+  public let status: String?
+}
+
+/// A step of a subscription.
+public enum XMPPSubscriptionChange: String, Hashable, Sendable {
+  case requested = "subscribe"
+  case approved = "subscribed"
+  case ended = "unsubscribe"
+  case refused = "unsubscribed"
+}
+
+/// An entry of the roster.
+public struct XMPPContact: Hashable, Sendable {
+  /// Who sees whose presence.
+  public enum Subscription: String, Hashable, Sendable {
+    case none, to, from, both
+    /// The entry is gone.
+    case remove
+  }
+
+  /// Longest name in bytes; longer ones are cut off.
+  public static let nameLimit = 1024
+
+  /// Who.
+  public let address: JID
+  /// This account's name for them.
+  public let name: String?
+  /// Who sees whom.
+  public let subscription: Subscription
+  /// This account asks, and hasn't been answered.
+  public let isAsking: Bool
+}

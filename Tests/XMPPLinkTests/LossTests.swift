@@ -1,0 +1,180 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import XMPPLink
+
+/// What a caller does above a connection: sends again until there is a receipt, and over as many connections as it
+/// takes.
+private actor Sender {
+  private let account: XMPPAccount
+  private let name: String
+  private let to: JID
+  private var outbox: [String: [UInt8]]
+  private(set) var connections = 0
+  private(set) var sent = 0
+
+  init(_ client: TestClient, to: JID, outbox: [String: [UInt8]]) {
+    account = client.account
+    name = client.name
+    self.to = to
+    self.outbox = outbox
+  }
+
+  var remaining: Int { outbox.count }
+
+  func add(_ parcels: [String: [UInt8]]) { outbox.merge(parcels) { $1 } }
+
+  /// Until nothing is left, or the task is cancelled.
+  func run() async {
+    while !Task.isCancelled {
+      do {
+        let (account, name) = (account, name)
+        let connection = try await within(.seconds(10)) {
+          try await XMPPConnection.connect(account, password: password(name), resource: "sender")
+        }
+        connections += 1
+        let receipts = Task {
+          for await event in connection.events { if case .receipt(let id, _) = event { self.received(id) } }
+        }
+        defer { receipts.cancel() }
+        try await connection.announce()
+        while !Task.isCancelled {
+          for id in outbox.keys.sorted() {
+            guard let bytes = outbox[id] else { continue }
+            try await connection.send(parcel: bytes, to: to, id: id)
+            sent += 1
+          }
+          try await Task.sleep(for: .milliseconds(outbox.isEmpty ? 5 : 300))
+          try await within(.seconds(5)) { try await connection.ping() }
+        }
+        connection.logout()
+      } catch {
+        try? await Task.sleep(for: .milliseconds(50))
+      }
+    }
+  }
+
+  private func received(_ id: String) { outbox[id] = nil }
+}
+
+/// Takes parcels, keeps each once, and acknowledges what it has kept; what it has kept outlives its connections.
+private actor Receiver {
+  private let account: XMPPAccount
+  private let name: String
+  private(set) var kept: [String: [UInt8]] = [:]
+  private(set) var repeated = 0
+  private var connection: XMPPConnection?
+
+  init(_ client: TestClient) {
+    account = client.account
+    name = client.name
+  }
+
+  func run() async {
+    while !Task.isCancelled {
+      do {
+        let (account, name) = (account, name)
+        let connection = try await within(.seconds(10)) {
+          try await XMPPConnection.connect(account, password: password(name), resource: "receiver")
+        }
+        self.connection = connection
+        try await connection.announce()
+        var collector = XMPPParcelCollector()
+        for await event in connection.events {
+          guard case .parcel(let part) = event, let parcel = collector.add(part) else { continue }
+          if kept[parcel.id] == nil { kept[parcel.id] = parcel.bytes } else { repeated += 1 }
+          try await connection.acknowledge(parcel.id, to: parcel.from)
+        }
+      } catch {
+        try? await Task.sleep(for: .milliseconds(50))
+      }
+    }
+    connection?.close()
+  }
+
+  /// As if its process were killed: without a word to the server.
+  func breakOff() { connection?.close() }
+}
+
+extension ServerTests {
+  @Suite(.enabled(if: ChatServer.isAvailable, ChatServer.reason), .serialized, .timeLimit(.minutes(5)))
+  struct LossTests {
+    private func parcels(_ numbers: Range<Int>) -> [String: [UInt8]] {
+      Dictionary(
+        uniqueKeysWithValues: numbers.map { number in
+          // Some of them in several parts.
+          let size = number.isMultiple(of: 10) ? 400_000 : 100 * number
+          return ("parcel-\(number)", [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size))
+        })
+    }
+
+    /// Runs until all is there, while `disturb` does its worst.
+    private func expectAll(
+      _ kind: ChatServer.Kind, _ disturb: @Sendable @escaping (Int, ChatServer, () async -> Void) async throws -> Void
+    ) async throws {
+      let server = try ChatServer.shared(kind)
+      let ada = try await server.newConnection("ada")
+      let bob = try await server.newConnection("bob")
+      for client in [ada, bob] {
+        client.connection.logout()
+        _ = try await client.end()
+      }
+      // ejabberd writes new accounts down some seconds later.
+      if kind == .ejabberd { try await Task.sleep(for: .seconds(4)) }
+      let sender = Sender(ada, to: bob.address, outbox: parcels(0..<10))
+      let receiver = Receiver(bob)
+      let tasks = [Task { await sender.run() }, Task { await receiver.run() }]
+      defer { for task in tasks { task.cancel() } }
+      for round in 1..<5 {
+        // Amid what is on its way, when the first of it has come, and at another moment each time.
+        await sender.add(parcels(round * 10..<(round + 1) * 10))
+        let count = await receiver.kept.count
+        let deadline = ContinuousClock.now + .seconds(30)
+        while await receiver.kept.count <= count, await sender.remaining > 0, ContinuousClock.now < deadline {
+          try await Task.sleep(for: .milliseconds(1))
+        }
+        try await Task.sleep(for: .milliseconds(5 * round))
+        try await disturb(round, server) { await receiver.breakOff() }
+      }
+      let deadline = ContinuousClock.now + .seconds(60)
+      while await sender.remaining > 0, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(20)) }
+      #expect(await sender.remaining == 0)
+      #expect(await receiver.kept == parcels(0..<50))
+      print(
+        "\(kind): \(await sender.connections) connections, \(await sender.sent) sent, \(await receiver.repeated) repeated"
+      )
+      await receiver.breakOff()
+    }
+
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `nothing is lost when the receiver is killed and comes back at once`(_ kind: ChatServer.Kind) async throws {
+      try await expectAll(kind) { _, _, breakOff in await breakOff() }
+    }
+
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `nothing is lost when the server is killed and starts again`(_ kind: ChatServer.Kind) async throws {
+      try await expectAll(kind) { round, server, _ in
+        guard round.isMultiple(of: 2) else { return }
+        server.kill()
+        try server.start()
+      }
+    }
+
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `a killed server is noticed by who waits and by who listens`(_ kind: ChatServer.Kind) async throws {
+      let server = try ChatServer.shared(kind)
+      let ada = try await server.newConnection("ada")
+      server.kill()
+      let error = try await ada.end()
+      guard case .unreachable? = error else {
+        Issue.record("\(String(describing: error))")
+        return try server.start()
+      }
+      await #expect(throws: XMPPError.self) { try await ada.connection.ping() }
+      try server.start()
+      // Whether the server has kept the account of just now is its own matter.
+      try await server.newConnection("ada").connection.ping()
+    }
+  }
+}

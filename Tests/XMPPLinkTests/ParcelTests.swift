@@ -1,0 +1,99 @@
+import Testing
+
+@testable import XMPPLink
+
+@Suite struct ParcelTests {
+  private func part(
+    _ id: String, _ number: Int, of count: Int, _ bytes: [UInt8], from: String = "ada@localhost/x"
+  ) throws -> XMPPParcelPart {
+    XMPPParcelPart(id: id, from: try JID(from), number: number, count: count, bytes: bytes, stamp: nil)
+  }
+
+  @Test func `parts make a parcel in any order, however often they come`() throws {
+    var collector = XMPPParcelCollector()
+    #expect(collector.add(try part("a", 2, of: 3, [5])) == nil)
+    #expect(collector.add(try part("a", 0, of: 3, [1, 2])) == nil)
+    #expect(collector.add(try part("a", 0, of: 3, [1, 2])) == nil)
+    #expect(collector.add(try part("a", 1, of: 3, [3, 4], from: "ada@localhost/other"))?.bytes == [1, 2, 3, 4, 5])
+    #expect(collector.size == 0)
+  }
+
+  @Test func `parcels of two senders don't mix, even under one name`() throws {
+    var collector = XMPPParcelCollector()
+    #expect(collector.add(try part("a", 0, of: 2, [1])) == nil)
+    #expect(collector.add(try part("a", 1, of: 2, [2], from: "eve@localhost/x")) == nil)
+    #expect(collector.add(try part("a", 1, of: 2, [3]))?.bytes == [1, 3])
+  }
+
+  @Test func `another number of parts begins the parcel anew`() throws {
+    var collector = XMPPParcelCollector()
+    #expect(collector.add(try part("a", 0, of: 3, [1])) == nil)
+    #expect(collector.add(try part("a", 0, of: 2, [7])) == nil)
+    #expect(collector.add(try part("a", 1, of: 2, [8]))?.bytes == [7, 8])
+  }
+
+  @Test func `one sender can't fill the room of others, nor all together more than there is`() throws {
+    var collector = XMPPParcelCollector(limits: .init(bytes: 1000, bytesOfSender: 300, parcelsOfSender: 4))
+    #expect(collector.add(try part("mine", 0, of: 2, [UInt8](repeating: 1, count: 200), from: "bob@localhost")) == nil)
+    for number in 0..<100 {
+      #expect(collector.add(try part("x\(number)", 0, of: 2, [UInt8](repeating: 0, count: 90))) == nil)
+      #expect(collector.size <= 500)
+    }
+    #expect(collector.add(try part("mine", 1, of: 2, [2], from: "bob@localhost"))?.bytes.count == 201)
+    for number in 0..<100 {
+      _ = collector.add(try part("y", 0, of: 2, [UInt8](repeating: 0, count: 290), from: "e\(number)@localhost"))
+      #expect(collector.size <= 1000)
+    }
+    for number in 0..<10 { _ = collector.add(try part("z\(number)", 0, of: 2, [], from: "many@localhost")) }
+    collector.forget()
+    #expect(collector.size == 0)
+  }
+
+  @Test(arguments: [(0, 1), (1, 1), (180_000, 1), (180_001, 2), (3_000_000, 17)])
+  func `a parcel has as many parts as it needs`(_ size: Int, _ count: Int) {
+    #expect(XMPPParcelPart.parts(size) == count)
+  }
+}
+
+@Suite struct EventQueueTests {
+  private func message(_ number: Int, _ size: Int = 1) throws -> XMPPEvent {
+    .receipt(id: "\(number)" + String(repeating: "x", count: size), from: try JID("a@b"))
+  }
+
+  @Test func `events come in order, and end with the end`() async throws {
+    let queue = EventQueue()
+    for number in 0..<5 { queue.put(try message(number)) }
+    queue.put(.closed(nil))
+    queue.put(try message(9))
+    var events: [XMPPEvent] = []
+    for await event in queue.stream { events.append(event) }
+    #expect(events == (try (0..<5).map { try message($0) }) + [.closed(nil)])
+  }
+
+  @Test func `what doesn't fit is counted, and the end comes all the same`() async throws {
+    let queue = EventQueue(limits: .init(count: 3, bytes: 1 << 20))
+    for number in 0..<10 { queue.put(try message(number)) }
+    queue.put(.closed(.busy))
+    var events: [XMPPEvent] = []
+    for await event in queue.stream { events.append(event) }
+    #expect(events == (try (0..<3).map { try message($0) }) + [.missed(7), .closed(.busy)])
+  }
+
+  @Test func `who waits is woken by an event, and by being cancelled`() async throws {
+    let queue = EventQueue()
+    let task = Task { () -> XMPPEvent? in
+      for await event in queue.stream { return event }
+      return nil
+    }
+    try await Task.sleep(for: .milliseconds(20))
+    queue.put(try message(1))
+    #expect(await task.value == (try message(1)))
+    let other = Task { () -> XMPPEvent? in
+      for await event in queue.stream { return event }
+      return nil
+    }
+    try await Task.sleep(for: .milliseconds(20))
+    other.cancel()
+    #expect(await other.value == nil)
+  }
+}
