@@ -1,6 +1,6 @@
 public import Sodium
 
-/// An X25519 key pair whose secret never leaves it.
+/// An X25519 key pair whose secret leaves it only to be kept, sealed.
 public final class AgreementKeyPair: Sendable {
   /// 32 bytes.
   public let publicKey: [UInt8]
@@ -23,9 +23,12 @@ public final class AgreementKeyPair: Sendable {
   }
 
   /// Opens a sealed box made for this pair.
-  func openBox(_ sealed: RawSpan) throws(SodiumError) -> SecretBytes {
+  public func openBox(_ sealed: RawSpan) throws(SodiumError) -> SecretBytes {
     try X25519.open(sealed, publicKey: publicKey, secret: secret)
   }
+
+  /// A copy of the secret, 32 bytes, for somebody who keeps it for later.
+  public func secretCopy() throws(SodiumError) -> SecretBytes { try secret.duplicate() }
 
   /// Writes a copy of the secret into `target`, 32 bytes of secret memory.
   func copySecret(into target: inout OutputRawSpan) {

@@ -28,6 +28,19 @@ public struct ReceivedMessage: ~Copyable, Sendable {
   /// The body for somebody who keeps it.
   public consuming func takeBody() -> SecretBytes { body }
 
+  /// A message that came by other ways than a session.
+  public init(type: UInt16, body: consuming SecretBytes) { self.init(.message, type: type, body: body) }
+
+  /// A message of a type that the caller gave no limit for.
+  public static func unknown(type: UInt16) throws(SessionError) -> ReceivedMessage {
+    try ReceivedMessage(empty: .unknown, type: type)
+  }
+
+  /// The goodbye.
+  public static func goodbye() throws(SessionError) -> ReceivedMessage {
+    try ReceivedMessage(empty: .goodbye, type: goodbyeType)
+  }
+
   init(_ kind: Kind, type: UInt16, body: consuming SecretBytes) {
     self.kind = kind
     self.type = type

@@ -39,6 +39,9 @@ public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   case itemEnd = 0x0504
   case itemResult = 0x0505
 
+  /// Within parcels only.
+  case sealedRelease = 0x1001
+
   case groupLetter = 0x2001
   case groupReply = 0x2002
 

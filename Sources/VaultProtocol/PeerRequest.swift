@@ -47,7 +47,7 @@ public enum PeerRequest: Sendable {
       case .groupLetter: self = .groupLetter(try .decode(body, limit: type.byteLimit))
       case .unsupported, .pong, .probeAnswer, .offerAnswer, .depositResult, .challenge, .release, .refusal,
         .provenPiece, .piecesEnd, .drillChallenge, .drillAnswer, .drillRefusal, .drillPiece, .drillPiecesEnd,
-        .itemAnswer, .itemResult, .groupReply:
+        .itemAnswer, .itemResult, .sealedRelease, .groupReply:
         self = .unknown(number)
       }
     } catch {

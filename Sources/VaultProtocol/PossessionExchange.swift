@@ -1,7 +1,7 @@
 public import ShamirKit
 public import Sodium
 
-/// Both sides of a possession proof within a session: what is proved, to whom, and for what.
+/// Both sides of a possession proof within a session or a parcel: what is proved, to whom, and for what.
 public struct PossessionExchange: Sendable {
   /// The prover's header; its digest is part of the proof.
   public let header: SecretHeader
@@ -15,15 +15,17 @@ public struct PossessionExchange: Sendable {
   public let prover: Digest
   /// Card digest of whoever checks.
   public let verifier: Digest
-  /// The session's handshake hash.
+  /// What the binding is taken from.
+  public let kind: ProofContext.Kind
+  /// The session's handshake hash, or the parcel's binding.
   public let binding: Digest
-  /// The verifier's nonce, drawn before it saw the proof or derived from the session (``OpeningChallenge``).
+  /// The verifier's nonce, drawn before it saw the proof or derived from the binding (``OpeningChallenge``).
   public let nonce: [UInt8]
 
-  /// An exchange between two cards in one session.
+  /// An exchange between two cards in one session, or by parcel.
   public init(
     header: SecretHeader, epoch: UInt32, purpose: ProofPurpose, role: ProofRole = .requester, prover: Digest,
-    verifier: Digest, binding: Digest, nonce: [UInt8]
+    verifier: Digest, kind: ProofContext.Kind = .session, binding: Digest, nonce: [UInt8]
   ) {
     self.header = header
     self.epoch = epoch
@@ -31,6 +33,7 @@ public struct PossessionExchange: Sendable {
     self.role = role
     self.prover = prover
     self.verifier = verifier
+    self.kind = kind
     self.binding = binding
     self.nonce = nonce
   }
@@ -63,7 +66,7 @@ public struct PossessionExchange: Sendable {
   private func statement(index: UInt8, evaluation: RistrettoPoint) throws(ProtocolError) -> PossessionStatement {
     do {
       let context = try ProofContext(
-        kind: .session, binding: binding.bytes, proverCard: prover, verifierCard: verifier, role: role,
+        kind: kind, binding: binding.bytes, proverCard: prover, verifierCard: verifier, role: role,
         verifierNonce: nonce)
       return PossessionStatement(
         purpose: purpose, headerDigest: header.digest, secretID: header.id, epoch: epoch, index: index,

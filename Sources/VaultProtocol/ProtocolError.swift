@@ -12,6 +12,8 @@ public enum ProtocolError: Error, Hashable, Sendable {
   case forgedHeader
   /// A sealed share that says something else than the header and session it came with; names the part.
   case foreignShare(String)
+  /// A parcel that isn't for this device, not from who it says, or not what it says; names the part.
+  case foreignParcel(String)
   /// A share, proof or path that does not verify.
   case rejected(ShamirError)
   /// A message that has no place at this point of the dialogue.

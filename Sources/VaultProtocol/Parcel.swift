@@ -1,0 +1,116 @@
+public import Sodium
+public import WireCodec
+
+/// What would have been said in a session, on its way to a peer that can't be reached just now: as carriers see it.
+///
+/// They learn a random id, until when it is worth keeping, and roughly how much is in it. Who sent it is inside, and who it is for is seen only by
+/// those who know the recipient's card. See ``ParcelLetter`` and `docs/formats/parcel.md`.
+public struct Parcel: WireValue, Hashable, Sendable {
+  /// Version of this encoding.
+  public static let version: UInt8 = 1
+  /// Bytes of a tag.
+  public static let tagByteCount = 16
+  /// Hops of a parcel that has just been made.
+  public static let hopLimit: UInt8 = 8
+  /// An hour in milliseconds: expiry is always at a whole one.
+  public static let hour: Int64 = 3_600_000
+  /// Most milliseconds from a parcel's making to its expiry: 31 days.
+  public static let lifetimeLimit: Int64 = 31 * 24 * hour
+  /// Latest time that is taken, in the year 10889: sums of two times don't overflow.
+  public static let timeLimit: Int64 = 1 << 48
+  /// Fewest bytes of ``sealed``.
+  public static let sealedByteMinimum = 1 << 10
+  /// Most bytes of ``sealed``.
+  public static let sealedByteLimit = 1 << 23
+  /// Most bytes of an encoding.
+  public static let byteLimit = overhead + sealedByteLimit
+  private static let overhead = 1 + ParcelID.byteCount + tagByteCount + 8 + 1 + 4
+
+  /// Its name.
+  public let id: ParcelID
+  /// Tells those who know the recipient's card that it is for that card; see ``tag(of:for:)``.
+  public let tag: [UInt8]
+  /// Milliseconds since 1970, a whole hour, from which on it is worth nothing.
+  public let expiresAt: Int64
+  /// How often it may still be handed on. Carriers count it down: the only part that nothing inside vouches for.
+  public let hops: UInt8
+  /// The letter, padded and sealed: a power of two bytes.
+  public let sealed: [UInt8]
+
+  /// A parcel from its parts. Throws what its own reader would throw.
+  public init(
+    id: ParcelID, tag: [UInt8], expiresAt: Int64, hops: UInt8 = hopLimit, sealed: [UInt8]
+  ) throws(WireError) {
+    guard tag.count == Self.tagByteCount else { throw .invalidValue(field: "parcel tag") }
+    guard (1...Self.timeLimit).contains(expiresAt), expiresAt.isMultiple(of: Self.hour) else {
+      throw .invalidValue(field: "parcel expiry")
+    }
+    guard hops <= Self.hopLimit else { throw .invalidValue(field: "parcel hops") }
+    try Self.requireSizeClass(sealed.count)
+    self.id = id
+    self.tag = tag
+    self.expiresAt = expiresAt
+    self.hops = hops
+    self.sealed = sealed
+  }
+
+  /// First 16 bytes of BLAKE2b-256("vault/parcel-tag/v1", card digest, parcel's id): another one for every parcel.
+  public static func tag(of id: ParcelID, for card: Digest) throws(SodiumError) -> [UInt8] {
+    var hash = try DomainHash("vault/parcel-tag/v1")
+    hash.append(card)
+    hash.append(id.bytes)
+    return Array(hash.digest().bytes.prefix(tagByteCount))
+  }
+
+  /// Whether it says that it is for this card.
+  public func isFor(_ card: Digest) -> Bool {
+    do throws(SodiumError) { return try Self.tag(of: id, for: card) == tag } catch { return false }
+  }
+
+  /// The first whole hour at which `lifetime` milliseconds have passed since `createdAt`. Both must be within their limits.
+  public static func expiry(createdAt: Int64, lifetime: Int64) -> Int64 {
+    let end = min(max(createdAt, 0), timeLimit) + min(max(lifetime, 1), lifetimeLimit - hour)
+    return (end + hour - 1) / hour * hour
+  }
+
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { Self.overhead + sealed.count }
+
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u8(Self.version)
+    try id.encode(into: &writer)
+    try writer.bytes(tag)
+    try writer.u64(UInt64(expiresAt))
+    try writer.u8(hops)
+    try writer.bytes32(sealed)
+  }
+
+  /// Reads a parcel.
+  public init(from reader: inout Reader) throws(WireError) {
+    let version = try reader.u8("parcel version")
+    guard version == Self.version else { throw .unsupported(field: "parcel version", value: UInt64(version)) }
+    let id = try ParcelID(from: &reader)
+    let tag = try reader.bytes(Self.tagByteCount, "parcel tag")
+    let expiresAt = try time(from: &reader, "parcel expiry")
+    let hops = try reader.u8("parcel hops")
+    let count = try reader.count32(limit: Self.sealedByteLimit, "parcel contents")
+    try Self.requireSizeClass(count)
+    try self.init(
+      id: id, tag: tag, expiresAt: expiresAt, hops: hops, sealed: try reader.bytes(count, "parcel contents"))
+  }
+
+  private static func requireSizeClass(_ count: Int) throws(WireError) {
+    guard (sealedByteMinimum...sealedByteLimit).contains(count), count.nonzeroBitCount == 1 else {
+      throw .invalidValue(field: "parcel size")
+    }
+  }
+}
+
+/// Reads milliseconds since 1970.
+func time(from reader: inout Reader, _ field: StaticString) throws(WireError) -> Int64 {
+  guard let time = Int64(exactly: try reader.u64(field)), time <= Parcel.timeLimit else {
+    throw .invalidValue(field: field.description)
+  }
+  return time
+}

@@ -1,0 +1,39 @@
+public import Sodium
+public import WireCodec
+
+/// A parcel's name everywhere: 16 random bytes. Never all zeros, which stand for "no parcel".
+public struct ParcelID: WireValue, Hashable, Sendable, CustomStringConvertible {
+  /// Number of bytes.
+  public static let byteCount = 16
+
+  /// The 16 bytes.
+  public let bytes: [UInt8]
+
+  /// Takes exactly 16 bytes that aren't all zero.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == Self.byteCount, bytes.contains(where: { $0 != 0 }) else { return nil }
+    self.bytes = bytes
+  }
+
+  private init(drawn bytes: [UInt8]) { self.bytes = bytes }
+
+  /// A name that nothing has yet.
+  public static func fresh() throws(SodiumError) -> ParcelID { ParcelID(drawn: try Randomness.bytes(byteCount)) }
+
+  /// Lower-case hexadecimal.
+  public var description: String { hexadecimal(bytes) }
+
+  /// Always 16.
+  public var encodedByteCount: Int { Self.byteCount }
+
+  /// Writes the 16 bytes.
+  public func encode(into writer: inout Writer) throws(WireError) { try writer.bytes(bytes) }
+
+  /// Reads 16 bytes.
+  public init(from reader: inout Reader) throws(WireError) {
+    guard let id = ParcelID(try reader.bytes(Self.byteCount, "parcel id")) else {
+      throw .invalidValue(field: "parcel id")
+    }
+    self = id
+  }
+}

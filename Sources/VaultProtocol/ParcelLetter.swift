@@ -1,0 +1,136 @@
+public import PeerAuth
+public import Sodium
+import WireCodec
+
+/// What is in a parcel: messages of one peer to another, signed by the first, sealed to the second (`crypto_box_seal` of libsodium).
+///
+/// Signed first, then sealed, with both names under the signature: the recipient can't seal the letter anew for somebody else and pass for its
+/// sender, and who merely carries it can't put his own name on it (Davis, "Defective Sign & Encrypt in S/MIME, PKCS#7, MOSS, PEM, PGP, and
+/// XML", USENIX 2001). A value of this type has been opened, and everything in it holds.
+public struct ParcelLetter: Hashable, Sendable {
+  /// Which way it goes.
+  public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
+    /// From whoever wants something.
+    case request = 1
+    /// What came of it.
+    case answer = 2
+  }
+
+  static let label: StaticString = "vault/parcel/v1"
+  /// Most bytes of the frames together.
+  public static let bodyLimit = 6 << 20
+
+  /// The parcel's name.
+  public let id: ParcelID
+  /// Milliseconds since 1970, by the sender's clock.
+  public let createdAt: Int64
+  /// Milliseconds since 1970, a whole hour.
+  public let expiresAt: Int64
+  /// Card digest of whoever signed it.
+  public let sender: Digest
+  /// Card digest of whoever it is for.
+  public let recipient: Digest
+  /// Which way it goes.
+  public let kind: Kind
+  /// The request that an answer answers; nil in a request.
+  public let inReplyTo: ParcelID?
+  /// A fresh X25519 key to which a request wants secrets sealed; nil in an answer.
+  public let replyKey: [UInt8]?
+  /// The messages, in their order.
+  public let frames: [ParcelFrame]
+
+  private init(_ content: ParcelContent, _ frames: [ParcelFrame]) {
+    id = content.id
+    createdAt = content.createdAt
+    expiresAt = content.expiresAt
+    sender = content.sender
+    recipient = content.recipient
+    kind = content.kind
+    inReplyTo = content.inReplyTo
+    replyKey = content.replyKey
+    self.frames = frames
+  }
+
+  /// Signs a letter and seals it. Throws what its reader would throw for it.
+  ///
+  /// A request has a `replyKey`, an answer has none; an answer is `inReplyTo` a request.
+  public static func seal(
+    id: ParcelID, createdAt: Int64, expiresAt: Int64, kind: Kind, inReplyTo: ParcelID? = nil,
+    replyKey: [UInt8]? = nil, frames: [ParcelFrame], from sender: Identity, to recipient: CardKeys
+  ) throws(ProtocolError) -> Parcel {
+    let content: ParcelContent
+    do throws(WireError) {
+      content = try ParcelContent(
+        id: id, createdAt: createdAt, expiresAt: expiresAt, sender: sender.keys.digest, recipient: recipient.digest,
+        kind: kind, inReplyTo: inReplyTo, replyKey: replyKey, body: try ParcelFrame.body(frames))
+    } catch { throw .malformed(error) }
+    let signature: [UInt8]
+    do throws(SodiumError) { signature = try sender.sign(content.signedDigest()) } catch { throw .sodium(error) }
+    return try seal(content.plaintext(signature: signature), id: id, expiresAt: expiresAt, to: recipient)
+  }
+
+  /// Seals a plaintext, whatever is in it.
+  static func seal(
+    _ plaintext: borrowing SecretBytes, id: ParcelID, expiresAt: Int64, to recipient: CardKeys
+  ) throws(ProtocolError) -> Parcel {
+    let tag: [UInt8]
+    let sealed: [UInt8]
+    do throws(SodiumError) {
+      tag = try Parcel.tag(of: id, for: recipient.digest)
+      sealed = try X25519.seal(plaintext, to: recipient.box)
+    } catch { throw .sodium(error) }
+    do throws(WireError) { return try Parcel(id: id, tag: tag, expiresAt: expiresAt, sealed: sealed) } catch {
+      throw .malformed(error)
+    }
+  }
+
+  /// Opens a parcel to this device and checks all of it. `sender` gives the keys of a peer with that card digest, nil if there is none.
+  ///
+  /// Whether it has come before, and whether its time is over, is left to those who have a memory and a clock. Until this returns nobody is
+  /// to blame for what is in a parcel: everybody can make one, with any name in it.
+  public static func open(
+    _ parcel: Parcel, with recipient: Identity, sender: (Digest) throws(ProtocolError) -> CardKeys?
+  ) throws(ProtocolError) -> ParcelLetter {
+    let tag: [UInt8]
+    do throws(SodiumError) { tag = try Parcel.tag(of: parcel.id, for: recipient.keys.digest) } catch {
+      throw .sodium(error)
+    }
+    guard tag == parcel.tag else { throw .foreignParcel("tag") }
+    let plaintext: SecretBytes
+    do throws(SodiumError) { plaintext = try recipient.openBox(parcel.sealed.span.bytes) } catch {
+      // Memory that is lacking is no reason to throw a parcel away.
+      throw error == .verificationFailed ? .foreignParcel("box") : .sodium(error)
+    }
+    let content: ParcelContent
+    let signature: [UInt8]
+    do throws(WireError) { (content, signature) = try ParcelContent.read(plaintext.bytes) } catch {
+      throw .malformed(error)
+    }
+    guard content.id == parcel.id else { throw .foreignParcel("id") }
+    guard content.expiresAt == parcel.expiresAt else { throw .foreignParcel("expiry") }
+    guard content.recipient == recipient.keys.digest else { throw .foreignParcel("recipient") }
+    guard let keys = try sender(content.sender), keys.digest == content.sender else { throw .foreignParcel("sender") }
+    do throws(SodiumError) { try Ed25519.verify(signature, of: content.signedDigest(), by: keys.signing) } catch {
+      throw error == .verificationFailed ? .foreignParcel("signature") : .sodium(error)
+    }
+    do throws(WireError) {
+      return ParcelLetter(content, try ParcelFrame.frames(of: content.body.span.bytes))
+    } catch { throw .malformed(error) }
+  }
+
+  /// What possession proofs in this letter are bound to, in the place of a session's handshake hash.
+  public func binding() throws(SodiumError) -> Digest {
+    try Self.binding(
+      id: id, createdAt: createdAt, expiresAt: expiresAt, sender: sender, recipient: recipient, replyKey: replyKey)
+  }
+
+  /// BLAKE2b-256("vault/parcel-binding/v1", id, creation, expiry, sender, recipient, reply key), for somebody who makes a letter with a proof in it.
+  ///
+  /// No two requests have the same one: the id and the reply key are fresh.
+  public static func binding(
+    id: ParcelID, createdAt: Int64, expiresAt: Int64, sender: Digest, recipient: Digest, replyKey: [UInt8]?
+  ) throws(SodiumError) -> Digest {
+    try ParcelContent.binding(
+      id: id, createdAt: createdAt, expiresAt: expiresAt, sender: sender, recipient: recipient, replyKey: replyKey)
+  }
+}
