@@ -62,6 +62,7 @@ enum Schema {
     migrator.registerMigration("items") { db in try db.execute(sql: items) }
     migrator.registerMigration("group entries") { db in try db.execute(sql: GroupTables.sql) }
     migrator.registerMigration("group-letters") { db in try db.execute(sql: groupLetters) }
+    migrator.registerMigration("parcels") { db in try db.execute(sql: ParcelTables.sql) }
     return migrator
   }
 

@@ -106,10 +106,13 @@ extension VaultDatabase {
     return gone
   }
 
-  /// Forgets all of a group. Its items stay.
+  /// Forgets all of a group: what of it is kept in step, who takes parcels there, and parcels on their way through it. Its
+  /// items stay.
   public func removeGroupEntries(of group: [UInt8]) throws(StoreError) {
     try write { db in
       try db.execute(sql: "DELETE FROM group_entries WHERE group_id = ?", arguments: [group.blob])
+      try Self.removeMailboxes(of: group, db)
+      try self.removeParcels(ofGroup: group, db)
     }
   }
 

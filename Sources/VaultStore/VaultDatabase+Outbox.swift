@@ -229,6 +229,7 @@ extension VaultDatabase {
       arguments: [
         state.rawValue, route.map { storableNote($0) }, error.map { storableNote($0) }, state == .refused, delivery.id,
       ])
+    if state != .refused { try endParcels(ofDelivery: delivery.id, db) }
     if state != .refused, delivery.entry.hasFragment, let id = delivery.entry.secretID, let index = delivery.entry.index
     {
       try db.execute(

@@ -179,6 +179,7 @@ extension VaultDatabase {
       let cancelled = try self.cancelDeliveries(where: "recipient = ?", [digest.blob], db)
       try db.execute(sql: "DELETE FROM peers NOT INDEXED WHERE digest = ?", arguments: [digest.blob])
       try Self.forgetRequests(ofPeer: digest, db)
+      try self.endParcels(ofPeer: digest, db)
       return RemovedPeer(peer: peer, cancelled: cancelled)
     }
     removeFragmentFiles(of: removed.cancelled)

@@ -85,6 +85,7 @@ extension VaultDatabase {
       try db.execute(sql: "DELETE FROM shares WHERE secret_id = ?", arguments: [id.blob])
       try db.execute(sql: "DELETE FROM evidence WHERE secret_id = ?", arguments: [id.blob])
       try Self.forgetRequests(forSecret: id, db)
+      try self.endParcels(ofSecret: id, db)
       try db.execute(sql: "DELETE FROM secrets WHERE id = ?", arguments: [id.blob])
       guard db.changesCount == 1 else { throw StoreError.notFound("the secret") }
       try self.putTombstone(id, at: time, db)

@@ -1,0 +1,211 @@
+public import Sodium
+public import WireCodec
+
+/// A parcel: messages to or from a peer that travel through a group's servers, and how far they are. What is in it lies
+/// beside it and is read only when it is needed.
+public struct ParcelRecord: WireValue, Hashable, Sendable {
+  /// Whose it is.
+  public enum Direction: String, Hashable, Sendable, CaseIterable {
+    /// This device's, with something to ask of a peer.
+    case request
+    /// This device's, in answer to a peer's.
+    case answer
+    /// A peer's, with something to ask of this device.
+    case received
+  }
+
+  /// How far it is.
+  public enum State: String, Hashable, Sendable, CaseIterable {
+    /// A request or an answer is still to be posted; a received one is still to be answered.
+    case waiting
+    /// A request or an answer is durable among what the group sends.
+    case posted
+    /// A request's answer is here; a received one's answer has a record of its own.
+    case answered
+    /// A request or an answer is to be taken out of the group. Nothing comes of it any more.
+    case withdrawn
+  }
+
+  /// Number of bytes of ids.
+  public static let idByteCount = 16
+  /// Most bytes of what is in one.
+  public static let contentByteLimit = 9 * 1024 * 1024
+  static let byteLimit = 512
+
+  /// Names it, on both sides: 16 bytes.
+  public let id: [UInt8]
+  /// Whose it is.
+  public let direction: Direction
+  /// How far it is.
+  public var state: State
+  /// The other side.
+  public let peer: Digest
+  /// The secret it is about, 16 bytes; nil if that isn't known.
+  public let secretID: [UInt8]?
+  /// The delivery that a request carries, as the outbox counts; nil if it carries none.
+  public let delivery: Int64?
+  /// The folder of the group through which it goes or came, 8 bytes; empty for none.
+  public var group: [UInt8]
+  /// When it was made, as it says itself.
+  public let createdAt: Int64
+  /// When it means nothing any more.
+  public let expiresAt: Int64
+  /// The number of the request, as in its messages.
+  public let request: UInt64
+  /// The id of the parcel that this one answers or, of one that was answered, of its answer; nil while there is none.
+  public var inReplyTo: [UInt8]?
+  /// When it was posted last; 0 while it was not.
+  public var postedAt: Int64
+  /// When something is to be done with it next.
+  public var nextAttemptAt: Int64
+
+  /// A record from its parts.
+  public init(
+    id: [UInt8], direction: Direction, state: State = .waiting, peer: Digest, secretID: [UInt8]? = nil,
+    delivery: Int64? = nil, group: [UInt8] = [], createdAt: Int64, expiresAt: Int64, request: UInt64 = 0,
+    inReplyTo: [UInt8]? = nil, postedAt: Int64 = 0, nextAttemptAt: Int64 = 0
+  ) {
+    self.id = id
+    self.direction = direction
+    self.state = state
+    self.peer = peer
+    self.secretID = secretID
+    self.delivery = delivery
+    self.group = group
+    self.createdAt = createdAt
+    self.expiresAt = expiresAt
+    self.request = request
+    self.inReplyTo = inReplyTo
+    self.postedAt = postedAt
+    self.nextAttemptAt = nextAttemptAt
+  }
+
+  /// Whether `other` is the same parcel, perhaps further on its way.
+  func isSame(as other: ParcelRecord) -> Bool {
+    id == other.id && direction == other.direction && peer == other.peer && secretID == other.secretID
+      && delivery == other.delivery && createdAt == other.createdAt && expiresAt == other.expiresAt
+      && request == other.request
+  }
+
+  func check() throws(StoreError) {
+    let isSound =
+      id.count == Self.idByteCount && secretID?.count ?? SecretRecord.idByteCount == SecretRecord.idByteCount
+      && (group.isEmpty || group.count == GroupEntry.groupByteCount)
+      && inReplyTo?.count ?? Self.idByteCount == Self.idByteCount
+    guard isSound else { throw .invalid("a parcel") }
+  }
+}
+
+/// What becomes of what is in a parcel when its record changes.
+public enum ParcelContentChange: Hashable, Sendable {
+  /// It stays as it is.
+  case keep
+  /// It is replaced.
+  case set([UInt8])
+  /// It is erased.
+  case clear
+}
+
+/// How many parcels of peers are here.
+public struct ParcelCounts: Hashable, Sendable {
+  /// Received of this peer and not answered yet.
+  public let count: Int
+  /// Bytes of these.
+  public let bytes: Int
+  /// Received of this peer, answered ones included: ids that are known again.
+  public let known: Int
+  /// Received of anybody and not answered yet.
+  public let all: Int
+
+  /// Counts of parcels.
+  public init(count: Int, bytes: Int, known: Int, all: Int) {
+    self.count = count
+    self.bytes = bytes
+    self.known = known
+    self.all = all
+  }
+}
+
+// MARK: - Encoding
+
+extension ParcelRecord.Direction {
+  var code: UInt8 {
+    switch self {
+    case .request: 1
+    case .answer: 2
+    case .received: 3
+    }
+  }
+
+  init?(code: UInt8) {
+    guard let value = Self.allCases.first(where: { $0.code == code }) else { return nil }
+    self = value
+  }
+}
+
+extension ParcelRecord.State {
+  var code: UInt8 {
+    switch self {
+    case .waiting: 1
+    case .posted: 2
+    case .answered: 3
+    case .withdrawn: 4
+    }
+  }
+
+  init?(code: UInt8) {
+    guard let value = Self.allCases.first(where: { $0.code == code }) else { return nil }
+    self = value
+  }
+}
+
+extension ParcelRecord {
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int {
+    1 + 16 + 1 + 1 + 32 + 1 + (secretID?.count ?? 0) + 1 + (delivery == nil ? 0 : 8) + 1 + group.count + 8 + 8 + 8 + 1
+      + (inReplyTo?.count ?? 0) + 8 + 8
+  }
+
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u8(1)
+    try writer.bytes(id)
+    try writer.u8(direction.code)
+    try writer.u8(state.code)
+    try writer.bytes(peer.bytes)
+    try writer.flag(secretID != nil)
+    try writer.bytes(secretID ?? [])
+    try writer.flag(delivery != nil)
+    if let delivery { try writer.u64(UInt64(bitPattern: delivery)) }
+    try writer.flag(!group.isEmpty)
+    try writer.bytes(group)
+    try writer.u64(UInt64(bitPattern: createdAt))
+    try writer.u64(UInt64(bitPattern: expiresAt))
+    try writer.u64(request)
+    try writer.flag(inReplyTo != nil)
+    try writer.bytes(inReplyTo ?? [])
+    try writer.u64(UInt64(bitPattern: postedAt))
+    try writer.u64(UInt64(bitPattern: nextAttemptAt))
+  }
+
+  /// Reads a record.
+  public init(from reader: inout Reader) throws(WireError) {
+    guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
+    id = try reader.bytes(Self.idByteCount, "id")
+    guard let direction = Direction(code: try reader.u8("direction")) else { throw .invalidValue(field: "direction") }
+    self.direction = direction
+    guard let state = State(code: try reader.u8("state")) else { throw .invalidValue(field: "state") }
+    self.state = state
+    guard let peer = try? Digest(reader.bytes(Digest.byteCount, "peer")) else { throw .invalidValue(field: "peer") }
+    self.peer = peer
+    secretID = try reader.flag("secret") ? try reader.bytes(SecretRecord.idByteCount, "secret") : nil
+    delivery = try reader.flag("delivery") ? Int64(bitPattern: try reader.u64("delivery")) : nil
+    group = try reader.flag("group") ? try reader.bytes(GroupEntry.groupByteCount, "group") : []
+    createdAt = Int64(bitPattern: try reader.u64("created"))
+    expiresAt = Int64(bitPattern: try reader.u64("expires"))
+    request = try reader.u64("request")
+    inReplyTo = try reader.flag("in reply to") ? try reader.bytes(Self.idByteCount, "in reply to") : nil
+    postedAt = Int64(bitPattern: try reader.u64("posted"))
+    nextAttemptAt = Int64(bitPattern: try reader.u64("next attempt"))
+  }
+}

@@ -1,0 +1,192 @@
+import GRDB
+public import Sodium
+
+/// Parcels that are here, and how far they are. A row that doesn't verify takes none of the others along: lists leave it out,
+/// and ``removeDamagedParcels()`` removes it.
+extension VaultDatabase {
+  /// Keeps a parcel. False, and nothing is changed, if its id is known. `replySecret` opens what its answer has sealed in it.
+  public func addParcel(
+    _ record: ParcelRecord, content: [UInt8]?, replySecret: borrowing SecretBytes?
+  ) throws(StoreError) -> Bool {
+    try record.check()
+    let secret: [UInt8]?
+    switch replySecret {
+    case .some(let key): secret = try keys.seal(key, Self.replySecretName(record.id))
+    case .none: secret = nil
+    }
+    let parcel = try Self.stored(record, content: content, hasSecret: secret != nil)
+    return try write { db in
+      guard try !Self.isParcel(record.id, db) else { return false }
+      try self.insertParcel(parcel, content: content, secret: secret, db)
+      return true
+    }
+  }
+
+  /// Parcels of a direction and in some of the states, oldest first; of all if none is given. Damaged ones are left out.
+  public func parcels(
+    _ direction: ParcelRecord.Direction? = nil, _ states: Set<ParcelRecord.State>? = nil
+  ) throws(StoreError) -> [ParcelRecord] {
+    try read { db in
+      try self.soundParcels(where: Self.condition(direction, states ?? Set(ParcelRecord.State.allCases)), [], db)
+    }
+  }
+
+  /// Requests that carry a delivery, in whatever state. Damaged ones are left out.
+  public func parcels(ofDelivery delivery: Int64) throws(StoreError) -> [ParcelRecord] {
+    try read { db in try self.soundParcels(where: "delivery = ?", [delivery], db) }
+  }
+
+  /// The parcel with this id, or nil. Throws ``StoreError/damaged(_:)`` if its row doesn't verify.
+  public func parcel(_ id: [UInt8]) throws(StoreError) -> ParcelRecord? {
+    try readOne { db in try self.placedParcel(id, db)?.parcel.record }
+  }
+
+  /// What is in a parcel, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept.
+  public func parcelContent(_ id: [UInt8]) throws(StoreError) -> [UInt8]? {
+    try readOne { db in
+      guard let row = try Self.parcelRow(id, with: "content", db) else { return nil }
+      let parcel = try self.decodeParcel(row, id: id)
+      guard let digest = parcel.content else { return nil }
+      let columns = StoredRow(row: row, what: Self.parcelName(id))
+      let content = try columns.bytes("content")
+      guard content.count <= ParcelRecord.contentByteLimit, try StoredParcel.digest(of: content) == digest else {
+        throw StoreError.damaged(columns.what)
+      }
+      return content
+    }
+  }
+
+  /// The secret that opens what a request's answer has sealed in it, or nil.
+  public func replySecret(_ id: [UInt8]) throws(StoreError) -> SecretBytes? {
+    let sealed = try readOne { db -> [UInt8]? in
+      guard let row = try Self.parcelRow(id, with: "secret", db) else { return nil }
+      guard try self.decodeParcel(row, id: id).hasSecret else { return nil }
+      return try StoredRow(row: row, what: Self.parcelName(id)).bytes("secret")
+    }
+    guard let sealed else { return nil }
+    return try keys.open(sealed, Self.replySecretName(id), what: Self.parcelName(id))
+  }
+
+  /// Changes how far a parcel is, and what is in it. What a parcel is can't change. One that was withdrawn stays so, whatever `record` says,
+  /// so that somebody who has read it before doesn't bring it back. Returns the record as it is then; nil, and nothing is
+  /// changed, if the parcel is gone.
+  @discardableResult
+  public func updateParcel(
+    _ record: ParcelRecord, content: ParcelContentChange = .keep, forgetsSecret: Bool = false
+  ) throws(StoreError) -> ParcelRecord? {
+    try record.check()
+    let (after, hasForgotten) = try write { db -> (ParcelRecord?, Bool) in
+      guard let (place, before) = try self.placedParcel(record.id, db) else { return (nil, false) }
+      guard before.record.isSame(as: record) else { throw StoreError.invalid("another parcel") }
+      var after = before
+      after.record = record
+      if before.record.state == .withdrawn || record.state == .withdrawn {
+        after.record.state = .withdrawn
+        return (after.record, try self.withdraw(after, at: place, db))
+      }
+      if forgetsSecret { after.hasSecret = false }
+      if case .set(let bytes) = content { after.content = try StoredParcel.digest(of: bytes) }
+      if case .clear = content { after.content = nil }
+      try self.putParcel(after, content, at: place, db)
+      return (after.record, before.hasSecret && forgetsSecret)
+    }
+    if hasForgotten { emptyLog() }
+    return after
+  }
+
+  /// Notes that a received parcel was answered, and keeps the answer, in one transaction. What was in the received one is erased.
+  /// False, and nothing is changed, if it doesn't wait any more. Throws ``StoreError/alreadyExists(_:)`` if the answer's id is known.
+  @discardableResult
+  public func answerParcel(
+    received: ParcelRecord, answer: ParcelRecord, content: [UInt8]
+  ) throws(StoreError) -> Bool {
+    try received.check()
+    try answer.check()
+    guard received.direction == .received, received.state == .answered, answer.direction == .answer else {
+      throw .invalid("an answer to a parcel")
+    }
+    let parcel = try Self.stored(answer, content: content, hasSecret: false)
+    return try write { db in
+      guard let (place, before) = try self.placedParcel(received.id, db), before.record.state == .waiting else {
+        return false
+      }
+      guard before.record.isSame(as: received) else { throw StoreError.invalid("another parcel") }
+      guard try !Self.isParcel(answer.id, db) else { throw StoreError.alreadyExists(Self.parcelName(answer.id)) }
+      let after = StoredParcel(record: received, hasSecret: before.hasSecret)
+      try self.putParcel(after, .clear, at: place, db)
+      try self.insertParcel(parcel, content: content, secret: nil, db)
+      return true
+    }
+  }
+
+  /// Forgets parcels, damaged ones too. Ids that are not known are no error.
+  public func removeParcels(_ ids: [[UInt8]]) throws(StoreError) {
+    guard !ids.isEmpty else { return }
+    let hasForgotten = try write { db in
+      var hasForgotten = false
+      for id in ids {
+        let secret = try Bool.fetchOne(
+          db, sql: "SELECT secret IS NOT NULL FROM parcels WHERE id = ?", arguments: [id.blob])
+        hasForgotten = hasForgotten || secret == true
+        try db.execute(sql: "DELETE FROM parcels WHERE id = ?", arguments: [id.blob])
+      }
+      return hasForgotten
+    }
+    if hasForgotten { emptyLog() }
+  }
+
+  // MARK: - What there is
+
+  /// How many parcels of a peer are here: for limits.
+  public func parcelCounts(ofPeer peer: Digest) throws(StoreError) -> ParcelCounts {
+    try read { db in
+      let waiting = "FROM parcels WHERE state = 'waiting' AND direction = 'received'"
+      let row = try Row.fetchOne(
+        db,
+        sql: """
+          SELECT (SELECT count(*) \(waiting) AND peer = :peer) AS waiting,
+            (SELECT coalesce(sum(length(content)), 0) \(waiting) AND peer = :peer) AS bytes,
+            (SELECT count(*) FROM parcels WHERE peer = :peer AND direction = 'received') AS known,
+            (SELECT count(*) \(waiting)) AS waiting_of_all
+          """, arguments: ["peer": peer.blob])
+      guard let row else { return ParcelCounts(count: 0, bytes: 0, known: 0, all: 0) }
+      let columns = StoredRow(row: row, what: "the table of parcels")
+      return ParcelCounts(
+        count: try columns.number("waiting", in: 0...Int.max), bytes: try columns.number("bytes", in: 0...Int.max),
+        known: try columns.number("known", in: 0...Int.max), all: try columns.number("waiting_of_all", in: 0...Int.max))
+    }
+  }
+
+  /// Whether there are parcels in these states, of one direction or of all; with `dueAt` only those with which something is to be
+  /// done by then. Cheap, and a hint only: no row is read.
+  public func hasParcels(
+    _ states: Set<ParcelRecord.State>, direction: ParcelRecord.Direction? = nil, dueAt: Int64? = nil
+  ) throws(StoreError) -> Bool {
+    let condition = Self.condition(direction, states)
+    return try readOne { db in
+      let row = try Self.row(
+        "SELECT 1 AS found FROM parcels WHERE \(condition) AND next_attempt_at <= ? LIMIT 1", [dueAt ?? .max], db)
+      return row != nil
+    }
+  }
+
+  /// The groups through which parcels in these states go or came. As cheap, and as much of a hint, as
+  /// ``hasParcels(_:direction:dueAt:)``.
+  public func parcelGroups(
+    _ states: Set<ParcelRecord.State>, direction: ParcelRecord.Direction? = nil, dueAt: Int64? = nil
+  ) throws(StoreError) -> Set<[UInt8]> {
+    let condition = Self.condition(direction, states)
+    return try readOne { db in
+      let rows = try Row.fetchAll(
+        db.cachedStatement(
+          sql: """
+            SELECT DISTINCT group_id FROM parcels
+            WHERE \(condition) AND next_attempt_at <= ? AND group_id IS NOT NULL
+            """), arguments: [dueAt ?? .max])
+      return Set(
+        try rows.map {
+          try StoredRow(row: $0, what: "the table of parcels").bytes("group_id", count: GroupEntry.groupByteCount)
+        })
+    }
+  }
+}
