@@ -16,6 +16,7 @@ private struct Scene {
   var role = ProofRole.requester
   var prover: Digest
   var verifier: Digest
+  var kind = ProofContext.Kind.session
   var binding: Digest
   var nonce: [UInt8]
 
@@ -31,8 +32,8 @@ private struct Scene {
 
   var exchange: PossessionExchange {
     PossessionExchange(
-      header: header, epoch: epoch, purpose: purpose, role: role, prover: prover, verifier: verifier, binding: binding,
-      nonce: nonce)
+      header: header, epoch: epoch, purpose: purpose, role: role, prover: prover, verifier: verifier, kind: kind,
+      binding: binding, nonce: nonce)
   }
 
   func proof() throws -> Possession {
@@ -114,6 +115,19 @@ struct PossessionExchangeTests {
       let proof = try scene.proof()
       for checked in ProofRole.allCases {
         scene.role = checked
+        #expect(scene.refusal(proof) == (made == checked ? nil : rejected))
+      }
+    }
+  }
+
+  @Test("doesn't convince in a session when it was made for a parcel, nor the other way")
+  func otherKind() throws {
+    for made in ProofContext.Kind.allCases {
+      var scene = try Scene()
+      scene.kind = made
+      let proof = try scene.proof()
+      for checked in ProofContext.Kind.allCases {
+        scene.kind = checked
         #expect(scene.refusal(proof) == (made == checked ? nil : rejected))
       }
     }

@@ -22,6 +22,16 @@ func protocolError(_ body: () throws(ProtocolError) -> Void) -> ProtocolError? {
   }
 }
 
+/// Runs `body` and returns what it threw.
+func wireError(_ body: () throws(WireError) -> Void) -> WireError? {
+  do throws(WireError) {
+    try body()
+    return nil
+  } catch {
+    return error
+  }
+}
+
 /// A secret dealt to freshly made holders; holder 1 has share 1.
 final class DealtSecret {
   let dealer: Identity

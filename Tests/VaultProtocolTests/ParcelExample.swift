@@ -1,0 +1,108 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import WireCodec
+
+@testable import VaultProtocol
+
+/// A letter's plaintext put together field by field, with whatever fault a test wants.
+struct LetterParts {
+  var label = Array("vault/parcel/v1".utf8)
+  var id: [UInt8]
+  var createdAt: UInt64
+  var expiresAt: UInt64
+  var sender: [UInt8]
+  var recipient: [UInt8]
+  var kind: UInt8
+  var inReplyTo: [UInt8]
+  var replyKey: [UInt8]
+  var bodyVersion: UInt8 = 1
+  var frames: [ParcelFrame]
+  /// Bytes that stand in the frames' place.
+  var rawBody: [UInt8]?
+  /// Zeros up to the next power of two, if it isn't given.
+  var padding: [UInt8]?
+
+  var body: [UInt8] {
+    rawBody ?? [bodyVersion] + frames.flatMap { bigEndian($0.type) + bigEndian(UInt32($0.bytes.count)) + $0.bytes }
+  }
+
+  /// What stands before the signature, by name.
+  var fields: [(String, [UInt8])] {
+    [
+      ("label", bigEndian(UInt16(label.count)) + label), ("parcel id", id),
+      ("created", bigEndian(createdAt)), ("expires", bigEndian(expiresAt)), ("sender", sender),
+      ("recipient", recipient), ("kind", [kind]), ("in reply to", inReplyTo), ("reply key", replyKey),
+      ("frames", bigEndian(UInt32(body.count)) + body),
+    ]
+  }
+
+  /// The sender's signature over what the parts say.
+  func signature(of identity: Identity) throws -> [UInt8] {
+    var hash = try DomainHash("vault/parcel-signature/v1")
+    for part in [id, bigEndian(createdAt), bigEndian(expiresAt), sender, recipient, bigEndian(UInt64(kind))] {
+      hash.append(part)
+    }
+    for part in [inReplyTo, replyKey, body] { hash.append(part) }
+    return try identity.sign(hash.digest())
+  }
+
+  /// All that is sealed.
+  func plaintext(signature: [UInt8]) -> [UInt8] {
+    let front = fields.flatMap(\.1) + signature
+    var size = 1024
+    while size < front.count + 4 + 48 { size *= 2 }
+    let padding = padding ?? [UInt8](repeating: 0, count: size - 48 - 4 - front.count)
+    return front + bigEndian(UInt32(padding.count)) + padding
+  }
+}
+
+/// The example of docs/formats/parcel.md: Bob asks Cay for a share, with the messages of docs/formats/protocol.md.
+struct ParcelExample {
+  let example: WalkedExample
+  let parts: LetterParts
+  /// For Cay's answer.
+  let replyKey: AgreementKeyPair
+
+  var bob: Identity { example.people[1] }
+  var cay: Identity { example.people[2] }
+
+  init() throws {
+    let example = try WalkedExample()
+    replyKey = try AgreementKeyPair(secret: secret([UInt8](repeating: 0x44, count: 32)))
+    let messages = try example.messages()
+    func frame(_ type: MessageType, _ name: String) -> ParcelFrame {
+      ParcelFrame(type: type.rawValue, bytes: messages.first { $0.0 == name }?.1 ?? [])
+    }
+    parts = LetterParts(
+      id: [UInt8](repeating: 0x77, count: 16), createdAt: 1_700_000_000_000, expiresAt: 1_700_607_600_000,
+      sender: example.people[1].keys.digest.bytes, recipient: example.people[2].keys.digest.bytes, kind: 1,
+      inReplyTo: [UInt8](repeating: 0, count: 16), replyKey: replyKey.publicKey,
+      frames: [
+        try ParcelFrame(Hello(services: [.release])), frame(.releaseRequest, "release request"),
+        frame(.possession, "possession"),
+      ])
+    self.example = example
+  }
+
+  /// The plaintext before its zeros, by name.
+  func plaintext() throws -> [(String, [UInt8])] {
+    let signature = try parts.signature(of: bob)
+    let all = parts.plaintext(signature: signature)
+    let front = parts.fields + [("signature", signature)]
+    let end = front.reduce(0) { $0 + $1.1.count }
+    return front + [("number of zeros that follow", Array(all[end..<(end + 4)]))]
+  }
+
+  /// What is derived from the parts.
+  func names() throws -> [(String, [UInt8])] {
+    let id = try ParcelID.decode(parts.id, limit: 16)
+    let binding = try ParcelLetter.binding(
+      id: id, createdAt: Int64(parts.createdAt), expiresAt: Int64(parts.expiresAt), sender: bob.keys.digest,
+      recipient: cay.keys.digest, replyKey: replyKey.publicKey)
+    return [
+      ("tag", try Parcel.tag(of: id, for: cay.keys.digest)), ("binding", binding.bytes),
+      ("nonce of the proof", try OpeningChallenge.of(binding)),
+    ]
+  }
+}
