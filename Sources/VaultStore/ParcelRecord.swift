@@ -44,7 +44,7 @@ public struct ParcelRecord: WireValue, Hashable, Sendable {
   public let secretID: [UInt8]?
   /// The delivery that a request carries, as the outbox counts; nil if it carries none.
   public let delivery: Int64?
-  /// The folder of the group through which it goes or came, 8 bytes; empty for none.
+  /// The folder of the group through which it goes or came, 8 bytes; empty or zeros while there is none.
   public var group: [UInt8]
   /// When it was made, as it says itself.
   public let createdAt: Int64
@@ -79,6 +79,9 @@ public struct ParcelRecord: WireValue, Hashable, Sendable {
     self.postedAt = postedAt
     self.nextAttemptAt = nextAttemptAt
   }
+
+  /// Whether a group was chosen for it.
+  var isInGroup: Bool { group.contains { $0 != 0 } }
 
   /// Whether `other` is the same parcel, perhaps further on its way.
   func isSame(as other: ParcelRecord) -> Bool {

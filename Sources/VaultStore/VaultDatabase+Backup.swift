@@ -34,17 +34,17 @@ extension VaultDatabase {
     _ path: String, _ overwrites: Bool, _ time: Int64
   ) throws(StoreError) -> BackupSummary {
     // As fragments in the making: removed with their folder by whoever opens the vault next, if this process is killed.
-    let staging = try FragmentStaging(fragments, count: 1)
+    let staging = try FragmentStaging(fragments, count: 2)
     defer { staging.close() }
     // Before the database: what a group has handed over by then is in there. The other way round it would be missing for good.
     let groups = try GroupCopies(folders, fragments)
     defer { groups.close() }
-    let names = try writeSnapshot(to: staging.firstPath)
+    let snapshot = try writeSnapshot(to: staging)
     var files: [(name: String, path: String)] = [
-      (BackupFormat.masterKey, folders.masterKeyPath), (BackupFormat.database, staging.firstPath),
+      (BackupFormat.masterKey, folders.masterKeyPath), (BackupFormat.database, snapshot.path),
     ]
     if access(folders.settingsPath, F_OK) == 0 { files.append((BackupFormat.settings, folders.settingsPath)) }
-    for name in names { files.append((name, folders.data + "/" + name)) }
+    for name in snapshot.names { files.append((name, folders.data + "/" + name)) }
     files += groups.files
     var writer = try BackupWriter(
       path: path, overwrites: overwrites, notes: OutputNotes(folders), keys: keys,
@@ -61,15 +61,18 @@ extension VaultDatabase {
     return summary
   }
 
-  /// A consistent copy of the database without its log, and without fragments and items that are still arriving: their bytes are
-  /// not in the backup. Returns the names of the files of the whole ones, in the order of a backup.
-  private func writeSnapshot(to path: String) throws(StoreError) -> [String] {
+  /// A consistent copy of the database without its log, without fragments and items that are still arriving, whose bytes are
+  /// not in the backup, and without what is in parcels: nothing that was on its way goes on from a backup.
+  /// Returns where it is, and the names of the files of whole fragments and items, in the order of a backup.
+  private func writeSnapshot(to staging: FragmentStaging) throws(StoreError) -> (path: String, names: [String]) {
+    let path = staging.firstPath
     try flushAudit()
     do {
       try pool.writeWithoutTransaction { db in try db.execute(sql: "VACUUM INTO ?", arguments: [path]) }
       let copy = try DatabaseQueue(path: path)
       defer { try? copy.close() }
-      return try copy.write { db in
+      let (names, leavesRoom) = try copy.write { db in
+        let leavesRoom = try self.endAllParcels(db)
         try db.execute(sql: "DELETE FROM fragments WHERE complete = 0")
         try db.execute(sql: "DELETE FROM items WHERE state = 'arriving'")
         let fragments = try Row.fetchAll(db, sql: "SELECT secret_id, fragment_index FROM fragments").map { row in
@@ -82,8 +85,12 @@ extension VaultDatabase {
           return "items/" + hexadecimal(try columns.bytes("id", count: ItemRecord.idByteCount))
         }
         let sorted = { (names: [String]) in names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
-        return sorted(fragments) + sorted(items)
+        return (sorted(fragments) + sorted(items), leavesRoom)
       }
+      guard leavesRoom else { return (path, names) }
+      let dense = staging.path(2)
+      try copy.writeWithoutTransaction { db in try db.execute(sql: "VACUUM INTO ?", arguments: [dense]) }
+      return (dense, names)
     } catch {
       throw StoreError(database: error, path: path)
     }

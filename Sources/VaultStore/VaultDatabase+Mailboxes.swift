@@ -5,7 +5,7 @@ extension VaultDatabase {
   /// Number of bytes of a tag.
   public static let mailboxTagByteCount = 16
   /// Most mailboxes of a group.
-  public static let mailboxLimit = 1024
+  public static let mailboxLimit = 4096
 
   /// Notes that somebody takes parcels in a group under this tag. False if the group has too many already.
   @discardableResult
@@ -68,7 +68,7 @@ extension VaultDatabase {
     } catch .damaged { return nil }
   }
 
-  private func mailboxMAC(_ group: [UInt8], _ tag: [UInt8]) throws(StoreError) -> [UInt8] {
+  func mailboxMAC(_ group: [UInt8], _ tag: [UInt8]) throws(StoreError) -> [UInt8] {
     try keys.mac("vault/mailbox-row/v1") { hash in
       hash.append(group)
       hash.append(tag)

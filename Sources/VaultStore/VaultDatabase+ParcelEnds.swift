@@ -50,8 +50,10 @@ extension VaultDatabase {
   /// A removed peer gets nothing more and has nothing left here.
   func endParcels(ofPeer peer: Digest, _ db: Database) throws { try endParcels(db) { $0.peer == peer } }
 
-  /// Nothing about a secret that was deleted is on its way any more.
-  func endParcels(ofSecret id: [UInt8], _ db: Database) throws { try endParcels(db) { $0.secretID == id } }
+  /// Nothing about a secret that was deleted is on its way any more. Ids of what was received stay known, answered or not.
+  func endParcels(ofSecret id: [UInt8], _ db: Database) throws {
+    try endParcels(db, keepsIDs: true) { $0.secretID == id }
+  }
 
   /// Nor is a delivery that is done or given up.
   func endParcels(ofDelivery delivery: Int64, _ db: Database) throws {
@@ -89,21 +91,28 @@ extension VaultDatabase {
   private func end(_ parcel: StoredParcel, at place: Int64, _ db: Database) throws -> Bool {
     let record = parcel.record
     if record.state == .withdrawn { return false }
-    guard record.direction != .received, record.state != .answered, !record.group.isEmpty else {
+    guard record.direction != .received, record.state != .answered, record.isInGroup else {
       try Self.deleteParcel(at: place, db)
       return parcel.hasSecret
     }
     return try withdraw(parcel, at: place, db)
   }
 
-  private func endParcels(_ db: Database, where matches: (ParcelRecord) -> Bool) throws {
+  private func endParcels(_ db: Database, keepsIDs: Bool = false, where matches: (ParcelRecord) -> Bool) throws {
     for found in try allParcels(db) {
       guard let parcel = found.parcel else {
         // It might be one of them, and nothing can come of it any more.
         try Self.deleteParcel(at: found.place, db)
         continue
       }
-      if matches(parcel.record) { _ = try end(parcel, at: found.place, db) }
+      guard matches(parcel.record) else { continue }
+      if keepsIDs, parcel.record.direction == .received {
+        var known = StoredParcel(record: parcel.record, hasSecret: false)
+        known.record.state = .answered
+        try putParcel(known, .clear, at: found.place, db)
+      } else {
+        _ = try end(parcel, at: found.place, db)
+      }
     }
   }
 

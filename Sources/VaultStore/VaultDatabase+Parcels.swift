@@ -4,7 +4,10 @@ public import Sodium
 /// Parcels that are here, and how far they are. A row that doesn't verify takes none of the others along: lists leave it out,
 /// and ``removeDamagedParcels()`` removes it.
 extension VaultDatabase {
-  /// Keeps a parcel. False, and nothing is changed, if its id is known. `replySecret` opens what its answer has sealed in it.
+  /// Keeps a parcel. False, and nothing is changed, if its id is known; or if it is a request whose delivery doesn't wait; or
+  /// one is there for the same: on its way with a delivery, or not withdrawn and about a secret that the peer is asked for.
+  /// Throws ``StoreError/unknownRecipient(_:)`` if the other side is no peer, for example because it was removed a moment ago.
+  /// `replySecret` opens what its answer has sealed in it.
   public func addParcel(
     _ record: ParcelRecord, content: [UInt8]?, replySecret: borrowing SecretBytes?
   ) throws(StoreError) -> Bool {
@@ -16,10 +19,26 @@ extension VaultDatabase {
     }
     let parcel = try Self.stored(record, content: content, hasSecret: secret != nil)
     return try write { db in
-      guard try !Self.isParcel(record.id, db) else { return false }
+      guard try self.isPeer(record.peer, db) else { throw StoreError.unknownRecipient(record.peer) }
+      guard try !Self.isParcel(record.id, db), try self.isWanted(record, db) else { return false }
       try self.insertParcel(parcel, content: content, secret: secret, db)
       return true
     }
+  }
+
+  private func isWanted(_ record: ParcelRecord, _ db: Database) throws -> Bool {
+    guard record.direction == .request else { return true }
+    if let delivery = record.delivery {
+      let waiting = try Self.row(
+        "SELECT 1 AS found FROM outbox WHERE id = ? AND recipient = ? AND state = 'waiting'",
+        [delivery, record.peer.blob], db)
+      guard waiting != nil else { return false }
+      return try !soundParcels(where: "delivery = ?", [delivery], db)
+        .contains { $0.state == .waiting || $0.state == .posted }
+    }
+    guard let secretID = record.secretID else { return true }
+    return try !soundParcels(where: "peer = ? AND direction = 'request'", [record.peer.blob], db)
+      .contains { $0.secretID == secretID && $0.delivery == nil && $0.state != .withdrawn }
   }
 
   /// Parcels of a direction and in some of the states, oldest first; of all if none is given. Damaged ones are left out.
@@ -92,6 +111,24 @@ extension VaultDatabase {
     }
     if hasForgotten { emptyLog() }
     return after
+  }
+
+  /// Takes a received parcel that waits, and is due, for one attempt to answer it: it is due again only at `time`, so that daemon and
+  /// command don't answer it at once. One that is due more than a day ahead is due now: the clock was set back.
+  /// False if somebody else has taken it, or it doesn't wait any more.
+  public func claimParcel(_ id: [UInt8], at now: Int64, until time: Int64) throws(StoreError) -> Bool {
+    try write { db in
+      guard let (place, before) = try self.placedParcel(id, db) else { return false }
+      let (far, isFar) = now.addingReportingOverflow(86_400_000)
+      let due = before.record.nextAttemptAt
+      guard before.record.direction == .received, before.record.state == .waiting,
+        due <= now || (!isFar && due > far)
+      else { return false }
+      var after = before
+      after.record.nextAttemptAt = time
+      try self.putParcel(after, .keep, at: place, db)
+      return true
+    }
   }
 
   /// Notes that a received parcel was answered, and keeps the answer, in one transaction. What was in the received one is erased.

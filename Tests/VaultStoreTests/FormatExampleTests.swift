@@ -69,6 +69,22 @@ import WireCodec
     try expectInDocument(lines(database.clockMAC(1_700_000_000_000)))
   }
 
+  @Test func `the MAC of a mailbox and what is sealed of a parcel`() throws {
+    let home = try TestHome()
+    try home.folders.create()
+    let database = try VaultDatabase(home.folders, keys: VaultKeys(master: secret(masterKey)), creating: true)
+    let group = [UInt8](repeating: 0x99, count: 8)
+    try expectInDocument(lines(database.mailboxMAC(group, [UInt8](repeating: 0x88, count: 16))))
+    let record = ParcelRecord(
+      id: sampleID(1), direction: .request, state: .posted, peer: try Digest([UInt8](repeating: 0x77, count: 32)),
+      secretID: sampleID(2), delivery: 5, group: group, createdAt: 1_700_000_000_000, expiresAt: 1_701_208_800_000,
+      request: 7, postedAt: 1_700_000_000_000, nextAttemptAt: 1_700_086_400_000)
+    let parcel = StoredParcel(
+      record: record, content: try StoredParcel.digest(of: Array("parcel".utf8)), hasSecret: false)
+    try expectInDocument(lines(parcel.encoded()))
+    #expect(try StoredParcel.decode(parcel.encoded(), limit: StoredParcel.byteLimit) == parcel)
+  }
+
   @Test func `a list of texts`() throws {
     try expectInDocument(lines(TextList(["a:1", "é"]).encoded()))
   }
