@@ -7,7 +7,7 @@ extension Answerer {
   /// Most shares that wait for the user at a time.
   static let waitingDeposits = 64
   /// Milliseconds in which a share that was approved may arrive, interruptions included.
-  private static let takenLifetime: Int64 = 3_600_000
+  static let takenLifetime: Int64 = 3_600_000
   /// How often it is looked whether the user has answered.
   private static let glance = Duration.milliseconds(250)
 
@@ -24,6 +24,7 @@ extension Answerer {
     }
     // Its dealer would take the silence for the end.
     guard knowsConsent else { return .notAccepted }
+    if let parcelEnd { return try await confirm(offer, header, until: parcelEnd) }
     let answerer = self
     guard let request = try await offPool({ try answerer.beginAsking(header, for: time) }) else { return .busy }
     guard request.state == .waiting else { return nil }

@@ -78,7 +78,7 @@ extension Answerer {
   ) -> Bool {
     let exchange = PossessionExchange(
       header: header, epoch: request.epoch, purpose: .drill, role: .requester, prover: peer.digest,
-      verifier: vault.identity.keys.digest, binding: session.handshakeHash, nonce: nonce)
+      verifier: vault.identity.keys.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
     do {
       try exchange.verify(proof.possession, ownIndex: index) { (index) throws(ProtocolError) in
         try vault.evaluations.evaluation(header, index)
@@ -101,7 +101,7 @@ extension Answerer {
     try held.share.verify(against: header.commitments)
     let exchange = PossessionExchange(
       header: header, epoch: request.epoch, purpose: .drill, role: .holder, prover: vault.identity.keys.digest,
-      verifier: peer.digest, binding: session.handshakeHash, nonce: nonce)
+      verifier: peer.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
     return try exchange.prove(
       request: request.request, share: held.share, salt: held.salt,
       evaluation: try vault.evaluations.evaluation(header, index))

@@ -40,11 +40,11 @@ extension Answerer {
     } else {
       vault.recordUnlessTooMany(.shareReleased, peer: peer, secret: header)
     }
-    let session = session
+    let channel = channel
     let number = request.request
     try await withDeadline(vault.environment.deadlines.reply, sleeper: vault.environment.sleep) {
       () async throws(SessionError) in
-      try await session.send(type: Release.type.rawValue, count: Release.byteCount) {
+      try await channel.send(type: Release.type.rawValue, count: Release.byteCount) {
         (writer) throws(WireError) in
         try Release.encode(request: number, share: held.share, salt: held.salt, into: &writer)
       }
@@ -85,7 +85,7 @@ extension Answerer {
   ) -> Bool {
     let exchange = PossessionExchange(
       header: header, epoch: request.epoch, purpose: .release, prover: peer.digest,
-      verifier: vault.identity.keys.digest, binding: session.handshakeHash, nonce: nonce)
+      verifier: vault.identity.keys.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
     do {
       try exchange.verify(possession, ownIndex: held.share.index) { (index) throws(ProtocolError) in
         try vault.evaluations.evaluation(header, index)

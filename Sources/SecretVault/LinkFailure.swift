@@ -78,6 +78,11 @@ public struct LinkFailure: Error, Hashable, Sendable {
       hint: "use the network, or allow more: `vault settings set ble-limit \(byteCount)`")
   }
 
+  /// This failure of somebody who is asked by parcel as well.
+  var askedByParcel: LinkFailure {
+    LinkFailure(kind, reason + "; asked through a group", hint: hint, refusal: refusal, wait: wait)
+  }
+
   /// This failure with what came of another way to the same peer.
   func and(_ other: LinkFailure) -> LinkFailure {
     LinkFailure(

@@ -58,6 +58,8 @@ public struct Delivery: Hashable, Sendable {
   public let state: State
   /// Why it is not delivered.
   public let reason: String?
+  /// The way by which it travels meanwhile, if its peer can't be reached.
+  public var onItsWay: ParcelWay?
 }
 
 /// What deleting a share means.

@@ -47,17 +47,7 @@ struct SessionPieces: PieceSource {
       throw .refused(end.refusal ?? .fragmentDamaged)
     }
     let piece = try conversation.parse(received, as: ProvenPiece.self)
-    guard piece.request == request, piece.number == number,
-      piece.bytes.count == header.dispersal.pieceByteCount(number)
-    else { throw LinkFailure(ProtocolError.unexpectedPiece(number: piece.number)) }
-    do {
-      let leaf = try MerkleLeaf.digest(
-        secret: header.id, fragment: index, piece: number, bytes: piece.bytes.span.bytes)
-      try piece.path.verify(leaf: leaf, number: number, leafCount: header.dispersal.stripeCount, root: root)
-      return VerifiedPiece(bytes: piece.bytes, leaf: leaf)
-    } catch {
-      throw LinkFailure(ProtocolError.pieceMismatch(number: number))
-    }
+    return try piece.verified(number, of: request, header, index, root)
   }
 
   func close() async { await conversation.close() }

@@ -32,7 +32,7 @@ extension Vault {
     guard let peer = met(keys, session.peerCard) else { return await session.close() }
     let isNearby = remote.hasPrefix(PeerPlace.bluetoothPrefix)
     guard let opening = try? OpeningChallenge.of(session.handshakeHash) else { return await session.close() }
-    var answerer = Answerer(vault: self, session: session, peer: peer, isNearby: isNearby, opening: opening)
+    var answerer = Answerer(vault: self, channel: session, peer: peer, isNearby: isNearby, opening: opening)
     await answerer.run()
   }
 
@@ -89,11 +89,13 @@ extension Vault {
   }
 }
 
-/// The answering side of one session: carries out what the dialogue allows.
+/// The answering side of one session, or of one parcel: carries out what the dialogue allows.
 struct Answerer {
   let vault: Vault
-  let session: PeerSession
+  let channel: any AnswererChannel
   let peer: PeerRecord
+  /// When the parcel expires whose messages these are, in milliseconds since 1970; nil in a session, in which somebody waits for the answers.
+  let parcelEnd: Int64?
   /// Whether the session came over Bluetooth.
   private let isNearby: Bool
   var dialogue: AnswererDialogue
@@ -117,23 +119,43 @@ struct Answerer {
   var fragments: [SecretID: LocalPieces] = [:]
   static let openFragmentLimit = 4
 
-  init(vault: Vault, session: PeerSession, peer: PeerRecord, isNearby: Bool, opening: [UInt8]) {
+  init(
+    vault: Vault, channel: any AnswererChannel, peer: PeerRecord, isNearby: Bool, parcelEnd: Int64? = nil,
+    opening: [UInt8]
+  ) {
     self.vault = vault
     dialogue = AnswererDialogue(opening: opening)
-    self.session = session
+    self.channel = channel
     self.peer = peer
     self.isNearby = isNearby
+    self.parcelEnd = parcelEnd
+  }
+
+  /// What proofs are bound to.
+  var bindingKind: ProofContext.Kind { parcelEnd == nil ? .session : .parcel }
+
+  /// Why answering has ended.
+  enum Ending: Hashable, Sendable {
+    /// All was heard.
+    case goodbye
+    /// The peer has broken a rule.
+    case fault
+    /// Something came between, here or on the way.
+    case interrupted
   }
 
   /// Answers until the peer says goodbye, is silent for too long, breaks a rule, or is no longer trusted.
-  mutating func run() async {
+  @discardableResult
+  mutating func run() async -> Ending {
     let log = vault.environment.log
     let name = peer.name
+    let what = parcelEnd == nil ? "session" : "parcel"
+    var ending = Ending.interrupted
     do {
       while let request = try await next() {
         // Trust is checked at each request: removing a peer ends its sessions.
         guard (try? vault.database.isPeer(peer.digest, mark: &trustMark)) == true else {
-          log.info("\(name) is no longer trusted; its session ends")
+          log.info("\(name) is no longer trusted; its \(what) ends")
           break
         }
         try await carryOut(dialogue.receive(request))
@@ -141,25 +163,31 @@ struct Answerer {
         await Task.yield()
       }
     } catch let error as ProtocolError {
-      if vault.mayWrite(of: peer) { log.warning("\(name) \(Vault.words(error)); its session ends") }
+      ending = .fault
+      if vault.mayWrite(of: peer) { log.warning("\(name) \(Vault.words(error)); its \(what) ends") }
     } catch SessionError.timedOut {
       log.debug("\(name) was silent for too long")
+    } catch is AwaitsUser {
+      log.debug("a parcel of \(name) waits for this device's user")
     } catch {
-      if vault.mayWrite(of: peer) { log.info("\(name) \(Vault.words(error)); its session ends") }
+      if case SessionError.malformed = error { ending = .fault }
+      if case SessionError.messageTooLarge = error { ending = .fault }
+      if vault.mayWrite(of: peer) { log.info("\(name) \(Vault.words(error)); its \(what) ends") }
     }
     await abandonDeposit()
     let isOver = hasHeardGoodbye
     try? await withDeadline(isOver ? vault.environment.deadlines.idle : .seconds(2), sleeper: vault.environment.sleep) {
-      [session] () async throws(SessionError) in
-      if isOver { await session.closeBehindPeer() } else { await session.close() }
+      [channel] () async throws(SessionError) in
+      if isOver { await channel.closeBehindPeer() } else { await channel.close() }
     }
+    return isOver ? .goodbye : ending
   }
 
   private mutating func next() async throws -> PeerRequest? {
-    let session = session
+    let channel = channel
     let received = try await withDeadline(vault.environment.deadlines.idle, sleeper: vault.environment.sleep) {
       () async throws(SessionError) in
-      try await session.receive { MessageType.byteLimit($0) }
+      try await channel.receive { MessageType.byteLimit($0) }
     }
     guard !received.isGoodbye else {
       hasHeardGoodbye = true
@@ -197,10 +225,10 @@ struct Answerer {
 
   /// Sends a public message.
   func reply<Message: PeerMessage>(_ message: Message) async throws {
-    let session = session
+    let channel = channel
     try await withDeadline(vault.environment.deadlines.reply, sleeper: vault.environment.sleep) {
       () async throws(SessionError) in
-      try await session.send(type: Message.type.rawValue, count: message.encodedByteCount) {
+      try await channel.send(type: Message.type.rawValue, count: message.encodedByteCount) {
         (writer) throws(WireError) in try message.encode(into: &writer)
       }
     }

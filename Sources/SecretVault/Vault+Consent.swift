@@ -93,7 +93,7 @@ extension Vault {
 
   /// The policy of a secret and the limit of different secrets a day, 0 for none. Settings that were damaged or can't be read must
   /// not set a share free.
-  private func releaseRules(of id: [UInt8]) throws(VaultError) -> (policy: ReleasePolicy, limit: Int) {
+  func releaseRules(of id: [UInt8]) throws(VaultError) -> (policy: ReleasePolicy, limit: Int) {
     let values = try stored { () throws(StoreError) in try settingsFile.load() }
     func value(_ key: SettingKey) -> String { values[key.rawValue] ?? key.defaultValue }
     let own = try stored { () throws(StoreError) in try database.policy(ofSecret: id) }

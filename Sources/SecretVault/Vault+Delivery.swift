@@ -142,14 +142,16 @@ extension Vault {
     guard isWaiting else { throw VaultError(.refused, "it was cancelled meanwhile") }
   }
 
-  private func settle(
-    _ entry: OutboxRecord, _ peer: PeerRecord, _ id: [UInt8], _ index: Int, _ outcome: RouteOutcome
+  /// Notes what became of a delivery by the route of this name.
+  func settle(
+    _ entry: OutboxRecord, _ peer: PeerRecord, _ id: [UInt8], _ index: Int, _ outcome: RouteOutcome,
+    route: String = "session"
   ) throws(VaultError) -> Delivery {
     let secret = try? database.secret(id)
     let header = try? secret.map { (record) throws(VaultError) in try self.header(of: record) }
     switch outcome {
     case .answered:
-      try stored { () throws(StoreError) in try database.settleDelivered(entry.id, route: "session") }
+      try stored { () throws(StoreError) in try database.settleDelivered(entry.id, route: route) }
       record(.delivered, peer: peer, secret: header)
       return Delivery(peer: peer.name, index: index, state: .delivered, reason: nil)
     case .accepted(let ticket):
@@ -158,10 +160,10 @@ extension Vault {
       let isFinal = failure.refusal.map { !Self.passing.contains($0) } ?? false
       try stored { () throws(StoreError) in
         if isFinal {
-          try database.settleRefused(entry.id, route: "session", error: failure.reason)
+          try database.settleRefused(entry.id, route: route, error: failure.reason)
         } else {
           let next = environment.now() + Self.backoff(attempts: entry.attempts + 1)
-          try database.postponeDelivery(entry.id, until: next, route: "session", error: failure.reason)
+          try database.postponeDelivery(entry.id, until: next, route: route, error: failure.reason)
         }
       }
       record(.deliveryFailed, peer: peer, secret: header, detail: failure.reason)

@@ -6,14 +6,18 @@ extension Vault {
 
   /// Tries a recovery again and again while others' consent, or others, are missing: for at most so many milliseconds, or with nil until
   /// the task is cancelled. Nothing is kept between two attempts. `mayRepeat` says whether an attempt has left nothing that
-  /// another one would add to; `waits` is told of each pause, in milliseconds, and why.
+  /// another one would add to; `waits` is told of each pause, in milliseconds, and why. Who can't be reached is asked by parcel meanwhile, and an answer
+  /// that comes so ends the pause.
   public func patiently<Result: ~Copyable>(
     for limit: Int64?, mayRepeat: () -> Bool = { true }, waits: (_ pause: Int64, _ reason: VaultError) -> Void,
     _ attempt: () async throws(VaultError) -> Result
   ) async throws(VaultError) -> Result {
     let end = limit.map { environment.monotonic() + Double($0) }
+    parcelMemory.beginPatience()
+    defer { parcelMemory.endPatience() }
     var pause = Self.firstPause
     while true {
+      let answered = answeredParcels()
       let reason: VaultError
       do throws(VaultError) { return try await attempt() } catch { reason = error }
       guard reason.code == .awaitingConsent || reason.code == .belowThreshold, mayRepeat() else { throw reason }
@@ -22,10 +26,30 @@ extension Vault {
       // The last attempt is made when the time is just over.
       let next = min(Double(pause), left.rounded(.up))
       waits(Int64(next), reason)
-      do { try await environment.sleep(.milliseconds(Int64(next))) } catch {
+      do { try await sleep(next, unlessMoreThan: answered) } catch {
         throw VaultError(.interrupted, "waiting was interrupted; nothing was written")
       }
       pause = min(Self.longestPause, pause + pause / 2)
     }
+  }
+
+  /// Milliseconds after which it is looked whether an answer has come by parcel.
+  private static let glance = 1000.0
+
+  /// Sleeps for so many milliseconds, or until an answer has come by parcel besides those that were here.
+  private func sleep(_ time: Double, unlessMoreThan answered: Set<[UInt8]>) async throws {
+    guard awaitsParcels else { return try await environment.sleep(.milliseconds(Int64(time))) }
+    let end = environment.monotonic() + time
+    let fetch = parcelFetch.withLock { $0 }
+    // First what was asked just now goes out, and at the end it is seen what has come.
+    await fetch?()
+    while true {
+      try Task.checkCancellation()
+      guard answeredParcels().isSubset(of: answered) else { return }
+      let left = end - environment.monotonic()
+      guard left > 0 else { break }
+      try await environment.sleep(.milliseconds(Int64(min(Self.glance, left.rounded(.up)))))
+    }
+    await fetch?()
   }
 }

@@ -57,6 +57,7 @@ extension Vault {
     do throws(VaultError) {
       let recovered = try await recovery.run(summary, to: destination, notes: notes, passwords: passwords)
       await recovery.finish()
+      endReleaseParcels(about: header)
       self.record(.recovered, secret: header)
       return recovered
     } catch {
@@ -119,7 +120,19 @@ extension Vault {
       ask: { [self] peer in await ask(peer, job) })
   }
 
+  /// What has come by parcel is used first, then a session; who can't be reached is asked by parcel if somebody waits for it.
   private func ask(_ peer: PeerRecord, _ job: ReleaseJob) async -> HolderSearch.Answer {
+    let known = parcelAnswer(of: peer, job)
+    if let known, case .released = known { return known }
+    let answer = await askInSession(peer, job)
+    guard case .failed(let name, let failure) = answer, failure.kind == .unreachable || failure.kind == .cutOff else {
+      return answer
+    }
+    if let known { return known }
+    return askByParcel(peer, job) ? .failed(peer: name, failure.askedByParcel) : answer
+  }
+
+  private func askInSession(_ peer: PeerRecord, _ job: ReleaseJob) async -> HolderSearch.Answer {
     let recipient: Recipient
     // Only now: a card takes time to read, and most of a large group are not asked.
     do throws(VaultError) { recipient = try self.recipient(peer) } catch {

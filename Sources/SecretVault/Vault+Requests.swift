@@ -92,15 +92,34 @@ extension Vault {
       guard now.state == .approved else { return }
       do { try await environment.sleep(.milliseconds(50)) } catch { break }
     }
+    // What came by parcel stays approved: it is taken up when parcels are answered next.
+    guard try !hasDepositParcel(of: request.peer, about: request.secretID) else { return }
     try stored { () throws(StoreError) in try database.removeRequest(request.id) }
     throw VaultError(
       .unreachable, "nobody waits with this share any more: the connection, or this device's daemon, has ended",
       hint: "the sender tries again with `vault retry`")
   }
 
-  /// What a daemon that has ended was waiting with is nobody's any more.
+  /// What a daemon that has ended was waiting with is nobody's any more, but for what came by parcel.
   public func dropWaitingDeposits() throws(VaultError) {
-    try stored { () throws(StoreError) in try database.dropWaitingDeposits() }
+    let waiting = try stored { () throws(StoreError) in
+      try database.hasParcels([.waiting], direction: .received) ? try database.requests() : []
+    }
+    guard !waiting.isEmpty else {
+      return try stored { () throws(StoreError) in try database.dropWaitingDeposits() }
+    }
+    for request in waiting where request.kind == .deposit && request.state != .taken {
+      guard try !hasDepositParcel(of: request.peer, about: request.secretID) else { continue }
+      try stored { () throws(StoreError) in try database.removeRequest(request.id) }
+    }
+  }
+
+  /// Whether a peer's parcel about a secret waits here.
+  private func hasDepositParcel(of peer: Digest, about secret: [UInt8]) throws(VaultError) -> Bool {
+    try stored { () throws(StoreError) in
+      guard try database.hasParcels([.waiting], direction: .received) else { return false }
+      return try database.parcels(.received, [.waiting]).contains { $0.peer == peer && $0.secretID == secret }
+    }
   }
 
   // MARK: - Policies

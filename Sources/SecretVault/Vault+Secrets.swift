@@ -173,7 +173,9 @@ extension Vault {
   /// The deliveries of a dealt secret, in order of index.
   func deliveries(of record: SecretRecord, names: [Digest: String]) throws(VaultError) -> [Delivery] {
     guard record.origin == .dealt else { return [] }
-    return try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }.map { entry in
+    let ways = try parcelWays()
+    return try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }.map {
+      (entry) throws(VaultError) in
       let state: Delivery.State =
         switch entry.state {
         case .waiting: entry.attempts > 0 ? .unreachable : .waiting
@@ -181,9 +183,11 @@ extension Vault {
         case .refused: .refused
         case .cancelled: .cancelled
         }
+      let isTooLarge = state == .unreachable ? try isTooLargeForParcels(entry) : false
+      let reason = isTooLarge ? entry.lastError.map { $0 + Self.tooLargeForParcels } : entry.lastError
       return Delivery(
         peer: names[entry.entry.recipient] ?? "a former peer", index: entry.entry.index ?? 0, state: state,
-        reason: entry.state == .delivered ? nil : entry.lastError)
+        reason: entry.state == .delivered ? nil : reason, onItsWay: entry.state == .waiting ? ways[entry.id]?.way : nil)
     }
   }
 

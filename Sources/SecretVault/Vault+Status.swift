@@ -31,12 +31,16 @@ extension Vault {
     for entry in try stored({ () throws(StoreError) in try database.waitingDeliveries() }) {
       waiting[entry.entry.recipient, default: 0] += 1
     }
+    let ways = try parcelWays()
+    var onItsWay: [Digest: Int] = [:]
+    for way in ways.values { onItsWay[way.peer, default: 0] += 1 }
     let here = Set(listing.lines.map { hexadecimal(SecretListing.bytes($0.id)) })
     return try stored { () throws(StoreError) in try database.peers() }.map { (record) throws(VaultError) in
       let given = try stored { () throws(StoreError) in try database.secretsDelivered(to: record.digest) }
       let ids = Set(given.map { hexadecimal($0) }).intersection(here).union(holds[record.digest] ?? [])
       return VaultStatus.Peer(
-        summary: try summary(record), holds: ids.sorted(), waiting: waiting[record.digest] ?? 0)
+        summary: try summary(record), holds: ids.sorted(), waiting: waiting[record.digest] ?? 0,
+        onItsWay: min(onItsWay[record.digest] ?? 0, waiting[record.digest] ?? 0))
     }
   }
 }

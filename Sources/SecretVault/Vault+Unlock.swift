@@ -45,6 +45,7 @@ extension Vault {
       noteFailure(error, header)
       throw error
     }
+    endReleaseParcels(about: header)
     self.record(.unlocked, secret: header)
     return UnlockReport(secret: summary, ciphertextByteCount: byteCount, holders: holders)
   }

@@ -21,6 +21,10 @@ public final class Vault: VaultService, Sendable {
   let strangers = StrangerFilter()
   let allowance = LineAllowance()
   let releases = RecentReleases()
+  /// What this process remembers of parcels.
+  let parcelMemory = ParcelMemory()
+  /// Who fetches parcels where no daemon does.
+  let parcelFetch = Mutex<(@Sendable () async -> Void)?>(nil)
   /// Recoveries that wait for others' consent.
   let awaited = RecentReleases()
   /// Cards that were read before: the same few come in every session.

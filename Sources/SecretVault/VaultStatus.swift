@@ -27,6 +27,8 @@ public struct VaultStatus: Sendable {
     public let holds: [String]
     /// Shares that wait to be delivered to it.
     public let waiting: Int
+    /// How many of these travel by parcel meanwhile.
+    public let onItsWay: Int
   }
 
   /// A secret, and what the last drill found.

@@ -1,0 +1,223 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import Synchronization
+import VaultProtocol
+import WireCodec
+
+/// The messages of a request that came by parcel, one behind the other as in a session, and the answers to them, which go into another parcel.
+///
+/// Whoever made the parcel couldn't hear any answer: what would have been left unsaid in a session is left out here. A share goes into its answer
+/// sealed to the key that the request brought.
+final class ParcelChannel: AnswererChannel {
+  /// What came of the parcel.
+  enum Outcome: Sendable {
+    /// It is to be looked at again: the user or the time has to be waited for, or else somebody who is at the same work.
+    case postponed(isForUser: Bool)
+    /// These are the answers.
+    case answers([ParcelFrame])
+  }
+
+  fileprivate struct State {
+    var frames: ArraySlice<ParcelFrame>
+    var answers: [ParcelFrame] = []
+    var byteCount = 1
+    /// Pieces below this number are here already.
+    var firstWanted: UInt64 = 0
+    var isOver = false
+    /// Set once it has to wait.
+    var waitsForUser: Bool?
+  }
+
+  let handshakeHash: Digest
+  private let replyKey: [UInt8]
+  private let state: Mutex<State>
+
+  /// The messages of a request, which ``ParcelRequest`` has found in order.
+  init(_ letter: ParcelLetter) throws(ProtocolError) {
+    guard letter.kind == .request, let replyKey = letter.replyKey else { throw .foreignParcel("kind") }
+    do throws(SodiumError) { handshakeHash = try letter.binding() } catch { throw .sodium(error) }
+    self.replyKey = replyKey
+    state = Mutex(State(frames: letter.frames[...]))
+  }
+
+  /// What came of it, once all was heard.
+  var outcome: Outcome {
+    state.withLock { state in
+      if let waitsForUser = state.waitsForUser { return .postponed(isForUser: waitsForUser) }
+      return .answers(state.answers)
+    }
+  }
+
+  // MARK: - Hearing
+
+  func receive(limit: @Sendable (UInt16) -> Int?) async throws(SessionError) -> ReceivedMessage {
+    guard let frame = state.withLock({ $0.next() }) else { return try .goodbye() }
+    guard let most = limit(frame.type) else { return try .unknown(type: frame.type) }
+    guard frame.bytes.count <= most else { throw .messageTooLarge(type: frame.type, limit: most) }
+    do throws(SodiumError) {
+      return ReceivedMessage(type: frame.type, body: try SecretBytes(copying: frame.bytes.span.bytes))
+    } catch { throw .sodium(error) }
+  }
+
+  func close() async { state.withLock { $0.isOver = true } }
+
+  func closeBehindPeer() async { await close() }
+
+  // MARK: - Saying
+
+  nonisolated(nonsending) func send(
+    type: UInt16, count: Int, body: (inout Writer) throws(WireError) -> Void
+  ) async throws(SessionError) {
+    if type == Release.type.rawValue { return try add(ParcelFrame(type: Self.sealed, bytes: try seal(count, body))) }
+    let bytes: [UInt8]
+    do throws(WireError) { bytes = try publicBytes(count: count, body) } catch { throw .malformed(error) }
+    try add(ParcelFrame(type: type, bytes: bytes))
+  }
+
+  private static let sealed = SealedRelease.type.rawValue
+
+  /// A release goes from secret memory into its seal.
+  private func seal(_ count: Int, _ body: (inout Writer) throws(WireError) -> Void) throws(SessionError) -> [UInt8] {
+    let plain = try SecretBytes(count: count, allocation: { SessionError.sodium($0) }) {
+      (output) throws(SessionError) in
+      do throws(WireError) { try write(into: &output, body) } catch { throw .malformed(error) }
+    }
+    do throws(ProtocolError) { return try Self.seal(plain, to: replyKey) } catch {
+      if case .sodium(let error) = error { throw .sodium(error) }
+      throw .malformed(.invalidValue(field: "release"))
+    }
+  }
+
+  private static func seal(_ plain: borrowing SecretBytes, to key: [UInt8]) throws(ProtocolError) -> [UInt8] {
+    let release = try Release.decode(plain.bytes)
+    let salt: SecretBytes
+    do throws(SodiumError) { salt = try SecretBytes(copying: release.salt.span.bytes) } catch { throw .sodium(error) }
+    return try SealedRelease.seal(request: release.request, share: release.share, salt: salt, to: key)
+  }
+
+  private func add(_ frame: ParcelFrame) throws(SessionError) {
+    let meaning = try Self.meaning(of: frame)
+    let isTaken = state.withLock { state in
+      switch meaning {
+      case .postponed(let isForUser):
+        state.waitsForUser = isForUser
+        state.isOver = true
+        return true
+      case .wants(let first): state.firstWanted = first
+      case .last: state.isOver = true
+      case .usual: break
+      }
+      state.byteCount += 2 + 4 + frame.bytes.count
+      guard state.answers.count < ParcelFrame.countLimit, state.byteCount <= ParcelLetter.bodyLimit else {
+        state.isOver = true
+        return false
+      }
+      state.answers.append(frame)
+      return true
+    }
+    guard isTaken else { throw .malformed(.limitExceeded(field: "letter", limit: ParcelLetter.bodyLimit)) }
+  }
+
+  private enum Meaning: Hashable {
+    /// The request has to wait.
+    case postponed(isForUser: Bool)
+    /// Pieces from here on are wanted.
+    case wants(from: UInt64)
+    /// Nothing more is wanted.
+    case last
+    case usual
+  }
+
+  /// What would change what is said next, if somebody were at the other end.
+  private static func meaning(of frame: ParcelFrame) throws(SessionError) -> Meaning {
+    do throws(WireError) {
+      switch frame.type {
+      case OfferAnswer.type.rawValue:
+        switch try OfferAnswer.decode(frame.bytes, limit: OfferAnswer.type.byteLimit).verdict {
+        case .wants(let first): return .wants(from: first)
+        case .asking: return .postponed(isForUser: true)
+        case .refused(.busy): return .postponed(isForUser: false)
+        case .complete, .refused: return .last
+        }
+      case DepositResult.type.rawValue:
+        let refusal = try DepositResult.decode(frame.bytes, limit: DepositResult.type.byteLimit).refusal
+        return refusal == .busy ? .postponed(isForUser: false) : .last
+      case Refusal.type.rawValue:
+        switch try Refusal.decode(frame.bytes, limit: Refusal.type.byteLimit).reason {
+        case .userAsked, .releaseDelayed: return .postponed(isForUser: true)
+        case .busy: return .postponed(isForUser: false)
+        default: return .last
+        }
+      default: return .usual
+      }
+    } catch { throw .malformed(error) }
+  }
+}
+
+extension ParcelChannel.State {
+  /// The next message that is wanted.
+  fileprivate mutating func next() -> ParcelFrame? {
+    while !isOver, let frame = frames.popFirst() {
+      if frame.type == MessageType.piece.rawValue, let number = frame.pieceNumber, number < firstWanted { continue }
+      return frame
+    }
+    return nil
+  }
+}
+
+extension ParcelFrame {
+  /// The number of the piece that this is, where it is one.
+  fileprivate var pieceNumber: UInt64? {
+    var reader = Reader(bytes.span.bytes)
+    do throws(WireError) {
+      _ = try reader.u64("request")
+      return try reader.u64("piece")
+    } catch { return nil }
+  }
+}
+
+/// What a request that came by parcel is about. It is about one thing, and says all that belongs to it.
+enum ParcelRequest: Hashable, Sendable {
+  /// A share to be kept, of the secret with this id as far as its header can be read.
+  case deposit(secret: [UInt8]?)
+  /// A share that is asked for.
+  case release(tag: Digest)
+
+  /// Most requests for pieces.
+  private static let pieceRequestLimit = 4
+
+  /// Throws ``ProtocolError/unexpectedMessage(_:)`` for messages that don't belong together.
+  init(_ frames: [ParcelFrame]) throws(ProtocolError) {
+    guard frames.count >= 3, frames[0].type == MessageType.hello.rawValue else {
+      throw .unexpectedMessage(frames.first?.type ?? 0)
+    }
+    let rest = frames.dropFirst(2)
+    switch frames[1].type {
+    case Offer.type.rawValue:
+      for frame in rest.dropLast() where frame.type != Piece.type.rawValue { throw .unexpectedMessage(frame.type) }
+      guard let last = rest.last, last.type == DepositEnd.type.rawValue else {
+        throw .unexpectedMessage(rest.last?.type ?? 0)
+      }
+      let offer: Offer
+      do throws(WireError) { offer = try .decode(frames[1].bytes, limit: Offer.type.byteLimit) } catch {
+        throw .malformed(error)
+      }
+      self = .deposit(secret: (try? SecretHeader(bytes: offer.header))?.id.bytes)
+    case ReleaseRequest.type.rawValue:
+      guard let proof = rest.first, proof.type == Possession.type.rawValue else {
+        throw .unexpectedMessage(rest.first?.type ?? 0)
+      }
+      for frame in rest.dropFirst() where frame.type != PieceRequest.type.rawValue {
+        throw .unexpectedMessage(frame.type)
+      }
+      guard rest.count <= 1 + Self.pieceRequestLimit else { throw .unexpectedMessage(PieceRequest.type.rawValue) }
+      let request: ReleaseRequest
+      do throws(WireError) { request = try .decode(frames[1].bytes, limit: ReleaseRequest.type.byteLimit) } catch {
+        throw .malformed(error)
+      }
+      self = .release(tag: request.tag)
+    default: throw .unexpectedMessage(frames[1].type)
+    }
+  }
+}

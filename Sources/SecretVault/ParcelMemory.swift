@@ -1,0 +1,136 @@
+import Sodium
+import Synchronization
+import VaultStore
+
+/// What one process remembers of parcels between two looks at them. All of it can be had again.
+final class ParcelMemory: Sendable {
+  /// When a parcel that waits for the user is looked at again, and what is known of what it waits for.
+  struct Wait: Hashable, Sendable {
+    /// What the user has been asked, and how shares are released.
+    let reason: Reason
+    /// When it is looked at again in any case, in milliseconds since 1970.
+    let until: Int64
+  }
+
+  /// What may change by the user's hand while a parcel waits.
+  struct Reason: Hashable, Sendable {
+    let deposit: RequestRecord?
+    let release: RequestRecord?
+    let policy: ReleasePolicy?
+    let asksAboutDeposits: Bool
+  }
+
+  /// Mailboxes as they were read at some time.
+  private struct Mailboxes {
+    let tags: Set<[UInt8]>
+    let readAt: Double
+  }
+
+  private struct State {
+    var groups: [[UInt8]: [UInt8]] = [:]
+    var mailboxes: [[UInt8]: Mailboxes] = [:]
+    var waits: [[UInt8]: Wait] = [:]
+    var told: Set<[UInt8]> = []
+    var sweptHour = Int64.min
+    var unfit: Set<Int64> = []
+    var isAnswering = false
+    var patience = 0
+  }
+
+  /// Milliseconds after which mailboxes are read again: others may note them, too.
+  private static let mailboxTime = 15_000.0
+  /// Most groups and parcels that are remembered.
+  private static let limit = 4096
+
+  private let state = Mutex(State())
+
+  // MARK: - Groups
+
+  /// The groups that were met, by their folders.
+  var groups: [[UInt8]: [UInt8]] { state.withLock { $0.groups } }
+
+  func note(group: [UInt8], in folder: [UInt8]) {
+    state.withLock { state in
+      guard state.groups.count < Self.limit || state.groups[folder] != nil else { return }
+      state.groups[folder] = group
+    }
+  }
+
+  func mailboxes(
+    in folder: [UInt8], at now: Double, read: () throws(StoreError) -> Set<[UInt8]>
+  ) throws(StoreError) -> Set<[UInt8]> {
+    let known = state.withLock { $0.mailboxes[folder] }
+    if let known, now - known.readAt < Self.mailboxTime { return known.tags }
+    let tags = try read()
+    state.withLock { $0.mailboxes[folder] = Mailboxes(tags: tags, readAt: now) }
+    return tags
+  }
+
+  func forgetMailboxes(in folder: [UInt8]) { state.withLock { $0.mailboxes[folder] = nil } }
+
+  func forgetGroup(in folder: [UInt8]) {
+    state.withLock { state in
+      state.groups[folder] = nil
+      state.mailboxes[folder] = nil
+    }
+  }
+
+  // MARK: - Waiting
+
+  func wait(of id: [UInt8]) -> Wait? { state.withLock { $0.waits[id] } }
+
+  func set(_ wait: Wait?, of id: [UInt8]) {
+    state.withLock { state in
+      if state.waits.count >= Self.limit { state.waits.removeAll() }
+      state.waits[id] = wait
+    }
+  }
+
+  /// Begins answering; false if this process is at it.
+  func beginAnswering() -> Bool {
+    state.withLock { state in
+      guard !state.isAnswering else { return false }
+      state.isAnswering = true
+      return true
+    }
+  }
+
+  func endAnswering() { state.withLock { $0.isAnswering = false } }
+
+  /// Whether nothing was said of this parcel so far; counts as said.
+  func isNews(_ id: [UInt8]) -> Bool {
+    state.withLock { state in
+      if state.told.count >= Self.limit { state.told.removeAll() }
+      return state.told.insert(id).inserted
+    }
+  }
+
+  /// Whether parcels whose time is over have to be looked for; counts as done.
+  func isSweepDue(at now: Int64) -> Bool {
+    let hour = now / 3_600_000
+    return state.withLock { state in
+      guard state.sweptHour != hour else { return false }
+      state.sweptHour = hour
+      return true
+    }
+  }
+
+  /// Whether no parcel could be made of this delivery.
+  func isUnfit(_ delivery: Int64) -> Bool { state.withLock { $0.unfit.contains(delivery) } }
+
+  func noteUnfit(_ delivery: Int64) {
+    state.withLock { state in
+      if state.unfit.count >= Self.limit { state.unfit.removeAll() }
+      state.unfit.insert(delivery)
+    }
+  }
+
+  // MARK: - Patience
+
+  /// Whether somebody waits for shares that don't come at once: then they are asked for by parcel, too.
+  var isPatient: Bool { state.withLock { $0.patience > 0 } }
+
+  func beginPatience() { state.withLock { $0.patience += 1 } }
+
+  func endPatience() { state.withLock { $0.patience -= 1 } }
+}

@@ -1,0 +1,142 @@
+import PeerAuth
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// Answers what peers have sent by parcel: by the same rules as in a session, only that nobody waits at the other end.
+extension Vault {
+  /// Milliseconds for which a parcel that is being answered is nobody else's business.
+  private static let answeringTime: Int64 = 60_000
+  /// Milliseconds after which a parcel that waits for the user is looked at again in any case.
+  private static let longestWait: Int64 = 3_600_000
+  /// The same for what waits for something else.
+  private static let shortWait: Int64 = 15_000
+
+  /// Answers what has come, and what waited and waits no more. Returns whether there is something to be posted now.
+  public func answerParcels() async throws(VaultError) -> Bool {
+    try sweepParcels()
+    guard try stored({ () throws(StoreError) in try database.hasParcels([.waiting], direction: .received) }),
+      parcelMemory.beginAnswering()
+    else { return false }
+    defer { parcelMemory.endAnswering() }
+    var hasAnswered = false
+    for record in try stored({ () throws(StoreError) in try database.parcels(.received, [.waiting]) }) {
+      guard !Task.isCancelled else { break }
+      do throws(VaultError) {
+        if try await answer(record) { hasAnswered = true }
+      } catch {
+        // One that fails doesn't keep the others waiting.
+        guard strangers.isNew("answering parcels", at: environment.monotonic()) else { continue }
+        environment.log.error("a parcel can't be answered: \(error.reason)")
+      }
+    }
+    return hasAnswered
+  }
+
+  private func answer(_ record: ParcelRecord) async throws(VaultError) -> Bool {
+    let now = environment.now()
+    guard try !isOver(record.expiresAt, at: now), try isDue(record, at: now) else { return false }
+    let isClaimed = try stored { () throws(StoreError) in
+      try database.claimParcel(record.id, at: now, until: now + Self.answeringTime)
+    }
+    guard isClaimed else { return false }
+    guard let content = try parcelContent(record.id), let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit),
+      case .letter(let letter, let peer) = try open(parcel)
+    else {
+      // Damaged here, or its sender is trusted no more.
+      try stored { () throws(StoreError) in try database.removeParcels([record.id]) }
+      return false
+    }
+    let channel: ParcelChannel
+    let opening: [UInt8]
+    do {
+      channel = try ParcelChannel(letter)
+      opening = try OpeningChallenge.of(channel.handshakeHash)
+    } catch { throw VaultError(.other, "a parcel can't be opened: \(error)") }
+    var answerer = Answerer(
+      vault: self, channel: channel, peer: peer, isNearby: false, parcelEnd: letter.expiresAt, opening: opening)
+    let ending = await answerer.run()
+    switch (channel.outcome, ending) {
+    case (.postponed(let isForUser), _):
+      try wait(with: record, isForUser ? Self.longestWait : Self.shortWait)
+      return false
+    case (.answers(let frames), .goodbye): return try keep(frames, letter, record, peer)
+    case (.answers, .fault):
+      // It is known from now on, and gets no answer.
+      var record = record
+      record.state = .answered
+      try stored { () throws(StoreError) in _ = try database.updateParcel(record, content: .clear) }
+      return false
+    case (.answers, .interrupted):
+      try wait(with: record, Self.shortWait)
+      return false
+    }
+  }
+
+  /// Whether there is a reason to look at a parcel: it is new, what it waited for has happened, or it is time.
+  private func isDue(_ record: ParcelRecord, at now: Int64) throws(VaultError) -> Bool {
+    guard let wait = parcelMemory.wait(of: record.id), (0...Self.longestWait).contains(wait.until - now) else {
+      return true
+    }
+    return try reason(of: record) != wait.reason
+  }
+
+  private func wait(with record: ParcelRecord, _ most: Int64) throws(VaultError) {
+    let now = environment.now()
+    let reason = try reason(of: record)
+    var until = now + most
+    if let release = reason.release, release.state == .waiting, let delay = release.delay {
+      let end = ReleaseConsent.sum(release.startedAt, delay)
+      if end > now { until = min(until, end) }
+    }
+    parcelMemory.set(ParcelMemory.Wait(reason: reason, until: until), of: record.id)
+    // Another program of this vault, which remembers nothing of it, may look at it as well.
+    try stored { () throws(StoreError) in
+      guard var current = try database.parcel(record.id), current.state == .waiting else { return }
+      current.nextAttemptAt = now
+      try database.updateParcel(current)
+    }
+  }
+
+  private func reason(of record: ParcelRecord) throws(VaultError) -> ParcelMemory.Reason {
+    let asks = try confirmationTime() != nil
+    guard let secret = record.secretID else {
+      return ParcelMemory.Reason(deposit: nil, release: nil, policy: nil, asksAboutDeposits: asks)
+    }
+    let (deposit, release) = try stored { () throws(StoreError) in
+      (
+        try database.request(.deposit, of: record.peer, secret: secret),
+        try database.request(.release, of: record.peer, secret: secret)
+      )
+    }
+    return ParcelMemory.Reason(
+      deposit: deposit, release: release, policy: try releaseRules(of: secret).policy, asksAboutDeposits: asks)
+  }
+
+  /// Keeps the answer, in one step with noting that the request is answered.
+  private func keep(
+    _ frames: [ParcelFrame], _ letter: ParcelLetter, _ record: ParcelRecord, _ peer: PeerRecord
+  ) throws(VaultError) -> Bool {
+    parcelMemory.set(nil, of: record.id)
+    let now = environment.now()
+    let id: ParcelID
+    let content: [UInt8]
+    do {
+      id = try ParcelID.fresh()
+      content = try ParcelLetter.seal(
+        id: id, createdAt: max(0, now), expiresAt: letter.expiresAt, kind: .answer, inReplyTo: letter.id,
+        frames: frames, from: identity, to: try storedCard(peer).keys
+      ).encoded()
+    } catch { throw VaultError(.other, "an answer to a parcel can't be made: \(error)") }
+    var received = record
+    received.state = .answered
+    received.inReplyTo = id.bytes
+    received.nextAttemptAt = 0
+    let answer = ParcelRecord(
+      id: id.bytes, direction: .answer, peer: peer.digest, secretID: record.secretID, group: record.group,
+      createdAt: max(0, now), expiresAt: letter.expiresAt, inReplyTo: record.id)
+    return try stored { () throws(StoreError) in
+      try database.answerParcel(received: received, answer: answer, content: content)
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import Sodium
+import VaultStore
+
+/// What is on its way by parcel, for those who ask how a delivery stands.
+extension Vault {
+  /// The ways of deliveries that travel by parcel, by their numbers.
+  func parcelWays() throws(VaultError) -> [Int64: (peer: Digest, way: ParcelWay)] {
+    let posted = try stored { () throws(StoreError) in
+      try database.hasParcels([.waiting, .posted], direction: .request)
+        ? try database.parcels(.request, [.waiting, .posted]) : []
+    }
+    var ways: [Int64: (peer: Digest, way: ParcelWay)] = [:]
+    for record in posted where record.postedAt > 0 {
+      guard let delivery = record.delivery else { continue }
+      ways[delivery] = (record.peer, ParcelWay(folder: record.group, since: record.createdAt))
+    }
+    return ways
+  }
+
+  static let tooLargeForParcels = "; too large to go through a group"
+
+  /// Whether a delivery would go through a group if it were smaller.
+  func isTooLargeForParcels(_ entry: OutboxRecord) throws(VaultError) -> Bool {
+    guard let id = entry.entry.secretID, let index = entry.entry.index,
+      let fragment = try stored({ () throws(StoreError) in try database.fragment(of: id, index: index) }),
+      UInt64(max(0, fragment.byteCount)) > Self.parcelFragmentLimit,
+      let peer = try stored({ () throws(StoreError) in try database.peer(entry.entry.recipient) })
+    else { return false }
+    return try mayHaveMailbox(peer)
+  }
+
+  /// A report with its deliveries as they are now.
+  public func refreshed(_ report: ShareReport) throws(VaultError) -> ShareReport {
+    let now = try self.report(bytes(hexadecimal: report.id) ?? [], leftOut: report.leftOut)
+    return ShareReport(
+      id: now.id, description: now.description, threshold: now.threshold, shareCount: now.shareCount,
+      keepsOwnShare: now.keepsOwnShare, deliveries: now.deliveries, leftOut: report.leftOut,
+      sourceRemoved: report.sourceRemoved, sourceRemovalFailure: report.sourceRemovalFailure)
+  }
+}

@@ -1,0 +1,172 @@
+import PeerAuth
+public import Sodium
+import VaultProtocol
+import VaultStore
+
+/// A parcel that a group is to carry.
+public struct ParcelPost: Hashable, Sendable {
+  /// Its id, 16 bytes.
+  public let id: [UInt8]
+  /// Shows its recipient that it is for him, 16 bytes.
+  public let tag: [UInt8]
+  /// The parcel, encoded.
+  public let bytes: [UInt8]
+  /// From when on it is worth nothing, in milliseconds since 1970.
+  public let expiresAt: Int64
+}
+
+/// What became of a parcel that has come.
+public enum ParcelTaking: Hashable, Sendable {
+  /// It is here, durably, or was known; nobody else needs it.
+  case taken
+  /// It is worth nothing, and why.
+  case ignored(String)
+  /// So many wait here that no more are taken; later perhaps.
+  case full
+}
+
+/// How something that wasn't delivered travels meanwhile.
+public struct ParcelWay: Hashable, Sendable {
+  /// The folder of the group by which it goes, 8 bytes.
+  public let folder: [UInt8]
+  /// Since when, in milliseconds since 1970.
+  public let since: Int64
+}
+
+/// Parcels: what is said to peers that can't be reached travels through groups' servers, and so do the answers.
+///
+/// A *mailbox* is how a member of a group says that it takes parcels there. Which card one belongs to sees only who knows the card and the group.
+extension Vault {
+  /// Most bytes of a fragment that goes by parcel.
+  public static let parcelFragmentLimit: UInt64 = 4 << 20
+  /// Milliseconds until a parcel with a share to be kept is given up.
+  static let depositParcelLifetime: Int64 = 14 * 86_400_000
+  /// Milliseconds until a parcel that asks for a share is given up.
+  static let releaseParcelLifetime: Int64 = 7 * 86_400_000
+  /// Milliseconds after which an unanswered parcel is posted again.
+  static let parcelRepetition: Int64 = 86_400_000
+  /// Most unanswered parcels of a peer, and to a peer.
+  static let parcelsOfPeer = 16
+  /// Most unanswered parcels of peers.
+  static let parcelsOfAll = 64
+  /// Most ids of a peer's parcels that are remembered.
+  static let knownParcelsOfPeer = 4096
+  /// Milliseconds by which a sender's clock may be ahead.
+  static let parcelClockTolerance: Int64 = 86_400_000
+
+  // MARK: - Groups and mailboxes
+
+  /// Which group lies in a folder: who has a mailbox there can't be found out without. Kept in memory only.
+  public func knowGroup(_ group: [UInt8], folder: [UInt8]) { parcelMemory.note(group: group, in: folder) }
+
+  /// Lets parcels be fetched and posted while somebody waits for them, where no daemon does it.
+  public func fetchParcels(by fetch: @escaping @Sendable () async -> Void) { parcelFetch.withLock { $0 = fetch } }
+
+  /// How a card's owner shows in a group that it takes parcels there: first 16 bytes of
+  /// BLAKE2b-256("vault/mailbox/v1", group id, card digest).
+  public static func mailboxTag(group: [UInt8], card: Digest) throws(VaultError) -> [UInt8] {
+    do throws(SodiumError) {
+      var hash = try DomainHash("vault/mailbox/v1")
+      hash.append(group)
+      hash.append(card)
+      return Array(hash.digest().bytes.prefix(16))
+    } catch {
+      throw VaultError(.other, "hashing failed")
+    }
+  }
+
+  /// The same for this device's card.
+  public func ownMailboxTag(group: [UInt8]) throws(VaultError) -> [UInt8] {
+    try Self.mailboxTag(group: group, card: identity.keys.digest)
+  }
+
+  /// The mailboxes that trusted peers would have in a group.
+  public func peerMailboxTags(group: [UInt8]) throws(VaultError) -> [[UInt8]] {
+    try stored { () throws(StoreError) in try database.peers() }.map { (peer) throws(VaultError) in
+      try Self.mailboxTag(group: group, card: peer.digest)
+    }
+  }
+
+  /// Notes that a mailbox was seen in the group in this folder.
+  public func noteMailbox(_ tag: [UInt8], folder: [UInt8]) throws(VaultError) {
+    let known = try mailboxes(in: folder)
+    guard !known.contains(tag) else { return }
+    try stored { () throws(StoreError) in _ = try database.setMailbox(group: folder, tag: tag) }
+    parcelMemory.forgetMailboxes(in: folder)
+  }
+
+  /// Whether a mailbox was seen in the group in this folder.
+  public func hasMailbox(_ tag: [UInt8], folder: [UInt8]) throws(VaultError) -> Bool {
+    try mailboxes(in: folder).contains(tag)
+  }
+
+  /// The group in this folder is gone: its mailboxes are forgotten, and what was on its way through it may take another.
+  public func leaveMailboxes(folder: [UInt8]) throws(VaultError) {
+    try stored { () throws(StoreError) in
+      try database.removeMailboxes(of: folder)
+      let going = try database.parcels().filter {
+        $0.direction != .received && $0.state != .answered && $0.group == folder
+      }
+      try database.removeParcels(going.map(\.id))
+    }
+    parcelMemory.forgetGroup(in: folder)
+  }
+
+  func mailboxes(in folder: [UInt8]) throws(VaultError) -> Set<[UInt8]> {
+    try stored { () throws(StoreError) in
+      try parcelMemory.mailboxes(in: folder, at: environment.monotonic()) { () throws(StoreError) in
+        try database.mailboxes(of: folder)
+      }
+    }
+  }
+
+  /// The folders of the groups in which a peer has a mailbox, as far as this process knows the groups.
+  func mailboxFolders(of peer: Digest) throws(VaultError) -> Set<[UInt8]> {
+    var folders: Set<[UInt8]> = []
+    for (folder, group) in parcelMemory.groups {
+      let tag = try Self.mailboxTag(group: group, card: peer)
+      if try mailboxes(in: folder).contains(tag) { folders.insert(folder) }
+    }
+    return folders
+  }
+
+  // MARK: - The time of parcels
+
+  /// Whether a parcel isn't worth anything any more at this time: that is, ids of parcels which expired as early may be forgotten here. A clock
+  /// that is set back doesn't bring them back.
+  func isOver(_ expiresAt: Int64, at now: Int64) throws(VaultError) -> Bool {
+    guard expiresAt > now else { return true }
+    return expiresAt <= (try forgottenParcels())
+  }
+
+  private static let horizonKey = "parcel-horizon"
+
+  /// The latest expiry of a received parcel that was forgotten.
+  private func forgottenParcels() throws(VaultError) -> Int64 {
+    guard let bytes = try stored({ () throws(StoreError) in try database.meta(Self.horizonKey) }), bytes.count == 8
+    else { return 0 }
+    return bytes.reduce(0) { $0 << 8 | Int64($1) }
+  }
+
+  /// Before ids are forgotten, it is noted up to which expiry: parcels that expire no later are not taken any more, so none comes twice.
+  private func noteForgotten(_ time: Int64) throws(VaultError) {
+    guard try forgottenParcels() < time else { return }
+    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * Int64($0))) }
+    try stored { () throws(StoreError) in try database.setMeta(Self.horizonKey, to: bytes) }
+  }
+
+  /// Ends what has expired. Expiries are whole hours, so it is enough to look once an hour.
+  func sweepParcels() throws(VaultError) {
+    let now = environment.now()
+    guard parcelMemory.isSweepDue(at: now) else { return }
+    let damaged = try stored { () throws(StoreError) in try database.removeDamagedParcels() }
+    if !damaged.isEmpty { environment.log.error("\(damaged.count) parcels were damaged, and are given up") }
+    let received = try stored { () throws(StoreError) in try database.parcels(.received) }
+    if let last = received.map(\.expiresAt).filter({ $0 <= now }).max() { try noteForgotten(last) }
+    let ended = try stored { () throws(StoreError) in try database.removeExpiredParcels(at: now) }
+    for parcel in ended where parcel.direction == .request && parcel.state != .answered && parcel.state != .withdrawn {
+      let peer = try stored { () throws(StoreError) in try database.peer(parcel.peer) }
+      environment.log.info("a parcel to \(peer?.name ?? "a former peer") was not answered in time")
+    }
+  }
+}

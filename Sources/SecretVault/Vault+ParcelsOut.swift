@@ -1,0 +1,256 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// What goes out by parcel: shares to be kept, of deliveries that no session has brought there; requests for shares; and answers.
+extension Vault {
+  /// Most bytes that are handed to a group at a time.
+  private static let postByteLimit = 16 << 20
+  /// Most parcels that are made at a time.
+  private static let makingLimit = 8
+  /// The route of deliveries that were settled by parcel.
+  static let parcelRoute = "group"
+
+  /// What is to be posted to a group now; parcels for deliveries that wait are made first. To be asked again until nothing is left.
+  public func parcelsToPost(group: [UInt8], folder: [UInt8]) throws(VaultError) -> [ParcelPost] {
+    parcelMemory.note(group: group, in: folder)
+    try sweepParcels()
+    try makeDepositParcels(group, folder)
+    try chooseGroup(group, folder)
+    let now = environment.now()
+    var posts: [ParcelPost] = []
+    var byteCount = 0
+    let going = try stored { () throws(StoreError) in
+      try database.parcels(.answer, [.waiting]) + database.parcels(.request, [.waiting, .posted])
+    }
+    for record in going where record.group == folder && record.expiresAt > now && isToBePosted(record, at: now) {
+      guard let post = try post(record) else { continue }
+      guard posts.isEmpty || byteCount + post.bytes.count <= Self.postByteLimit else { break }
+      byteCount += post.bytes.count
+      posts.append(post)
+    }
+    return posts
+  }
+
+  /// What is to be taken out of a group: ids.
+  public func parcelsToWithdraw(folder: [UInt8]) throws(VaultError) -> [[UInt8]] {
+    try stored { () throws(StoreError) in try database.parcels(nil, [.withdrawn]) }.filter { $0.group == folder }
+      .map(\.id)
+  }
+
+  /// A parcel was taken out of its group.
+  public func withdrew(_ id: [UInt8]) throws(VaultError) {
+    try stored { () throws(StoreError) in
+      guard try database.parcel(id)?.state == .withdrawn else { return }
+      try database.removeParcels([id])
+    }
+  }
+
+  /// A parcel is durable among what its group sends.
+  public func posted(_ id: [UInt8]) throws(VaultError) {
+    let now = environment.now()
+    try stored { () throws(StoreError) in
+      guard var record = try database.parcel(id), record.direction != .received,
+        record.state == .waiting || record.state == .posted
+      else { return }
+      record.state = .posted
+      record.postedAt = now
+      try database.updateParcel(record)
+    }
+  }
+
+  /// Folders of groups with something to post or to take out. Asked once a second.
+  public func foldersWithParcels() throws(VaultError) -> Set<[UInt8]> {
+    try sweepParcels()
+    var folders = try stored { () throws(StoreError) in
+      try database.parcelGroups([.waiting, .withdrawn], direction: .request)
+        .union(try database.parcelGroups([.waiting, .withdrawn], direction: .answer))
+    }
+    guard !parcelMemory.groups.isEmpty else { return folders }
+    let isWaiting = try stored { () throws(StoreError) in
+      try database.hasParcels([.waiting], direction: .request)
+    }
+    if isWaiting {
+      let undecided = try stored { () throws(StoreError) in try database.parcels(.request, [.waiting]) }
+      for record in undecided where record.group.isEmpty {
+        folders.formUnion(try mailboxFolders(of: record.peer))
+      }
+    }
+    for entry in try deliveriesForParcels() {
+      folders.formUnion(try mailboxFolders(of: entry.entry.recipient))
+    }
+    return folders
+  }
+
+  /// Folders of groups through which shares were asked for at `time` or later, and no answer has come.
+  public func foldersAwaitingReleases(since time: Int64) throws(VaultError) -> Set<[UInt8]> {
+    let posted = try stored { () throws(StoreError) in
+      try database.hasParcels([.posted], direction: .request) ? try database.parcels(.request, [.posted]) : []
+    }
+    return Set(posted.filter { $0.delivery == nil && $0.postedAt >= time }.map(\.group))
+  }
+
+  /// Whether a parcel with this tag and id is for this device.
+  public func isOwnParcel(_ tag: [UInt8], _ id: [UInt8]) -> Bool {
+    guard let id = ParcelID(id) else { return false }
+    return (try? Parcel.tag(of: id, for: identity.keys.digest)) == tag
+  }
+
+  /// What waits, and unanswered requests whose time to be repeated has come; by a clock that may have been set back.
+  private func isToBePosted(_ record: ParcelRecord, at now: Int64) -> Bool {
+    guard record.state == .posted else { return true }
+    return !(0..<Self.parcelRepetition).contains(now - record.postedAt)
+  }
+
+  private func post(_ record: ParcelRecord) throws(VaultError) -> ParcelPost? {
+    guard let bytes = try parcelContent(record.id), let parcel = try? Parcel.decode(bytes, limit: Parcel.byteLimit)
+    else {
+      environment.log.error("a parcel that was to be posted is damaged, and given up")
+      try stored { () throws(StoreError) in try database.removeParcels([record.id]) }
+      return nil
+    }
+    return ParcelPost(id: record.id, tag: parcel.tag, bytes: bytes, expiresAt: record.expiresAt)
+  }
+
+  /// What is in a parcel; nil if that is damaged or gone.
+  func parcelContent(_ id: [UInt8]) throws(VaultError) -> [UInt8]? {
+    do throws(StoreError) { return try database.parcelContent(id) } catch .damaged { return nil } catch {
+      throw VaultError(error)
+    }
+  }
+
+  /// Requests for shares take the first group in which their peer has a mailbox.
+  private func chooseGroup(_ group: [UInt8], _ folder: [UInt8]) throws(VaultError) {
+    let waiting = try stored { () throws(StoreError) in try database.parcels(.request, [.waiting]) }
+    for var record in waiting where record.group.isEmpty {
+      guard try hasMailbox(Self.mailboxTag(group: group, card: record.peer), folder: folder) else { continue }
+      record.group = folder
+      try stored { () throws(StoreError) in _ = try database.updateParcel(record) }
+    }
+  }
+
+  // MARK: - Deliveries
+
+  /// Deliveries that no session has brought to their peer so far and that may go by parcel.
+  private func deliveriesForParcels() throws(VaultError) -> [OutboxRecord] {
+    let now = environment.now()
+    let waiting = try stored { () throws(StoreError) in try database.waitingDeliveries() }.filter { entry in
+      // What a peer has refused for the moment by parcel has its time, as in a session.
+      entry.attempts > 0 && entry.lastError != nil && (entry.route != Self.parcelRoute || entry.nextAttemptAt <= now)
+        && !parcelMemory.isUnfit(entry.id)
+    }
+    guard !waiting.isEmpty else { return [] }
+    let live = try stored { () throws(StoreError) in try database.parcels(.request, [.waiting, .posted]) }
+    let carried = Set(live.compactMap(\.delivery))
+    var counts: [Digest: Int] = [:]
+    for record in live { counts[record.peer, default: 0] += 1 }
+    var chosen: [OutboxRecord] = []
+    for entry in waiting where !carried.contains(entry.id) {
+      guard counts[entry.entry.recipient, default: 0] < Self.parcelsOfPeer, try fitsParcel(entry) else { continue }
+      counts[entry.entry.recipient, default: 0] += 1
+      chosen.append(entry)
+    }
+    return chosen
+  }
+
+  /// Whether a delivery's fragment is small enough to go by parcel.
+  func fitsParcel(_ entry: OutboxRecord) throws(VaultError) -> Bool {
+    guard let id = entry.entry.secretID, let index = entry.entry.index,
+      let fragment = try stored({ () throws(StoreError) in try database.fragment(of: id, index: index) })
+    else { return false }
+    return UInt64(max(0, fragment.byteCount)) <= Self.parcelFragmentLimit
+  }
+
+  private func makeDepositParcels(_ group: [UInt8], _ folder: [UInt8]) throws(VaultError) {
+    guard try !mailboxes(in: folder).isEmpty else { return }
+    var made = 0
+    for entry in try deliveriesForParcels() where made < Self.makingLimit {
+      let recipient = entry.entry.recipient
+      guard try hasMailbox(Self.mailboxTag(group: group, card: recipient), folder: folder),
+        let peer = try stored({ () throws(StoreError) in try database.peer(recipient) })
+      else { continue }
+      do throws(VaultError) {
+        try makeDepositParcel(entry, peer, folder)
+        made += 1
+      } catch {
+        // Another attempt would fail like this one: a session says why.
+        parcelMemory.noteUnfit(entry.id)
+        environment.log.error("a share can't be sent to \(peer.name) by parcel: \(error.reason)")
+      }
+    }
+  }
+
+  private func makeDepositParcel(_ entry: OutboxRecord, _ peer: PeerRecord, _ folder: [UInt8]) throws(VaultError) {
+    guard let id = entry.entry.secretID, let index = entry.entry.index, let number = UInt8(exactly: index),
+      let record = try stored({ () throws(StoreError) in try database.secret(id) })
+    else { throw VaultError(.damaged, "the secret of a waiting share is missing") }
+    let header = try header(of: record)
+    let reader = try stored { () throws(StoreError) in try database.openFragment(of: id, index: index) }
+    let request = requestNumber()
+    var frames = [
+      try Self.frame(Hello(services: PeerServiceKind.allCases)),
+      try Self.frame(
+        Offer(request: request, index: number, sealedShare: entry.entry.payload, header: header.bytes)),
+    ]
+    let plan = header.dispersal
+    guard plan.fragmentByteCount <= Self.parcelFragmentLimit else { throw VaultError(.other, "it is too large") }
+    for stripe in 0..<plan.stripeCount {
+      let bytes = try stored { () throws(StoreError) in
+        try reader.read(at: Int64(clamping: plan.pieceOffset(stripe)), count: plan.pieceByteCount(stripe))
+      }
+      frames.append(try Self.frame(Piece(request: request, number: stripe, bytes: bytes)))
+    }
+    frames.append(try Self.frame(DepositEnd(request: request)))
+    // Nothing secret comes back: nobody keeps the key.
+    let envelope = try ParcelEnvelope(lifetime: Self.depositParcelLifetime, at: environment.now())
+    let parcel = try envelope.seal(frames, from: identity, to: try storedCard(peer).keys)
+    _ = try stored { () throws(StoreError) in
+      try database.addParcel(
+        ParcelRecord(
+          id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: id, delivery: entry.id,
+          group: folder, createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: request),
+        content: parcel, replySecret: nil)
+    }
+  }
+
+  /// A message for a parcel.
+  static func frame<Message: PeerMessage>(_ message: Message) throws(VaultError) -> ParcelFrame {
+    do { return try ParcelFrame(message) } catch { throw VaultError(.other, "a message can't be written: \(error)") }
+  }
+}
+
+/// What is drawn for a new request: its name, its times and the key to which its answer seals secrets.
+struct ParcelEnvelope {
+  let id: ParcelID
+  let createdAt: Int64
+  let expiresAt: Int64
+  let replyKey: AgreementKeyPair
+
+  init(lifetime: Int64, at now: Int64) throws(VaultError) {
+    do throws(SodiumError) {
+      id = try ParcelID.fresh()
+      replyKey = try AgreementKeyPair.generate()
+    } catch { throw VaultError(.other, "no parcel can be made: \(error)") }
+    createdAt = min(max(0, now), Parcel.timeLimit)
+    expiresAt = Parcel.expiry(createdAt: createdAt, lifetime: lifetime)
+  }
+
+  /// The request, encoded.
+  func seal(_ frames: [ParcelFrame], from sender: Identity, to keys: CardKeys) throws(VaultError) -> [UInt8] {
+    do {
+      return try ParcelLetter.seal(
+        id: id, createdAt: createdAt, expiresAt: expiresAt, kind: .request, replyKey: replyKey.publicKey,
+        frames: frames, from: sender, to: keys
+      ).encoded()
+    } catch { throw VaultError(.other, "a parcel can't be made: \(error)") }
+  }
+
+  /// What proofs in it are bound to.
+  func binding(from sender: Identity, to keys: CardKeys) throws(SodiumError) -> Digest {
+    try ParcelLetter.binding(
+      id: id, createdAt: createdAt, expiresAt: expiresAt, sender: sender.keys.digest, recipient: keys.digest,
+      replyKey: replyKey.publicKey)
+  }
+}
