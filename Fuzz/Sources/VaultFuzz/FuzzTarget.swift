@@ -29,8 +29,8 @@ struct FuzzTarget: Sendable {
   /// All of them.
   static let all: [FuzzTarget] =
     CardTargets.all + HeaderTargets.all + MessageTargets.all + ShareTargets.all + FragmentTargets.all
-    + SessionTargets.all + PayloadTargets.all + ItemTargets.all + StoreTargets.all + RowTargets.all
-    + TextTargets.all + URLTargets.all + LocalTargets.all + BluetoothTargets.all + ServerTargets.all
+    + SessionTargets.all + PayloadTargets.all + ItemTargets.all + ParcelTargets.all + StoreTargets.all
+    + RowTargets.all + TextTargets.all + URLTargets.all + LocalTargets.all + BluetoothTargets.all + ServerTargets.all
     + AnswerTargets.all + GroupTargets.all + PictureTargets.all
 }
 

@@ -103,7 +103,7 @@ enum ProtocolSamples {
     samples += Sample.of(
       "message",
       [
-        "unknown-number": [0x10, 0x01], "number-zero": [0, 0], "empty": [],
+        "unknown-number": [0x10, 0x02], "number-zero": [0, 0], "empty": [],
         "hello-of-version-zero": body(.hello, [0, 0, 0, 0, 0, 0]),
         "hello-with-huge-count": body(.hello, [0, 1, 0xff, 0xff]),
         "valid-hello-unknown-service": body(.hello, [0, 1, 0, 1, 0xff, 0xff, 0, 0]),

@@ -66,6 +66,7 @@ enum MessageTargets {
     case .itemPiece: try read(ItemPiece.self)
     case .itemEnd: try read(ItemEnd.self)
     case .itemResult: try read(ItemResult.self)
+    case .sealedRelease: try openRelease(body)
     case .groupLetter: try read(GroupLetter.self)
     case .groupReply: try read(GroupReply.self)
     }
@@ -83,6 +84,13 @@ enum MessageTargets {
       return body
     }
     return body.with(place, [RefusalReason.internalFailure.rawValue])
+  }
+
+  private static func openRelease(_ body: [UInt8]) throws {
+    let example = ParcelTargets.example
+    let release = try SealedRelease.open(body.span.bytes, with: example.replyKey)
+    let share = exposed(release.share.bytes)
+    require(share == (try? example.example.shareBytes(3)), "a release that opens is the one that was sealed")
   }
 
   private static func readRelease(_ body: [UInt8]) throws {
