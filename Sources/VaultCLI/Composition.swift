@@ -3,6 +3,7 @@ import Logging
 import PeerAuth
 import PeerLink
 import SecretVault
+import VaultGroups
 import VaultStore
 
 /// Where the parts of the program are put together: folders, clock, log, network and notifications.
@@ -64,6 +65,14 @@ struct Composition {
     let vault = try Vault.open(
       at: folders, passphrase: { () throws(VaultError) in try unlock.passphrase.existing(console) },
       stretched: { agent?.passphrase() }, environment: environment)
+    let folders = folders
+    vault.fetchParcels { [weak vault] in
+      // A daemon does it by itself.
+      guard let vault, (try? DaemonLock.running(folders)) == nil else { return }
+      do throws(VaultError) { _ = try await VaultGroups(vault).fetchParcels(for: "vault recover") } catch {
+        vault.surroundings.log.warning("groups can't be asked for shares: \(error.reason)")
+      }
+    }
     if settlesClipboard { ClipboardRecords(folder: vault.clipboardFolder).settle(vault, console) }
     return vault
   }

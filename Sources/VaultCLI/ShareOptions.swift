@@ -54,7 +54,7 @@ struct ShareOptions: ParsableArguments {
     let reporter = ShareReporter(console)
     let report = try await vault.share(request) { reporter.show($0) }
     reporter.conclude(report)
-    try console.result([report.id], json: report.json)
+    try await ParcelText.conclude([report], for: "vault share", vault, console) { $0[0].json($1) }
     let code = ExitCodes.code(of: report)
     if code != ExitCodes.done { throw ExitCode(code) }
   }

@@ -12,6 +12,10 @@ protocol GroupClass: Sendable {
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError)
   /// The group was opened: looks again for what couldn't be taken when it came and can be now.
   func catchUp(in group: GroupContext) async throws(GroupError)
+  /// Servers are about to be asked: makes the changes that this device makes by itself.
+  func beforeRound(in group: GroupContext) async throws(GroupError)
+  /// What servers had is here: the same, for changes that this has called for. Whether there were any.
+  func afterRound(in group: GroupContext) async throws(GroupError) -> Bool
   /// The group is about to go from this device.
   func forget(_ group: String) async throws(VaultError)
 }
@@ -19,6 +23,10 @@ protocol GroupClass: Sendable {
 extension GroupClass {
   /// Most take everything when it comes.
   func catchUp(in group: GroupContext) async throws(GroupError) {}
+  /// Most change nothing by themselves.
+  func beforeRound(in group: GroupContext) async throws(GroupError) {}
+  /// Most change nothing by themselves.
+  func afterRound(in group: GroupContext) async throws(GroupError) -> Bool { false }
   /// Most keep nothing beside the group.
   func forget(_ group: String) async throws(VaultError) {}
 }
@@ -37,5 +45,7 @@ struct GroupContext: Sendable {
 ///
 /// A new kind of thing that groups keep in step is added here and nowhere else.
 enum GroupClasses {
-  static func all(of vault: Vault) -> [any GroupClass] { [GroupItems(vault: vault)] }
+  static func all(of vault: Vault) -> [any GroupClass] {
+    [GroupItems(vault: vault), GroupMailboxes(vault: vault), GroupParcels(vault: vault)]
+  }
 }

@@ -2,12 +2,13 @@ import Glibc
 import Grouper
 import Logging
 public import SecretVault
+import Sodium
 import Synchronization
 public import VaultProtocol
 import VaultStore
 
-/// The daemon's part: answers letters, sends those that wait, and keeps all groups in step, each for a moment at a time, so that commands
-/// can have it between.
+/// The daemon's part: answers letters and parcels, sends those that wait, and keeps all groups in step, each for a moment at a time, so that
+/// commands can have it between.
 public final class GroupRounds: GroupLetterTaker {
   private let groups: VaultGroups
   private let log: Logger
@@ -17,6 +18,10 @@ public final class GroupRounds: GroupLetterTaker {
     var rounds: Set<String> = []
     /// Letters that a task is at.
     var letters: Set<[UInt8]> = []
+    /// Whether a task is at the parcels that have come.
+    var isAnswering = false
+    /// Why parcels couldn't be told about last: once is enough.
+    var parcelFault = ""
   }
   private struct Plan {
     var next: Double
@@ -27,6 +32,9 @@ public final class GroupRounds: GroupLetterTaker {
     var inVain = 0
     /// What the facts' file was when a round ended last.
     var stamp: FileStamp?
+    /// When a round ended last, and how many had parcels to post before and after them.
+    var ended = -Double.infinity
+    var hadParcels = 0
   }
   private let state = Mutex(State())
 
@@ -34,6 +42,8 @@ public final class GroupRounds: GroupLetterTaker {
   private static let pauses = (busy: 5.0, idle: 30.0, longest: 300.0)
   /// Rounds in haste that may pass without any of what is missing coming in.
   private static let roundsInVain = 24
+  /// Milliseconds after which the answer to a request isn't waited for in haste.
+  private static let hasteLimit: Int64 = 600_000
   /// How long a round may take.
   static let roundLimit = Duration.seconds(20)
   /// Groups that have a round at the same time, and letters that are on their way: peers that say nothing hold up no group.
@@ -62,6 +72,7 @@ public final class GroupRounds: GroupLetterTaker {
     await withDiscardingTaskGroup { tasks in
       while !Task.isCancelled {
         beginLetters(&tasks)
+        beginAnswering(&tasks)
         beginRounds(&tasks)
         do { try await sleep(.seconds(1)) } catch { break }
       }
@@ -115,19 +126,65 @@ public final class GroupRounds: GroupLetterTaker {
     } catch { log.warning("\(what) waits: \(error.reason)") }
   }
 
+  // MARK: - Parcels
+
+  /// Answers what has come in parcels, and what waited for the user. Its answers have the groups' next rounds at once.
+  private func beginAnswering(_ tasks: inout DiscardingTaskGroup) {
+    let isFree = state.withLock { state in
+      defer { state.isAnswering = true }
+      return !state.isAnswering
+    }
+    guard isFree else { return }
+    tasks.addTask { [self] in
+      defer { state.withLock { $0.isAnswering = false } }
+      do throws(VaultError) { _ = try await groups.vault.answerParcels() } catch { note(error) }
+    }
+  }
+
+  /// Groups that have parcels to post, by the names of their folders.
+  private func groupsWithParcels() -> Set<String> {
+    do throws(VaultError) { return Set(try groups.vault.foldersWithParcels().map { hexadecimal($0) }) } catch {
+      note(error)
+      return []
+    }
+  }
+
+  /// Whether somebody has been asked for a share through a group a moment ago, and hasn't answered.
+  private func isAwaitingRelease(_ name: String) -> Bool {
+    let since = groups.vault.surroundings.now() - Self.hasteLimit
+    let folders = try? groups.vault.foldersAwaitingReleases(since: since)
+    return folders?.contains { hexadecimal($0) == name } ?? false
+  }
+
+  private func note(_ fault: VaultError) {
+    let isNew = state.withLock { state in
+      defer { state.parcelFault = fault.reason }
+      return state.parcelFault != fault.reason
+    }
+    if isNew { log.warning("parcels wait: \(fault.reason)") }
+  }
+
   // MARK: - Rounds
 
   private func beginRounds(_ tasks: inout DiscardingTaskGroup) {
     let folders = groups.vault.groupFolders
     guard let names = try? folders.names() else { return }
     let now = groups.vault.surroundings.monotonic()
-    state.withLock { state in state.plans = state.plans.filter { names.contains($0.key) } }
+    let new = state.withLock { state in
+      state.plans = state.plans.filter { names.contains($0.key) }
+      return names.filter { state.plans[$0] == nil }
+    }
+    for name in new { groups.know(name) }
+    let withParcels = groupsWithParcels()
     for name in names {
       let isDue = state.withLock { state in
         let plan = state.plans[name] ?? Plan(next: now)
         state.plans[name] = plan
         // A command may have left something to be sent.
-        return plan.next <= now || FileStamp(folders.path(name) + "/facts") != plan.stamp
+        if plan.next <= now || FileStamp(folders.path(name) + "/facts") != plan.stamp { return true }
+        // What stays to be posted through a round, the next rounds don't post in haste.
+        return withParcels.contains(name) && plan.failures == 0 && plan.hadParcels < Self.roundsInVain
+          && plan.ended + Double(plan.hadParcels) * Self.pauses.busy * 1000 <= now
       }
       guard isDue, begin(group: name) else { continue }
       tasks.addTask { [self] in
@@ -150,9 +207,13 @@ public final class GroupRounds: GroupLetterTaker {
     let surroundings = groups.vault.surroundings
     let stamp = FileStamp(groups.vault.groupFolders.path(name) + "/facts")
     let now = surroundings.monotonic()
+    let hasParcels = groupsWithParcels().contains(name)
+    let isAwaiting = isAwaitingRelease(name)
     state.withLock { state in
       guard var plan = state.plans[name] else { return }
       plan.stamp = stamp
+      plan.ended = now
+      plan.hadParcels = hasParcels ? min(plan.hadParcels + 1, Self.roundsInVain) : 0
       var pause = Self.pauses.idle
       switch outcome {
       case .notYet: break
@@ -163,7 +224,7 @@ public final class GroupRounds: GroupLetterTaker {
         // What nobody answers isn't waited for in haste: it may be that somebody only says that there is more.
         plan.inVain = report.missing == plan.missing ? min(plan.inVain + 1, Self.roundsInVain) : 0
         plan.missing = report.missing
-        let busy = hasUnsent || (report.missing > 0 && plan.inVain < Self.roundsInVain)
+        let busy = hasUnsent || isAwaiting || (report.missing > 0 && plan.inVain < Self.roundsInVain)
         // Servers that have failed have times of their own at which they are tried.
         plan.failures = report.answered > 0 ? 0 : min(plan.failures + 1, 8)
         pause = busy && plan.failures == 0 ? Self.pauses.busy : Self.pauses.idle
@@ -180,6 +241,7 @@ public final class GroupRounds: GroupLetterTaker {
     let sleep = groups.vault.surroundings.sleep
     do throws(VaultError) {
       guard let facts = try groups.facts.read(name), facts.state == .member else { return .notYet }
+      groups.know(facts)
       guard let lock = try GroupLock.take(folder, for: "vault daemon") else { return .madeRoom }
       // All of it: what is taken when the group is opened may be much, too.
       let (whole, isCutShort) = await withTaskGroup(of: Result<Outcome, VaultError>?.self) { tasks in
@@ -214,7 +276,7 @@ extension GroupRounds {
     do throws(VaultError) {
       return .success(
         try await groups.use(name, lock, tell: groups.note(name)) { open -> Outcome in
-          let report = try await open.grouper.round(isFirst: isFirst)
+          let report = try await self.groups.exchange(open, isFirst: isFirst)
           let status = try await open.grouper.status()
           // What waits for a server that is away waits for that server's own time.
           let isHeldUp = status.servers.contains { $0.lastError != nil }

@@ -167,7 +167,7 @@ extension VaultGroups {
           letter.node = request.card.node.bytes
         }
         // So that the others learn of it soon.
-        _ = try? await open.grouper.round(isFirst: false)
+        _ = try? await exchange(open, isFirst: false)
         return answer.bytes
       }
       if invitation.state != .taken { vault.note(.joined, peer, invitation.name) }

@@ -187,7 +187,7 @@ extension VaultGroups {
     try await use(folder, for: "vault group join") { open in
       try await open.grouper.accept(Invitation(answer), to: group)
       // What the others have comes by and by; what is there already, at once.
-      _ = try? await open.grouper.round(isFirst: true, isForced: true)
+      _ = try? await exchange(open, isFirst: true, isForced: true)
     }
   }
 

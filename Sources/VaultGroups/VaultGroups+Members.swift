@@ -73,13 +73,13 @@ extension VaultGroups {
     try await use(group.id, for: "vault group status") { open in try await open.grouper.status() }
   }
 
-  /// Sends what waits and takes what is new. With `confirms` everybody is told how far this device is, whenever that was done last.
+  /// Sends what waits and takes what is new, answers what others' parcels ask for and sends the answers. With `confirms` everybody is told how far this device is, whenever that was done last.
   public func sync(
     _ group: GroupFacts, confirms: Bool = false
   ) async throws(VaultError) -> (report: ReceiveReport, status: GroupStatus) {
     try await use(group.id, for: confirms ? "vault group confirm" : "vault group sync") { open in
       if confirms { try await open.grouper.sender.confirm() }
-      let report = try await open.grouper.round(isFirst: true, isForced: true)
+      let report = try await exchangeAnswering(open, isFirst: true, isForced: true)
       return (report, try await open.grouper.status())
     }
   }

@@ -43,7 +43,7 @@ extension VaultGroups {
     }
     let answer = try await use(group.id, for: "vault group invite") { open in
       let answer = try await open.grouper.invite(request)
-      _ = try? await open.grouper.round(isFirst: false, isForced: true)
+      _ = try? await exchange(open, isFirst: false, isForced: true)
       return answer.bytes
     }
     vault.note(.joined, nil, "\(request.card.name) to \(group.name)")

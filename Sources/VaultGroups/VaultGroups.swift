@@ -133,12 +133,7 @@ public struct VaultGroups: Sendable {
     defer { lock.release() }
     let group = try await VaultGroup.open(
       id, of: vault, classes: classes, connector: connector, lock: lock, tell: tell)
-    let context = GroupContext(id: id, grouper: group.grouper)
-    for part in classes {
-      do throws(GroupError) { try await part.catchUp(in: context) } catch .noGroup { break } catch {
-        vault.surroundings.log.warning("group \(id): what has come before still can't be taken: \(error)")
-      }
-    }
+    await catchUp(group)
     let result: Result<Value, any Error>
     do { result = .success(try await body(group)) } catch { result = .failure(error) }
     try? await group.grouper.rest()

@@ -15,7 +15,7 @@ struct JSONTests {
         "id", "description", "kind", "origin", "dealer", "threshold", "shareCount", "ownIndex", "createdAt",
         "delivered", "waiting", "unlocked",
       ]
-      let delivery: Set = ["peer", "index", "state", "reason"]
+      let delivery: Set = ["peer", "index", "state", "reason", "onItsWay"]
       let identity = try await alice.succeed("id", "--json").json()
       #expect(identity.keys == ["label", "fingerprint", "addresses", "text", "qrText"])
       let ping = try await alice.succeed("peer", "ping", "bob", "--json").json()
@@ -62,7 +62,7 @@ struct JSONTests {
           "bluetooth", "groups", "invitations",
         ])
       #expect(status["daemon"].keys == ["running", "since", "listening", "process"])
-      #expect(status["peers"][0].keys == ["name", "state", "lastSeenAt", "holds", "waiting"])
+      #expect(status["peers"][0].keys == ["name", "state", "lastSeenAt", "holds", "waiting", "onItsWay"])
       #expect(status["secrets"][0].keys == ["secret", "lastCheck"])
       #expect(status["secrets"][0]["lastCheck"].keys == ["at", "answered", "needed", "recoverable"])
       let deleted = try await bob.succeed("delete", id, "--yes", "--json").json()

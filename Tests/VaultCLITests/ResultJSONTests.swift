@@ -70,21 +70,32 @@ struct ResultJSONTests {
       summary: Samples.secret, ciphertextByteCount: 1040, fragmentByteCount: 520, labels: ["you", "Bob"],
       deliveries: Samples.deliveries, headerDigest: "ff00", conflictingHeadersFrom: [])
     #expect(
-      details.json.text == #"""
+      details.json(ParcelText()).text == #"""
         {"secret":\#(Samples.secret.json.text),"ciphertextBytes":1040,"fragmentBytes":520,"labels":["you","Bob"],\#
-        "deliveries":[{"peer":"Bob","index":2,"state":"delivered","reason":null},\#
-        {"peer":"Carol","index":3,"state":"unreachable","reason":"did not answer in time"}],\#
+        "deliveries":[{"peer":"Bob","index":2,"state":"delivered","reason":null,"onItsWay":null},\#
+        {"peer":"Carol","index":3,"state":"unreachable","reason":"did not answer in time","onItsWay":null}],\#
         "headerDigest":"ff00","conflictingHeadersFrom":[]}
         """#)
   }
 
   @Test func shareReport() {
     #expect(
-      Samples.report([.delivered, .waiting], threshold: 2).json.text == #"""
+      Samples.report([.delivered, .waiting], threshold: 2).json(ParcelText()).text == #"""
         {"id":"4be1c0ffee00112233445566778899aa","description":"keys","threshold":2,"shareCount":3,"placed":2,\#
         "recoverable":true,"finished":false,"keepsOwnShare":true,"deliveries":[\#
-        {"peer":"peer0","index":2,"state":"delivered","reason":null},\#
-        {"peer":"peer1","index":3,"state":"waiting","reason":null}],"leftOut":["Dave"],"sourceRemoved":false}
+        {"peer":"peer0","index":2,"state":"delivered","reason":null,"onItsWay":null},\#
+        {"peer":"peer1","index":3,"state":"waiting","reason":null,"onItsWay":null}],"leftOut":["Dave"],\#
+        "sourceRemoved":false}
+        """#)
+  }
+
+  @Test func deliveryOnItsWay() {
+    var delivery = Delivery(peer: "Carol", index: 3, state: .unreachable, reason: "did not answer in time")
+    delivery.onItsWay = ParcelWay(folder: [1, 2, 3, 4, 5, 6, 7, 8], since: 1000)
+    #expect(
+      ParcelText(names: ["0102030405060708": "Family"]).json(delivery).text == #"""
+        {"peer":"Carol","index":3,"state":"unreachable","reason":"did not answer in time","onItsWay":\#
+        {"group":"Family","groupID":"0102030405060708","since":"1970-01-01T00:00:01.000Z"}}
         """#)
   }
 

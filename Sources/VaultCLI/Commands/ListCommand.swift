@@ -44,11 +44,12 @@ struct InfoCommand: OpenedCommand {
     for peer in details.conflictingHeadersFrom {
       console.warning("\(peer) showed another header for this secret; the first one is kept")
     }
-    try console.result(Self.lines(details, now: Clocks.now()), json: details.json)
+    let parcels = await ParcelText(details.deliveries, vault)
+    try console.result(Self.lines(details, parcels, now: Clocks.now()), json: details.json(parcels))
   }
 
   /// The facts for people, and the deliveries if there are any.
-  static func lines(_ details: SecretDetails, now: Int64) -> [String] {
+  static func lines(_ details: SecretDetails, _ parcels: ParcelText, now: Int64) -> [String] {
     let secret = details.summary
     var facts: [(name: String, value: String)] = [
       ("id", secret.id), ("description", secret.description ?? "none"), ("kind", secret.kind),
@@ -65,7 +66,8 @@ struct InfoCommand: OpenedCommand {
     guard !details.deliveries.isEmpty else { return lines }
     var table = TextTable("SHARE", "PEER", "STATE", "REASON")
     for delivery in details.deliveries {
-      table.add("\(delivery.index)", delivery.peer, delivery.state.rawValue, delivery.reason ?? "")
+      let way = delivery.onItsWay.map { parcels.words($0) }
+      table.add("\(delivery.index)", delivery.peer, delivery.state.rawValue, way ?? delivery.reason ?? "")
     }
     lines.append("")
     return lines + table.lines

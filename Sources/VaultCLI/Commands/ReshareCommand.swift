@@ -111,7 +111,9 @@ struct ReshareCommand: OpenedCommand {
     }
     sharing.conclude(report.share)
     let isDeleted = try settleOld(report, vault, console)
-    try console.result([report.share.id], json: report.json(oldDeleted: isDeleted))
+    try await ParcelText.conclude([report.share], for: "vault reshare", vault, console) {
+      report.json($0[0].json($1), oldDeleted: isDeleted)
+    }
     let code = ExitCodes.code(of: report.share)
     if code != ExitCodes.done { throw ExitCode(code) }
   }
@@ -145,7 +147,7 @@ struct ReshareCommand: OpenedCommand {
 }
 
 extension ReshareReport {
-  func json(oldDeleted: Bool) -> JSONValue {
-    ["old": old.json, "share": share.json, "oldDeleted": .bool(oldDeleted)]
+  func json(_ share: JSONValue, oldDeleted: Bool) -> JSONValue {
+    ["old": old.json, "share": share, "oldDeleted": .bool(oldDeleted)]
   }
 }

@@ -9,7 +9,8 @@ struct RetryCommand: OpenedCommand {
     discussion: """
       The file itself is not needed any more. Without SECRET, the shares of all
       secrets are tried. For each secret one line with its id goes to standard
-      output.
+      output. What still waits then for a peer who is in a group with this device
+      goes through the group's servers.
 
       Example: vault retry 4be1
 
@@ -33,7 +34,9 @@ struct RetryCommand: OpenedCommand {
       }
     if secrets.isEmpty { console.note("nothing waits to be delivered") }
     let reports = try await retry(secrets, vault, console)
-    try console.result(reports.map(\.id), json: .array(reports.map(\.json)))
+    try await ParcelText.conclude(reports, for: "vault retry", vault, console) { reports, parcels in
+      .array(reports.map { $0.json(parcels) })
+    }
     let code = ExitCodes.code(of: reports)
     if code != ExitCodes.done { throw ExitCode(code) }
   }

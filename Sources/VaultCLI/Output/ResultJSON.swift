@@ -58,32 +58,23 @@ extension SecretSummary {
 }
 
 extension SecretDetails {
-  var json: JSONValue {
+  func json(_ parcels: ParcelText) -> JSONValue {
     [
       "secret": summary.json, "ciphertextBytes": JSONValue(ciphertextByteCount),
       "fragmentBytes": JSONValue(fragmentByteCount), "labels": labels.map { JSONValue($0) } ?? .null,
-      "deliveries": .array(deliveries.map(\.json)), "headerDigest": .string(headerDigest),
+      "deliveries": .array(deliveries.map(parcels.json)), "headerDigest": .string(headerDigest),
       "conflictingHeadersFrom": JSONValue(conflictingHeadersFrom),
     ]
   }
 }
 
-extension Delivery {
-  var json: JSONValue {
-    [
-      "peer": .string(peer), "index": .integer(Int64(index)), "state": .string(state.rawValue),
-      "reason": JSONValue(reason),
-    ]
-  }
-}
-
 extension ShareReport {
-  var json: JSONValue {
+  func json(_ parcels: ParcelText) -> JSONValue {
     [
       "id": .string(id), "description": JSONValue(description), "threshold": .integer(Int64(threshold)),
       "shareCount": .integer(Int64(shareCount)), "placed": .integer(Int64(placed)),
       "recoverable": .bool(isRecoverable), "finished": .bool(isFinished), "keepsOwnShare": .bool(keepsOwnShare),
-      "deliveries": .array(deliveries.map(\.json)), "leftOut": JSONValue(leftOut),
+      "deliveries": .array(deliveries.map(parcels.json)), "leftOut": JSONValue(leftOut),
       "sourceRemoved": .bool(sourceRemoved),
     ]
   }

@@ -62,9 +62,14 @@ enum StatusText {
       table.add(
         peer.summary.name, peer.summary.state.rawValue,
         peer.summary.lastSeenAt.map { Measures.ago($0, now: now) } ?? "never",
-        Measures.count(peer.holds.count, "share"), peer.waiting == 0 ? "-" : Measures.count(peer.waiting, "share"))
+        Measures.count(peer.holds.count, "share"), waiting(peer))
     }
     return table.lines
+  }
+
+  private static func waiting(_ peer: VaultStatus.Peer) -> String {
+    guard peer.waiting > 0 else { return "-" }
+    return Measures.count(peer.waiting, "share") + (peer.onItsWay > 0 ? ", \(peer.onItsWay) on the way" : "")
   }
 
   private static func secrets(_ status: VaultStatus, now: Int64) -> [String] {
@@ -124,7 +129,7 @@ extension VaultStatus.Peer {
     [
       "name": .string(summary.name), "state": .string(summary.state.rawValue),
       "lastSeenAt": JSONValue(summary.lastSeenAt.map { Timestamp.exact($0) }), "holds": JSONValue(holds),
-      "waiting": .integer(Int64(waiting)),
+      "waiting": .integer(Int64(waiting)), "onItsWay": .integer(Int64(onItsWay)),
     ]
   }
 }

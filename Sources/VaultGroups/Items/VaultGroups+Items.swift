@@ -131,7 +131,7 @@ extension VaultGroups {
       try await body(open)
       await withTaskGroup(of: Void.self) { tasks in
         // What fails here is tried again by the daemon, and shows in the status.
-        tasks.addTask { _ = try? await open.grouper.round(isFirst: false) }
+        tasks.addTask { _ = try? await self.exchange(open, isFirst: false) }
         tasks.addTask { try? await sleep(Self.handingLimit) }
         await tasks.next()
         tasks.cancelAll()

@@ -45,6 +45,9 @@ struct StoredHome {
   private(set) var deliveries: [Delivery] = []
   private(set) var items: [Item] = []
   private(set) var conflicts = 0
+  /// Parcels of any kind, and requests among them that haven't been answered.
+  private(set) var parcelCount = 0
+  private(set) var waitingParcelCount = 0
   /// What SQLite finds wrong with the database.
   private(set) var faults: [String] = []
   private let folder: String
@@ -98,6 +101,9 @@ struct StoredHome {
           state: row["state"]))
     }
     conflicts = try Int.fetchOne(db, sql: "SELECT count(*) FROM evidence") ?? 0
+    parcelCount = try Int.fetchOne(db, sql: "SELECT count(*) FROM parcels") ?? 0
+    let waiting = "direction = 'request' AND state IN ('waiting', 'posted')"
+    waitingParcelCount = try Int.fetchOne(db, sql: "SELECT count(*) FROM parcels WHERE \(waiting)") ?? 0
   }
 
   /// Whether the own share of a secret and its whole fragment are here: what makes a holder answer.

@@ -30,6 +30,7 @@ enum GroupSamples {
           "unknown-body": item.with(6, [2]), "header-too-long": item.with(1, [0x20, 0x01]),
           "ciphertext-too-long": item.with(7, [0, 2, 0, 1]),
         ])
+      + parcels()
       + Sample.of(
         "group-text",
         [
@@ -38,6 +39,23 @@ enum GroupSamples {
           "small-letters": Array("vault-join:AAAA".utf8), "other-alphabet": text.with(20, Array("1".utf8)),
           "left-over-bits": Array("VAULT-JOIN:AB".utf8),
         ])
+  }
+
+  private static func parcels() throws -> [Sample] {
+    let inline = try ParcelObject.inline([1, 2, 3, 4]).encoded()
+    // A file of 5 MB: tag, id, expiry; author, incarnation, file, length, digest.
+    let file: [UInt8] =
+      [1, 1] + many(0xaa, 16) + many(0xbb, 16) + [0, 0, 1, 0x8b, 0xcf, 0xe5, 0x68, 0] + many(0x11, 16)
+      + [0, 0, 0, 0, 0, 0, 0, 7] + many(0xcc, 16) + [0, 0, 0, 0, 0, 0x4c, 0x4b, 0x40] + many(0xdd, 32)
+    return Sample.of(
+      "group-parcel",
+      [
+        "valid-inline": inline, "valid-empty": try ParcelObject.inline([]).encoded(), "valid-file": file, "empty": [],
+        "truncated": inline.without(last: 1), "truncated-file": file.without(last: 1), "trailing-byte": inline + [0],
+        "unknown-version": inline.with(0, [2]), "unknown-body": inline.with(1, [2]),
+        "parcel-too-long": inline.with(2, [0, 2, 0, 1]), "file-too-long": file.with(2 + 40 + 40 + 3, [1]),
+        "time-too-late": file.with(34, [0x80]), "incarnation-zero": file.with(2 + 40 + 16 + 7, [0]),
+      ])
   }
 
   private static func rosters() throws -> [Sample] {

@@ -162,6 +162,14 @@ enum GroupTargets {
       require(object.header.count <= ItemObject.headerByteLimit, "a header keeps its limit")
       return true
     },
+    FuzzTarget("group-parcel", upTo: 160 << 10) { bytes in
+      switch try canonical(ParcelObject.self, bytes, limit: ParcelObject.byteLimit) {
+      case .inline(let parcel): require(parcel.count <= ParcelObject.inlineByteLimit, "a parcel keeps its limit")
+      case .file(let notice, let file):
+        require(notice.expiresAt >= 0 && file.byteCount <= ParcelObject.parcelByteLimit, "a file keeps its limit")
+      }
+      return true
+    },
     FuzzTarget("group-text", upTo: 4000) { text in
       guard let kind = GroupText.Kind.allCases.first(where: { GroupText.bytes($0, text) != nil }),
         let bytes = GroupText.bytes(kind, text)

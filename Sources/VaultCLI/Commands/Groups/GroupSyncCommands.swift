@@ -10,7 +10,8 @@ struct GroupSyncCommand: OpenedCommand {
     abstract: "Send what waits and take what is new, now.",
     discussion: """
       'vault daemon' does it by itself, every half a minute, or every few seconds
-      while something waits. Asks all servers once, those too that have just failed.
+      while something waits. Asks all servers once, those too that have just failed;
+      answers what peers ask for through the group, and sends the answers.
 
       Example: vault group sync Family
       """)

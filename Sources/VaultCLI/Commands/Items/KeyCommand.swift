@@ -75,7 +75,7 @@ struct KeyCreateCommand: OpenedCommand {
       named: name, threshold: threshold, recipients: recipients, includesLabels: !noLabels,
       keepsOwnShare: !noOwnShare, events: { reporter.show($0) })
     reporter.conclude(report)
-    try console.result([report.id], json: report.json)
+    try await ParcelText.conclude([report], for: "vault key create", vault, console) { $0[0].json($1) }
     let code = ExitCodes.code(of: report)
     if code != ExitCodes.done { throw ExitCode(code) }
   }

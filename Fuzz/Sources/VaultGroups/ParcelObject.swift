@@ -1,0 +1,1 @@
+../../../Sources/VaultGroups/Parcels/ParcelObject.swift

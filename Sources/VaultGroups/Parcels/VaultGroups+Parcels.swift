@@ -1,0 +1,133 @@
+import Grouper
+public import SecretVault
+import Sodium
+import VaultStore
+
+/// What became of parcels that a group was to take.
+public struct ParcelHandover: Sendable {
+  /// The group.
+  public let group: GroupFacts
+  /// Messages that still have to reach servers; none if all of them have everything.
+  public let unsent: Int
+}
+
+/// Deposits and requests for peers who are away, through the groups that they are in.
+extension VaultGroups {
+  /// How often one `sync` answers what it has brought: an answer may bring the next question.
+  private static let answerLimit = 4
+
+  /// A round over a group's servers, with what this device's classes add to it: a mailbox, parcels, answers.
+  func exchange(
+    _ open: VaultGroup, isFirst: Bool, isForced: Bool = false
+  ) async throws(GroupError) -> ReceiveReport {
+    let context = GroupContext(id: open.id, grouper: open.grouper)
+    for part in classes {
+      await noting(context) { () throws(GroupError) in try await part.beforeRound(in: context) }
+    }
+    var report = try await open.grouper.round(isFirst: isFirst, isForced: isForced)
+    var hasMore = false
+    for part in classes {
+      await noting(context) { () throws(GroupError) in
+        if try await part.afterRound(in: context) { hasMore = true }
+      }
+    }
+    guard hasMore, !Task.isCancelled else { return report }
+    let second = try await open.grouper.round(isFirst: false, isForced: isForced)
+    report.changes += second.changes
+    report.missing = second.missing
+    return report
+  }
+
+  /// What fails in a class keeps no group from being kept in step.
+  private func noting(
+    _ context: GroupContext, _ body: () async throws(GroupError) -> Void
+  ) async {
+    do throws(GroupError) { try await body() } catch .noGroup {} catch {
+      if !Task.isCancelled { vault.surroundings.log.warning("group \(context.id): a parcel waits: \(error)") }
+    }
+  }
+
+  /// The same, and then answers what has come and sends the answers: for a device whose daemon doesn't run.
+  func exchangeAnswering(
+    _ open: VaultGroup, isFirst: Bool, isForced: Bool
+  ) async throws -> ReceiveReport {
+    var report = try await exchange(open, isFirst: isFirst, isForced: isForced)
+    for _ in 0..<Self.answerLimit {
+      let hasAnswers: Bool
+      do throws(VaultError) { hasAnswers = try await vault.answerParcels() } catch {
+        vault.surroundings.log.warning("parcels can't be answered: \(error.reason)")
+        return report
+      }
+      guard hasAnswers, !Task.isCancelled else { return report }
+      // There may be room again for what was left.
+      await catchUp(open)
+      let next = try await exchange(open, isFirst: false, isForced: isForced)
+      report.changes += next.changes
+      report.missing = next.missing
+    }
+    return report
+  }
+
+  /// Lets all classes look again for what they couldn't take.
+  func catchUp(_ open: VaultGroup) async {
+    let context = GroupContext(id: open.id, grouper: open.grouper)
+    for part in classes {
+      do throws(GroupError) { try await part.catchUp(in: context) } catch .noGroup { return } catch {
+        vault.surroundings.log.warning("group \(open.id): what has come before still can't be taken: \(error)")
+      }
+    }
+  }
+
+  // MARK: - For commands
+
+  /// Makes parcels of what waits for peers who are in a group of this device, and hands them to its servers, for as long as a
+  /// command waits for that. What is not done then is done by the daemon, or by `vault group sync`.
+  public func handParcels(for what: String) async throws(VaultError) -> [ParcelHandover] {
+    let groups = try await known()
+    return try await exchange(groups, try vault.foldersWithParcels(), for: what)
+  }
+
+  /// The same, and fetches the answers to requests: between two attempts of a recovery that waits.
+  public func fetchParcels(for what: String) async throws(VaultError) -> [ParcelHandover] {
+    let groups = try await known()
+    let folders = try vault.foldersWithParcels().union(vault.foldersAwaitingReleases(since: 0))
+    return try await exchange(groups, folders, for: what)
+  }
+
+  /// The groups that this device is a member of; the vault knows then what they are called by their members.
+  private func known() async throws(VaultError) -> [GroupFacts] {
+    let groups = try await list().filter { $0.state == .member }
+    for group in groups { know(group) }
+    return groups
+  }
+
+  /// Tells the vault what a group is called by its members.
+  func know(_ group: GroupFacts) {
+    guard let id = group.group, let folder = try? GroupItems.bytes(of: group.id) else { return }
+    vault.knowGroup(id.bytes, folder: folder)
+  }
+
+  func know(_ name: String) { if let group = try? facts.read(name) { know(group) } }
+
+  private func exchange(
+    _ groups: [GroupFacts], _ folders: Set<[UInt8]>, for what: String
+  ) async throws(VaultError) -> [ParcelHandover] {
+    let ids = Set(folders.map { hexadecimal($0) })
+    var done: [ParcelHandover] = []
+    for group in groups where ids.contains(group.id) {
+      let sleep = vault.surroundings.sleep
+      let handover = try await use(group.id, for: what) { open in
+        await withTaskGroup(of: Void.self) { tasks in
+          // What fails here is tried again by the daemon, and shows in the status.
+          tasks.addTask { _ = try? await self.exchange(open, isFirst: false, isForced: true) }
+          tasks.addTask { try? await sleep(Self.handingLimit) }
+          await tasks.next()
+          tasks.cancelAll()
+        }
+        return ParcelHandover(group: group, unsent: try await open.grouper.status().outbox.unsent)
+      }
+      done.append(handover)
+    }
+    return done
+  }
+}

@@ -1,0 +1,278 @@
+import Foundation
+import Sodium
+import Synchronization
+import Testing
+import VaultProtocol
+
+@testable import Grouper
+@testable import SecretVault
+@testable import VaultGroups
+@testable import VaultStore
+
+/// Ann, ben and cleo, who know one another, in a group. Nobody can be dialled any more: what they say goes through its servers.
+@Suite(.timeLimit(.minutes(5))) struct ParcelTests {
+  private let house: House
+  private var ann: Person { house[0] }
+  private var ben: Person { house[1] }
+  private var cleo: Person { house[2] }
+
+  init() async throws {
+    house = try House("ann", "ben", "cleo")
+    let group = try await house[0].groups.create(house.plan("Family"))
+    for person in house.people.dropFirst() {
+      _ = try await house[0].groups.invite(person.name, to: group)
+      _ = try await person.groups.join("Family", email: "", userName: nil)
+    }
+    for person in house.people {
+      for other in house.people where other !== person { _ = try await person.vault.pingPeer(other.name) }
+    }
+    for person in house.people + house.people { try await sync(person) }
+    for person in house.people { house.set(person, isAway: true) }
+  }
+
+  private func family(_ person: Person) async throws -> GroupFacts { try await person.groups.find("Family") }
+
+  /// What `vault group sync` does.
+  private func sync(_ people: Person...) async throws {
+    for person in people { _ = try await person.groups.sync(family(person)) }
+  }
+
+  private func write(_ bytes: [UInt8]) throws -> String {
+    let path = house.folder + "/" + UUID().uuidString
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    return path
+  }
+
+  /// What `vault share` does.
+  private func share(
+    _ bytes: [UInt8] = Array("what was shared".utf8), by person: Person, with others: [Person], threshold: Int = 2
+  ) async throws -> ShareReport {
+    let report = try await person.vault.share(
+      ShareRequest(source: .file(path: try write(bytes)), threshold: threshold, recipients: others.map(\.name))
+    ) { _ in }
+    _ = try await person.groups.handParcels(for: "test")
+    return try person.vault.refreshed(report)
+  }
+
+  private func folder(_ person: Person) async throws -> [UInt8] { try GroupItems.bytes(of: await family(person).id) }
+
+  private func holds(_ person: Person, _ id: String) throws -> Bool {
+    try person.vault.secrets().contains { $0.id == id && $0.ownIndex != nil }
+  }
+
+  private func delivered(_ person: Person, _ id: String) throws -> Set<String> {
+    Set(try person.vault.secret(id).deliveries.filter { $0.state == .delivered }.map(\.peer))
+  }
+
+  /// The parcels on which this device's deliveries are on their way, by the names of their objects.
+  private func requests(of person: Person) throws -> [String] {
+    try person.vault.database.parcels(.request).map { hexadecimal($0.id) }
+  }
+
+  /// Whether the group has a parcel, as far as somebody's device knows.
+  private func has(_ person: Person, _ parcel: String) async throws -> Bool {
+    try await person.groups.use(try await family(person).id, for: "test") { open in
+      let store = await open.grouper.store
+      let newest = try store.read { transaction in try transaction.object(GroupParcels.className, parcel)?.newest }
+      return newest.map { !$0.isDeletion } ?? false
+    }
+  }
+
+  @Test func `a share reaches members who are never there when its dealer is`() async throws {
+    let report = try await share(by: ann, with: [ben, cleo])
+    #expect(report.deliveries.allSatisfy { $0.state != .delivered && $0.onItsWay != nil })
+    #expect(try ann.vault.status().peers.map(\.onItsWay) == [1, 1])
+    try await sync(ben)
+    #expect(try holds(ben, report.id) && !holds(cleo, report.id))
+    try await sync(ann)
+    #expect(try delivered(ann, report.id) == ["ben"])
+    try await sync(cleo, ann)
+    #expect(try holds(cleo, report.id))
+    #expect(try delivered(ann, report.id) == ["ben", "cleo"])
+    #expect(try ann.vault.status().peers.map(\.onItsWay) == [0, 0])
+    for person in house.people { try await sync(person) }
+    for person in house.people {
+      #expect(try person.vault.database.parcels(.request).filter { $0.state != .answered }.isEmpty)
+    }
+  }
+
+  @Test func `a share larger than a message goes in chunks`() async throws {
+    var random = FixedRandom(3)
+    let bytes = (0..<1_500_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+    let report = try await share(bytes, by: ann, with: [ben])
+    try await sync(ben, ann)
+    #expect(try holds(ben, report.id))
+    #expect(try delivered(ann, report.id) == ["ben"])
+  }
+
+  @Test func `a secret is recovered from holders who are never there at the same time`() async throws {
+    let report = try await share(by: ann, with: [ben, cleo], threshold: 3)
+    try await sync(ben, cleo, ann)
+    let (house, ann, others) = (house, ann, [ben, cleo])
+    let turns = Counter()
+    ann.vault.fetchParcels {
+      _ = try? await ann.groups.fetchParcels(for: "test")
+      // Each comes once, after the other has gone.
+      let turn = turns.increment()
+      guard others.indices.contains(turn) else { return }
+      _ = try? await others[turn].groups.sync(await others[turn].groups.find("Family"))
+    }
+    let path = house.folder + "/recovered"
+    _ = try await ann.vault.patiently(for: 60_000, waits: { _, _ in }) { () async throws(VaultError) in
+      try await ann.vault.recover(report.id, to: .file(path: path, overwrites: false)) { _ in }
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("what was shared".utf8))
+  }
+
+  @Test func `a recovery that doesn't wait asks nobody through a group`() async throws {
+    let report = try await share(by: ann, with: [ben])
+    try await sync(ben, ann)
+    let error = await vaultError {
+      _ = try await ann.vault.recover(report.id, to: .file(path: house.folder + "/x", overwrites: false)) { _ in }
+    }
+    #expect(error?.code == .belowThreshold)
+    #expect(try ann.vault.database.parcels(.request).filter { $0.state != .answered }.isEmpty)
+  }
+
+  @Test func `whom a parcel isn't for keeps nothing of it`() async throws {
+    let report = try await share(by: ann, with: [ben])
+    try await sync(cleo, ben, ann, cleo)
+    #expect(try cleo.vault.secrets().isEmpty)
+    #expect(try cleo.vault.database.parcels().isEmpty)
+    #expect(try cleo.vault.requests().isEmpty)
+    #expect(try holds(ben, report.id))
+  }
+
+  @Test func `a parcel that was taken goes from everybody's device`() async throws {
+    _ = try await share(by: ann, with: [ben])
+    let parcel = try #require(try requests(of: ann).first)
+    try await sync(cleo)
+    #expect(try await has(cleo, parcel))
+    try await sync(ben, ann, ben, cleo)
+    for person in house.people { #expect(try await !has(person, parcel), "\(person.name)") }
+  }
+
+  @Test func `what can't be a parcel holds up nothing that its sender says later`() async throws {
+    let tag = try Parcel.tag(of: ParcelID.fresh(), for: ben.vault.identity.keys.digest)
+    let broken = try ParcelObject.inline([1, 2, 3]).encoded()
+    try await put(broken, named: hexadecimal(tag), by: ann)
+    try await put([9, 9, 9], named: "no id", by: ann)
+    let report = try await share(by: ann, with: [ben])
+    try await sync(ben)
+    #expect(try holds(ben, report.id))
+  }
+
+  @Test func `a parcel of somebody who is no peer here is thrown away`() async throws {
+    _ = try await share(by: ann, with: [ben])
+    let parcel = try #require(try requests(of: ann).first)
+    _ = try ben.vault.removePeer("ann")
+    try await sync(ben, cleo)
+    #expect(try ben.vault.secrets().isEmpty)
+    #expect(try ben.vault.database.parcels().isEmpty)
+    #expect(try await !has(cleo, parcel))
+  }
+
+  @Test func `nobody takes a parcel that has expired, and its dealer takes it out`() async throws {
+    let report = try await share(by: ann, with: [ben])
+    house.clock.advance(seconds: 15 * 86_400)
+    try await sync(ann)
+    try await sync(ben)
+    #expect(try !holds(ben, report.id))
+    #expect(try ann.vault.database.parcels(.request).allSatisfy { $0.expiresAt > Int64(house.clock.now) })
+    // It waits still, and goes again.
+    try await sync(ann, ben, ann, ben, ann)
+    #expect(try holds(ben, report.id))
+  }
+
+  @Test func `a request that got lost goes again after a day`() async throws {
+    let report = try await share(by: ann, with: [ben])
+    let id = try #require(try ann.vault.database.parcels(.request).first?.id)
+    try await cleo.groups.use(try await family(cleo).id, for: "test") { open in
+      _ = try await open.grouper.round(isFirst: true, isForced: true)
+      try await open.grouper.sender.delete(ObjectName(className: GroupParcels.className, objectID: hexadecimal(id)))
+      _ = try await open.grouper.round(isFirst: true, isForced: true)
+    }
+    try await sync(ben, ann)
+    #expect(try !holds(ben, report.id))
+    house.clock.advance(seconds: 90_000)
+    try await sync(ann, cleo, ben, ann)
+    #expect(try holds(ben, report.id))
+    #expect(try delivered(ann, report.id) == ["ben"])
+  }
+
+  @Test func `who was reached meanwhile gets no second share, and the parcel goes`() async throws {
+    let report = try await share(by: ann, with: [ben])
+    let parcel = try #require(try requests(of: ann).first)
+    house.set(ben, isAway: false)
+    _ = try await ann.vault.retry(report.id) { _ in }
+    #expect(try delivered(ann, report.id) == ["ben"])
+    try await sync(ann, ben, ann)
+    #expect(try ben.vault.secrets().count == 1)
+    #expect(try await !has(ann, parcel))
+    #expect(try requests(of: ann).isEmpty)
+  }
+
+  @Test func `an older program keeps parcels and mailboxes for a newer one, and the items behind them come`()
+    async throws
+  {
+    let report = try await share(by: ann, with: [ben])
+    _ = try await ann.vault.createKey(named: "family", threshold: 2, recipients: ["cleo"]) { _ in }
+    let item = try await ann.vault.addItem(ItemRequest(source: .file(path: try write([1, 2, 3]))), under: "family")
+    _ = try await ann.groups.add(item.id, to: family(ann))
+    let old = VaultGroups(ben.vault, classes: [GroupItems(vault: ben.vault)], connector: ben.groups.connector)
+    _ = try await old.sync(family(ben))
+    #expect(try old.items(of: await family(ben)).map(\.id) == [item.id])
+    #expect(try !holds(ben, report.id))
+    try await sync(ben)
+    #expect(try holds(ben, report.id))
+  }
+
+  @Test func `whoever leaves has no mailbox any more, and what was on its way waits again`() async throws {
+    let report = try await share(by: ann, with: [ben])
+    let folder = try await folder(ann)
+    _ = try await ann.groups.leave(family(ann), erases: false)
+    #expect(try ann.vault.database.mailboxes(of: folder).isEmpty)
+    #expect(try ann.vault.secret(report.id).deliveries.allSatisfy { $0.onItsWay == nil && $0.state != .delivered })
+  }
+
+  @Test func `a daemon takes, answers and posts by itself`() async throws {
+    let report = try await share(by: ann, with: [ben])
+    let rounds = [ann, ben].map { person in Task { await GroupRounds(person.groups).run() } }
+    defer { for task in rounds { task.cancel() } }
+    let deadline = ContinuousClock.now + .seconds(60)
+    while try delivered(ann, report.id) != ["ben"], ContinuousClock.now < deadline {
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    #expect(try delivered(ann, report.id) == ["ben"])
+  }
+
+  @Test func `servers that are away get the parcel later`() async throws {
+    for server in house.servers.values { server.set(.down) }
+    let report = try await share(by: ann, with: [ben])
+    #expect(report.deliveries.first?.onItsWay != nil)
+    for server in house.servers.values { server.set() }
+    try await sync(ann, ben)
+    #expect(try holds(ben, report.id))
+  }
+
+  /// Puts something into the group as an object of the class `parcel`.
+  private func put(_ content: [UInt8], named id: String, by person: Person) async throws {
+    try await person.groups.use(try await family(person).id, for: "test") { open in
+      let name = ObjectName(className: GroupParcels.className, objectID: id)
+      try await open.grouper.sender.update(MarshalledObject(name: name, content: content))
+      _ = try await open.grouper.round(isFirst: true, isForced: true)
+    }
+  }
+}
+
+private final class Counter: Sendable {
+  private let count = Mutex(0)
+  var value: Int { count.withLock { $0 } }
+  /// The number before.
+  @discardableResult func increment() -> Int {
+    count.withLock { count in
+      defer { count += 1 }
+      return count
+    }
+  }
+}
