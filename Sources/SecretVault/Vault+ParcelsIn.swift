@@ -164,7 +164,12 @@ extension Vault {
     {
       _ = try settle(entry, peer, id, entry.entry.index ?? 0, outcome, route: Self.parcelRoute)
     }
-    try end(record)
+    let isOpen = try stored { () throws(StoreError) in try database.delivery(delivery)?.state == .waiting }
+    guard isOpen else { return try end(record) }
+    // It may be sent again, but not at once.
+    var record = record
+    record.state = .answered
+    try stored { () throws(StoreError) in _ = try database.updateParcel(record, content: .clear) }
   }
 
   /// Throws unless the answers say that the share is durable.

@@ -137,15 +137,18 @@ extension Vault {
   private func deliveriesForParcels() throws(VaultError) -> [OutboxRecord] {
     let now = environment.now()
     let waiting = try stored { () throws(StoreError) in try database.waitingDeliveries() }.filter { entry in
-      // What a peer has refused for the moment by parcel has its time, as in a session.
-      entry.attempts > 0 && entry.lastError != nil && (entry.route != Self.parcelRoute || entry.nextAttemptAt <= now)
-        && !parcelMemory.isUnfit(entry.id)
+      entry.attempts > 0 && entry.lastError != nil && !parcelMemory.isUnfit(entry.id)
     }
     guard !waiting.isEmpty else { return [] }
-    let live = try stored { () throws(StoreError) in try database.parcels(.request, [.waiting, .posted]) }
-    let carried = Set(live.compactMap(\.delivery))
+    let all = try stored { () throws(StoreError) in try database.parcels(.request, [.waiting, .posted, .answered]) }
+    var carried: Set<Int64> = []
     var counts: [Digest: Int] = [:]
-    for record in live { counts[record.peer, default: 0] += 1 }
+    for record in all {
+      // What was refused for the moment is sent again a day later, as what isn't answered.
+      let isRecent = (0..<Self.parcelRepetition).contains(now - record.createdAt)
+      if let delivery = record.delivery, record.state != .answered || isRecent { carried.insert(delivery) }
+      if record.state != .answered { counts[record.peer, default: 0] += 1 }
+    }
     var chosen: [OutboxRecord] = []
     for entry in waiting where !carried.contains(entry.id) {
       guard counts[entry.entry.recipient, default: 0] < Self.parcelsOfPeer, try fitsParcel(entry) else { continue }
@@ -207,7 +210,9 @@ extension Vault {
     let envelope = try ParcelEnvelope(lifetime: Self.depositParcelLifetime, at: environment.now())
     let parcel = try envelope.seal(frames, from: identity, to: try storedCard(peer).keys)
     _ = try stored { () throws(StoreError) in
-      try database.addParcel(
+      let earlier = try database.parcels(ofDelivery: entry.id).filter { $0.state == .answered }
+      try database.removeParcels(earlier.map(\.id))
+      return try database.addParcel(
         ParcelRecord(
           id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: id, delivery: entry.id,
           group: folder, createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: request),

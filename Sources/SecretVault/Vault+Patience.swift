@@ -38,11 +38,14 @@ extension Vault {
 
   /// Sleeps for so many milliseconds, or until an answer has come by parcel besides those that were here.
   private func sleep(_ time: Double, unlessMoreThan answered: Set<[UInt8]>) async throws {
-    guard awaitsParcels else { return try await environment.sleep(.milliseconds(Int64(time))) }
     let end = environment.monotonic() + time
-    let fetch = parcelFetch.withLock { $0 }
     // First what was asked just now goes out, and at the end it is seen what has come.
+    let fetch = parcelFetch.withLock { $0 }
     await fetch?()
+    guard awaitsParcels else {
+      let left = min(time, end - environment.monotonic())
+      return try await environment.sleep(.milliseconds(Int64(max(0, left.rounded(.up)))))
+    }
     while true {
       try Task.checkCancellation()
       guard answeredParcels().isSubset(of: answered) else { return }

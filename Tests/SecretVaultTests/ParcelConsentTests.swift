@@ -1,0 +1,202 @@
+import PeerAuth
+import Sodium
+import Testing
+import VaultProtocol
+
+@testable import SecretVault
+@testable import VaultStore
+
+extension VaultTests {
+  /// Parcels that wait for the user of the device to which they came.
+  @Suite struct ParcelConsent {
+    let world: TestWorld
+    let office: ParcelOffice
+    let forged: ForgedSecret
+
+    init() async throws {
+      world = try TestWorld(3)
+      office = try ParcelOffice(world)
+      forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, description: "house keys")
+      try await forged.deliverAll()
+      world.cutOff()
+      _ = try world[1].vault.set("notify-command", to: "tell")
+    }
+
+    private var ben: Vault { world[1].vault }
+
+    private func told(_ event: String) -> Int {
+      world.notifications.told(to: world[1]).count { $0.event.event == event }
+    }
+
+    /// Cleo asks ben for his share.
+    private func ask() throws -> ForgedParcel {
+      let parcel = try ForgedParcel(world[2], to: world[1])
+      let sealed = try parcel.sealed(parcel.frames(forged.header))
+      #expect(try ben.takeParcel(sealed, folder: office.folders[1]) == .taken)
+      return parcel
+    }
+
+    /// What ben's device has said to a parcel so far.
+    private func answer(to parcel: ForgedParcel) throws -> [ParcelFrame]? {
+      let keys = ben.identity.keys
+      for post in try office.post(by: 1) {
+        let letter = try ParcelLetter.open(
+          Parcel.decode(post.bytes, limit: Parcel.byteLimit), with: parcel.sender.vault.identity
+        ) { _ in keys }
+        if letter.inReplyTo == parcel.envelope.id { return letter.frames }
+      }
+      return nil
+    }
+
+    private func only() throws -> VaultRequest {
+      let requests = try ben.requests().filter { $0.state == .waiting }
+      #expect(requests.count == 1)
+      return try #require(requests.first)
+    }
+
+    @Test func `a request that the user is asked about is answered when he has said yes`() async throws {
+      _ = try ben.set("release-policy", to: "ask")
+      let parcel = try ask()
+      for _ in 0..<3 { #expect(try await !ben.answerParcels()) }
+      #expect(try answer(to: parcel) == nil)
+      #expect(told("release-requested") == 1)
+      let lines = try ben.log(limit: 100).count { $0.event == "release-awaited" }
+      #expect(lines == 0)
+      _ = try await ben.approveRequest(only().id)
+      #expect(try await ben.answerParcels())
+      #expect(try answer(to: parcel)?.hasRelease == true)
+    }
+
+    @Test func `a request that the user refuses is answered with his no`() async throws {
+      _ = try ben.set("release-policy", to: "ask")
+      let parcel = try ask()
+      #expect(try await !ben.answerParcels())
+      _ = try ben.refuseRequest(only().id)
+      #expect(try await ben.answerParcels())
+      #expect(try answer(to: parcel)?.refusal == .notAccepted)
+    }
+
+    @Test func `a request that waits for its time is answered when that has come`() async throws {
+      _ = try ben.set("release-policy", to: "delay:2d")
+      let parcel = try ask()
+      #expect(try await !ben.answerParcels())
+      world.clock.advance(milliseconds: 2 * 86_400_000 - 60_000)
+      #expect(try await !ben.answerParcels())
+      #expect(try answer(to: parcel) == nil)
+      world.clock.advance(milliseconds: 60_000)
+      #expect(try await ben.answerParcels())
+      #expect(try answer(to: parcel)?.hasRelease == true)
+    }
+
+    @Test func `a veto ends the waiting`() async throws {
+      _ = try ben.set("release-policy", to: "delay:2d")
+      let parcel = try ask()
+      #expect(try await !ben.answerParcels())
+      _ = try ben.refuseRequest(only().id)
+      #expect(try await ben.answerParcels())
+      #expect(try answer(to: parcel)?.refusal == .notAccepted)
+    }
+
+    @Test func `a request that waits is met when its policy becomes another`() async throws {
+      _ = try ben.set("release-policy", to: "ask")
+      let parcel = try ask()
+      #expect(try await !ben.answerParcels())
+      _ = try ben.setReleasePolicy(.auto, of: forged.header.id.description)
+      #expect(try await ben.answerParcels())
+      #expect(try answer(to: parcel)?.hasRelease == true)
+    }
+
+    @Test func `a request that nobody has decided about expires unanswered`() async throws {
+      _ = try ben.set("release-policy", to: "ask")
+      let parcel = try ask()
+      #expect(try await !ben.answerParcels())
+      world.clock.advance(milliseconds: Vault.releaseParcelLifetime + 3_600_000)
+      #expect(try await !ben.answerParcels())
+      #expect(try answer(to: parcel) == nil)
+      #expect(try ben.parcelRecords(.received).isEmpty)
+    }
+
+    @Test func `a request that waits is still there after a restart`() async throws {
+      _ = try ben.set("release-policy", to: "ask")
+      let parcel = try ask()
+      #expect(try await !ben.answerParcels())
+      try world[1].restart()
+      ben.knowGroup(ParcelOffice.group, folder: office.folders[1])
+      #expect(try await !ben.answerParcels())
+      _ = try await ben.approveRequest(only().id)
+      #expect(try await ben.answerParcels())
+      #expect(try answer(to: parcel)?.hasRelease == true)
+      #expect(told("release-requested") == 1)
+    }
+
+    // MARK: - Deposits
+
+    /// Ada sends ben a share while his user wants to be asked.
+    private func offer(_ other: ForgedSecret) async throws -> ForgedParcel {
+      _ = try ben.set("confirm-sharing", to: "on")
+      let parcel = try ForgedParcel(world[0], to: world[1], lifetime: Vault.depositParcelLifetime)
+      #expect(try ben.takeParcel(parcel.sealed(other.frames(1)), folder: office.folders[1]) == .taken)
+      #expect(try await !ben.answerParcels())
+      return parcel
+    }
+
+    private func another() throws -> ForgedSecret {
+      try ForgedSecret(
+        by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 100_000, description: "a letter")
+    }
+
+    @Test func `a share that the user approves is kept, and nothing of it before`() async throws {
+      let other = try another()
+      let parcel = try await offer(other)
+      let request = try only()
+      #expect(request.kind == .deposit && request.peer == "ada" && request.description == "a letter")
+      #expect(told("deposit-requested") == 1)
+      #expect(try await !ben.answerParcels())
+      #expect(try ben.secrets().count == 1 && ben.database.share(ofSecret: other.header.id.bytes) == nil)
+      // Nobody waits at the other end, so there is all the time until the parcel expires.
+      world.clock.advance(milliseconds: 10 * 86_400_000)
+      #expect(try await !ben.answerParcels())
+      let vault = ben
+      let approval = Task { try await vault.approveRequest(request.id) }
+      // The daemon looks once a second.
+      var hasAnswered = false
+      for _ in 0..<500 where !hasAnswered {
+        hasAnswered = try await ben.answerParcels()
+        if !hasAnswered { try await Task.sleep(for: .milliseconds(20)) }
+      }
+      #expect(try await approval.value.kind == .deposit)
+      #expect(try answer(to: parcel)?.depositRefusal == .some(nil))
+      #expect(try ben.secret(other.header.id.description).summary.ownIndex == 1)
+      #expect(try ben.requests().isEmpty)
+      #expect(told("deposit-requested") == 1)
+    }
+
+    @Test func `an approval without a daemon holds until parcels are answered next`() async throws {
+      let other = try another()
+      _ = try await offer(other)
+      _ = try await ben.approveRequest(only().id)
+      #expect(try ben.database.share(ofSecret: other.header.id.bytes) == nil)
+      #expect(try await ben.answerParcels())
+      #expect(try ben.secret(other.header.id.description).summary.ownIndex == 1)
+    }
+
+    @Test func `a share that the user refuses is refused`() async throws {
+      let other = try another()
+      let parcel = try await offer(other)
+      _ = try ben.refuseRequest(only().id)
+      #expect(try await ben.answerParcels())
+      #expect(try answer(to: parcel)?.offerRefusal == .notAccepted)
+      #expect(try ben.requests().isEmpty && ben.secrets().count == 1)
+    }
+
+    @Test func `a daemon that starts asks no second time`() async throws {
+      let other = try another()
+      _ = try await offer(other)
+      let id = try only().id
+      try ben.dropWaitingDeposits()
+      #expect(try await !ben.answerParcels())
+      #expect(try only().id == id)
+      #expect(told("deposit-requested") == 1)
+    }
+  }
+}

@@ -1,0 +1,254 @@
+import PeerAuth
+import Sodium
+import Testing
+import VaultProtocol
+
+@testable import SecretVault
+@testable import VaultStore
+
+extension VaultTests {
+  /// Ada, ben and cleo know one another and are never online at the same time.
+  @Suite struct Parcels {
+    let world: TestWorld
+    let office: ParcelOffice
+
+    init() async throws {
+      world = try TestWorld(3)
+      for member in 0..<3 { try await world.prove(by: member) }
+      office = try ParcelOffice(world)
+      world.cutOff()
+    }
+
+    private var ada: Vault { world[0].vault }
+    private var ben: Vault { world[1].vault }
+
+    /// Shares while nobody can be reached, and carries the shares there.
+    private func share(_ bytes: [UInt8], threshold: Int = 2) async throws -> String {
+      let report = try await world.share(bytes, threshold: threshold)
+      #expect(report.deliveries.allSatisfy { $0.state == .unreachable })
+      try await office.round()
+      return report.id
+    }
+
+    @Test func `a share comes by parcel to a peer that is never reachable, and its dealer hears of it`() async throws {
+      let report = try await world.share(randomBytes(300_000), threshold: 2)
+      #expect(try ada.foldersWithParcels() == [office.folders[0]])
+      let posted = try office.post(by: 0)
+      #expect(posted.count == 2)
+      let waiting = try ada.secret(report.id)
+      #expect(waiting.deliveries.allSatisfy { $0.state == .unreachable && $0.onItsWay?.folder == office.folders[0] })
+      #expect(try ada.status().peers.map(\.onItsWay) == [1, 1])
+      try await office.round()
+      for member in [1, 2] { #expect(try world[member].vault.secret(report.id).summary.ownIndex == member + 1) }
+      let done = try ada.secret(report.id).deliveries
+      #expect(done.allSatisfy { $0.state == .delivered && $0.onItsWay == nil })
+      #expect(try ada.status().peers.map(\.onItsWay) == [0, 0])
+      let routes = try ada.database.deliveries(ofSecret: #require(bytes(hexadecimal: report.id))).map(\.route)
+      #expect(routes == ["group", "group"])
+      // Everything that was posted is out of the group again.
+      try await office.round()
+      #expect(office.posts.isEmpty)
+      #expect(try ada.parcelRecords(.request).isEmpty)
+    }
+
+    @Test(arguments: [100, 300_000])
+    func `a holder recovers from others that are never reachable`(byteCount: Int) async throws {
+      let bytes = randomBytes(byteCount)
+      let id = try await share(bytes, threshold: 3)
+      #expect(try await office.recover(by: 1, id) == bytes)
+      // Nothing is left that opens an answer, and nothing in the group.
+      try await office.round()
+      #expect(office.posts.isEmpty)
+      #expect(try ben.parcelRecords(.request).isEmpty)
+      #expect(try world[2].vault.log(limit: 100).contains { $0.event == "share-released" && $0.peer == "ben" })
+    }
+
+    @Test func `two of three are enough, and the third one's parcel is withdrawn`() async throws {
+      let bytes = randomBytes(50_000)
+      let id = try await share(bytes, threshold: 2)
+      // Cleo's mailbox is never emptied.
+      let office = office
+      ben.fetchParcels {
+        for member in [0, 1] { _ = try? office.post(by: member) }
+        for member in [0, 1] { _ = try? office.take(by: member) }
+        _ = try? await office.world[0].vault.answerParcels()
+        for member in [0, 1] { _ = try? office.post(by: member) }
+        _ = try? office.take(by: 1)
+      }
+      let path = world[1].desk + "/recovered"
+      let vault = ben
+      _ = try await vault.patiently(for: 20_000, waits: { _, _ in }) { () async throws(VaultError) in
+        try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
+      }
+      #expect(contents(path) == bytes)
+      #expect(office.posts.count == 1)
+      try office.post(by: 1)
+      #expect(office.posts.isEmpty)
+      #expect(try ben.parcelRecords(.request).isEmpty)
+    }
+
+    @Test func `without patience nobody is asked by parcel`() async throws {
+      let id = try await share([1, 2, 3])
+      let error = await refusal { try await world.recover(by: 1, id) }
+      #expect(error?.code == .belowThreshold)
+      #expect(try ben.parcelRecords(.request).isEmpty)
+    }
+
+    @Test func `a holder in no group isn't asked by parcel`() async throws {
+      let id = try await share([1, 2, 3])
+      for member in 0..<3 { try world[member].vault.leaveMailboxes(folder: office.folders[member]) }
+      let vault = ben
+      let path = world[1].desk + "/recovered"
+      let error = await refusal {
+        try await vault.patiently(for: 100, waits: { _, _ in }) { () async throws(VaultError) in
+          try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
+        }
+      }
+      #expect(error?.code == .belowThreshold)
+      #expect(try ben.parcelRecords(.request).isEmpty)
+    }
+
+    @Test func `an answer that came after the wait is used by the next recovery`() async throws {
+      let bytes = randomBytes(2000)
+      let id = try await share(bytes)
+      let vault = ben
+      let path = world[1].desk + "/recovered"
+      _ = await refusal {
+        try await vault.patiently(for: 50, waits: { _, _ in }) { () async throws(VaultError) in
+          try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
+        }
+      }
+      #expect(try vault.foldersWithParcels() == [office.folders[1]])
+      try office.post(by: 1)
+      #expect(try vault.foldersAwaitingReleases(since: 0) == [office.folders[1]])
+      try await office.round()
+      #expect(try vault.foldersAwaitingReleases(since: 0).isEmpty)
+      #expect(try await world.recover(by: 1, id).bytes == bytes)
+      #expect(try ben.parcelRecords(.request).isEmpty)
+    }
+
+    @Test func `a session that delivers first withdraws the parcel`() async throws {
+      _ = try await world.share(randomBytes(5000), threshold: 2, to: [1])
+      try office.post(by: 0)
+      #expect(office.posts.count == 1)
+      world.set(.none, for: world[1])
+      try await ada.tryDeliveries()
+      #expect(try ada.foldersWithParcels() == [office.folders[0]])
+      try office.post(by: 0)
+      #expect(office.posts.isEmpty)
+      #expect(try ada.foldersWithParcels().isEmpty)
+    }
+
+    @Test func `a share that came by session and by parcel is there once`() async throws {
+      let report = try await world.share(randomBytes(5000), threshold: 2, to: [1])
+      let posted = try #require(try office.post(by: 0).first)
+      world.set(.none, for: world[1])
+      try await ada.tryDeliveries()
+      #expect(try ben.takeParcel(posted.bytes, folder: office.folders[1]) == .taken)
+      #expect(try await ben.answerParcels())
+      let answer = try #require(try office.post(by: 1).first)
+      #expect(try ada.takeParcel(answer.bytes, folder: office.folders[0]) == .taken)
+      #expect(try ada.secret(report.id).deliveries.map(\.state) == [.delivered])
+    }
+
+    @Test func `a parcel that comes twice is answered once, and its answer is posted again`() async throws {
+      _ = try await world.share(randomBytes(5000), threshold: 2, to: [1])
+      let posted = try #require(try office.post(by: 0).first)
+      let folder = office.folders[1]
+      #expect(try ben.takeParcel(posted.bytes, folder: folder) == .taken)
+      #expect(try ben.takeParcel(posted.bytes, folder: folder) == .taken)
+      #expect(try ben.parcelRecords(.received).count == 1)
+      #expect(try await ben.answerParcels())
+      #expect(try await !ben.answerParcels())
+      let answer = try office.post(by: 1)
+      #expect(answer.count == 1)
+      #expect(try office.post(by: 1).isEmpty)
+      #expect(try ben.takeParcel(posted.bytes, folder: folder) == .taken)
+      #expect(try await !ben.answerParcels())
+      #expect(try office.post(by: 1) == answer)
+      let received = try ben.log(limit: 100).filter { $0.event == "share-received" }
+      #expect(received.count == 1)
+    }
+
+    @Test func `an unanswered parcel is posted again after a day, and a new one is made when it has expired`()
+      async throws
+    {
+      _ = try await world.share(randomBytes(5000), threshold: 2, to: [1])
+      let first = try office.post(by: 0)
+      #expect(first.count == 1)
+      world.clock.advance(milliseconds: 86_400_000 - 60_000)
+      #expect(try office.post(by: 0).isEmpty)
+      world.clock.advance(milliseconds: 60_000)
+      #expect(try office.post(by: 0) == first)
+      world.clock.advance(milliseconds: 14 * 86_400_000)
+      let second = try office.post(by: 0)
+      #expect(second.count == 1 && second != first)
+      #expect(office.posts == second)
+    }
+
+    @Test func `what is too large for a parcel waits for a session, and says so`() async throws {
+      let report = try await world.share(
+        randomBytes(Int(Vault.parcelFragmentLimit) * 2 + 100_000), threshold: 2, to: [1])
+      #expect(try office.post(by: 0).isEmpty)
+      #expect(try ada.foldersWithParcels().isEmpty)
+      let delivery = try #require(try ada.secret(report.id).deliveries.first)
+      #expect(delivery.reason?.contains("too large to go through a group") == true)
+    }
+
+    @Test func `a peer in no group gets no parcel`() async throws {
+      try ada.leaveMailboxes(folder: office.folders[0])
+      ada.knowGroup(ParcelOffice.group, folder: office.folders[0])
+      try ada.noteMailbox(world[2].vault.ownMailboxTag(group: ParcelOffice.group), folder: office.folders[0])
+      _ = try await world.share([1, 2, 3], threshold: 2)
+      #expect(try office.post(by: 0).count == 1)
+    }
+
+    @Test func `parcels of a group that is left go by another one`() async throws {
+      _ = try await world.share([1, 2, 3], threshold: 2, to: [1])
+      #expect(try office.post(by: 0).count == 1)
+      try ada.leaveMailboxes(folder: office.folders[0])
+      let other = [UInt8](repeating: 9, count: 16)
+      let folder = [UInt8](repeating: 8, count: 8)
+      try ada.noteMailbox(ben.ownMailboxTag(group: other), folder: folder)
+      #expect(try ada.parcelsToPost(group: other, folder: folder).count == 1)
+    }
+
+    @Test func `a delivery that a peer refuses by parcel is refused`() async throws {
+      _ = try ben.set("quota-bytes", to: "100K")
+      let report = try await world.share(randomBytes(500_000), threshold: 2, to: [1])
+      try await office.round()
+      let delivery = try #require(try ada.secret(report.id).deliveries.first)
+      #expect(delivery.state == .refused && delivery.onItsWay == nil)
+      #expect(delivery.reason?.contains(RefusalReason.quotaBytes.explanation) == true)
+      #expect(try ben.secrets().isEmpty)
+      try await office.round()
+      #expect(office.posts.isEmpty)
+    }
+
+    @Test func `a share that was deleted doesn't come back by parcel`() async throws {
+      let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2)
+      let parcel = try ForgedParcel(world[0], to: world[1])
+      #expect(try await parcel.answer(forged.frames(1), by: office, 1)?.depositRefusal == .some(nil))
+      _ = try ben.delete(forged.header.id.description)
+      let again = try ForgedParcel(world[0], to: world[1])
+      #expect(try await again.answer(forged.frames(1), by: office, 1)?.offerRefusal == .deleted)
+      #expect(try ben.secrets().isEmpty)
+    }
+
+    @Test func `removing a peer ends what is on its way to it and from it`() async throws {
+      let report = try await world.share(randomBytes(3000), threshold: 2)
+      let posts = try office.post(by: 0)
+      for post in posts where ben.isOwnParcel(post.tag, post.id) {
+        #expect(try ben.takeParcel(post.bytes, folder: office.folders[1]) == .taken)
+      }
+      _ = try ben.removePeer("ada")
+      #expect(try await !ben.answerParcels())
+      #expect(try ben.secrets().isEmpty)
+      _ = try ada.removePeer("ben")
+      _ = try ada.removePeer("cleo")
+      try office.post(by: 0)
+      #expect(office.posts.isEmpty)
+      #expect(try ada.secret(report.id).deliveries.allSatisfy { $0.state == .cancelled })
+    }
+  }
+}
