@@ -287,25 +287,6 @@ extension GroupRounds {
   }
 }
 
-extension VaultGroups {
-  /// Writes what happens in a group into the log.
-  func note(_ name: String) -> @Sendable (GrouperEvent) -> Void {
-    let log = vault.surroundings.log
-    return { event in
-      switch event {
-      case .serverFailed(let address, let error): log.debug("group \(name): \(address): \(error)")
-      case .damagedShare(let address, let reason):
-        log.warning("group \(name): \(address) gave a damaged share: \(reason)")
-      case .refusedMessage(let reason): log.warning("group \(name): a message was refused: \(reason)")
-      case .pluginFailed(let className, _, let reason):
-        log.warning("group \(name): a change of class \(className) waits: \(reason)")
-      case .groupChanged(let serial, let epoch): log.info("group \(name) has changed: number \(serial), key \(epoch)")
-      case .storeFailed(let reason): log.error("group \(name): \(reason)")
-      }
-    }
-  }
-}
-
 /// By what it is noticed that a file was replaced.
 private struct FileStamp: Hashable {
   private let inode: UInt64

@@ -18,6 +18,8 @@ final class GroupParcels: GroupClass {
   /// Parcels for this device that couldn't be taken when they came, of each group. Kept nowhere: who has sent one puts it there
   /// again after a day.
   private let left = Mutex<[String: [ObjectName]]>([:])
+  /// Groups from which parcels went since their last round.
+  private let dropped = Mutex<Set<String>>([])
 
   init(vault: Vault) { self.vault = vault }
 
@@ -72,6 +74,7 @@ final class GroupParcels: GroupClass {
   /// It has done its work, or never will: it goes from everybody's device.
   private func drop(_ name: ObjectName, in group: GroupContext) async throws(GroupError) {
     try await group.grouper.sender.delete(name)
+    dropped.withLock { _ = $0.insert(group.id) }
   }
 
   private func leave(_ name: ObjectName, in group: GroupContext) {
@@ -121,7 +124,11 @@ final class GroupParcels: GroupClass {
   /// What was already waiting needs no second round.
   func beforeRound(in group: GroupContext) async throws(GroupError) { _ = try await post(in: group) }
 
-  func afterRound(in group: GroupContext) async throws(GroupError) -> Bool { try await post(in: group) }
+  func afterRound(in group: GroupContext) async throws(GroupError) -> Bool {
+    let hasDropped = dropped.withLock { $0.remove(group.id) != nil }
+    let hasPosted = try await post(in: group)
+    return hasPosted || hasDropped
+  }
 
   /// Puts up what this device has for others, and takes out what nobody needs any more. Whether there was something. Interrupted
   /// between a parcel and the note that it is there, it puts the same one up again.
