@@ -4,9 +4,9 @@ import WireCodec
 /// The tables of the migration `parcels`: what travels through groups to and from peers, and which group leads to whom.
 enum ParcelTables {
   static let sql = """
-    -- What is in a parcel comes last, so that reading the rest doesn't read it.
     CREATE TABLE parcels (
-      id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16),
+      place INTEGER PRIMARY KEY,
+      id BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
       direction TEXT NOT NULL,
       state TEXT NOT NULL,
       peer BLOB NOT NULL CHECK (length(peer) = 32),
@@ -16,14 +16,19 @@ enum ParcelTables {
       expires_at INTEGER NOT NULL,
       next_attempt_at INTEGER NOT NULL,
       sealed BLOB NOT NULL CHECK (length(sealed) <= 2048),
-      secret BLOB CHECK (length(secret) <= 2048),
-      content BLOB CHECK (length(content) <= 9437184)
+      secret BLOB CHECK (length(secret) <= 2048)
     ) STRICT;
     -- Holds all that is asked once a second.
     CREATE INDEX parcels_by_state ON parcels (state, direction, next_attempt_at, group_id);
     CREATE INDEX parcels_by_peer ON parcels (peer, direction);
     CREATE INDEX parcels_by_delivery ON parcels (delivery) WHERE delivery IS NOT NULL;
     CREATE INDEX parcels_by_expiry ON parcels (expires_at);
+
+    -- What is in a parcel, apart from it: SQLite reads and writes whole rows.
+    CREATE TABLE parcel_contents (
+      place INTEGER PRIMARY KEY REFERENCES parcels (place) ON DELETE CASCADE,
+      content BLOB NOT NULL CHECK (length(content) <= 9437184)
+    ) STRICT;
 
     CREATE TABLE mailboxes (
       group_id BLOB NOT NULL CHECK (length(group_id) = 8),

@@ -25,7 +25,8 @@ extension VaultDatabase {
       try db.execute(
         sql: """
           INSERT INTO mailboxes (group_id, tag, mac)
-          SELECT :group, :tag, :mac WHERE (SELECT count(*) FROM mailboxes WHERE group_id = :group AND tag <> :tag) < :limit
+          SELECT :group, :tag, :mac
+          WHERE (SELECT count(*) FROM mailboxes WHERE group_id = :group AND tag <> :tag) < :limit
           ON CONFLICT (group_id, tag) DO UPDATE SET mac = excluded.mac
           """, arguments: ["group": group.blob, "tag": tag.blob, "mac": mac.blob, "limit": Self.mailboxLimit])
       return db.changesCount == 1

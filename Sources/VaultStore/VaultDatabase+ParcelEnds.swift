@@ -74,7 +74,10 @@ extension VaultDatabase {
   /// or secret, so that it shouldn't leave its room behind either.
   func endAllParcels(_ db: Database) throws -> Bool {
     let isRoomy = try Bool.fetchOne(
-      db, sql: "SELECT EXISTS (SELECT 1 FROM parcels WHERE content IS NOT NULL OR secret IS NOT NULL)")
+      db,
+      sql: """
+        SELECT EXISTS (SELECT 1 FROM parcel_contents) OR EXISTS (SELECT 1 FROM parcels WHERE secret IS NOT NULL)
+        """)
     try endParcels(db) { _ in true }
     return isRoomy == true
   }

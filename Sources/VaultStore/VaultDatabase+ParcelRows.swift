@@ -6,11 +6,12 @@ import WireCodec
 extension VaultDatabase {
   private static let parcelTable = "parcels"
   private static let parcelColumns = """
-    rowid AS place, id, direction, state, peer, secret_id, delivery, group_id, expires_at, next_attempt_at, sealed,
-    secret IS NOT NULL AS has_secret, content IS NOT NULL AS has_content
+    place, id, direction, state, peer, secret_id, delivery, group_id, expires_at, next_attempt_at, sealed,
+    secret IS NOT NULL AS has_secret,
+    EXISTS (SELECT 1 FROM parcel_contents WHERE parcel_contents.place = parcels.place) AS has_content
     """
 
-  /// A row of the table, by the number that SQLite gives it. Rows are changed and removed by these numbers: an index may
+  /// A row of the table, by its number. Rows are changed and removed by these numbers: an index may
   /// have been written by somebody.
   struct PlacedParcel {
     let place: Int64
@@ -111,13 +112,14 @@ extension VaultDatabase {
     try db.execute(
       sql: """
         INSERT INTO parcels (id, direction, state, peer, secret_id, delivery, group_id, expires_at, next_attempt_at,
-          sealed, secret, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          sealed, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         record.id.blob, record.direction.rawValue, record.state.rawValue, record.peer.blob, record.secretID?.blob,
         record.delivery, Self.groupColumn(record), record.expiresAt, record.nextAttemptAt,
-        try sealed(parcel).blob, secret?.blob, content?.blob,
+        try sealed(parcel).blob, secret?.blob,
       ])
+    if let content { try Self.setContent(content, at: db.lastInsertedRowID, db) }
   }
 
   /// Stores what may change of a parcel.
@@ -126,23 +128,30 @@ extension VaultDatabase {
     try db.execute(
       sql: """
         UPDATE parcels SET state = ?, group_id = ?, next_attempt_at = ?, sealed = ?,
-          secret = CASE WHEN ? THEN secret END WHERE rowid = ?
+          secret = CASE WHEN ? THEN secret END WHERE place = ?
         """,
       arguments: [
         record.state.rawValue, Self.groupColumn(record), record.nextAttemptAt, try sealed(parcel).blob,
         parcel.hasSecret, place,
       ])
-    let bytes: [UInt8]?
     switch content {
     case .keep: return
-    case .set(let new): bytes = new
-    case .clear: bytes = nil
+    case .set(let bytes): try Self.setContent(bytes, at: place, db)
+    case .clear: try db.execute(sql: "DELETE FROM parcel_contents WHERE place = ?", arguments: [place])
     }
-    try db.execute(sql: "UPDATE parcels SET content = ? WHERE rowid = ?", arguments: [bytes?.blob, place])
   }
 
+  private static func setContent(_ content: [UInt8], at place: Int64, _ db: Database) throws {
+    try db.execute(
+      sql: """
+        INSERT INTO parcel_contents (place, content) VALUES (?, ?)
+        ON CONFLICT (place) DO UPDATE SET content = excluded.content
+        """, arguments: [place, content.blob])
+  }
+
+  /// What was in it goes with it.
   static func deleteParcel(at place: Int64, _ db: Database) throws {
-    try db.execute(sql: "DELETE FROM parcels WHERE rowid = ?", arguments: [place])
+    try db.execute(sql: "DELETE FROM parcels WHERE place = ?", arguments: [place])
   }
 
   private static func groupColumn(_ record: ParcelRecord) -> (any DatabaseValueConvertible)? {

@@ -7,7 +7,7 @@ extension VaultDatabase {
   /// Keeps a parcel. False, and nothing is changed, if its id is known; or if it is a request whose delivery doesn't wait; or
   /// one is there for the same: on its way with a delivery, or not withdrawn and about a secret that the peer is asked for.
   /// Throws ``StoreError/unknownRecipient(_:)`` if the other side is no peer, for example because it was removed a moment ago.
-  /// `replySecret` opens what its answer has sealed in it.
+  /// `replySecret` opens what its answer has sealed in it; with a delivery there is none.
   public func addParcel(
     _ record: ParcelRecord, content: [UInt8]?, replySecret: borrowing SecretBytes?
   ) throws(StoreError) -> Bool {
@@ -17,6 +17,7 @@ extension VaultDatabase {
     case .some(let key): secret = try keys.seal(key, Self.replySecretName(record.id))
     case .none: secret = nil
     }
+    guard secret == nil || record.delivery == nil else { throw .invalid("a secret for an answer that has none") }
     let parcel = try Self.stored(record, content: content, hasSecret: secret != nil)
     return try write { db in
       guard try self.isPeer(record.peer, db) else { throw StoreError.unknownRecipient(record.peer) }
@@ -62,10 +63,10 @@ extension VaultDatabase {
 
   /// What is in a parcel, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept.
   public func parcelContent(_ id: [UInt8]) throws(StoreError) -> [UInt8]? {
-    try readOne { db in
-      guard let row = try Self.parcelRow(id, with: "content", db) else { return nil }
-      let parcel = try self.decodeParcel(row, id: id)
-      guard let digest = parcel.content else { return nil }
+    try read { db in
+      guard let (place, parcel) = try self.placedParcel(id, db), let digest = parcel.content else { return nil }
+      let row = try Row.fetchOne(db, sql: "SELECT content FROM parcel_contents WHERE place = ?", arguments: [place])
+      guard let row else { return nil }
       let columns = StoredRow(row: row, what: Self.parcelName(id))
       let content = try columns.bytes("content")
       guard content.count <= ParcelRecord.contentByteLimit, try StoredParcel.digest(of: content) == digest else {
@@ -182,7 +183,8 @@ extension VaultDatabase {
         db,
         sql: """
           SELECT (SELECT count(*) \(waiting) AND peer = :peer) AS waiting,
-            (SELECT coalesce(sum(length(content)), 0) \(waiting) AND peer = :peer) AS bytes,
+            (SELECT coalesce(sum(length(content)), 0) FROM parcel_contents
+              WHERE place IN (SELECT place \(waiting) AND peer = :peer)) AS bytes,
             (SELECT count(*) FROM parcels WHERE peer = :peer AND direction = 'received') AS known,
             (SELECT count(*) \(waiting)) AS waiting_of_all
           """, arguments: ["peer": peer.blob])

@@ -15,10 +15,10 @@ import Testing
     for name in ["cleo", "dan"] { try database.addPeer(samplePeer(name), beaconKey: nil) }
   }
 
-  /// Adds parcels, each with content and secret of its own.
+  /// Adds parcels, each with content of its own and, unless it carries a delivery, a secret.
   private func add(_ records: ParcelRecord...) throws {
     for record in records {
-      let secret: SecretBytes? = try text("reply")
+      let secret: SecretBytes? = if record.delivery == nil { try text("reply") } else { nil }
       try #require(try database.addParcel(record, content: content(record), replySecret: secret))
     }
   }
@@ -38,23 +38,27 @@ import Testing
   }
 
   /// One of each kind and state, numbered from 1.
-  private func addAll(peer: String = "cleo", secret: UInt8? = nil) throws {
+  private func addAll(secret: UInt8? = nil) throws {
+    // Of a secret a peer is asked only once, but any number of shares of it may be on their way.
+    let deliveries = try secret.map { _ in [try enqueueDelivery(database), try enqueueDelivery(database)] }
     try add(
-      sampleParcel(1, .request, peer: peer, secret: secret, delivery: enqueueDelivery(database)),
-      sampleParcel(2, .request, .posted, peer: peer, secret: secret, delivery: enqueueDelivery(database)),
-      sampleParcel(3, .request, .answered, peer: peer, secret: secret),
-      sampleParcel(4, .answer, peer: peer, secret: secret),
-      sampleParcel(5, .answer, .posted, peer: peer, secret: secret),
-      sampleParcel(6, .received, peer: peer, secret: secret),
-      sampleParcel(7, .received, .answered, peer: peer, secret: secret))
+      sampleParcel(1, .request, secret: secret, delivery: deliveries?[0]),
+      sampleParcel(2, .request, .posted, secret: secret, delivery: deliveries?[1]),
+      sampleParcel(3, .request, .answered, secret: secret),
+      sampleParcel(4, .answer, secret: secret),
+      sampleParcel(5, .answer, .posted, secret: secret),
+      sampleParcel(6, .received, secret: secret),
+      sampleParcel(7, .received, .answered, secret: secret))
   }
 
-  private func expectWithdrawn(_ ids: [UInt8], kept: [UInt8] = []) throws {
+  private func expectWithdrawn(_ ids: [UInt8], kept: [UInt8] = [], isLogEmpty: Bool = true) throws {
     let states = try states()
     #expect(Set(states.keys) == Set(ids + kept))
     for id in ids {
       #expect(states[id] == .withdrawn)
       #expect(try database.parcelContent(sampleID(id)) == nil)
+      // What a delivery carries is sealed to its recipient: it may stay in the log for a while, as in the outbox.
+      guard isLogEmpty else { continue }
       #expect(home.files(containing: Array("content of \(hexadecimal(sampleID(id)))".utf8)) == [])
     }
     for id in kept { #expect(states[id] != .withdrawn) }
@@ -135,7 +139,7 @@ import Testing
     try database.settleRefused(deliveries[1], route: nil, error: "no")
     #expect(try states() == [1: .withdrawn, 2: .posted, 3: .posted])
     try database.cancelDelivery(deliveries[2], reason: "given up")
-    try expectWithdrawn([1, 3], kept: [2])
+    try expectWithdrawn([1, 3], kept: [2], isLogEmpty: false)
   }
 
   @Test func `a group that is forgotten leaves only what needs it no more`() throws {
@@ -176,7 +180,10 @@ import Testing
     try database.setMeta("kept", to: [1])
     try database.write { db in
       try db.execute(
-        sql: "DROP TABLE parcels; DROP TABLE mailboxes; DELETE FROM grdb_migrations WHERE identifier = 'parcels'")
+        sql: """
+          DROP TABLE parcel_contents; DROP TABLE parcels; DROP TABLE mailboxes;
+          DELETE FROM grdb_migrations WHERE identifier = 'parcels'
+          """)
     }
     let newer = try home.reopen()
     #expect(try newer.meta("kept") == [1])
