@@ -16,6 +16,8 @@ protocol GroupClass: Sendable {
   func beforeRound(in group: GroupContext) async throws(GroupError)
   /// What servers had is here: the same, for changes that this has called for. Whether there were any.
   func afterRound(in group: GroupContext) async throws(GroupError) -> Bool
+  /// Somebody has joined the group, or was removed from it.
+  func membersChanged(in group: GroupContext) async throws(GroupError)
   /// The group is about to go from this device.
   func forget(_ group: String) async throws(VaultError)
 }
@@ -27,6 +29,8 @@ extension GroupClass {
   func beforeRound(in group: GroupContext) async throws(GroupError) {}
   /// Most change nothing by themselves.
   func afterRound(in group: GroupContext) async throws(GroupError) -> Bool { false }
+  /// To most it is the same who has sent what.
+  func membersChanged(in group: GroupContext) async throws(GroupError) {}
   /// Most keep nothing beside the group.
   func forget(_ group: String) async throws(VaultError) {}
 }

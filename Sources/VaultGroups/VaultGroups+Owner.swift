@@ -116,6 +116,7 @@ extension VaultGroups {
       let status = try await open.grouper.status()
       guard let member = try Self.member(reference, among: status, peers) else { return nil }
       try await open.grouper.remove(member.card.node)
+      await noteMembers(open)
       // So that the others hear of it at once, as far as servers are there.
       _ = try? await open.grouper.round(isFirst: true, isForced: true)
       return GroupRemoval(name: member.card.name, wasInvited: false, status: try await open.grouper.status())

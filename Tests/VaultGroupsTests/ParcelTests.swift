@@ -1,4 +1,5 @@
 import Foundation
+import PeerAuth
 import Sodium
 import Synchronization
 import Testing
@@ -76,6 +77,63 @@ import VaultProtocol
       let newest = try store.read { transaction in try transaction.object(GroupParcels.className, parcel)?.newest }
       return newest.map { !$0.isDeletion } ?? false
     }
+  }
+
+  /// Whose mailboxes somebody knows of.
+  private func mailboxes(_ person: Person) async throws -> [String] {
+    let group = try #require(try await family(person).group)
+    let folder = try await folder(person)
+    return try house.people.filter { other in
+      let tag = try Vault.mailboxTag(group: group.bytes, card: other.vault.identity.keys.digest)
+      return try person.vault.hasMailbox(tag, folder: folder)
+    }.map(\.name)
+  }
+
+  @Test func `everybody knows of everybody's mailbox, and hears of them again where that was lost`() async throws {
+    for person in house.people { #expect(try await mailboxes(person) == ["ann", "ben", "cleo"]) }
+    try ben.vault.leaveMailboxes(folder: await folder(ben))
+    #expect(try await mailboxes(ben).isEmpty)
+    try await sync(ben)
+    #expect(try await mailboxes(ben) == ["ann", "ben", "cleo"])
+  }
+
+  @Test func `a mailbox that somebody takes away is put up again by its owner`() async throws {
+    let group = try #require(try await family(ben).group)
+    let tag = try ben.vault.ownMailboxTag(group: group.bytes)
+    try await change(by: cleo) { open in
+      let name = ObjectName(className: GroupMailboxes.className, objectID: hexadecimal(tag))
+      try await open.grouper.sender.delete(name)
+    }
+    try await sync(ann)
+    #expect(try await mailboxes(ann) == ["ann", "cleo"])
+    try await sync(ben, ben, ann)
+    #expect(try await mailboxes(ann) == ["ann", "ben", "cleo"])
+  }
+
+  @Test func `the mailbox of a member who was removed is forgotten`() async throws {
+    _ = try await ann.groups.remove("ben", from: family(ann))
+    #expect(try await mailboxes(ann) == ["ann", "cleo"])
+    try await sync(cleo, ann, cleo)
+    #expect(try await mailboxes(cleo) == ["ann", "cleo"])
+  }
+
+  @Test func `tags that mean nothing here aren't kept, and a peer's that is added later is`() async throws {
+    let card = try ben.vault.ownIdentity().qrText
+    _ = try cleo.vault.removePeer("ben")
+    let folder = try await folder(cleo)
+    try cleo.vault.leaveMailboxes(folder: folder)
+    try await change(by: ann) { open in
+      for _ in 0..<10 {
+        let name = ObjectName(className: GroupMailboxes.className, objectID: hexadecimal(try Randomness.bytes(16)))
+        try await open.grouper.sender.update(MarshalledObject(name: name, content: [1]))
+      }
+    }
+    try await sync(cleo)
+    #expect(try cleo.vault.database.mailboxes(of: folder).count == 2)
+    #expect(try await mailboxes(cleo) == ["ann", "cleo"])
+    _ = try cleo.vault.addPeer(try PeerCard.parse(text: card), name: nil)
+    try await sync(cleo)
+    #expect(try await mailboxes(cleo) == ["ann", "ben", "cleo"])
   }
 
   @Test func `a share reaches members who are never there when its dealer is`() async throws {
@@ -217,10 +275,8 @@ import VaultProtocol
   @Test func `a request that got lost goes again after a day`() async throws {
     let report = try await share(by: ann, with: [ben])
     let id = try #require(try ann.vault.database.parcels(.request).first?.id)
-    try await cleo.groups.use(try await family(cleo).id, for: "test") { open in
-      _ = try await open.grouper.round(isFirst: true, isForced: true)
+    try await change(by: cleo) { open in
       try await open.grouper.sender.delete(ObjectName(className: GroupParcels.className, objectID: hexadecimal(id)))
-      _ = try await open.grouper.round(isFirst: true, isForced: true)
     }
     try await sync(ben, ann)
     #expect(try !holds(ben, report.id))
@@ -288,9 +344,17 @@ import VaultProtocol
 
   /// Puts something into the group as an object of the class `parcel`.
   private func put(_ content: [UInt8], named id: String, by person: Person) async throws {
-    try await person.groups.use(try await family(person).id, for: "test") { open in
+    try await change(by: person) { open in
       let name = ObjectName(className: GroupParcels.className, objectID: id)
       try await open.grouper.sender.update(MarshalledObject(name: name, content: content))
+    }
+  }
+
+  /// A change that no program of a vault makes.
+  private func change(by person: Person, _ body: (VaultGroup) async throws -> Void) async throws {
+    try await person.groups.use(try await family(person).id, for: "test") { open in
+      _ = try await open.grouper.round(isFirst: true, isForced: true)
+      try await body(open)
       _ = try await open.grouper.round(isFirst: true, isForced: true)
     }
   }

@@ -1,54 +1,90 @@
 import Grouper
 import SecretVault
 import Sodium
+import Synchronization
 import VaultStore
 
 /// Who in a group takes parcels there: the class `mailbox`. An object's id is the owner's tag for this group as hexadecimal digits:
-/// who knows his card sees by it that he is there, and nobody else does.
-struct GroupMailboxes: GroupClass {
+/// who knows his card sees by it that he is there. Others' tags mean nothing here, and aren't kept.
+final class GroupMailboxes: GroupClass {
   static let className = "mailbox"
 
   /// All that an object has in it: the version of what may be put there.
   private static let content: [UInt8] = [1]
 
-  let vault: Vault
+  private let vault: Vault
+  /// Tags of peers that each group was asked for since this began: who is added as a peer later may have been in a group before.
+  private let asked = Mutex<[String: Set<[UInt8]>]>([:])
+
+  init(vault: Vault) { self.vault = vault }
 
   func update(_ content: [UInt8], _ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
-    guard let tag = MailboxTag(hexadecimal: change.name.objectID) else {
-      throw .malformed(.invalidValue(field: "tag of a mailbox"))
-    }
+    let tag = try Self.tag(of: change)
     // What a later version of the program puts there, it puts there for others of its kind.
-    guard content == Self.content else { return }
-    do throws(VaultError) { try vault.noteMailbox(tag.bytes, folder: GroupItems.bytes(of: group.id)) } catch {
-      throw .plugin("\(error)")
+    guard content == Self.content, let roster = await group.grouper.roster else { return }
+    let isThere = roster.member(change.version.sender)?.isActive == true
+    try vaulted { () throws(VaultError) in
+      let folder = try GroupItems.bytes(of: group.id)
+      guard isThere else { return try vault.forgetMailbox(tag, folder: folder) }
+      let group = roster.group.bytes
+      let known = try [vault.ownMailboxTag(group: group)] + vault.peerMailboxTags(group: group)
+      if known.contains(tag) { try vault.noteMailbox(tag, folder: folder) }
     }
   }
 
-  /// Mailboxes stay: what is put into one that nobody empties expires.
-  func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {}
+  func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
+    let tag = try Self.tag(of: change)
+    try vaulted { () throws(VaultError) in try vault.forgetMailbox(tag, folder: GroupItems.bytes(of: group.id)) }
+  }
 
-  /// Puts up this device's own, unless it is there.
+  /// Puts up this device's own, unless it is there, and looks for those of peers who weren't peers when they came.
   func beforeRound(in group: GroupContext) async throws(GroupError) {
     guard let roster = await group.grouper.roster, let own = await group.grouper.ownCard?.node,
       roster.member(own)?.isActive == true
     else { return }
-    let tags: (own: [UInt8], peers: [[UInt8]])
-    do throws(VaultError) {
-      tags.own = try vault.ownMailboxTag(group: roster.group.bytes)
-      guard try !vault.hasMailbox(tags.own, folder: GroupItems.bytes(of: group.id)) else { return }
-      tags.peers = try vault.peerMailboxTags(group: roster.group.bytes)
-    } catch { throw .plugin("\(error)") }
-    // Backups have groups in them and no mailboxes: others' may have come long ago.
-    for tag in tags.peers { try await group.grouper.offerAgain(Self.name(tag)) }
-    try await group.grouper.update(MarshalledObject(name: Self.name(tags.own), content: Self.content))
-    do throws(VaultError) { try vault.noteMailbox(tags.own, folder: GroupItems.bytes(of: group.id)) } catch {
-      throw .plugin("\(error)")
+    let folder = try vaulted { () throws(VaultError) in try GroupItems.bytes(of: group.id) }
+    let known = asked.withLock { $0[group.id] ?? [] }
+    let peers = try vaulted { () throws(VaultError) in try vault.peerMailboxTags(group: roster.group.bytes) }
+    for tag in peers where !known.contains(tag) {
+      let isNoted = try vaulted { () throws(VaultError) in try vault.hasMailbox(tag, folder: folder) }
+      if !isNoted { try await group.grouper.offerAgain(Self.name(tag)) }
+      asked.withLock { _ = $0[group.id, default: []].insert(tag) }
     }
+    let tag = try vaulted { () throws(VaultError) in try vault.ownMailboxTag(group: roster.group.bytes) }
+    guard try vaulted({ () throws(VaultError) in try !vault.hasMailbox(tag, folder: folder) }) else { return }
+    try await group.grouper.update(MarshalledObject(name: Self.name(tag), content: Self.content))
+    try vaulted { () throws(VaultError) in try vault.noteMailbox(tag, folder: folder) }
+  }
+
+  /// Those of members who were removed go.
+  func membersChanged(in group: GroupContext) async throws(GroupError) {
+    guard let roster = await group.grouper.roster else { return }
+    let tags = try vaulted { () throws(VaultError) in
+      let folder = try GroupItems.bytes(of: group.id)
+      var noted: [[UInt8]] = []
+      for tag in try vault.peerMailboxTags(group: roster.group.bytes) {
+        if try vault.hasMailbox(tag, folder: folder) { noted.append(tag) }
+      }
+      return noted
+    }
+    for tag in tags { try await group.grouper.offerAgain(Self.name(tag)) }
   }
 
   /// What was to go through the group may go another way.
   func forget(_ group: String) async throws(VaultError) {
     try vault.leaveMailboxes(folder: GroupItems.bytes(of: group))
+  }
+
+  private static func tag(of change: RemoteChange) throws(GroupError) -> [UInt8] {
+    guard let tag = MailboxTag(hexadecimal: change.name.objectID) else {
+      throw .malformed(.invalidValue(field: "tag of a mailbox"))
+    }
+    return tag.bytes
+  }
+
+  /// A vault's own faults pass: what is asked for is asked for again.
+  private func vaulted<Value>(_ body: () throws(VaultError) -> Value) throws(GroupError) -> Value {
+    do throws(VaultError) { return try body() } catch { throw .plugin("\(error)") }
   }
 
   private static func name(_ tag: [UInt8]) -> ObjectName {

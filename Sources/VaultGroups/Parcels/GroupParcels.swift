@@ -7,7 +7,7 @@ import VaultStore
 import WireCodec
 
 /// The parcels that travel through a group: the class `parcel`. An object's id is the parcel's, as hexadecimal digits. All members
-/// have it until the one whom it is for has taken it; to the others it says nothing, and their vaults keep nothing of it.
+/// have it until the one whom it is for has taken it; what is in it only he can read, and the others' vaults keep nothing of it.
 final class GroupParcels: GroupClass {
   static let className = "parcel"
 

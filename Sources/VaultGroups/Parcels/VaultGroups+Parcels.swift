@@ -21,10 +21,12 @@ extension VaultGroups {
     _ open: VaultGroup, isFirst: Bool, isForced: Bool = false
   ) async throws(GroupError) -> ReceiveReport {
     let context = GroupContext(id: open.id, grouper: open.grouper)
+    let serial = await open.grouper.roster?.serial
     for part in classes {
       await noting(context) { () throws(GroupError) in try await part.beforeRound(in: context) }
     }
     var report = try await open.grouper.round(isFirst: isFirst, isForced: isForced)
+    if await open.grouper.roster?.serial != serial { await noteMembers(open) }
     var hasMore = false
     for part in classes {
       await noting(context) { () throws(GroupError) in
@@ -36,6 +38,14 @@ extension VaultGroups {
     report.changes += second.changes
     report.missing = second.missing
     return report
+  }
+
+  /// Lets all classes know that others are in the group now.
+  func noteMembers(_ open: VaultGroup) async {
+    let context = GroupContext(id: open.id, grouper: open.grouper)
+    for part in classes {
+      await noting(context) { () throws(GroupError) in try await part.membersChanged(in: context) }
+    }
   }
 
   /// What fails in a class keeps no group from being kept in step.
