@@ -109,7 +109,7 @@ public enum ParcelContentChange: Hashable, Sendable {
   case clear
 }
 
-/// How many parcels of peers are here.
+/// How many parcels of peers, and answers to them, are here.
 public struct ParcelCounts: Hashable, Sendable {
   /// Received of this peer and not answered yet.
   public let count: Int
@@ -119,13 +119,24 @@ public struct ParcelCounts: Hashable, Sendable {
   public let known: Int
   /// Received of anybody and not answered yet.
   public let all: Int
+  /// Answers to this peer whose content is here.
+  public let answers: Int
+  /// Bytes of these.
+  public let answerBytes: Int
+  /// Bytes of answers to anybody.
+  public let allAnswerBytes: Int
 
   /// Counts of parcels.
-  public init(count: Int, bytes: Int, known: Int, all: Int) {
+  public init(
+    count: Int, bytes: Int, known: Int, all: Int, answers: Int = 0, answerBytes: Int = 0, allAnswerBytes: Int = 0
+  ) {
     self.count = count
     self.bytes = bytes
     self.known = known
     self.all = all
+    self.answers = answers
+    self.answerBytes = answerBytes
+    self.allAnswerBytes = allAnswerBytes
   }
 }
 

@@ -47,10 +47,11 @@ extension VaultDatabase {
     return removed
   }
 
-  /// A removed peer gets nothing more and has nothing left here.
-  func endParcels(ofPeer peer: Digest, _ db: Database) throws { try endParcels(db) { $0.peer == peer } }
+  /// A removed peer gets nothing more. Ids of what it has sent stay known until they expire, should it come back: somebody may
+  /// have kept the parcels.
+  func endParcels(ofPeer peer: Digest, _ db: Database) throws { try endParcels(db, keepsIDs: true) { $0.peer == peer } }
 
-  /// Nothing about a secret that was deleted is on its way any more. Ids of what was received stay known, answered or not.
+  /// Nothing about a secret that was deleted is on its way any more. Ids of what was received stay known here, too.
   func endParcels(ofSecret id: [UInt8], _ db: Database) throws {
     try endParcels(db, keepsIDs: true) { $0.secretID == id }
   }
@@ -78,7 +79,7 @@ extension VaultDatabase {
       sql: """
         SELECT EXISTS (SELECT 1 FROM parcel_contents) OR EXISTS (SELECT 1 FROM parcels WHERE secret IS NOT NULL)
         """)
-    try endParcels(db) { _ in true }
+    try endParcels(db, keepsIDs: false) { _ in true }
     return isRoomy == true
   }
 
@@ -101,7 +102,7 @@ extension VaultDatabase {
     return try withdraw(parcel, at: place, db)
   }
 
-  private func endParcels(_ db: Database, keepsIDs: Bool = false, where matches: (ParcelRecord) -> Bool) throws {
+  private func endParcels(_ db: Database, keepsIDs: Bool, where matches: (ParcelRecord) -> Bool) throws {
     for found in try allParcels(db) {
       guard let parcel = found.parcel else {
         // It might be one of them, and nothing can come of it any more.

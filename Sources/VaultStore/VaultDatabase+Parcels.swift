@@ -87,31 +87,31 @@ extension VaultDatabase {
     return try keys.open(sealed, Self.replySecretName(id), what: Self.parcelName(id))
   }
 
-  /// Changes how far a parcel is, and what is in it. What a parcel is can't change. One that was withdrawn stays so, whatever `record` says,
-  /// so that somebody who has read it before doesn't bring it back. Returns the record as it is then; nil, and nothing is
-  /// changed, if the parcel is gone.
+  /// Changes how far a parcel is, and what is in it, if it is as it was read: `before` is that record. What a parcel is can't change, and
+  /// of one that is withdrawn nothing does; withdrawing changes nothing but the state and erases content and secret.
+  /// False, and nothing is changed, if the parcel is another one meanwhile, withdrawn, or gone.
   @discardableResult
   public func updateParcel(
-    _ record: ParcelRecord, content: ParcelContentChange = .keep, forgetsSecret: Bool = false
-  ) throws(StoreError) -> ParcelRecord? {
+    _ record: ParcelRecord, from before: ParcelRecord, content: ParcelContentChange = .keep,
+    forgetsSecret: Bool = false
+  ) throws(StoreError) -> Bool {
     try record.check()
-    let (after, hasForgotten) = try write { db -> (ParcelRecord?, Bool) in
-      guard let (place, before) = try self.placedParcel(record.id, db) else { return (nil, false) }
-      guard before.record.isSame(as: record) else { throw StoreError.invalid("another parcel") }
-      var after = before
+    guard before.isSame(as: record) else { throw .invalid("another parcel") }
+    let (isDone, hasForgotten) = try write { db -> (Bool, Bool) in
+      guard let (place, stored) = try self.placedParcel(record.id, db), stored.record == before,
+        before.state != .withdrawn
+      else { return (false, false) }
+      if record.state == .withdrawn { return (true, try self.withdraw(stored, at: place, db)) }
+      var after = stored
       after.record = record
-      if before.record.state == .withdrawn || record.state == .withdrawn {
-        after.record.state = .withdrawn
-        return (after.record, try self.withdraw(after, at: place, db))
-      }
       if forgetsSecret { after.hasSecret = false }
       if case .set(let bytes) = content { after.content = try StoredParcel.digest(of: bytes) }
       if case .clear = content { after.content = nil }
       try self.putParcel(after, content, at: place, db)
-      return (after.record, before.hasSecret && forgetsSecret)
+      return (true, stored.hasSecret && forgetsSecret)
     }
     if hasForgotten { emptyLog() }
-    return after
+    return isDone
   }
 
   /// Takes a received parcel that waits, and is due, for one attempt to answer it: it is due again only at `time`, so that daemon and
@@ -175,24 +175,30 @@ extension VaultDatabase {
 
   // MARK: - What there is
 
-  /// How many parcels of a peer are here: for limits.
+  /// How many parcels of a peer, and answers to it, are here: for limits.
   public func parcelCounts(ofPeer peer: Digest) throws(StoreError) -> ParcelCounts {
     try read { db in
-      let waiting = "FROM parcels WHERE state = 'waiting' AND direction = 'received'"
+      let waiting = "state = 'waiting' AND direction = 'received'"
+      let contents = "FROM parcel_contents JOIN parcels USING (place) WHERE"
       let row = try Row.fetchOne(
         db,
         sql: """
-          SELECT (SELECT count(*) \(waiting) AND peer = :peer) AS waiting,
-            (SELECT coalesce(sum(length(content)), 0) FROM parcel_contents
-              WHERE place IN (SELECT place \(waiting) AND peer = :peer)) AS bytes,
+          SELECT (SELECT count(*) FROM parcels WHERE \(waiting) AND peer = :peer) AS waiting,
+            (SELECT coalesce(sum(length(content)), 0) \(contents) \(waiting) AND peer = :peer) AS bytes,
             (SELECT count(*) FROM parcels WHERE peer = :peer AND direction = 'received') AS known,
-            (SELECT count(*) \(waiting)) AS waiting_of_all
+            (SELECT count(*) FROM parcels WHERE \(waiting)) AS waiting_of_all,
+            (SELECT count(*) \(contents) direction = 'answer' AND peer = :peer) AS answers,
+            (SELECT coalesce(sum(length(content)), 0) \(contents) direction = 'answer' AND peer = :peer) AS answer_bytes,
+            (SELECT coalesce(sum(length(content)), 0) \(contents) direction = 'answer') AS all_answer_bytes
           """, arguments: ["peer": peer.blob])
-      guard let row else { return ParcelCounts(count: 0, bytes: 0, known: 0, all: 0) }
+      guard let row else { throw StoreError.damaged("the table of parcels") }
       let columns = StoredRow(row: row, what: "the table of parcels")
       return ParcelCounts(
         count: try columns.number("waiting", in: 0...Int.max), bytes: try columns.number("bytes", in: 0...Int.max),
-        known: try columns.number("known", in: 0...Int.max), all: try columns.number("waiting_of_all", in: 0...Int.max))
+        known: try columns.number("known", in: 0...Int.max), all: try columns.number("waiting_of_all", in: 0...Int.max),
+        answers: try columns.number("answers", in: 0...Int.max),
+        answerBytes: try columns.number("answer_bytes", in: 0...Int.max),
+        allAnswerBytes: try columns.number("all_answer_bytes", in: 0...Int.max))
     }
   }
 

@@ -149,9 +149,11 @@ import Testing
     #expect(throws: StoreError.self) { try database.parcel(sampleID(1)) }
     #expect(throws: StoreError.self) { try database.parcelContent(sampleID(1)) }
     #expect(throws: StoreError.self) { try database.claimParcel(sampleID(1), at: 1, until: 2) }
-    #expect(throws: StoreError.self) { try database.updateParcel(sampleParcel(1, .received)) }
+    let record = try sampleParcel(1, .received)
+    #expect(throws: StoreError.self) { try database.updateParcel(record, from: record) }
     _ = try database.removePeer(peers[0].digest)
-    #expect(try database.parcels().map(\.peer) == [peers[1].digest])
+    let states = Dictionary(uniqueKeysWithValues: try database.parcels().map { ($0.peer, $0.state) })
+    #expect(states == [peers[0].digest: .answered, peers[1].digest: .waiting])
   }
 
   @Test func `a peer whose row was written twice is removed all the same`() throws {
