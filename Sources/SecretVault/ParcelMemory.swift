@@ -8,6 +8,8 @@ final class ParcelMemory: Sendable {
   struct Wait: Hashable, Sendable {
     /// What the user has been asked, and how shares are released.
     let reason: Reason
+    /// For how many milliseconds it waits this time at most.
+    let time: Int64
     /// When it is looked at again in any case, in milliseconds since 1970.
     let until: Int64
   }
@@ -31,7 +33,7 @@ final class ParcelMemory: Sendable {
     var mailboxes: [[UInt8]: Mailboxes] = [:]
     var waits: [[UInt8]: Wait] = [:]
     var told: Set<[UInt8]> = []
-    var sweptHour = Int64.min
+    var sweptAt = -Double.infinity
     var unfit: Set<Int64> = []
     var isAnswering = false
     var patience = 0
@@ -39,6 +41,8 @@ final class ParcelMemory: Sendable {
 
   /// Milliseconds after which mailboxes are read again: others may note them, too.
   private static let mailboxTime = 15_000.0
+  /// Milliseconds after which parcels whose time is over are looked for again.
+  private static let sweepTime = 600_000.0
   /// Most groups and parcels that are remembered.
   private static let limit = 4096
 
@@ -106,11 +110,10 @@ final class ParcelMemory: Sendable {
   }
 
   /// Whether parcels whose time is over have to be looked for; counts as done.
-  func isSweepDue(at now: Int64) -> Bool {
-    let hour = now / 3_600_000
-    return state.withLock { state in
-      guard state.sweptHour != hour else { return false }
-      state.sweptHour = hour
+  func isSweepDue(at now: Double) -> Bool {
+    state.withLock { state in
+      guard now - state.sweptAt >= Self.sweepTime else { return false }
+      state.sweptAt = now
       return true
     }
   }

@@ -6,10 +6,10 @@ import VaultStore
 /// Answers what peers have sent by parcel: by the same rules as in a session, only that nobody waits at the other end.
 extension Vault {
   /// Milliseconds for which a parcel that is being answered is nobody else's business.
-  private static let answeringTime: Int64 = 60_000
+  private static let answeringTime: Int64 = 10_000
   /// Milliseconds after which a parcel that waits for the user is looked at again in any case.
   private static let longestWait: Int64 = 3_600_000
-  /// The same for what waits for something else.
+  /// The same for what waits for something else, at first: each time it is twice as long.
   private static let shortWait: Int64 = 15_000
 
   /// Answers what has come, and what waited and waits no more. Returns whether there is something to be posted now.
@@ -58,17 +58,20 @@ extension Vault {
     let ending = await answerer.run()
     switch (channel.outcome, ending) {
     case (.postponed(let isForUser), _):
-      try wait(with: record, isForUser ? Self.longestWait : Self.shortWait)
+      try wait(with: record, isForUser ? Self.longestWait : nil)
       return false
     case (.answers(let frames), .goodbye): return try keep(frames, letter, record, peer)
     case (.answers, .fault):
       // It is known from now on, and gets no answer.
-      var record = record
-      record.state = .answered
-      try stored { () throws(StoreError) in _ = try database.updateParcel(record, content: .clear) }
+      try stored { () throws(StoreError) in
+        guard let before = try database.parcel(record.id), before.state == .waiting else { return }
+        var after = before
+        after.state = .answered
+        try database.updateParcel(after, from: before, content: .clear)
+      }
       return false
     case (.answers, .interrupted):
-      try wait(with: record, Self.shortWait)
+      try wait(with: record, nil)
       return false
     }
   }
@@ -81,20 +84,23 @@ extension Vault {
     return try reason(of: record) != wait.reason
   }
 
-  private func wait(with record: ParcelRecord, _ most: Int64) throws(VaultError) {
+  private func wait(with record: ParcelRecord, _ most: Int64?) throws(VaultError) {
     let now = environment.now()
     let reason = try reason(of: record)
-    var until = now + most
+    let known = parcelMemory.wait(of: record.id)?.time ?? 0
+    let time = most ?? min(Self.longestWait, known < Self.longestWait ? max(Self.shortWait, 2 * known) : Self.shortWait)
+    var until = now + time
     if let release = reason.release, release.state == .waiting, let delay = release.delay {
       let end = ReleaseConsent.sum(release.startedAt, delay)
       if end > now { until = min(until, end) }
     }
-    parcelMemory.set(ParcelMemory.Wait(reason: reason, until: until), of: record.id)
+    parcelMemory.set(ParcelMemory.Wait(reason: reason, time: time, until: until), of: record.id)
     // Another program of this vault, which remembers nothing of it, may look at it as well.
     try stored { () throws(StoreError) in
-      guard var current = try database.parcel(record.id), current.state == .waiting else { return }
-      current.nextAttemptAt = now
-      try database.updateParcel(current)
+      guard let before = try database.parcel(record.id), before.state == .waiting else { return }
+      var after = before
+      after.nextAttemptAt = now
+      try database.updateParcel(after, from: before)
     }
   }
 
@@ -118,13 +124,15 @@ extension Vault {
     _ frames: [ParcelFrame], _ letter: ParcelLetter, _ record: ParcelRecord, _ peer: PeerRecord
   ) throws(VaultError) -> Bool {
     parcelMemory.set(nil, of: record.id)
-    let now = environment.now()
+    // As long as any parcel that is made now, or its request: whose answer it is shows as little as what it is about.
+    let createdAt = min(max(0, environment.now()), Parcel.timeLimit)
+    let expiresAt = max(letter.expiresAt, Parcel.expiry(createdAt: createdAt, lifetime: Self.parcelLifetime))
     let id: ParcelID
     let content: [UInt8]
     do {
       id = try ParcelID.fresh()
       content = try ParcelLetter.seal(
-        id: id, createdAt: max(0, now), expiresAt: letter.expiresAt, kind: .answer, inReplyTo: letter.id,
+        id: id, createdAt: createdAt, expiresAt: expiresAt, kind: .answer, inReplyTo: letter.id,
         frames: frames, from: identity, to: try storedCard(peer).keys
       ).encoded()
     } catch { throw VaultError(.other, "an answer to a parcel can't be made: \(error)") }
@@ -134,7 +142,7 @@ extension Vault {
     received.nextAttemptAt = 0
     let answer = ParcelRecord(
       id: id.bytes, direction: .answer, peer: peer.digest, secretID: record.secretID, group: record.group,
-      createdAt: max(0, now), expiresAt: letter.expiresAt, inReplyTo: record.id)
+      createdAt: createdAt, expiresAt: expiresAt, inReplyTo: record.id)
     return try stored { () throws(StoreError) in
       try database.answerParcel(received: received, answer: answer, content: content)
     }

@@ -72,7 +72,7 @@ extension Vault {
     guard hasContent else { return }
     recordUnlessTooMany(.refused, peer: peer, detail: "sent an answer by parcel that was dropped: \(failure.reason)")
     try stored { () throws(StoreError) in
-      _ = try database.updateParcel(record, content: .clear, forgetsSecret: true)
+      _ = try database.updateParcel(record, from: record, content: .clear, forgetsSecret: true)
     }
   }
 
@@ -114,7 +114,7 @@ extension Vault {
     let header = job.header
     let keys = try storedCard(peer).keys
     let number = requestNumber()
-    let envelope = try ParcelEnvelope(lifetime: Self.releaseParcelLifetime, at: environment.now())
+    let envelope = try ParcelEnvelope(lifetime: Self.parcelLifetime, at: environment.now())
     let tag: Digest
     let possession: Possession
     let secret: SecretBytes?

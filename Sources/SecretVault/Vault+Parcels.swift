@@ -39,16 +39,20 @@ public struct ParcelWay: Hashable, Sendable {
 extension Vault {
   /// Most bytes of a fragment that goes by parcel.
   public static let parcelFragmentLimit: UInt64 = 4 << 20
-  /// Milliseconds until a parcel with a share to be kept is given up.
-  static let depositParcelLifetime: Int64 = 14 * 86_400_000
-  /// Milliseconds until a parcel that asks for a share is given up.
-  static let releaseParcelLifetime: Int64 = 7 * 86_400_000
+  /// Milliseconds until a parcel is given up. The same for all, so that its expiry doesn't tell what one is about.
+  static let parcelLifetime: Int64 = 14 * 86_400_000
   /// Milliseconds after which an unanswered parcel is posted again.
   static let parcelRepetition: Int64 = 86_400_000
   /// Most unanswered parcels of a peer, and to a peer.
   static let parcelsOfPeer = 16
   /// Most unanswered parcels of peers.
   static let parcelsOfAll = 64
+  /// Most bytes of answers to a peer that are kept for it, until they expire.
+  static let answerBytesOfPeer = 64 << 20
+  /// Most bytes of answers to all peers.
+  static let answerBytesOfAll = 512 << 20
+  /// Most answers to a peer that are kept for it.
+  static let answersOfPeer = 256
   /// Most ids of a peer's parcels that are remembered.
   static let knownParcelsOfPeer = 4096
   /// Milliseconds by which a sender's clock may be ahead.
@@ -140,25 +144,46 @@ extension Vault {
   }
 
   private static let horizonKey = "parcel-horizon"
+  private static let sweepKey = "parcel-sweep"
+  /// Milliseconds for which a time has to have been seen before anything ends by it.
+  static let sweepDelay: Int64 = 3_600_000
 
   /// The latest expiry of a received parcel that was forgotten.
   private func forgottenParcels() throws(VaultError) -> Int64 {
-    guard let bytes = try stored({ () throws(StoreError) in try database.meta(Self.horizonKey) }), bytes.count == 8
-    else { return 0 }
+    try parcelTime(Self.horizonKey)
+  }
+
+  private func parcelTime(_ key: String) throws(VaultError) -> Int64 {
+    guard let bytes = try stored({ () throws(StoreError) in try database.meta(key) }), bytes.count == 8 else {
+      return 0
+    }
     return bytes.reduce(0) { $0 << 8 | Int64($1) }
+  }
+
+  private func setParcelTime(_ key: String, to time: Int64) throws(VaultError) {
+    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * Int64($0))) }
+    try stored { () throws(StoreError) in try database.setMeta(key, to: bytes) }
   }
 
   /// Before ids are forgotten, it is noted up to which expiry: parcels that expire no later are not taken any more, so none comes twice.
   private func noteForgotten(_ time: Int64) throws(VaultError) {
     guard try forgottenParcels() < time else { return }
-    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * Int64($0))) }
-    try stored { () throws(StoreError) in try database.setMeta(Self.horizonKey, to: bytes) }
+    try setParcelTime(Self.horizonKey, to: time)
   }
 
-  /// Ends what has expired. Expiries are whole hours, so it is enough to look once an hour.
+  /// Ends what has expired, an hour after it has. A clock that is ahead for a moment, as that of a device that starts, ends nothing: only a
+  /// time counts that was seen an hour ago, by the same clock.
   func sweepParcels() throws(VaultError) {
+    guard parcelMemory.isSweepDue(at: environment.monotonic()) else { return }
     let now = environment.now()
-    guard parcelMemory.isSweepDue(at: now) else { return }
+    let seen = try parcelTime(Self.sweepKey)
+    guard seen > 0, seen <= now else { return try setParcelTime(Self.sweepKey, to: now) }
+    guard now - seen >= Self.sweepDelay else { return }
+    try sweepParcels(expiredBy: seen)
+    try setParcelTime(Self.sweepKey, to: now)
+  }
+
+  private func sweepParcels(expiredBy now: Int64) throws(VaultError) {
     let damaged = try stored { () throws(StoreError) in try database.removeDamagedParcels() }
     if !damaged.isEmpty { environment.log.error("\(damaged.count) parcels were damaged, and are given up") }
     let received = try stored { () throws(StoreError) in try database.parcels(.received) }

@@ -1,6 +1,7 @@
 import PeerAuth
 import ShamirKit
 import Sodium
+import Synchronization
 import VaultProtocol
 import VaultStore
 
@@ -8,6 +9,9 @@ import VaultStore
 extension Vault {
   /// Most bytes of unanswered parcels of a peer.
   private static let receivedBytesOfPeer = 64 << 20
+  /// How long an answer isn't posted again, whatever comes.
+  private static let answerRepetition = parcelRepetition / 2
+  private static let opening = Mutex(())
 
   /// What was found in a parcel.
   enum OpenedParcel {
@@ -46,13 +50,16 @@ extension Vault {
     var peer: PeerRecord?
     var ownFault: VaultError?
     do throws(ProtocolError) {
-      let letter = try ParcelLetter.open(parcel, with: identity) { (digest) throws(ProtocolError) in
-        do throws(VaultError) {
-          peer = try stored { () throws(StoreError) in try database.peer(digest) }
-          return try peer.map { (known) throws(VaultError) in try storedCard(known).keys }
-        } catch {
-          ownFault = error
-          return nil
+      // One at a time: a letter may be large, and keys need the memory that is locked more.
+      let letter = try Self.opening.withLock { (_) throws(ProtocolError) in
+        try ParcelLetter.open(parcel, with: identity) { (digest) throws(ProtocolError) in
+          do throws(VaultError) {
+            peer = try stored { () throws(StoreError) in try database.peer(digest) }
+            return try peer.map { (known) throws(VaultError) in try storedCard(known).keys }
+          } catch {
+            ownFault = error
+            return nil
+          }
         }
       }
       guard let peer else { return .worthless("nobody knows who sent it") }
@@ -84,11 +91,9 @@ extension Vault {
   private func takeRequest(
     _ letter: ParcelLetter, _ encoded: [UInt8], _ peer: PeerRecord, _ folder: [UInt8]
   ) throws(VaultError) -> ParcelTaking {
-    if let known = try stored({ () throws(StoreError) in try database.parcel(letter.id.bytes) }) {
-      guard known.direction == .received, known.peer == peer.digest else {
-        return ignore(letter.id, "its id is another parcel's", peer)
-      }
-      try repeatAnswer(to: known)
+    let id = try ParcelRecord.receivedID(of: letter.id, from: peer.digest)
+    if let known = try stored({ () throws(StoreError) in try database.parcel(id) }) {
+      try repeatAnswer(to: known, by: folder)
       return .taken
     }
     let request: ParcelRequest
@@ -102,12 +107,14 @@ extension Vault {
     }
     let counts = try stored { () throws(StoreError) in try database.parcelCounts(ofPeer: peer.digest) }
     guard counts.count < Self.parcelsOfPeer, counts.all < Self.parcelsOfAll, counts.known < Self.knownParcelsOfPeer,
-      counts.bytes + encoded.count <= Self.receivedBytesOfPeer
+      counts.bytes + encoded.count <= Self.receivedBytesOfPeer, counts.answers < Self.answersOfPeer,
+      counts.answerBytes < Self.answerBytesOfPeer, counts.allAnswerBytes < Self.answerBytesOfAll
     else { return .full }
+    let way = try answerFolder(to: peer.digest, cameBy: folder)
     let isNew = try stored { () throws(StoreError) in
       try database.addParcel(
         ParcelRecord(
-          id: letter.id.bytes, direction: .received, peer: peer.digest, secretID: secret, group: folder,
+          id: id, direction: .received, peer: peer.digest, secretID: secret, group: way,
           createdAt: letter.createdAt, expiresAt: letter.expiresAt),
         content: encoded, replySecret: nil)
     }
@@ -115,13 +122,27 @@ extension Vault {
     return isNew ? .taken : try takeRequest(letter, encoded, peer, folder)
   }
 
-  /// A request that comes again has not got its answer.
-  private func repeatAnswer(to known: ParcelRecord) throws(VaultError) {
+  /// By which group an answer goes: that by which its request came, if the sender takes parcels there. Anybody may bring a request into a group in
+  /// which its sender isn't.
+  private func answerFolder(to peer: Digest, cameBy folder: [UInt8]) throws(VaultError) -> [UInt8] {
+    let folders = try mailboxFolders(of: peer)
+    if folders.isEmpty || folders.contains(folder) { return folder }
+    return folders.min { $0.lexicographicallyPrecedes($1) } ?? folder
+  }
+
+  /// A request that comes again may not have got its answer. But anybody can bring it again, so that isn't done at each time.
+  private func repeatAnswer(to known: ParcelRecord, by folder: [UInt8]) throws(VaultError) {
     guard known.state == .answered, let id = known.inReplyTo else { return }
+    let now = environment.now()
+    let way = try answerFolder(to: known.peer, cameBy: folder)
     try stored { () throws(StoreError) in
-      guard var answer = try database.parcel(id), answer.direction == .answer, answer.state == .posted else { return }
+      guard let before = try database.parcel(id), before.direction == .answer, before.state == .posted,
+        !(0..<Self.answerRepetition).contains(now - before.postedAt)
+      else { return }
+      var answer = before
       answer.state = .waiting
-      try database.updateParcel(answer)
+      answer.group = way
+      try database.updateParcel(answer, from: before)
     }
   }
 
@@ -131,21 +152,25 @@ extension Vault {
     _ letter: ParcelLetter, _ encoded: [UInt8], _ peer: PeerRecord
   ) throws(VaultError) -> ParcelTaking {
     guard let id = letter.inReplyTo,
-      var record = try stored({ () throws(StoreError) in try database.parcel(id.bytes) }),
-      record.direction == .request, record.peer == peer.digest
+      let before = try stored({ () throws(StoreError) in try database.parcel(id.bytes) }),
+      before.direction == .request, before.peer == peer.digest
     else { return ignore(letter.id, "nobody waits for it") }
-    switch record.state {
+    switch before.state {
     case .answered, .withdrawn: return .taken
     case .waiting, .posted: break
     }
-    if let delivery = record.delivery {
-      try settle(delivery, record, letter, peer)
+    if let delivery = before.delivery {
+      try settle(delivery, before, letter, peer)
       return .taken
     }
+    var record = before
     record.state = .answered
     record.inReplyTo = letter.id.bytes
-    try stored { () throws(StoreError) in _ = try database.updateParcel(record, content: .set(encoded)) }
-    return .taken
+    let isKept = try stored { () throws(StoreError) in
+      try database.updateParcel(record, from: before, content: .set(encoded))
+    }
+    // Something has changed in the same moment: it was posted, or is wanted no more.
+    return isKept ? .taken : try takeAnswer(letter, encoded, peer)
   }
 
   /// What the holder says about a share that was to be kept.
@@ -167,9 +192,7 @@ extension Vault {
     let isOpen = try stored { () throws(StoreError) in try database.delivery(delivery)?.state == .waiting }
     guard isOpen else { return try end(record) }
     // It may be sent again, but not at once.
-    var record = record
-    record.state = .answered
-    try stored { () throws(StoreError) in _ = try database.updateParcel(record, content: .clear) }
+    try change(record, content: .clear) { $0.state = .answered }
   }
 
   /// Throws unless the answers say that the share is durable.
@@ -207,11 +230,27 @@ extension Vault {
 
   /// Nothing more comes of a request. What may be in a group is taken out of there.
   func end(_ record: ParcelRecord) throws(VaultError) {
-    var record = record
-    try stored { () throws(StoreError) in
-      if record.state == .answered || record.group.isEmpty { return try database.removeParcels([record.id]) }
-      record.state = .withdrawn
-      try database.updateParcel(record)
+    if record.state == .answered || record.group.isEmpty {
+      return try stored { () throws(StoreError) in try database.removeParcels([record.id]) }
+    }
+    try change(record) { $0.state = .withdrawn }
+  }
+
+  /// Changes a parcel, whatever has become of it since it was read; but for one that is gone or withdrawn.
+  func change(
+    _ read: ParcelRecord, content: ParcelContentChange = .keep, _ body: (inout ParcelRecord) -> Void
+  ) throws(VaultError) {
+    var before = read
+    while true {
+      var after = before
+      body(&after)
+      let isDone = try stored { () throws(StoreError) in
+        try database.updateParcel(after, from: before, content: content)
+      }
+      guard !isDone, let now = try stored({ () throws(StoreError) in try database.parcel(read.id) }),
+        now.state != .withdrawn, now != before
+      else { return }
+      before = now
     }
   }
 }

@@ -25,7 +25,8 @@ extension Vault {
     let going = try stored { () throws(StoreError) in
       try database.parcels(.answer, [.waiting]) + database.parcels(.request, [.waiting, .posted])
     }
-    for record in going where record.group == folder && record.expiresAt > now && isToBePosted(record, at: now) {
+    for record in going where record.group == folder && record.expiresAt > now {
+      guard record.state == .waiting || isToBeRepeated(record, at: now) else { continue }
       guard let post = try post(record) else { continue }
       guard posts.isEmpty || byteCount + post.bytes.count <= Self.postByteLimit else { break }
       byteCount += post.bytes.count
@@ -52,12 +53,13 @@ extension Vault {
   public func posted(_ id: [UInt8]) throws(VaultError) {
     let now = environment.now()
     try stored { () throws(StoreError) in
-      guard var record = try database.parcel(id), record.direction != .received,
-        record.state == .waiting || record.state == .posted
+      guard let before = try database.parcel(id), before.direction != .received,
+        before.state == .waiting || before.state == .posted
       else { return }
+      var record = before
       record.state = .posted
       record.postedAt = now
-      try database.updateParcel(record)
+      try database.updateParcel(record, from: before)
     }
   }
 
@@ -98,10 +100,9 @@ extension Vault {
     return (try? Parcel.tag(of: id, for: identity.keys.digest)) == tag
   }
 
-  /// What waits, and unanswered requests whose time to be repeated has come; by a clock that may have been set back.
-  private func isToBePosted(_ record: ParcelRecord, at now: Int64) -> Bool {
-    guard record.state == .posted else { return true }
-    return !(0..<Self.parcelRepetition).contains(now - record.postedAt)
+  /// Whether an unanswered request is to be posted once more; by a clock that may have been set back.
+  private func isToBeRepeated(_ record: ParcelRecord, at now: Int64) -> Bool {
+    record.state == .posted && !(0..<Self.parcelRepetition).contains(now - record.postedAt)
   }
 
   private func post(_ record: ParcelRecord) throws(VaultError) -> ParcelPost? {
@@ -121,14 +122,27 @@ extension Vault {
     }
   }
 
-  /// Requests for shares take the first group in which their peer has a mailbox.
+  /// Requests for shares take the first group in which their peer has a mailbox. What wasn't answered for a day takes the next one: in this one
+  /// the peer may be no more.
   private func chooseGroup(_ group: [UInt8], _ folder: [UInt8]) throws(VaultError) {
-    let waiting = try stored { () throws(StoreError) in try database.parcels(.request, [.waiting]) }
-    for var record in waiting where record.group.isEmpty {
-      guard try hasMailbox(Self.mailboxTag(group: group, card: record.peer), folder: folder) else { continue }
+    let now = environment.now()
+    let going = try stored { () throws(StoreError) in try database.parcels(.request, [.waiting, .posted]) }
+    for before in going where before.group != folder {
+      guard before.group.isEmpty || isToBeRepeated(before, at: now),
+        try hasMailbox(Self.mailboxTag(group: group, card: before.peer), folder: folder)
+      else { continue }
+      if !before.group.isEmpty, try nextFolder(of: before) != folder { continue }
+      var record = before
       record.group = folder
-      try stored { () throws(StoreError) in _ = try database.updateParcel(record) }
+      record.state = .waiting
+      try stored { () throws(StoreError) in _ = try database.updateParcel(record, from: before) }
     }
+  }
+
+  /// The folder of the group that comes next, in a round of all in which a parcel's peer has a mailbox.
+  private func nextFolder(of record: ParcelRecord) throws(VaultError) -> [UInt8]? {
+    let folders = try mailboxFolders(of: record.peer).sorted { $0.lexicographicallyPrecedes($1) }
+    return folders.first { record.group.lexicographicallyPrecedes($0) } ?? folders.first
   }
 
   // MARK: - Deliveries
@@ -207,7 +221,7 @@ extension Vault {
     }
     frames.append(try Self.frame(DepositEnd(request: request)))
     // Nothing secret comes back: nobody keeps the key.
-    let envelope = try ParcelEnvelope(lifetime: Self.depositParcelLifetime, at: environment.now())
+    let envelope = try ParcelEnvelope(lifetime: Self.parcelLifetime, at: environment.now())
     let parcel = try envelope.seal(frames, from: identity, to: try storedCard(peer).keys)
     _ = try stored { () throws(StoreError) in
       let earlier = try database.parcels(ofDelivery: entry.id).filter { $0.state == .answered }
@@ -223,6 +237,19 @@ extension Vault {
   /// A message for a parcel.
   static func frame<Message: PeerMessage>(_ message: Message) throws(VaultError) -> ParcelFrame {
     do { return try ParcelFrame(message) } catch { throw VaultError(.other, "a message can't be written: \(error)") }
+  }
+}
+
+extension ParcelRecord {
+  /// The name under which a received parcel is kept: first 16 bytes of BLAKE2b-256("vault/parcel-row/v1", sender's card digest, parcel's id). The
+  /// sender chooses the id, and must not be able to choose one that another sender has.
+  static func receivedID(of id: ParcelID, from sender: Digest) throws(VaultError) -> [UInt8] {
+    do throws(SodiumError) {
+      var hash = try DomainHash("vault/parcel-row/v1")
+      hash.append(sender)
+      hash.append(id.bytes)
+      return Array(hash.digest().bytes.prefix(idByteCount))
+    } catch { throw VaultError(.other, "hashing failed") }
   }
 }
 

@@ -110,8 +110,10 @@ extension VaultTests {
       _ = try ben.set("release-policy", to: "ask")
       let parcel = try ask()
       #expect(try await !ben.answerParcels())
-      world.clock.advance(milliseconds: Vault.releaseParcelLifetime + 3_600_000)
-      #expect(try await !ben.answerParcels())
+      for time in [Vault.parcelLifetime + 3_600_000, Vault.sweepDelay] {
+        world.clock.advance(milliseconds: time)
+        #expect(try await !ben.answerParcels())
+      }
       #expect(try answer(to: parcel) == nil)
       #expect(try ben.parcelRecords(.received).isEmpty)
     }
@@ -134,7 +136,7 @@ extension VaultTests {
     /// Ada sends ben a share while his user wants to be asked.
     private func offer(_ other: ForgedSecret) async throws -> ForgedParcel {
       _ = try ben.set("confirm-sharing", to: "on")
-      let parcel = try ForgedParcel(world[0], to: world[1], lifetime: Vault.depositParcelLifetime)
+      let parcel = try ForgedParcel(world[0], to: world[1], lifetime: Vault.parcelLifetime)
       #expect(try ben.takeParcel(parcel.sealed(other.frames(1)), folder: office.folders[1]) == .taken)
       #expect(try await !ben.answerParcels())
       return parcel

@@ -163,6 +163,10 @@ extension VaultTests {
       let answer = try office.post(by: 1)
       #expect(answer.count == 1)
       #expect(try office.post(by: 1).isEmpty)
+      // Anybody can bring it again and again.
+      #expect(try ben.takeParcel(posted.bytes, folder: folder) == .taken)
+      #expect(try office.post(by: 1).isEmpty)
+      world.clock.advance(milliseconds: 86_400_000)
       #expect(try ben.takeParcel(posted.bytes, folder: folder) == .taken)
       #expect(try await !ben.answerParcels())
       #expect(try office.post(by: 1) == answer)
@@ -180,7 +184,9 @@ extension VaultTests {
       #expect(try office.post(by: 0).isEmpty)
       world.clock.advance(milliseconds: 60_000)
       #expect(try office.post(by: 0) == first)
-      world.clock.advance(milliseconds: 14 * 86_400_000)
+      world.clock.advance(milliseconds: Vault.parcelLifetime)
+      #expect(try office.post(by: 0).isEmpty)
+      world.clock.advance(milliseconds: Vault.sweepDelay)
       let second = try office.post(by: 0)
       #expect(second.count == 1 && second != first)
       #expect(office.posts == second)
@@ -211,6 +217,58 @@ extension VaultTests {
       let folder = [UInt8](repeating: 8, count: 8)
       try ada.noteMailbox(ben.ownMailboxTag(group: other), folder: folder)
       #expect(try ada.parcelsToPost(group: other, folder: folder).count == 1)
+    }
+
+    @Test func `what isn't answered for a day takes the next group in which its peer is`() async throws {
+      _ = try await world.share([1, 2, 3], threshold: 2, to: [1])
+      let first = try office.post(by: 0)
+      let other = [UInt8](repeating: 9, count: 16)
+      let folder = [UInt8](repeating: 8, count: 8)
+      try ada.noteMailbox(ben.ownMailboxTag(group: other), folder: folder)
+      #expect(try ada.parcelsToPost(group: other, folder: folder).isEmpty)
+      world.clock.advance(milliseconds: 86_400_000)
+      #expect(try ada.parcelsToPost(group: other, folder: folder) == first)
+      #expect(try office.post(by: 0).isEmpty)
+      try ada.posted(first[0].id)
+      #expect(try ada.parcelsToPost(group: other, folder: folder).isEmpty)
+      world.clock.advance(milliseconds: 86_400_000)
+      #expect(try office.post(by: 0) == first)
+    }
+
+    @Test func `an answer goes where its requester is, whoever has brought the request`() async throws {
+      _ = try await world.share([1, 2, 3], threshold: 2, to: [1])
+      let posted = try #require(try office.post(by: 0).first)
+      // Somebody who is in another group with ben, but not with ada, takes it there.
+      let elsewhere = [UInt8](repeating: 8, count: 8)
+      ben.knowGroup([UInt8](repeating: 9, count: 16), folder: elsewhere)
+      #expect(try ben.takeParcel(posted.bytes, folder: elsewhere) == .taken)
+      #expect(try await ben.answerParcels())
+      #expect(try ben.parcelsToPost(group: [UInt8](repeating: 9, count: 16), folder: elsewhere).isEmpty)
+      #expect(try office.post(by: 1).count == 1)
+    }
+
+    @Test func `a clock that is years ahead for a moment ends nothing`() async throws {
+      let id = try await share(randomBytes(3000), threshold: 2)
+      let vault = ben
+      let path = world[1].desk + "/recovered"
+      _ = await refusal {
+        try await vault.patiently(for: 50, waits: { _, _ in }) { () async throws(VaultError) in
+          try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
+        }
+      }
+      try await office.round()
+      #expect(!ben.answeredParcels().isEmpty)
+      let tenYears: Int64 = 10 * 365 * 86_400_000
+      try world[1].restart()
+      world.clock.turn(milliseconds: tenYears)
+      #expect(try await !ben.answerParcels())
+      world.clock.advance(milliseconds: 1_000_000)
+      #expect(try await !ben.answerParcels())
+      world.clock.turn(milliseconds: -tenYears)
+      world.clock.advance(milliseconds: 2 * Vault.sweepDelay)
+      #expect(try await !ben.answerParcels())
+      #expect(!ben.answeredParcels().isEmpty)
+      #expect(try await world.recover(by: 1, id).bytes.count == 3000)
     }
 
     @Test func `a delivery that a peer refuses by parcel is refused`() async throws {

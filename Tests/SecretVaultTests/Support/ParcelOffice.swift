@@ -120,7 +120,7 @@ struct ForgedParcel {
   let request: UInt64 = 5
 
   init(
-    _ sender: Member, to target: Member, lifetime: Int64 = Vault.releaseParcelLifetime, at time: Int64? = nil
+    _ sender: Member, to target: Member, lifetime: Int64 = Vault.parcelLifetime, at time: Int64? = nil
   ) throws {
     self.sender = sender
     self.target = target
@@ -163,7 +163,7 @@ struct ForgedParcel {
   func answer(_ frames: [ParcelFrame], by office: ParcelOffice, _ member: Int) async throws -> [ParcelFrame]? {
     #expect(try target.vault.takeParcel(sealed(frames), folder: office.folders[member]) == .taken)
     _ = try await target.vault.answerParcels()
-    let posts = try office.post(by: member)
+    let posts = try office.post(by: member).filter { sender.vault.isOwnParcel($0.tag, $0.id) }
     guard let post = posts.last else { return nil }
     let keys = target.vault.identity.keys
     let letter = try ParcelLetter.open(
