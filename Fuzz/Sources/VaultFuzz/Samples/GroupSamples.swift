@@ -14,7 +14,7 @@ enum GroupSamples {
     let joining = try [1] + JoiningLetter(group: group.roster.group, request: request).encoded()
     let text = Array(GroupText.text(.request, request).utf8)
     let item = try ItemObject(header: [10, 11, 12], body: .inline([1, 2, 3, 4])).encoded()
-    return Sample.of(
+    return try Sample.of(
       "group-letter",
       [
         "valid-invitation": invitation, "valid-joining": joining, "empty": [], "truncated": joining.without(last: 1),
