@@ -260,6 +260,9 @@ import VaultProtocol
     let report = try await share(by: ann, with: [ben])
     house.clock.advance(seconds: 15 * 86_400)
     try await sync(ann)
+    // A time ends things when it has been there for an hour.
+    house.clock.advance(seconds: 7200)
+    try await sync(ann)
     try await sync(ben)
     #expect(try !holds(ben, report.id))
     #expect(try ann.vault.database.parcels(.request).allSatisfy { $0.expiresAt > Int64(house.clock.now) })

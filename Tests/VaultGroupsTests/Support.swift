@@ -37,13 +37,15 @@ final class House: Sendable {
       uniqueKeysWithValues: (1...serverCount).map { ("https://s\($0).example.org", MemoryServer(clock)) })
     let doors = Doors()
     let (home, servers) = (folder, servers)
+    let began = clock.now
     people = try names.map { name in
       var environment = VaultEnvironment(
         now: { Int64(clock.now) },
         monotonic: {
           var time = timespec()
           clock_gettime(CLOCK_MONOTONIC, &time)
-          return Double(time.tv_sec) * 1000 + Double(time.tv_nsec) / 1_000_000
+          // What tests let pass passes by all clocks.
+          return Double(time.tv_sec) * 1000 + Double(time.tv_nsec) / 1_000_000 + Double(clock.now - began)
         },
         sleep: { try await Task.sleep(for: $0) }, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         connect: { (address) async throws(TransportError) in try doors.enter(address.host) })

@@ -42,16 +42,23 @@ final class GroupMailboxes: GroupClass {
     guard let roster = await group.grouper.roster, let own = await group.grouper.ownCard?.node,
       roster.member(own)?.isActive == true
     else { return }
-    let folder = try vaulted { () throws(VaultError) in try GroupItems.bytes(of: group.id) }
-    let known = asked.withLock { $0[group.id] ?? [] }
+    let (folder, tag, hasOwn) = try vaulted { () throws(VaultError) in
+      let folder = try GroupItems.bytes(of: group.id)
+      let tag = try vault.ownMailboxTag(group: roster.group.bytes)
+      return (folder, tag, try vault.hasMailbox(tag, folder: folder))
+    }
+    // Where that is lost, others' are, too.
+    let known = asked.withLock { asked in
+      if !hasOwn { asked[group.id] = nil }
+      return asked[group.id] ?? []
+    }
     let peers = try vaulted { () throws(VaultError) in try vault.peerMailboxTags(group: roster.group.bytes) }
     for tag in peers where !known.contains(tag) {
       let isNoted = try vaulted { () throws(VaultError) in try vault.hasMailbox(tag, folder: folder) }
       if !isNoted { try await group.grouper.offerAgain(Self.name(tag)) }
       asked.withLock { _ = $0[group.id, default: []].insert(tag) }
     }
-    let tag = try vaulted { () throws(VaultError) in try vault.ownMailboxTag(group: roster.group.bytes) }
-    guard try vaulted({ () throws(VaultError) in try !vault.hasMailbox(tag, folder: folder) }) else { return }
+    guard !hasOwn else { return }
     try await group.grouper.update(MarshalledObject(name: Self.name(tag), content: Self.content))
     try vaulted { () throws(VaultError) in try vault.noteMailbox(tag, folder: folder) }
   }
