@@ -137,22 +137,25 @@ final class ParcelChannel: AnswererChannel {
         switch try OfferAnswer.decode(frame.bytes, limit: OfferAnswer.type.byteLimit).verdict {
         case .wants(let first): return .wants(from: first)
         case .asking: return .postponed(isForUser: true)
-        case .refused(.busy): return .postponed(isForUser: false)
+        case .refused(let reason) where reason.passes: return .postponed(isForUser: false)
         case .complete, .refused: return .last
         }
       case DepositResult.type.rawValue:
         let refusal = try DepositResult.decode(frame.bytes, limit: DepositResult.type.byteLimit).refusal
-        return refusal == .busy ? .postponed(isForUser: false) : .last
+        return refusal?.passes == true ? .postponed(isForUser: false) : .last
       case Refusal.type.rawValue:
-        switch try Refusal.decode(frame.bytes, limit: Refusal.type.byteLimit).reason {
-        case .userAsked, .releaseDelayed: return .postponed(isForUser: true)
-        case .busy: return .postponed(isForUser: false)
-        default: return .last
-        }
+        let reason = try Refusal.decode(frame.bytes, limit: Refusal.type.byteLimit).reason
+        if reason == .userAsked || reason == .releaseDelayed { return .postponed(isForUser: true) }
+        return reason.passes ? .postponed(isForUser: false) : .last
       default: return .usual
       }
     } catch { throw .malformed(error) }
   }
+}
+
+extension RefusalReason {
+  /// Whether it is this device's own trouble of the moment: the parcel can wait.
+  fileprivate var passes: Bool { self == .busy || self == .internalFailure || self == .diskFull }
 }
 
 extension ParcelChannel.State {

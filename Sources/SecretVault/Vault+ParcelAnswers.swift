@@ -26,6 +26,7 @@ extension Vault {
         if try await answer(record) { hasAnswered = true }
       } catch {
         // One that fails doesn't keep the others waiting.
+        try? wait(with: record, nil)
         guard strangers.isNew("answering parcels", at: environment.monotonic()) else { continue }
         environment.log.error("a parcel can't be answered: \(error.reason)")
       }
@@ -126,7 +127,9 @@ extension Vault {
     parcelMemory.set(nil, of: record.id)
     // As long as any parcel that is made now, or its request: whose answer it is shows as little as what it is about.
     let createdAt = min(max(0, environment.now()), Parcel.timeLimit)
-    let expiresAt = max(letter.expiresAt, Parcel.expiry(createdAt: createdAt, lifetime: Self.parcelLifetime))
+    let latest = (createdAt + Parcel.lifetimeLimit) / Parcel.hour * Parcel.hour
+    let usual = Parcel.expiry(createdAt: createdAt, lifetime: Self.parcelLifetime)
+    let expiresAt = min(latest, max(letter.expiresAt, usual))
     let id: ParcelID
     let content: [UInt8]
     do {

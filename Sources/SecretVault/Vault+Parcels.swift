@@ -21,7 +21,7 @@ public enum ParcelTaking: Hashable, Sendable {
   case taken
   /// It is worth nothing, and why.
   case ignored(String)
-  /// So many wait here that no more are taken; later perhaps.
+  /// Not now, and perhaps later: so many wait here that no more are taken, or its time is not, as this device's clock has it.
   case full
 }
 
@@ -51,8 +51,6 @@ extension Vault {
   static let answerBytesOfPeer = 64 << 20
   /// Most bytes of answers to all peers.
   static let answerBytesOfAll = 512 << 20
-  /// Most answers to a peer that are kept for it.
-  static let answersOfPeer = 256
   /// Most ids of a peer's parcels that are remembered.
   static let knownParcelsOfPeer = 4096
   /// Milliseconds by which a sender's clock may be ahead.

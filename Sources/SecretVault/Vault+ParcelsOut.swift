@@ -27,6 +27,8 @@ extension Vault {
     }
     for record in going where record.group == folder && record.expiresAt > now {
       guard record.state == .waiting || isToBeRepeated(record, at: now) else { continue }
+      // What has waited for a day takes the next group.
+      if record.state == .posted, let next = try nextFolder(of: record), next != folder { continue }
       guard let post = try post(record) else { continue }
       guard posts.isEmpty || byteCount + post.bytes.count <= Self.postByteLimit else { break }
       byteCount += post.bytes.count
@@ -106,8 +108,11 @@ extension Vault {
   }
 
   private func post(_ record: ParcelRecord) throws(VaultError) -> ParcelPost? {
-    guard let bytes = try parcelContent(record.id), let parcel = try? Parcel.decode(bytes, limit: Parcel.byteLimit)
+    guard let bytes = try parcelContent(record.id), let parcel = try? Parcel.decode(bytes, limit: Parcel.byteLimit),
+      parcel.id.bytes == record.id
     else {
+      // It may have been delivered, answered or withdrawn since the list was read.
+      guard try stored({ () throws(StoreError) in try database.parcel(record.id) }) == record else { return nil }
       environment.log.error("a parcel that was to be posted is damaged, and given up")
       try stored { () throws(StoreError) in try database.removeParcels([record.id]) }
       return nil

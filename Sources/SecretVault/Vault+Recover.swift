@@ -123,12 +123,19 @@ extension Vault {
   /// What has come by parcel is used first, then a session; who can't be reached is asked by parcel if somebody waits for it.
   private func ask(_ peer: PeerRecord, _ job: ReleaseJob) async -> HolderSearch.Answer {
     let known = parcelAnswer(of: peer, job)
-    if let known, case .released = known { return known }
+    // What its fragment lacked then it may have again.
+    if let known, case .released(let share) = known,
+      let pieces = share.pieces as? ParcelPieces, UInt64(pieces.pieces.count) == job.header.dispersal.stripeCount
+    {
+      return known
+    }
     let answer = await askInSession(peer, job)
     guard case .failed(let name, let failure) = answer, failure.kind == .unreachable || failure.kind == .cutOff else {
       return answer
     }
     if let known { return known }
+    // Whoever is let go because enough others have answered isn't asked in another way.
+    guard !Task.isCancelled else { return answer }
     return askByParcel(peer, job) ? .failed(peer: name, failure.askedByParcel) : answer
   }
 

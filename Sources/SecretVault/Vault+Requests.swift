@@ -102,10 +102,11 @@ extension Vault {
 
   /// What a daemon that has ended was waiting with is nobody's any more, but for what came by parcel.
   public func dropWaitingDeposits() throws(VaultError) {
-    let waiting = try stored { () throws(StoreError) in
-      try database.hasParcels([.waiting], direction: .received) ? try database.requests() : []
+    let hasParcels = try stored { () throws(StoreError) in
+      try database.hasParcels([.waiting], direction: .received)
     }
-    guard !waiting.isEmpty else {
+    // Where one is damaged, all go: the users are asked again.
+    guard hasParcels, let waiting = try? database.requests(), !waiting.isEmpty else {
       return try stored { () throws(StoreError) in try database.dropWaitingDeposits() }
     }
     for request in waiting where request.kind == .deposit && request.state != .taken {
