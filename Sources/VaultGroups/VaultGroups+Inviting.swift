@@ -167,7 +167,8 @@ extension VaultGroups {
           letter.node = request.card.node.bytes
         }
         // So that the others learn of it soon.
-        _ = try? await exchange(open, isFirst: false)
+        // No more than that: whoever has asked waits for the answer.
+        _ = try? await open.grouper.round(isFirst: false)
         return answer.bytes
       }
       if invitation.state != .taken { vault.note(.joined, peer, invitation.name) }

@@ -34,7 +34,8 @@ extension VaultGroups {
       }
     }
     guard hasMore, !Task.isCancelled else { return report }
-    let second = try await open.grouper.round(isFirst: false, isForced: isForced)
+    // Servers that have failed a moment ago aren't tried once more.
+    let second = try await open.grouper.round(isFirst: false)
     report.changes += second.changes
     report.missing = second.missing
     return report
@@ -71,7 +72,7 @@ extension VaultGroups {
       guard hasAnswers, !Task.isCancelled else { return report }
       // There may be room again for what was left.
       await catchUp(open)
-      let next = try await exchange(open, isFirst: false, isForced: isForced)
+      let next = try await exchange(open, isFirst: false)
       report.changes += next.changes
       report.missing = next.missing
     }
@@ -126,15 +127,22 @@ extension VaultGroups {
     var done: [ParcelHandover] = []
     for group in groups where ids.contains(group.id) {
       let sleep = vault.surroundings.sleep
-      let handover = try await use(group.id, for: what) { open in
-        await withTaskGroup(of: Void.self) { tasks in
-          // What fails here is tried again by the daemon, and shows in the status.
-          tasks.addTask { _ = try? await self.exchange(open, isFirst: false, isForced: true) }
-          tasks.addTask { try? await sleep(Self.handingLimit) }
-          await tasks.next()
-          tasks.cancelAll()
+      let handover: ParcelHandover
+      do throws(VaultError) {
+        handover = try await use(group.id, for: what) { open in
+          await withTaskGroup(of: Void.self) { tasks in
+            // What fails here is tried again by the daemon, and shows in the status.
+            tasks.addTask { _ = try? await self.exchange(open, isFirst: false, isForced: true) }
+            tasks.addTask { try? await sleep(Self.handingLimit) }
+            await tasks.next()
+            tasks.cancelAll()
+          }
+          return ParcelHandover(group: group, unsent: try await open.grouper.status().outbox.unsent)
         }
-        return ParcelHandover(group: group, unsent: try await open.grouper.status().outbox.unsent)
+      } catch  where !Task.isCancelled && error.code != .interrupted {
+        // Somebody else has this group, or it is damaged: the others have their turn all the same.
+        vault.surroundings.log.warning("group \(group.id): parcels wait: \(error.reason)")
+        continue
       }
       done.append(handover)
     }
