@@ -1,5 +1,5 @@
 # Read by bench and measure, in the guest: two controllers, two people with a vault each, and how to say what came out.
-# Alice has adapter 0, Bob adapter 1. What btvirt gives them:
+# Alice has adapter 0, and Carol when Alice has gone; Bob has adapter 1. What btvirt gives them:
 alice_address=00:AA:01:00:00:00
 bob_address=00:AA:01:01:00:01
 alice_adapter=0
@@ -53,9 +53,9 @@ until_true() {
 
 people() {
   mkdir -p "$work"
-  for person in Alice Bob; do
-    id=1001
-    [ "$person" = Alice ] || id=1002
+  id=1000
+  for person in Alice Bob Carol; do
+    id=$((id + 1))
     printf '%s:x:%d:%d::%s:/bin/sh\n' "$person" "$id" "$id" "$work/$person" >>/etc/passwd
     printf '%s:x:%d:\n' "$person" "$id" >>/etc/group
   done
@@ -116,9 +116,9 @@ stop_daemon() {
   return 0
 }
 
-# Two vaults that know one another's cards and listen on no network, as `run` made them; Bob's daemon is on the air.
+# Three vaults that know one another's cards and listen on no network, as `run` made them; Bob's daemon is on the air.
 set_up() {
-  for person in Alice Bob; do
+  for person in Alice Bob Carol; do
     rm -rf "${work:?}/$person"
     cp -R "$results/$person" "$work/$person"
     chown -R "$person:$person" "$work/$person"
