@@ -64,20 +64,25 @@ test-server: setup ## let schemathesis (from PyPI) ask vault-server everything t
 	@scripts/test-server .build/debug
 
 # Tests that attack or crowd a daemon state how long honest peers wait meanwhile, and those of the share server and of groups how
-# long its clients do, so they have the machine to themselves.
-ALONE = FloodTests|ManyAtOnceTests|ShareServerTests|VaultGroupsTests
+# long its clients do, so they have the machine to themselves; so have those that talk over real XMPP servers.
+ALONE = FloodTests|ManyAtOnceTests|ShareServerTests|VaultGroupsTests|$(XMPP)
+XMPP = XMPPLinkTests|VaultXMPPTests
 
-test: setup ## run all tests
+# Two real XMPP servers, started by the tests on loopback with settings of their own, and an independent client from PyPI.
+.PHONY: xmpp-servers
+xmpp-servers:
+	@scripts/setup prosody ejabberdctl openssl
+	@scripts/slixmpp
+
+test: setup xmpp-servers ## run all tests
 	@scripts/setup redis-cli
 	@$(SWIFT) build --build-tests
 	@$(SWIFT) test --skip-build --no-parallel --filter '$(ALONE)'
-	@$(SWIFT) test --skip-build --skip '$(ALONE)|XMPPLinkTests'
+	@$(SWIFT) test --skip-build --skip '$(ALONE)'
 
-# Needs two XMPP servers, and for the independent client slixmpp (from PyPI) in .build/slixmpp.
-test-xmpp: setup ## test the XMPP client on real servers, Prosody and ejabberd, on loopback
-	@scripts/setup prosody ejabberdctl
+test-xmpp: setup xmpp-servers ## run those tests that talk over real XMPP servers, Prosody and ejabberd, on loopback
 	@$(SWIFT) build --build-tests
-	@$(SWIFT) test --skip-build --no-parallel --filter XMPPLinkTests
+	@$(SWIFT) test --skip-build --no-parallel --filter '$(XMPP)'
 
 test-thread: setup ## run the tests under the thread sanitizer, which finds data races
 	@scripts/setup redis-cli

@@ -96,9 +96,9 @@ let package = Package(
     library("QRCode", ["CQRencode", "CPNG"]),
     library("SystemBus", ["CShims"]),
     library("Threading", []),
-    library("Courier", []),
 
     // Floor 2: the cryptography of the vault, values in and values out.
+    library("Courier", ["WireCodec"]),
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
     library("SealedPayload", ["Sodium", "WireCodec"]),
     library("PeerAuth", ["Sodium", "WireCodec"]),
@@ -108,14 +108,17 @@ let package = Package(
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
     library("PeerLink", ["PeerAuth", "SystemBus", "Threading", "CShims", nioCore, nioPosix]),
-    library("VaultStore", ["CShims", "Sodium", "WireCodec", grdb]),
+    library("VaultStore", ["CShims", "Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
     library("GroupLink", ["CCurl", "CCurlShims", "Grouper", "Sodium", "Threading"]),
 
     // Floor 4: what a vault does.
     library(
       "SecretVault",
-      ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
+      [
+        "Courier", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec",
+        logging,
+      ]),
     // The service that keeps shares for groups, and its program: below are only `Sodium` and `Threading`, and no part of
     // `vault` needs them.
     library(
@@ -166,9 +169,13 @@ let package = Package(
       name: "GroupDevice", dependencies: ["GroupLink", "Grouper", "Sodium"], path: "Tests/GroupDevice",
       swiftSettings: settings),
     tests(of: "GroupLink", ["FaultInjection", "GroupDevice", "Grouper", "Sodium", "Threading", "VaultServer"]),
-    tests(of: "Courier"),
-    tests(of: "XMPPLink", ["MemoryScan", "Sodium", "Threading"], vectors: ["Servers"]),
-    tests(of: "VaultStore", ["Sodium", "WireCodec", grdb]),
+    tests(of: "Courier", ["WireCodec"]),
+    // Real servers of XMPP, for the tests of what talks to them.
+    .target(
+      name: "ChatServers", dependencies: ["Sodium", "XMPPLink"], path: "Tests/ChatServers", exclude: ["Servers"],
+      swiftSettings: settings),
+    tests(of: "XMPPLink", ["ChatServers", "MemoryScan", "Sodium", "Threading"]),
+    tests(of: "VaultStore", ["Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     tests(
       of: "SecretVault",
       [

@@ -1,10 +1,11 @@
+import ChatServers
 import Sodium
 import Testing
 
 @testable import XMPPLink
 
 @Suite(.serialized) struct ServerTests {
-  @Suite(.enabled(if: ChatServer.isAvailable, ChatServer.reason), .serialized, .timeLimit(.minutes(3)))
+  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(3)))
   struct AccountTests {
     @Test(arguments: ChatServer.Kind.allCases)
     func `an account is made, logs in and says goodbye`(_ kind: ChatServer.Kind) async throws {

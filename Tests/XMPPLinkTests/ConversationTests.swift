@@ -1,3 +1,4 @@
+import ChatServers
 import Foundation
 import Sodium
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import XMPPLink
 
 extension ServerTests {
-  @Suite(.enabled(if: ChatServer.isAvailable, ChatServer.reason), .serialized, .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(5)))
   struct ConversationTests {
     private func pair(_ kind: ChatServer.Kind) async throws -> (TestClient, TestClient) {
       let server = try ChatServer.shared(kind)

@@ -1,10 +1,11 @@
+import ChatServers
 import Testing
 
 @testable import XMPPLink
 
 extension ServerTests {
   /// What another client can send through an honest server.
-  @Suite(.enabled(if: ChatServer.isAvailable, ChatServer.reason), .serialized, .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(5)))
   struct HostileClientTests {
     private func send(_ text: String, by client: TestClient) async throws {
       _ = try await client.connection.loop.perform(Request(.stanza(Array(text.utf8))))

@@ -1,3 +1,4 @@
+import ChatServers
 import Foundation
 import Glibc
 import Testing

@@ -1,23 +1,13 @@
+import ChatServers
 import Foundation
 import Glibc
 import Testing
 
 @testable import XMPPLink
 
-/// slixmpp from PyPI in a virtual environment: `python3 -m venv .build/slixmpp && .build/slixmpp/bin/pip install
-/// slixmpp`.
-enum IndependentClient {
-  static let python =
-    ProcessInfo.processInfo.environment["XMPP_PYTHON"]
-    ?? URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appending(path: ".build/slixmpp/bin/python").path
-  static let isAvailable =
-    ProcessInfo.processInfo.environment["CI"] != nil || FileManager.default.isExecutableFile(atPath: python)
-}
-
 extension ServerTests {
   @Suite(
-    .enabled(if: ChatServer.isAvailable, ChatServer.reason),
+    .enabled(if: ChatServer.isAvailable, chatServerReason),
     .enabled(if: IndependentClient.isAvailable, "slixmpp isn't installed"), .serialized, .timeLimit(.minutes(3)))
   struct IndependentClientTests {
     @Test(arguments: ChatServer.Kind.allCases)
@@ -28,25 +18,8 @@ extension ServerTests {
       bob.connection.logout()
       _ = try await bob.end()
 
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: IndependentClient.python)
-      let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
-        path: "Servers/independent_client.py")
-      // A password of a test, on loopback.
-      process.arguments = [
-        script.path, bob.address.description, "secret of \(bob.name) <&'\">", String(server.port), server.certificates,
-      ]
-      let output = Pipe()
-      process.standardOutput = output
-      _ = FileManager.default.createFile(atPath: server.folder + "/independent", contents: nil)
-      process.standardError = FileHandle(forWritingAtPath: server.folder + "/independent")
-      try process.run()
-      defer {
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-      }
-      let ready = output.fileHandleForReading.availableData
-      try #require(String(decoding: ready, as: UTF8.self).hasPrefix("ready"))
+      let other = try IndependentClient(address: bob.address, name: bob.name, on: server)
+      defer { other.kill() }
 
       try await ada.connection.send("hello <&> é", to: bob.address, id: "first")
       #expect(try await ada.message("hello <&> é to you").from.bare == bob.address)

@@ -1,3 +1,4 @@
+import ChatServers
 import Foundation
 import Synchronization
 import Testing
@@ -98,7 +99,7 @@ private actor Receiver {
 }
 
 extension ServerTests {
-  @Suite(.enabled(if: ChatServer.isAvailable, ChatServer.reason), .serialized, .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(5)))
   struct LossTests {
     private func parcels(_ numbers: Range<Int>) -> [String: [UInt8]] {
       Dictionary(

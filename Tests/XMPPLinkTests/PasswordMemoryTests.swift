@@ -1,3 +1,4 @@
+import ChatServers
 import MemoryScan
 import Sodium
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import XMPPLink
 
 extension ServerTests {
-  @Suite(.enabled(if: ChatServer.isAvailable, ChatServer.reason), .serialized, .timeLimit(.minutes(2)))
+  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(2)))
   struct PasswordMemoryTests {
     /// 48 hexadecimal digits, in secret memory alone.
     private func freshPassword() throws -> SecretBytes { try hex(SecretBytes(random: 24)) }

@@ -1,15 +1,19 @@
 import Foundation
 import Glibc
-import Sodium
+public import Sodium
 import Synchronization
-import Testing
-import XMPPLink
+public import XMPPLink
 
 /// A real server of XMPP on loopback, with a certificate of its own. It ends with the process of the tests.
-final class ChatServer: @unchecked Sendable {
-  enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+public final class ChatServer: @unchecked Sendable {
+  /// Why there is no server.
+  public struct Failure: Error, CustomStringConvertible {
+    public let description: String
+    public init(_ description: String) { self.description = description }
+  }
+
+  public enum Kind: String, CaseIterable, Sendable {
     case prosody, ejabberd
-    var testDescription: String { rawValue }
 
     /// Where its modules lie, in Debian's packages.
     var isInstalled: Bool {
@@ -28,18 +32,19 @@ final class ChatServer: @unchecked Sendable {
   }
 
   /// Without the servers the tests are skipped, but not where they have to run.
-  static let isAvailable =
+  public static let isAvailable =
     ProcessInfo.processInfo.environment["CI"] != nil || Kind.allCases.allSatisfy { $0.isInstalled }
-  static let reason: Comment = "prosody and ejabberd aren't installed"
 
-  let kind: Kind
-  let port: UInt16
-  let folder: String
+  public let kind: Kind
+  /// Where it listens, on 127.0.0.1.
+  public let port: UInt16
+  /// Its own, with its log.
+  public let folder: String
   private var process = Process()
   private var input = Pipe()
 
   /// The server of this kind that several tests share.
-  static func shared(_ kind: Kind) throws -> ChatServer {
+  public static func shared(_ kind: Kind) throws -> ChatServer {
     try servers.withLock { servers in
       if let server = servers[kind] { return server }
       let server = try ChatServer(kind)
@@ -66,7 +71,7 @@ final class ChatServer: @unchecked Sendable {
   }
 
   /// Starts it, and waits until it listens.
-  func start() throws {
+  public func start() throws {
     let user =
       getuid() == 0
       ? "setpriv --reuid \(kind.rawValue) --regid \(kind.rawValue) --init-groups " : ""
@@ -95,30 +100,26 @@ final class ChatServer: @unchecked Sendable {
     try process.run()
     let deadline = ContinuousClock.now + .seconds(60)
     while !Loopback.answers(port) {
-      try #require(ContinuousClock.now < deadline && process.isRunning, "\(kind) did not start, see \(folder)/output")
+      guard ContinuousClock.now < deadline, process.isRunning else {
+        throw Failure("\(kind) did not start, see \(folder)/output")
+      }
       usleep(20_000)
     }
   }
 
   /// SIGKILL: it has no chance to put anything in order.
-  func kill() {
+  public func kill() {
     try? input.fileHandleForWriting.close()
     process.waitUntilExit()
   }
 
-  var certificates: String { folder + "/authority.pem" }
+  /// The file of the authority that has signed its certificate.
+  public var certificates: String { folder + "/authority.pem" }
 
-  func account(_ name: String, certificates: String? = nil) throws -> XMPPAccount {
+  /// An account here, whether or not it exists.
+  public func account(_ name: String, certificates: String? = nil) throws -> XMPPAccount {
     try XMPPAccount(
       JID("\(name)@localhost"), host: "127.0.0.1", port: port, certificates: certificates ?? self.certificates)
-  }
-
-  /// A new account and its connection.
-  func newConnection(_ name: String) async throws -> TestClient {
-    let name = name + "-" + String(XMPPConnection.freshID().prefix(8))
-    let account = try account(name)
-    try await XMPPConnection.register(account, password: password(name))
-    return try await TestClient(account, name: name)
   }
 
   static func makeCertificates(_ folder: String) throws {
@@ -135,8 +136,9 @@ final class ChatServer: @unchecked Sendable {
     try both.joined().write(toFile: folder + "/both.pem", atomically: true, encoding: .utf8)
   }
 
+  /// Runs a program and returns what it writes.
   @discardableResult
-  static func run(_ path: String, _ arguments: [String], in folder: String = "/") throws -> String {
+  public static func run(_ path: String, _ arguments: [String], in folder: String = "/") throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: path)
     process.arguments = arguments
@@ -147,56 +149,12 @@ final class ChatServer: @unchecked Sendable {
     try process.run()
     let bytes = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "\(path) \(arguments)")
+    guard process.terminationStatus == 0 else { throw Failure("\(path) \(arguments) failed") }
     return String(decoding: bytes, as: UTF8.self)
   }
 }
 
 /// The password of a test's account.
-func password(_ name: String) throws -> SecretBytes {
+public func password(_ name: String) throws -> SecretBytes {
   try SecretBytes(copying: Array("secret of \(name) <&'\">".utf8).span.bytes)
-}
-
-/// Sockets of the tests.
-enum Loopback {
-  static func address(_ port: UInt16) -> sockaddr_in {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    return address
-  }
-
-  static func with<Result>(_ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
-    var address = address(port)
-    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    return withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, size) }
-    }
-  }
-
-  /// A listening socket on a free port.
-  static func listener() throws -> (socket: Int32, port: UInt16) {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    try #require(socket >= 0 && with(0) { bind(socket, $0, $1) } == 0 && listen(socket, 8) == 0)
-    var address = address(0)
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &size) }
-    }
-    try #require(result == 0)
-    return (socket, UInt16(bigEndian: address.sin_port))
-  }
-
-  static func freePort() throws -> UInt16 {
-    let (socket, port) = try listener()
-    close(socket)
-    return port
-  }
-
-  static func answers(_ port: UInt16) -> Bool {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(socket) }
-    return socket >= 0 && with(port) { connect(socket, $0, $1) } == 0
-  }
 }

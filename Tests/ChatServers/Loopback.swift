@@ -1,0 +1,50 @@
+import Foundation
+import Glibc
+
+/// Sockets of the tests.
+public enum Loopback {
+  static func address(_ port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return address
+  }
+
+  static func with<Result>(_ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    var address = address(port)
+    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    return withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, size) }
+    }
+  }
+
+  /// A listening socket on a free port.
+  public static func listener() throws -> (socket: Int32, port: UInt16) {
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    guard socket >= 0, with(0, { bind(socket, $0, $1) }) == 0, listen(socket, 8) == 0 else {
+      throw ChatServer.Failure("no socket can listen")
+    }
+    var address = address(0)
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &size) }
+    }
+    guard result == 0 else { throw ChatServer.Failure("a socket has no port") }
+    return (socket, UInt16(bigEndian: address.sin_port))
+  }
+
+  /// A port that nobody listens on.
+  public static func freePort() throws -> UInt16 {
+    let (socket, port) = try listener()
+    close(socket)
+    return port
+  }
+
+  /// Whether somebody listens there.
+  public static func answers(_ port: UInt16) -> Bool {
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    return socket >= 0 && with(port) { connect(socket, $0, $1) } == 0
+  }
+}
