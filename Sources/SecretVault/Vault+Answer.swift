@@ -220,6 +220,7 @@ struct Answerer {
     case .judgeDrill(let proof, let request, let nonce): try await judge(proof, request, nonce)
     case .showPieces(let request): try await showPieces(request)
     case .considerLetter(let letter): try await consider(letter)
+    case .considerCourier(let message): try await meet(message)
     }
   }
 

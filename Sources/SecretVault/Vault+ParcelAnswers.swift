@@ -133,9 +133,10 @@ extension Vault {
     let id: ParcelID
     let content: [UInt8]
     do {
-      id = try ParcelID.fresh()
+      let seed = try ParcelSeed.fresh()
+      id = try seed.parcelID()
       content = try ParcelLetter.seal(
-        id: id, createdAt: createdAt, expiresAt: expiresAt, kind: .answer, inReplyTo: letter.id,
+        seed: seed, createdAt: createdAt, expiresAt: expiresAt, kind: .answer, inReplyTo: letter.id,
         frames: frames, from: identity, to: try storedCard(peer).keys
       ).encoded()
     } catch { throw VaultError(.other, "an answer to a parcel can't be made: \(error)") }

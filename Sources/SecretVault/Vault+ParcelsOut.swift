@@ -260,6 +260,7 @@ extension ParcelRecord {
 
 /// What is drawn for a new request: its name, its times and the key to which its answer seals secrets.
 struct ParcelEnvelope {
+  let seed: ParcelSeed
   let id: ParcelID
   let createdAt: Int64
   let expiresAt: Int64
@@ -267,7 +268,8 @@ struct ParcelEnvelope {
 
   init(lifetime: Int64, at now: Int64) throws(VaultError) {
     do throws(SodiumError) {
-      id = try ParcelID.fresh()
+      seed = try ParcelSeed.fresh()
+      id = try seed.parcelID()
       replyKey = try AgreementKeyPair.generate()
     } catch { throw VaultError(.other, "no parcel can be made: \(error)") }
     createdAt = min(max(0, now), Parcel.timeLimit)
@@ -278,7 +280,7 @@ struct ParcelEnvelope {
   func seal(_ frames: [ParcelFrame], from sender: Identity, to keys: CardKeys) throws(VaultError) -> [UInt8] {
     do {
       return try ParcelLetter.seal(
-        id: id, createdAt: createdAt, expiresAt: expiresAt, kind: .request, replyKey: replyKey.publicKey,
+        seed: seed, createdAt: createdAt, expiresAt: expiresAt, kind: .request, replyKey: replyKey.publicKey,
         frames: frames, from: sender, to: keys
       ).encoded()
     } catch { throw VaultError(.other, "a parcel can't be made: \(error)") }

@@ -13,6 +13,8 @@ public struct AnswererDialogue: Sendable {
 
   /// Most letters of one session.
   public static let letterLimit = 16
+  /// Most meetings of one session.
+  public static let meetingLimit = 8
 
   /// What the answerer has to do next.
   public enum Step: Sendable {
@@ -51,6 +53,10 @@ public struct AnswererDialogue: Sendable {
     case completeItem(ItemEnd)
     /// Answer a letter about a group.
     case considerLetter(GroupLetter)
+    /// Take the next step of a meeting. With the greeting it begins: greet back. Reply to offers, and call ``wants(_:)`` with what is wanted of
+    /// them. Take pieces, and say what became of their parcel behind the last one. After the turn, and after each word of what became of a
+    /// parcel, give the next one and call ``gave(_:)``, or say that that was all and call ``metToTheEnd()``.
+    case considerCourier(CourierMessage)
     /// Answer that this is not known here.
     case unsupported(UInt16)
     /// Nothing: it was sent before the peer could know that it isn't wanted.
@@ -65,12 +71,14 @@ public struct AnswererDialogue: Sendable {
     case receivingItem(UInt64)
     case challenged(ReleaseRequest, nonce: [UInt8])
     case challengedForDrill(DrillRequest, nonce: [UInt8])
+    case meeting(CourierDialogue)
   }
 
   private var phase = Phase.greeting
   private var releases: Set<UInt64> = []
   private var drillCount = 0
   private var letterCount = 0
+  private var meetingCount = 0
   /// The last drill whose proof held, and how many pieces it may still ask for.
   private var drill: (request: UInt64, piecesLeft: Int)?
   /// The nonce of the first release request, until there was one.
@@ -125,6 +133,14 @@ public struct AnswererDialogue: Sendable {
     case (.idle, .groupLetter(let letter)) where letterCount < Self.letterLimit:
       letterCount += 1
       return .considerLetter(letter)
+    case (.idle, .courier(.greeting(let greeting))) where meetingCount < Self.meetingLimit:
+      meetingCount += 1
+      phase = .meeting(CourierDialogue(request: greeting.request))
+      return .considerCourier(.greeting(greeting))
+    case (.meeting(var meeting), .courier(let message)):
+      try meeting.receive(message)
+      phase = .meeting(meeting)
+      return .considerCourier(message)
     case (.idle, .releaseRequest(let request)) where !releases.contains(request.request):
       guard let nonce = opening.take() else { return .challenge(request) }
       phase = .challenged(request, nonce: nonce)
@@ -170,6 +186,26 @@ public struct AnswererDialogue: Sendable {
   /// An item was taken: its pieces follow.
   public mutating func began(_ offer: ItemOffer) {
     phase = .receivingItem(offer.request)
+  }
+
+  /// These of the offers of the running meeting are wanted: their pieces may come, and no others.
+  public mutating func wants(_ ids: some Sequence<ParcelID>) {
+    guard case .meeting(var meeting) = phase else { return }
+    meeting.wants(ids)
+    phase = .meeting(meeting)
+  }
+
+  /// All pieces of a parcel have gone out in the running meeting: what became of it has to follow.
+  public mutating func gave(_ id: ParcelID) {
+    guard case .meeting(var meeting) = phase else { return }
+    meeting.gave(id)
+    phase = .meeting(meeting)
+  }
+
+  /// The running meeting is over: everything else may follow.
+  public mutating func metToTheEnd() {
+    guard case .meeting = phase else { return }
+    phase = .idle
   }
 
   /// A nonce was drawn for a request; only a proof for that request may follow.
@@ -225,6 +261,7 @@ extension PeerRequest {
     case .itemPiece: MessageType.itemPiece.rawValue
     case .itemEnd: MessageType.itemEnd.rawValue
     case .groupLetter: MessageType.groupLetter.rawValue
+    case .courier(let message): message.number
     case .unknown(let number): number
     }
   }

@@ -1,7 +1,7 @@
 /// Numbers of the messages between peers, with the most bytes that each may have.
 ///
 /// Ranges: 0x00xx session, 0x01xx deposits, 0x02xx releases, 0x03xx drills, 0x04xx share lifecycle, 0x05xx items, 0x10xx–0x1fxx parcels,
-/// 0x20xx–0x2fxx groups. A request of a type that the answerer doesn't know is answered by ``unsupported``.
+/// 0x20xx–0x2fxx groups, 0x30xx meetings. A request of a type that the answerer doesn't know is answered by ``unsupported``.
 public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   case hello = 0x0001
   case unsupported = 0x0002
@@ -45,6 +45,14 @@ public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   case groupLetter = 0x2001
   case groupReply = 0x2002
 
+  case courierGreeting = 0x3001
+  case courierOffers = 0x3002
+  case courierReplies = 0x3003
+  case courierPiece = 0x3004
+  case courierTaken = 0x3005
+  case courierTurn = 0x3006
+  case courierEnd = 0x3007
+
   /// Most bytes of a message of this type; checked on the announced length, before the body is taken.
   public var byteLimit: Int {
     switch self {
@@ -56,6 +64,9 @@ public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
     case .itemOffer: ItemHeader.byteLimit + 64
     case .groupLetter: GroupLetter.contentLimit + 64
     case .groupReply: GroupReply.contentLimit + 64
+    case .courierGreeting, .courierOffers, .courierReplies: 32_768
+    case .courierPiece: CourierPiece.byteLimit + 64
+    case .courierTurn: 8192
     default: 512
     }
   }
@@ -74,6 +85,8 @@ public enum PeerServiceKind: UInt16, Hashable, Sendable, CaseIterable {
   case consent = 5
   /// It belongs to groups, or may.
   case groups = 6
+  /// It meets: it takes parcels for itself, and perhaps for others.
+  case courier = 7
 }
 
 /// Why a peer says no. A number, never a peer's own words; the text is this program's.

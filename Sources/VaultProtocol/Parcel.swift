@@ -3,7 +3,7 @@ public import WireCodec
 
 /// What would have been said in a session, on its way to a peer that can't be reached just now: as carriers see it.
 ///
-/// They learn a random id, until when it is worth keeping, and roughly how much is in it. Who sent it is inside, and who it is for is seen only by
+/// They learn an id that tells nothing, until when it is worth keeping, and roughly how much is in it. Who sent it is inside, and who it is for is seen only by
 /// those who know the recipient's card. See ``ParcelLetter`` and `docs/formats/parcel.md`.
 public struct Parcel: WireValue, Hashable, Sendable {
   /// Version of this encoding.
@@ -98,6 +98,12 @@ public struct Parcel: WireValue, Hashable, Sendable {
     try Self.requireSizeClass(count)
     try self.init(
       id: id, tag: tag, expiresAt: expiresAt, hops: hops, sealed: try reader.bytes(count, "parcel contents"))
+  }
+
+  /// Whether a parcel's encoding can be so long.
+  static func isByteCount(_ count: Int) -> Bool {
+    let sealed = count - overhead
+    return (sealedByteMinimum...sealedByteLimit).contains(sealed) && sealed.nonzeroBitCount == 1
   }
 
   private static func requireSizeClass(_ count: Int) throws(WireError) {

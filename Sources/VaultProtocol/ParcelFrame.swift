@@ -24,11 +24,11 @@ public struct ParcelFrame: Hashable, Sendable {
     self.init(type: Message.type.rawValue, bytes: try message.encoded())
   }
 
-  /// Most bytes of a message of this type: those of a session. Nil for types that no letter may hold: the goodbye, and the release, which would
-  /// show a share to whoever gets the recipient's keys later.
+  /// Most bytes of a message of this type: those of a session. Nil for types that no letter may hold: the goodbye, the messages of meetings, which
+  /// are about parcels themselves, and the release, which would show a share to whoever gets the recipient's keys later.
   public static func byteLimit(_ type: UInt16) -> Int? {
     switch type {
-    case ReceivedMessage.goodbyeType, MessageType.release.rawValue: nil
+    case ReceivedMessage.goodbyeType, MessageType.release.rawValue, 0x3000...0x30ff: nil
     default: MessageType.byteLimit(type) ?? PeerSession.unknownMessageLimit
     }
   }

@@ -1,7 +1,7 @@
 public import Sodium
 public import WireCodec
 
-/// A parcel's name everywhere: 16 random bytes. Never all zeros, which stand for "no parcel".
+/// A parcel's name everywhere: 16 bytes that follow from its ``ParcelSeed``. Never all zeros, which stand for "no parcel".
 public struct ParcelID: WireValue, Hashable, Sendable, CustomStringConvertible {
   /// Number of bytes.
   public static let byteCount = 16

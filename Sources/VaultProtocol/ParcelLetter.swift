@@ -2,7 +2,7 @@ public import PeerAuth
 public import Sodium
 import WireCodec
 
-/// What is in a parcel: messages of one peer to another, signed by the first, sealed to the second (`crypto_box_seal` of libsodium).
+/// What is in a parcel that asks or answers: messages of one peer to another, signed by the first, sealed to the second (`crypto_box_seal` of libsodium).
 ///
 /// Signed first, then sealed, with both names under the signature: the recipient can't seal the letter anew for somebody else and pass for its
 /// sender, and who merely carries it can't put his own name on it (Davis, "Defective Sign & Encrypt in S/MIME, PKCS#7, MOSS, PEM, PGP, and
@@ -20,8 +20,10 @@ public struct ParcelLetter: Hashable, Sendable {
   /// Most bytes of the frames together.
   public static let bodyLimit = 6 << 20
 
-  /// The parcel's name.
+  /// The parcel's name, which follows from its seed.
   public let id: ParcelID
+  /// What its receipts follow from.
+  public let seed: ParcelSeed
   /// Milliseconds since 1970, by the sender's clock.
   public let createdAt: Int64
   /// Milliseconds since 1970, a whole hour.
@@ -39,15 +41,16 @@ public struct ParcelLetter: Hashable, Sendable {
   /// The messages, in their order.
   public let frames: [ParcelFrame]
 
-  private init(_ content: ParcelContent, _ frames: [ParcelFrame]) {
-    id = content.id
-    createdAt = content.createdAt
-    expiresAt = content.expiresAt
-    sender = content.sender
-    recipient = content.recipient
-    kind = content.kind
-    inReplyTo = content.inReplyTo
-    replyKey = content.replyKey
+  private init(_ head: LetterHead, _ kind: Kind, _ frames: [ParcelFrame]) {
+    id = head.id
+    seed = head.seed
+    createdAt = head.createdAt
+    expiresAt = head.expiresAt
+    sender = head.sender
+    recipient = head.recipient
+    self.kind = kind
+    inReplyTo = head.inReplyTo
+    replyKey = head.replyKey
     self.frames = frames
   }
 
@@ -55,18 +58,29 @@ public struct ParcelLetter: Hashable, Sendable {
   ///
   /// A request has a `replyKey`, an answer has none; an answer is `inReplyTo` a request.
   public static func seal(
-    id: ParcelID, createdAt: Int64, expiresAt: Int64, kind: Kind, inReplyTo: ParcelID? = nil,
+    seed: ParcelSeed, createdAt: Int64, expiresAt: Int64, kind: Kind, inReplyTo: ParcelID? = nil,
     replyKey: [UInt8]? = nil, frames: [ParcelFrame], from sender: Identity, to recipient: CardKeys
   ) throws(ProtocolError) -> Parcel {
-    let content: ParcelContent
+    let head: LetterHead
+    let body: [UInt8]
     do throws(WireError) {
-      content = try ParcelContent(
-        id: id, createdAt: createdAt, expiresAt: expiresAt, sender: sender.keys.digest, recipient: recipient.digest,
-        kind: kind, inReplyTo: inReplyTo, replyKey: replyKey, body: try ParcelFrame.body(frames))
+      head = try LetterHead(
+        seed: seed, createdAt: createdAt, expiresAt: expiresAt, sender: sender.keys.digest,
+        recipient: recipient.digest, kind: kind == .request ? .request : .answer, inReplyTo: inReplyTo,
+        replyKey: replyKey)
+      body = try ParcelFrame.body(frames)
     } catch { throw .malformed(error) }
+    return try seal(head, body.span.bytes, from: sender, to: recipient)
+  }
+
+  /// Signs head and body and seals them.
+  static func seal(
+    _ head: LetterHead, _ body: RawSpan, from sender: Identity, to recipient: CardKeys
+  ) throws(ProtocolError) -> Parcel {
     let signature: [UInt8]
-    do throws(SodiumError) { signature = try sender.sign(content.signedDigest()) } catch { throw .sodium(error) }
-    return try seal(content.plaintext(signature: signature), id: id, expiresAt: expiresAt, to: recipient)
+    do throws(SodiumError) { signature = try sender.sign(head.signedDigest(body)) } catch { throw .sodium(error) }
+    return try seal(
+      head.plaintext(body, signature: signature), id: head.id, expiresAt: head.expiresAt, to: recipient)
   }
 
   /// Seals a plaintext, whatever is in it.
@@ -84,13 +98,23 @@ public struct ParcelLetter: Hashable, Sendable {
     }
   }
 
+  /// Opens a parcel that asks or answers; see ``openAny(_:with:sender:)``.
+  public static func open(
+    _ parcel: Parcel, with recipient: Identity, sender: (Digest) throws(ProtocolError) -> CardKeys?
+  ) throws(ProtocolError) -> ParcelLetter {
+    switch try openAny(parcel, with: recipient, sender: sender) {
+    case .letter(let letter): return letter
+    case .message: throw .foreignParcel("kind")
+    }
+  }
+
   /// Opens a parcel to this device and checks all of it. `sender` gives the keys of a peer with that card digest, nil if there is none.
   ///
   /// Whether it has come before, and whether its time is over, is left to those who have a memory and a clock. Until this returns nobody is
   /// to blame for what is in a parcel: everybody can make one, with any name in it.
-  public static func open(
+  public static func openAny(
     _ parcel: Parcel, with recipient: Identity, sender: (Digest) throws(ProtocolError) -> CardKeys?
-  ) throws(ProtocolError) -> ParcelLetter {
+  ) throws(ProtocolError) -> OpenedParcel {
     let tag: [UInt8]
     do throws(SodiumError) { tag = try Parcel.tag(of: parcel.id, for: recipient.keys.digest) } catch {
       throw .sodium(error)
@@ -101,21 +125,35 @@ public struct ParcelLetter: Hashable, Sendable {
       // Memory that is lacking is no reason to throw a parcel away.
       throw error == .verificationFailed ? .foreignParcel("box") : .sodium(error)
     }
-    let content: ParcelContent
-    let signature: [UInt8]
-    do throws(WireError) { (content, signature) = try ParcelContent.read(plaintext.bytes) } catch {
-      throw .malformed(error)
-    }
-    guard content.id == parcel.id else { throw .foreignParcel("id") }
-    guard content.expiresAt == parcel.expiresAt else { throw .foreignParcel("expiry") }
-    guard content.recipient == recipient.keys.digest else { throw .foreignParcel("recipient") }
-    guard let keys = try sender(content.sender), keys.digest == content.sender else { throw .foreignParcel("sender") }
-    do throws(SodiumError) { try Ed25519.verify(signature, of: content.signedDigest(), by: keys.signing) } catch {
+    let reading: LetterHead.Reading
+    do throws(WireError) { reading = try LetterHead.read(plaintext.bytes) } catch { throw .malformed(error) }
+    let head = reading.head
+    guard head.id == parcel.id else { throw .foreignParcel("id") }
+    guard head.expiresAt == parcel.expiresAt else { throw .foreignParcel("expiry") }
+    guard head.recipient == recipient.keys.digest else { throw .foreignParcel("recipient") }
+    guard let keys = try sender(head.sender), keys.digest == head.sender else { throw .foreignParcel("sender") }
+    return try opened(reading, plaintext.bytes, by: keys)
+  }
+
+  private static func opened(
+    _ reading: LetterHead.Reading, _ plaintext: RawSpan, by keys: CardKeys
+  ) throws(ProtocolError) -> OpenedParcel {
+    let head = reading.head
+    let body = plaintext.extracting(reading.body)
+    do throws(SodiumError) {
+      try Ed25519.verify(reading.signature, of: head.signedDigest(body), by: keys.signing)
+    } catch {
       throw error == .verificationFailed ? .foreignParcel("signature") : .sodium(error)
     }
-    do throws(WireError) {
-      return ParcelLetter(content, try ParcelFrame.frames(of: content.body.span.bytes))
-    } catch { throw .malformed(error) }
+    let kind: Kind
+    switch head.kind {
+    case .message: return .message(MessageLetter(head, try MessageContent.decode(body)))
+    case .request: kind = .request
+    case .answer: kind = .answer
+    }
+    do throws(WireError) { return .letter(ParcelLetter(head, kind, try ParcelFrame.frames(of: body))) } catch {
+      throw .malformed(error)
+    }
   }
 
   /// What possession proofs in this letter are bound to, in the place of a session's handshake hash.
@@ -130,7 +168,7 @@ public struct ParcelLetter: Hashable, Sendable {
   public static func binding(
     id: ParcelID, createdAt: Int64, expiresAt: Int64, sender: Digest, recipient: Digest, replyKey: [UInt8]?
   ) throws(SodiumError) -> Digest {
-    try ParcelContent.binding(
+    try LetterHead.binding(
       id: id, createdAt: createdAt, expiresAt: expiresAt, sender: sender, recipient: recipient, replyKey: replyKey)
   }
 }

@@ -18,6 +18,7 @@ public enum PeerRequest: Sendable {
   case itemPiece(ItemPiece)
   case itemEnd(ItemEnd)
   case groupLetter(GroupLetter)
+  case courier(CourierMessage)
   /// A number without a meaning here; to be answered by ``Unsupported``.
   case unknown(UInt16)
 
@@ -45,9 +46,14 @@ public enum PeerRequest: Sendable {
       case .itemPiece: self = .itemPiece(try .decode(body, limit: type.byteLimit))
       case .itemEnd: self = .itemEnd(try .decode(body, limit: type.byteLimit))
       case .groupLetter: self = .groupLetter(try .decode(body, limit: type.byteLimit))
+      case .courierGreeting: self = .courier(.greeting(try .decode(body, limit: type.byteLimit)))
+      case .courierOffers: self = .courier(.offers(try .decode(body, limit: type.byteLimit)))
+      case .courierPiece: self = .courier(.piece(try .decode(body, limit: type.byteLimit)))
+      case .courierTurn: self = .courier(.turn(try .decode(body, limit: type.byteLimit)))
+      case .courierTaken: self = .courier(.taken(try .decode(body, limit: type.byteLimit)))
       case .unsupported, .pong, .probeAnswer, .offerAnswer, .depositResult, .challenge, .release, .refusal,
         .provenPiece, .piecesEnd, .drillChallenge, .drillAnswer, .drillRefusal, .drillPiece, .drillPiecesEnd,
-        .itemAnswer, .itemResult, .sealedRelease, .groupReply:
+        .itemAnswer, .itemResult, .sealedRelease, .groupReply, .courierReplies, .courierEnd:
         self = .unknown(number)
       }
     } catch {

@@ -1,32 +1,50 @@
 import Sodium
 import WireCodec
 
-/// A letter as it is signed and sealed, with its frames still in one piece. Its parts agree with each other; whether they are true, and whose they
-/// are, ``ParcelLetter/open(_:with:sender:)`` finds out.
-struct ParcelContent: Hashable, Sendable {
-  /// Bytes of a plaintext around the frames and without padding.
+/// What stands in a letter before its body: the frames of a request or an answer, or the content of a message. Its parts agree with each other;
+/// whether they are true, and whose they are, ``ParcelLetter/openAny(_:with:sender:)`` finds out.
+struct LetterHead: Hashable, Sendable {
+  /// What a letter is.
+  enum Kind: UInt8, Hashable, Sendable, CaseIterable {
+    case request = 1
+    case answer = 2
+    case message = 3
+
+    /// Most bytes of its body.
+    var bodyLimit: Int { self == .message ? MessageContent.byteLimit : ParcelLetter.bodyLimit }
+  }
+
+  /// What is found in a plaintext.
+  struct Reading {
+    let head: LetterHead
+    /// Where in the plaintext the body lies.
+    let body: Range<Int>
+    let signature: [UInt8]
+  }
+
+  /// Bytes of a plaintext around the body and without padding.
   static let overhead =
-    2 + ParcelLetter.label.utf8CodeUnitCount + ParcelID.byteCount + 8 + 8 + 2 * Digest.byteCount + 1
+    2 + ParcelLetter.label.utf8CodeUnitCount + ParcelSeed.byteCount + 8 + 8 + 2 * Digest.byteCount + 1
     + ParcelID.byteCount + X25519.keyByteCount + 4 + Ed25519.signatureByteCount + 4
   /// Stands for "no request" and "no key".
   private static let noID = [UInt8](repeating: 0, count: ParcelID.byteCount)
   private static let noKey = [UInt8](repeating: 0, count: X25519.keyByteCount)
 
+  let seed: ParcelSeed
+  /// That of the seed.
   let id: ParcelID
   let createdAt: Int64
   let expiresAt: Int64
   let sender: Digest
   let recipient: Digest
-  let kind: ParcelLetter.Kind
+  let kind: Kind
   let inReplyTo: ParcelID?
   let replyKey: [UInt8]?
-  /// ``ParcelFrame/body(_:)``.
-  let body: [UInt8]
 
-  /// A content from its parts. Throws what its reader would throw.
+  /// A head from its parts. Throws what its reader would throw.
   init(
-    id: ParcelID, createdAt: Int64, expiresAt: Int64, sender: Digest, recipient: Digest, kind: ParcelLetter.Kind,
-    inReplyTo: ParcelID?, replyKey: [UInt8]?, body: [UInt8]
+    seed: ParcelSeed, createdAt: Int64, expiresAt: Int64, sender: Digest, recipient: Digest, kind: Kind,
+    inReplyTo: ParcelID?, replyKey: [UInt8]?
   ) throws(WireError) {
     guard (0...Parcel.timeLimit).contains(createdAt) else { throw .invalidValue(field: "letter creation") }
     guard expiresAt > createdAt, expiresAt - createdAt <= Parcel.lifetimeLimit else {
@@ -39,10 +57,9 @@ struct ParcelContent: Hashable, Sendable {
         throw .invalidValue(field: "letter reply key")
       }
     }
-    guard body.count <= ParcelLetter.bodyLimit else {
-      throw .limitExceeded(field: "letter", limit: ParcelLetter.bodyLimit)
-    }
-    self.id = id
+    // One seed in 2^128 has an id that no parcel can have.
+    do throws(SodiumError) { id = try seed.parcelID() } catch { throw .invalidValue(field: "letter seed") }
+    self.seed = seed
     self.createdAt = createdAt
     self.expiresAt = expiresAt
     self.sender = sender
@@ -50,7 +67,6 @@ struct ParcelContent: Hashable, Sendable {
     self.kind = kind
     self.inReplyTo = inReplyTo
     self.replyKey = replyKey
-    self.body = body
   }
 
   /// Bytes of the sealed box around a body: the smallest power of two that holds all of it.
@@ -61,12 +77,12 @@ struct ParcelContent: Hashable, Sendable {
     return size
   }
 
-  private var paddingByteCount: Int {
-    Self.sealedByteCount(bodyByteCount: body.count) - X25519.sealOverhead - Self.overhead - body.count
+  private static func paddingByteCount(bodyByteCount count: Int) -> Int {
+    sealedByteCount(bodyByteCount: count) - X25519.sealOverhead - overhead - count
   }
 
   /// What the sender signs.
-  func signedDigest() throws(SodiumError) -> Digest {
+  func signedDigest(_ body: RawSpan) throws(SodiumError) -> Digest {
     var hash = try DomainHash("vault/parcel-signature/v1")
     hash.append(id.bytes)
     hash.append(UInt64(createdAt))
@@ -94,16 +110,20 @@ struct ParcelContent: Hashable, Sendable {
     return hash.digest()
   }
 
-  /// What is sealed: the content, its signature, and zeros up to the next size.
-  func plaintext(signature: [UInt8]) throws(ProtocolError) -> SecretBytes {
-    let count = Self.sealedByteCount(bodyByteCount: body.count) - X25519.sealOverhead
+  /// What is sealed: head, body and signature, and zeros up to the next size.
+  func plaintext(_ body: RawSpan, signature: [UInt8]) throws(ProtocolError) -> SecretBytes {
+    guard body.byteCount <= kind.bodyLimit else {
+      throw .malformed(.limitExceeded(field: "letter", limit: kind.bodyLimit))
+    }
+    let count = Self.sealedByteCount(bodyByteCount: body.byteCount) - X25519.sealOverhead
     return try SecretBytes(count: count, allocation: { ProtocolError.sodium($0) }) {
       (output) throws(ProtocolError) in
       do throws(WireError) {
         try write(into: &output) { writer throws(WireError) in
           try encode(into: &writer)
+          try writer.bytes32(body)
           try writer.bytes(signature)
-          try writer.count32(paddingByteCount)
+          try writer.count32(Self.paddingByteCount(bodyByteCount: body.byteCount))
           // The memory is zero behind what is written.
         }
       } catch {
@@ -114,7 +134,7 @@ struct ParcelContent: Hashable, Sendable {
 
   private func encode(into writer: inout Writer) throws(WireError) {
     try writer.text16(ParcelLetter.label.description)
-    try id.encode(into: &writer)
+    try writer.bytes(seed.bytes)
     try writer.u64(UInt64(createdAt))
     try writer.u64(UInt64(expiresAt))
     try writer.bytes(sender.bytes)
@@ -122,40 +142,40 @@ struct ParcelContent: Hashable, Sendable {
     try writer.u8(kind.rawValue)
     try writer.bytes(inReplyTo?.bytes ?? Self.noID)
     try writer.bytes(replyKey ?? Self.noKey)
-    try writer.bytes32(body)
   }
 
-  /// Reads a plaintext to its end.
-  static func read(_ plaintext: RawSpan) throws(WireError) -> (content: ParcelContent, signature: [UInt8]) {
+  /// Reads a plaintext to its end. What is in the body isn't looked at.
+  static func read(_ plaintext: RawSpan) throws(WireError) -> Reading {
     var reader = Reader(plaintext)
-    let content = try ParcelContent(from: &reader)
+    let head = try LetterHead(from: &reader)
+    let count = try reader.count32(limit: head.kind.bodyLimit, "letter")
+    let start = plaintext.byteCount - reader.remaining
+    _ = try reader.span(count, "letter")
     let signature = try reader.bytes(Ed25519.signatureByteCount, "letter signature")
     let padding = try reader.count32(limit: Parcel.sealedByteLimit, "letter padding")
     let zeros = try reader.span(padding, "letter padding")
     try reader.finish()
-    guard padding == content.paddingByteCount, zeros.withUnsafeBytes({ $0.allSatisfy { $0 == 0 } }) else {
-      throw .invalidValue(field: "letter padding")
-    }
-    return (content, signature)
+    guard padding == paddingByteCount(bodyByteCount: count), zeros.withUnsafeBytes({ $0.allSatisfy { $0 == 0 } })
+    else { throw .invalidValue(field: "letter padding") }
+    return Reading(head: head, body: start..<start + count, signature: signature)
   }
 
   private init(from reader: inout Reader) throws(WireError) {
     guard try reader.text16(limit: 64, "letter label") == ParcelLetter.label.description else {
       throw .invalidValue(field: "letter label")
     }
-    let id = try ParcelID(from: &reader)
+    guard let seed = ParcelSeed(try reader.bytes(ParcelSeed.byteCount, "letter seed")) else {
+      throw .invalidValue(field: "letter seed")
+    }
     let createdAt = try time(from: &reader, "letter creation")
     let expiresAt = try time(from: &reader, "letter expiry")
     let sender = try digest(from: &reader, "letter sender")
     let recipient = try digest(from: &reader, "letter recipient")
-    guard let kind = ParcelLetter.Kind(rawValue: try reader.u8("letter kind")) else {
-      throw .invalidValue(field: "letter kind")
-    }
+    guard let kind = Kind(rawValue: try reader.u8("letter kind")) else { throw .invalidValue(field: "letter kind") }
     let inReplyTo = try reader.bytes(ParcelID.byteCount, "letter in reply to")
     let replyKey = try reader.bytes(X25519.keyByteCount, "letter reply key")
     try self.init(
-      id: id, createdAt: createdAt, expiresAt: expiresAt, sender: sender, recipient: recipient, kind: kind,
-      inReplyTo: ParcelID(inReplyTo), replyKey: replyKey == Self.noKey ? nil : replyKey,
-      body: try reader.bytes32(limit: ParcelLetter.bodyLimit, "letter"))
+      seed: seed, createdAt: createdAt, expiresAt: expiresAt, sender: sender, recipient: recipient, kind: kind,
+      inReplyTo: ParcelID(inReplyTo), replyKey: replyKey == Self.noKey ? nil : replyKey)
   }
 }

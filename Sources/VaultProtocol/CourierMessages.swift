@@ -1,0 +1,293 @@
+public import WireCodec
+
+/// What each of two devices that meet says first.
+public struct CourierGreeting: PeerMessage {
+  /// Its number.
+  public static let type = MessageType.courierGreeting
+  /// Most ids of a greeting.
+  public static let idLimit = 256
+  /// Number of the meeting: the same in all its messages.
+  public let request: UInt64
+  /// Parcels that it carries or has sent, in the order of their bytes, each once.
+  public let ids: [ParcelID]
+  /// Whether it takes parcels for others at present.
+  public let takes: Bool
+  /// Receipts for the other. The dialler has none yet: what it has for the other depends on the other's ids.
+  public let receipts: [ParcelReceipt]
+
+  /// A greeting. The ids are put in order.
+  public init(request: UInt64, ids: [ParcelID], takes: Bool, receipts: [ParcelReceipt]) {
+    self.request = request
+    self.ids = Set(ids).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    self.takes = takes
+    self.receipts = receipts
+  }
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 8 + 2 + ids.count * ParcelID.byteCount + 1 + byteCount(of: receipts) }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    guard ids.count <= Self.idLimit else { throw .limitExceeded(field: "parcels", limit: Self.idLimit) }
+    try writer.u64(request)
+    try writer.count16(ids.count)
+    for id in ids { try id.encode(into: &writer) }
+    try writer.flag(takes)
+    try write(list: receipts, into: &writer)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    let count = try reader.count16(limit: Self.idLimit, "parcels")
+    var ids: [ParcelID] = []
+    for _ in 0..<count {
+      let id = try ParcelID(from: &reader)
+      if let last = ids.last, !last.bytes.lexicographicallyPrecedes(id.bytes) {
+        throw .invalidValue(field: "parcel order")
+      }
+      ids.append(id)
+    }
+    self.ids = ids
+    takes = try reader.flag("takes")
+    receipts = try list(of: ParcelReceipt.self, from: &reader)
+  }
+}
+
+/// What the dialler has for the answerer.
+public struct CourierOffers: PeerMessage {
+  /// Its number.
+  public static let type = MessageType.courierOffers
+  /// The meeting's number.
+  public let request: UInt64
+  /// Receipts for the other.
+  public let receipts: [ParcelReceipt]
+  /// Parcels for the other.
+  public let offers: [CourierOffer]
+
+  /// Offers.
+  public init(request: UInt64, receipts: [ParcelReceipt], offers: [CourierOffer]) {
+    self.request = request
+    self.receipts = receipts
+    self.offers = offers
+  }
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 8 + byteCount(of: receipts) + byteCount(of: offers) }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try write(list: receipts, into: &writer)
+    try write(list: offers, into: &writer)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    receipts = try list(of: ParcelReceipt.self, from: &reader)
+    offers = try list(of: CourierOffer.self, from: &reader)
+  }
+}
+
+/// What the answerer wants of the dialler's offers, and what it has itself.
+public struct CourierReplies: PeerMessage {
+  /// Its number.
+  public static let type = MessageType.courierReplies
+  /// The meeting's number.
+  public let request: UInt64
+  /// What it says to the dialler's offers.
+  public let replies: [CourierReply]
+  /// Parcels for the dialler.
+  public let offers: [CourierOffer]
+
+  /// Replies.
+  public init(request: UInt64, replies: [CourierReply], offers: [CourierOffer]) {
+    self.request = request
+    self.replies = replies
+    self.offers = offers
+  }
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 8 + byteCount(of: replies) + byteCount(of: offers) }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try write(list: replies, into: &writer)
+    try write(list: offers, into: &writer)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    replies = try list(of: CourierReply.self, from: &reader)
+    offers = try list(of: CourierOffer.self, from: &reader)
+  }
+}
+
+/// A piece of a parcel: 65536 bytes, the last one fewer, one behind the other.
+public struct CourierPiece: PeerMessage {
+  /// Its number.
+  public static let type = MessageType.courierPiece
+  /// Bytes of every piece but the last.
+  public static let byteLimit = 65_536
+  /// The meeting's number.
+  public let request: UInt64
+  /// The parcel.
+  public let id: ParcelID
+  /// Carriers that may still take it behind the one that gets it here.
+  public let hopsLeft: UInt8
+  /// The branch of this copy.
+  public let branch: UInt8
+  /// Bytes of the parcel's encoding.
+  public let total: Int
+  /// Where in it the piece begins.
+  public let offset: Int
+  /// The piece.
+  public let bytes: [UInt8]
+
+  /// A piece.
+  public init(
+    request: UInt64, id: ParcelID, hopsLeft: UInt8, branch: UInt8, total: Int, offset: Int, bytes: [UInt8]
+  ) {
+    self.request = request
+    self.id = id
+    self.hopsLeft = hopsLeft
+    self.branch = branch
+    self.total = total
+    self.offset = offset
+    self.bytes = bytes
+  }
+
+  /// The piece that begins at `offset` of a parcel's encoding, which is longer.
+  public init(
+    request: UInt64, id: ParcelID, hopsLeft: UInt8, branch: UInt8, of parcel: [UInt8], offset: Int
+  ) {
+    self.init(
+      request: request, id: id, hopsLeft: hopsLeft, branch: branch, total: parcel.count, offset: offset,
+      bytes: Array(parcel.dropFirst(offset).prefix(Self.byteLimit)))
+  }
+
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 8 + ParcelID.byteCount + 2 + 4 + 4 + 4 + bytes.count }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try require()
+    try writer.u64(request)
+    try id.encode(into: &writer)
+    try writer.u8(hopsLeft)
+    try writer.u8(branch)
+    try writer.count32(total)
+    try writer.count32(offset)
+    try writer.bytes32(bytes)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    id = try ParcelID(from: &reader)
+    hopsLeft = try reader.u8("parcel hops")
+    branch = try reader.u8("parcel branch")
+    total = try reader.count32(limit: Parcel.byteLimit, "parcel")
+    offset = try reader.count32(limit: Parcel.byteLimit, "offset")
+    bytes = try reader.bytes32(limit: Self.byteLimit, "piece bytes")
+    try require()
+  }
+
+  private func require() throws(WireError) {
+    guard hopsLeft <= Parcel.hopLimit else { throw .invalidValue(field: "parcel hops") }
+    guard branch <= ParcelProof.noBranch else { throw .invalidValue(field: "parcel branch") }
+    guard Parcel.isByteCount(total) else { throw .invalidValue(field: "parcel size") }
+    guard (0..<total).contains(offset), offset.isMultiple(of: Self.byteLimit) else {
+      throw .invalidValue(field: "offset")
+    }
+    guard bytes.count == min(Self.byteLimit, total - offset) else { throw .invalidValue(field: "piece bytes") }
+  }
+}
+
+/// What became of a parcel whose last piece has come.
+public struct CourierTaken: PeerMessage {
+  /// What became of it.
+  public enum Outcome: UInt8, Hashable, Sendable, CaseIterable {
+    /// It is durable with the recipient, or with a carrier.
+    case taken = 1
+    /// It was there already, or had been.
+    case known = 2
+    /// It isn't taken.
+    case refused = 3
+  }
+
+  /// Its number.
+  public static let type = MessageType.courierTaken
+  /// The meeting's number.
+  public let request: UInt64
+  /// The parcel.
+  public let id: ParcelID
+  /// What became of it.
+  public let outcome: Outcome
+  /// Its recipient's receipt, if it has arrived.
+  public let receipt: ParcelReceipt?
+
+  /// What became of `id`. A receipt is for that parcel, and for none that was refused.
+  public init(request: UInt64, id: ParcelID, outcome: Outcome, receipt: ParcelReceipt? = nil) {
+    self.request = request
+    self.id = id
+    self.outcome = outcome
+    self.receipt = receipt
+  }
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 8 + ParcelID.byteCount + 2 + (receipt == nil ? 0 : ParcelReceipt.byteCount) }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try require()
+    try writer.u64(request)
+    try id.encode(into: &writer)
+    try writer.u8(outcome.rawValue)
+    try writer.flag(receipt != nil)
+    if let receipt { try receipt.encode(into: &writer) }
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    id = try ParcelID(from: &reader)
+    guard let outcome = Outcome(rawValue: try reader.u8("outcome")) else { throw .invalidValue(field: "outcome") }
+    self.outcome = outcome
+    receipt = try reader.flag("receipt") ? try ParcelReceipt(from: &reader) : nil
+    try require()
+  }
+
+  private func require() throws(WireError) {
+    guard let receipt else { return }
+    guard receipt.id == id, outcome != .refused else { throw .invalidValue(field: "receipt") }
+  }
+}
+
+/// "Your turn": what the dialler wants of the answerer's offers.
+public struct CourierTurn: PeerMessage {
+  /// Its number.
+  public static let type = MessageType.courierTurn
+  /// The meeting's number.
+  public let request: UInt64
+  /// What it says to the answerer's offers.
+  public let replies: [CourierReply]
+
+  /// A turn.
+  public init(request: UInt64, replies: [CourierReply]) {
+    self.request = request
+    self.replies = replies
+  }
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int { 8 + byteCount(of: replies) }
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try write(list: replies, into: &writer)
+  }
+  /// Reads the message.
+  public init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    replies = try list(of: CourierReply.self, from: &reader)
+  }
+}
+
+/// "That was all." Said by the answerer.
+public struct CourierEnd: NumberMessage {
+  /// Its number.
+  public static let type = MessageType.courierEnd
+  /// The meeting's number.
+  public let request: UInt64
+
+  /// The end of a meeting.
+  public init(request: UInt64) { self.request = request }
+}

@@ -1,0 +1,167 @@
+public import WireCodec
+
+/// A parcel that one of two devices that meet could give to the other.
+public struct CourierOffer: WireValue, Hashable, Sendable {
+  /// Number of bytes.
+  public static let byteCount = ParcelID.byteCount + Parcel.tagByteCount + 4 + 8 + 3
+  /// Most offers of a message.
+  public static let countLimit = 256
+
+  /// The parcel.
+  public let id: ParcelID
+  /// What it shows of its recipient.
+  public let tag: [UInt8]
+  /// Bytes of its encoding.
+  public let size: Int
+  /// Milliseconds since 1970, from which on it is worth nothing.
+  public let expiresAt: Int64
+  /// Carriers that may still take it behind the one that it is offered to.
+  public let hopsLeft: UInt8
+  /// Which of its sender's carriers the copy went to first, from 0, or ``ParcelProof/noBranch``.
+  public let branch: UInt8
+  /// Whether it is addressed to the other, as far as the one who offers it can tell.
+  public let isYours: Bool
+
+  /// An offer.
+  public init(
+    id: ParcelID, tag: [UInt8], size: Int, expiresAt: Int64, hopsLeft: UInt8, branch: UInt8, isYours: Bool
+  ) {
+    self.id = id
+    self.tag = tag
+    self.size = size
+    self.expiresAt = expiresAt
+    self.hopsLeft = hopsLeft
+    self.branch = branch
+    self.isYours = isYours
+  }
+
+  /// Always 47.
+  public var encodedByteCount: Int { Self.byteCount }
+
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try require()
+    guard tag.count == Parcel.tagByteCount else { throw .invalidValue(field: "parcel tag") }
+    try id.encode(into: &writer)
+    try writer.bytes(tag)
+    try writer.count32(size)
+    try writer.u64(UInt64(expiresAt))
+    try writer.u8(hopsLeft)
+    try writer.u8(branch)
+    try writer.flag(isYours)
+  }
+
+  /// Reads an offer.
+  public init(from reader: inout Reader) throws(WireError) {
+    id = try ParcelID(from: &reader)
+    tag = try reader.bytes(Parcel.tagByteCount, "parcel tag")
+    size = try reader.count32(limit: Parcel.byteLimit, "parcel")
+    expiresAt = try time(from: &reader, "parcel expiry")
+    hopsLeft = try reader.u8("parcel hops")
+    branch = try reader.u8("parcel branch")
+    isYours = try reader.flag("offer")
+    try require()
+  }
+
+  private func require() throws(WireError) {
+    guard Parcel.isByteCount(size) else { throw .invalidValue(field: "parcel size") }
+    guard (1...Parcel.timeLimit).contains(expiresAt) else { throw .invalidValue(field: "parcel expiry") }
+    guard hopsLeft <= Parcel.hopLimit else { throw .invalidValue(field: "parcel hops") }
+    guard branch <= ParcelProof.noBranch else { throw .invalidValue(field: "parcel branch") }
+  }
+}
+
+/// What a device says to an offer.
+public struct CourierReply: WireValue, Hashable, Sendable {
+  /// The words of a reply.
+  public enum Answer: Hashable, Sendable {
+    /// It takes the parcel; as a carrier it says how likely it is to get it to the recipient, in 1/65535.
+    case wanted(claim: UInt16)
+    /// It is here, or was.
+    case had
+    /// It takes no more, or not this.
+    case refused
+  }
+
+  /// Number of bytes.
+  public static let byteCount = ParcelID.byteCount + 1 + 2
+
+  /// The parcel.
+  public let id: ParcelID
+  /// What is said.
+  public let answer: Answer
+
+  /// A reply to the offer of `id`.
+  public init(id: ParcelID, answer: Answer) {
+    self.id = id
+    self.answer = answer
+  }
+
+  /// Always 19.
+  public var encodedByteCount: Int { Self.byteCount }
+
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    let (number, claim): (UInt8, UInt16) =
+      switch answer {
+      case .wanted(let claim): (1, claim)
+      case .had: (2, 0)
+      case .refused: (3, 0)
+      }
+    try id.encode(into: &writer)
+    try writer.u8(number)
+    try writer.u16(claim)
+  }
+
+  /// Reads a reply.
+  public init(from reader: inout Reader) throws(WireError) {
+    id = try ParcelID(from: &reader)
+    let number = try reader.u8("reply")
+    let claim = try reader.u16("claim")
+    switch (number, claim) {
+    case (1, _): answer = .wanted(claim: claim)
+    case (2, 0): answer = .had
+    case (3, 0): answer = .refused
+    case (2, _), (3, _): throw .invalidValue(field: "claim")
+    default: throw .invalidValue(field: "reply")
+    }
+  }
+}
+
+/// Something that names a parcel. A list of such names each parcel once.
+protocol ParcelNamed: WireValue {
+  var id: ParcelID { get }
+  static var byteCount: Int { get }
+}
+
+extension CourierOffer: ParcelNamed {}
+extension CourierReply: ParcelNamed {}
+extension ParcelReceipt: ParcelNamed {}
+
+/// Bytes of a list.
+func byteCount<Value: ParcelNamed>(of list: [Value]) -> Int { 2 + list.count * Value.byteCount }
+
+/// Writes a list in which no parcel comes twice.
+func write<Value: ParcelNamed>(list: [Value], into writer: inout Writer) throws(WireError) {
+  guard list.count <= CourierOffer.countLimit else {
+    throw .limitExceeded(field: "parcels", limit: CourierOffer.countLimit)
+  }
+  guard Set(list.map(\.id)).count == list.count else { throw .invalidValue(field: "parcels") }
+  try writer.count16(list.count)
+  for value in list { try value.encode(into: &writer) }
+}
+
+/// Reads a list in which no parcel comes twice.
+func list<Value: ParcelNamed>(
+  of type: Value.Type, from reader: inout Reader
+) throws(WireError) -> [Value] {
+  let count = try reader.count16(limit: CourierOffer.countLimit, "parcels")
+  var list: [Value] = []
+  var ids: Set<ParcelID> = []
+  for _ in 0..<count {
+    let value = try Value(from: &reader)
+    guard ids.insert(value.id).inserted else { throw .invalidValue(field: "parcels") }
+    list.append(value)
+  }
+  return list
+}

@@ -1,0 +1,193 @@
+public import Sodium
+import WireCodec
+
+/// A part of a file that one person sends to another, with all that is to be known of the file: parts come in any order.
+public struct MessagePart: Sendable {
+  /// What the file is to its recipient.
+  public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
+    /// Something to be kept.
+    case file = 1
+    /// Something to be looked at.
+    case photo = 2
+  }
+
+  /// What is to be known of a file, the same in all of its parts.
+  public struct File: Hashable, Sendable {
+    /// Most bytes of a file: 64 MiB.
+    public static let byteLimit: UInt64 = 64 << 20
+    /// Most bytes of its name.
+    public static let nameByteLimit = 255
+    /// Most bytes of its media type.
+    public static let mediaTypeByteLimit = 127
+
+    /// What it is to its recipient.
+    public let kind: Kind
+    /// Its name with the sender, without folders: a suggestion.
+    public let name: String
+    /// What kind of contents it has, as MIME names it; empty if nobody knows.
+    public let mediaType: String
+    /// How long it is.
+    public let byteCount: UInt64
+    /// ``FileDigest`` of it.
+    public let digest: Digest
+
+    /// A file. Throws what its reader would throw.
+    public init(
+      kind: Kind, name: String, mediaType: String, byteCount: UInt64, digest: Digest
+    ) throws(ProtocolError) {
+      self.kind = kind
+      self.name = name
+      self.mediaType = mediaType
+      self.byteCount = byteCount
+      self.digest = digest
+      do throws(WireError) { try require() } catch { throw .malformed(error) }
+    }
+
+    /// Number of its parts: at least one.
+    public var partCount: Int { max(1, Int(clamping: byteCount).dividedUp(by: MessagePart.byteLimit)) }
+
+    /// Bytes of a part that exists.
+    public func partByteCount(_ number: Int) -> Int {
+      min(MessagePart.byteLimit, Int(clamping: byteCount) - number * MessagePart.byteLimit)
+    }
+
+    private func require() throws(WireError) {
+      guard (1...Self.nameByteLimit).contains(name.utf8.count), !hasControls(name), !name.utf8.contains(0x2f),
+        name != ".", name != ".."
+      else { throw .invalidValue(field: "file name") }
+      guard mediaType.utf8.count <= Self.mediaTypeByteLimit, mediaType.utf8.allSatisfy({ 0x20...0x7e ~= $0 }) else {
+        throw .invalidValue(field: "media type")
+      }
+      guard byteCount <= Self.byteLimit else {
+        throw .limitExceeded(field: "file", limit: Int(clamping: Self.byteLimit))
+      }
+    }
+
+    fileprivate var encodedByteCount: Int { 1 + 2 + name.utf8.count + 2 + mediaType.utf8.count + 8 + Digest.byteCount }
+
+    fileprivate func encode(into writer: inout Writer) throws(WireError) {
+      try writer.u8(kind.rawValue)
+      try writer.text16(name)
+      try writer.text16(mediaType)
+      try writer.u64(byteCount)
+      try writer.bytes(digest.bytes)
+    }
+
+    fileprivate init(from reader: inout Reader) throws(WireError) {
+      guard let kind = Kind(rawValue: try reader.u8("file kind")) else { throw .invalidValue(field: "file kind") }
+      self.kind = kind
+      name = try reader.text16(limit: Self.nameByteLimit, "file name")
+      mediaType = try reader.text16(limit: Self.mediaTypeByteLimit, "media type")
+      byteCount = try reader.u64("file")
+      digest = try VaultProtocol.digest(from: &reader, "file digest")
+      try require()
+    }
+  }
+
+  /// Bytes of every part but the last: with all around them they fit into a box of 1 MiB.
+  public static let byteLimit = (1 << 20) - (8 << 10)
+  /// Most parts of a file.
+  public static let countLimit = Int(File.byteLimit).dividedUp(by: byteLimit)
+  /// Most bytes of a caption.
+  public static let captionByteLimit = 4096
+
+  /// 16 random bytes that name the message, the same in all parts.
+  public let message: [UInt8]
+  /// Under which address of a chat server its sender takes answers, if under any.
+  public let address: String?
+  /// The file.
+  public let file: File
+  /// What its sender writes to it, in part 0 alone: UTF-8 without NUL.
+  public let caption: HeldSecret?
+  /// This part's number, from 0.
+  public let number: UInt16
+  /// The part of the file.
+  public let bytes: HeldSecret
+
+  /// Number of the file's parts.
+  public var count: UInt16 { UInt16(clamping: file.partCount) }
+
+  /// A part. Throws what its reader would throw.
+  public init(
+    message: [UInt8], address: String?, file: File, caption: HeldSecret?, number: UInt16, bytes: HeldSecret
+  ) throws(ProtocolError) {
+    do throws(WireError) {
+      guard message.count == MessageContent.idByteCount else { throw .invalidValue(field: "message id") }
+      try requireAddress(address)
+      try Self.requireNumber(number, of: file)
+      if let caption {
+        guard caption.count <= Self.captionByteLimit else {
+          throw .limitExceeded(field: "caption", limit: Self.captionByteLimit)
+        }
+        guard caption.count > 0 else { throw .invalidValue(field: "caption") }
+        guard number == 0, isText(caption.bytes) else { throw .invalidValue(field: "caption") }
+      }
+      guard bytes.count == file.partByteCount(Int(number)) else { throw .invalidValue(field: "file part") }
+    } catch { throw .malformed(error) }
+    self.message = message
+    self.address = address
+    self.file = file
+    self.caption = caption
+    self.number = number
+    self.bytes = bytes
+  }
+
+  private static func requireNumber(_ number: UInt16, of file: File) throws(WireError) {
+    guard Int(number) < file.partCount else { throw .invalidValue(field: "file part number") }
+  }
+
+  var encodedByteCount: Int {
+    MessageContent.idByteCount + 2 + (address ?? "").utf8.count + file.encodedByteCount + 2 + 2 + 4
+      + (caption?.count ?? 0) + 4 + bytes.count
+  }
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    try writer.bytes(message)
+    try write(address: address, into: &writer)
+    try file.encode(into: &writer)
+    try writer.u16(number)
+    try writer.u16(count)
+    if let caption { try write(caption.bytes, into: &writer) } else { try writer.u32(0) }
+    try write(bytes.bytes, into: &writer)
+  }
+
+  init(from reader: inout Reader) throws {
+    message = try reader.bytes(MessageContent.idByteCount, "message id")
+    address = try VaultProtocol.address(from: &reader)
+    file = try File(from: &reader)
+    number = try reader.u16("file part number")
+    try Self.requireNumber(number, of: file)
+    guard Int(try reader.u16("file part count")) == file.partCount else {
+      throw WireError.invalidValue(field: "file part count")
+    }
+    let words = try reader.span32(limit: Self.captionByteLimit, "caption")
+    if words.byteCount > 0 {
+      guard number == 0, isText(words) else { throw WireError.invalidValue(field: "caption") }
+      caption = try held(words)
+    } else {
+      caption = nil
+    }
+    let part = try reader.span32(limit: Self.byteLimit, "file part")
+    guard part.byteCount == file.partByteCount(Int(number)) else { throw WireError.invalidValue(field: "file part") }
+    bytes = try held(part)
+  }
+}
+
+/// What a file hashes to: BLAKE2b-256 over "vault/message-file/v1" and the file's parts in order, a part each.
+public struct FileDigest: ~Copyable {
+  private var hash: DomainHash
+
+  /// Starts with a file's first part.
+  public init() throws(SodiumError) { hash = try DomainHash("vault/message-file/v1") }
+
+  /// Takes the next part: ``MessagePart/byteLimit`` bytes, the last one fewer. An empty file has one part, which is empty.
+  public mutating func take(_ part: RawSpan) { hash.append(part) }
+
+  /// The digest, once all parts have been taken.
+  public consuming func digest() -> Digest { hash.digest() }
+}
+
+extension Int {
+  /// How many pieces of `size` it takes.
+  fileprivate func dividedUp(by size: Int) -> Int { self / size + (self % size == 0 ? 0 : 1) }
+}

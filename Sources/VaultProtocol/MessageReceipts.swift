@@ -1,0 +1,55 @@
+import Sodium
+import WireCodec
+
+/// What a recipient tells a sender: which parcels have arrived, and which messages have been read.
+public struct MessageReceipts: Sendable, Hashable {
+  /// Most of either.
+  public static let countLimit = 64
+
+  /// Proofs for parcels that have arrived. Whether they hold is still to be checked.
+  public let delivered: [ParcelReceipt]
+  /// Ids of messages that their recipient has looked at, 16 bytes each. Its word, without a proof.
+  public let read: [[UInt8]]
+
+  /// Receipts, at least one. Throws what its reader would throw.
+  public init(delivered: [ParcelReceipt], read: [[UInt8]]) throws(ProtocolError) {
+    self.delivered = delivered
+    self.read = read
+    do throws(WireError) { try require() } catch { throw .malformed(error) }
+  }
+
+  private func require() throws(WireError) {
+    guard delivered.count <= Self.countLimit, read.count <= Self.countLimit else {
+      throw .limitExceeded(field: "receipts", limit: Self.countLimit)
+    }
+    guard !delivered.isEmpty || !read.isEmpty else { throw .invalidValue(field: "receipts") }
+    guard read.allSatisfy({ $0.count == MessageContent.idByteCount }) else {
+      throw .invalidValue(field: "message id")
+    }
+  }
+
+  var encodedByteCount: Int {
+    2 + delivered.count * ParcelReceipt.byteCount + 2 + read.count * MessageContent.idByteCount
+  }
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    try writer.count16(delivered.count)
+    for receipt in delivered { try receipt.encode(into: &writer) }
+    try writer.count16(read.count)
+    for message in read { try writer.bytes(message) }
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    var delivered: [ParcelReceipt] = []
+    for _ in 0..<(try reader.count16(limit: Self.countLimit, "receipts")) {
+      delivered.append(try ParcelReceipt(from: &reader))
+    }
+    var read: [[UInt8]] = []
+    for _ in 0..<(try reader.count16(limit: Self.countLimit, "receipts")) {
+      read.append(try reader.bytes(MessageContent.idByteCount, "message id"))
+    }
+    self.delivered = delivered
+    self.read = read
+    try require()
+  }
+}
