@@ -142,8 +142,8 @@ let package = Package(
       dependencies: [
         // A program of its own: named here so that one build of `vault` yields both.
         "VaultScan",
-        "SecretVault", "VaultGroups", "Grouper", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "QRCode",
-        "SealedPayload", "CallbackURL",
+        "SecretVault", "VaultGroups", "Grouper", "VaultStore", "VaultProtocol", "Courier", "PeerLink", "PeerAuth",
+        "ShamirKit", "QRCode", "SealedPayload", "CallbackURL",
         "SystemBus", "Sodium", "Threading", "WireCodec", "CShims", argumentParser, logging, lifecycle,
       ],
       swiftSettings: settings),
@@ -195,7 +195,7 @@ let package = Package(
     tests(
       of: "VaultCLI",
       [
-        "MemoryScan", "SecretVault", "VaultStore", "PeerAuth", "PeerLink", "ShamirKit", "Sodium", "Threading",
+        "Courier", "MemoryScan", "SecretVault", "VaultStore", "PeerAuth", "PeerLink", "ShamirKit", "Sodium", "Threading",
         "WireCodec", logging,
       ]),
     .testTarget(
