@@ -34,13 +34,14 @@ let package = Package(
 
     library("Sodium", ["CSodium"]),
     library("WireCodec", []),
+    library("Courier", ["WireCodec"]),
     library("SystemBus", ["CShims"]),
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
     library("SealedPayload", ["Sodium", "WireCodec"]),
     library("PeerAuth", ["Sodium", "WireCodec"]),
     library("CallbackURL", ["Sodium"]),
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
-    library("VaultStore", ["CShims", "Sodium", "WireCodec", grdb]),
+    library("VaultStore", ["CShims", "Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
     library(
       "SecretVault",

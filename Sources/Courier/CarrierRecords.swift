@@ -34,8 +34,8 @@ public struct CarrierRecords: Sendable, Codable {
     }
   }
 
-  private(set) var records: [DeviceKey: Record] = [:]
-  private var all = Record(at: 0)
+  var records: [DeviceKey: Record] = [:]
+  var all = Record(at: 0)
 
   /// Knows nobody.
   public init() {}

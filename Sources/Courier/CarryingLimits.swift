@@ -44,19 +44,19 @@ public struct FairShare: Hashable, Sendable, Codable {
 /// What was done for others, and by others: what a person sees, and what the limits go by.
 public struct CarryingAccount: Hashable, Sendable, Codable {
   /// Bytes taken to be carried for others, ever.
-  public private(set) var carriedForOthers = 0
+  public internal(set) var carriedForOthers = 0
   /// Bytes that carriers delivered for this device: only what recipients confirmed, so that nobody can claim it.
-  public private(set) var carriedForMe = 0
+  public internal(set) var carriedForMe = 0
   /// Bytes moved for others on ``day``, in and out.
-  public private(set) var movedToday = 0
+  public internal(set) var movedToday = 0
   /// The day that ``movedToday`` counts, in days since 1970.
-  public private(set) var day: Int64 = 0
+  public internal(set) var day: Int64 = 0
   /// Parcels of others that their recipients got from this device.
-  public private(set) var deliveredForOthers = 0
+  public internal(set) var deliveredForOthers = 0
   /// Own parcels that recipients got from this device.
-  public private(set) var sentDirectly = 0
+  public internal(set) var sentDirectly = 0
   /// Own parcels that recipients got from carriers.
-  public private(set) var sentByCarriers = 0
+  public internal(set) var sentByCarriers = 0
 
   /// Nothing done yet.
   public init() {}

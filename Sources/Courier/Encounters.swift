@@ -31,7 +31,7 @@ public struct Encounters: Sendable, Codable {
     var toldAt: Int64 = .min
   }
 
-  private(set) var entries: [DeviceKey: Entry] = [:]
+  var entries: [DeviceKey: Entry] = [:]
 
   /// Has met nobody.
   public init() {}

@@ -39,18 +39,18 @@ public struct ReceiptBook: Sendable, Codable {
     let from: DeviceKey
   }
 
-  private struct Learning: Hashable, Sendable, Codable {
+  struct Learning: Hashable, Sendable, Codable {
     let id: ParcelKey
     let from: DeviceKey
     let learnedAt: Int64
   }
 
-  private var entries: [ParcelKey: Entry] = [:]
-  /// All in the order in which they were learned; may name some that are gone.
-  private var order: [Learning] = []
-  private var counts: [DeviceKey: Int] = [:]
+  var entries: [ParcelKey: Entry] = [:]
+  /// All in the order in which they were learned.
+  var order: [Learning] = []
+  var counts: [DeviceKey: Int] = [:]
   /// No receipt expires before this.
-  private var soonest = Int64.max
+  var soonest = Int64.max
 
   /// Has none.
   public init() {}

@@ -20,13 +20,13 @@ public struct Satchel: Sendable, Codable {
   }
 
   /// The parcels by id.
-  public private(set) var parcels: [ParcelKey: CarriedParcel] = [:]
-  private var costs: [DeviceKey: Int] = [:]
-  private var strangers: Set<DeviceKey> = []
+  public internal(set) var parcels: [ParcelKey: CarriedParcel] = [:]
+  var costs: [DeviceKey: Int] = [:]
+  var strangers: Set<DeviceKey> = []
   /// Room that is taken.
-  public private(set) var cost = 0
-  private var strangerCost = 0
-  private var costByParcel: [ParcelKey: Int] = [:]
+  public internal(set) var cost = 0
+  var strangerCost = 0
+  var costByParcel: [ParcelKey: Int] = [:]
 
   /// Carries nothing.
   public init() {}
@@ -55,7 +55,8 @@ public struct Satchel: Sendable, Codable {
     guard case .taken(let victims) = taking else { return taking }
     let (cost, stranger) = (limits.cost(of: parcel.header.size), isStranger(parcel))
     for victim in victims { remove(victim) }
-    if stranger { strangers.insert(parcel.from) }
+    // Whoever was a peer when the others of theirs came has them in the strangers' room from now on.
+    if stranger, strangers.insert(parcel.from).inserted { strangerCost += self.cost(of: parcel.from) }
     parcels[parcel.header.id] = parcel
     add(cost, to: parcel.from)
     costByParcel[parcel.header.id] = cost
@@ -120,7 +121,8 @@ public struct Satchel: Sendable, Codable {
     for needed: Int, of giver: DeviceKey, _ stranger: Bool, _ after: Int, _ limits: CarryingLimits
   ) -> [ParcelKey]? {
     var excess = cost + needed - limits.bytes
-    var strangerExcess = stranger ? strangerCost + needed - limits.strangerRoom : 0
+    let moving = stranger && !strangers.contains(giver) ? costs[giver, default: 0] : 0
+    var strangerExcess = stranger ? strangerCost + moving + needed - limits.strangerRoom : 0
     guard excess > 0 || strangerExcess > 0 else { return [] }
     var left = costs
     var victims: [ParcelKey] = []

@@ -6,7 +6,7 @@ public struct SeenParcels: Sendable, Codable {
   /// Most ids remembered.
   public static let limit = 8192
 
-  private var expiries: [ParcelKey: Int64] = [:]
+  var expiries: [ParcelKey: Int64] = [:]
 
   /// Has seen none.
   public init() {}

@@ -1,7 +1,7 @@
 public import Sodium
 public import WireCodec
 
-/// A parcel: messages to or from a peer that travel through a group's servers, and how far they are. What is in it lies
+/// A parcel: something sealed that goes to a peer, or came from one, by whatever way, and how far it is. What is in it lies
 /// beside it and is read only when it is needed.
 public struct ParcelRecord: WireValue, Hashable, Sendable {
   /// Whose it is.
@@ -10,8 +10,32 @@ public struct ParcelRecord: WireValue, Hashable, Sendable {
     case request
     /// This device's, in answer to a peer's.
     case answer
-    /// A peer's, with something to ask of this device.
+    /// A peer's, whatever is in it.
     case received
+    /// This device's, with a message or a part of one.
+    case message
+    /// This device's, with word of what arrived here.
+    case receipt
+  }
+
+  /// Ways by which a parcel may go.
+  public struct Ways: OptionSet, Hashable, Sendable {
+    /// A bit for each way.
+    public let rawValue: UInt8
+
+    /// The ways of these bits.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// In a session with the peer.
+    public static let session = Ways(rawValue: 1)
+    /// By this device's account on a server.
+    public static let account = Ways(rawValue: 2)
+    /// Through a group's servers.
+    public static let group = Ways(rawValue: 4)
+    /// By others' devices.
+    public static let carriers = Ways(rawValue: 8)
+    /// All of them.
+    public static let all: Ways = [.session, .account, .group, .carriers]
   }
 
   /// How far it is.
@@ -28,6 +52,8 @@ public struct ParcelRecord: WireValue, Hashable, Sendable {
 
   /// Number of bytes of ids.
   public static let idByteCount = 16
+  /// Number of bytes of seeds.
+  public static let seedByteCount = 32
   /// Most bytes of what is in one.
   public static let contentByteLimit = 9 * 1024 * 1024
   static let byteLimit = 512
@@ -58,12 +84,21 @@ public struct ParcelRecord: WireValue, Hashable, Sendable {
   public var postedAt: Int64
   /// When something is to be done with it next.
   public var nextAttemptAt: Int64
+  /// From which its id and the proofs of its delivery come, 32 bytes; nil if it isn't known.
+  public let seed: [UInt8]?
+  /// The message that is in it, 16 bytes; nil if there is none.
+  public let message: [UInt8]?
+  /// The ways by which it may go.
+  public var ways: Ways
+  /// When it was handed to an account last; 0 while it was not.
+  public var accountAt: Int64
 
   /// A record from its parts.
   public init(
     id: [UInt8], direction: Direction, state: State = .waiting, peer: Digest, secretID: [UInt8]? = nil,
     delivery: Int64? = nil, group: [UInt8] = [], createdAt: Int64, expiresAt: Int64, request: UInt64 = 0,
-    inReplyTo: [UInt8]? = nil, postedAt: Int64 = 0, nextAttemptAt: Int64 = 0
+    inReplyTo: [UInt8]? = nil, postedAt: Int64 = 0, nextAttemptAt: Int64 = 0, seed: [UInt8]? = nil,
+    message: [UInt8]? = nil, ways: Ways = .all, accountAt: Int64 = 0
   ) {
     self.id = id
     self.direction = direction
@@ -78,6 +113,10 @@ public struct ParcelRecord: WireValue, Hashable, Sendable {
     self.inReplyTo = inReplyTo
     self.postedAt = postedAt
     self.nextAttemptAt = nextAttemptAt
+    self.seed = seed
+    self.message = message
+    self.ways = ways
+    self.accountAt = accountAt
   }
 
   /// Whether a group was chosen for it.
@@ -87,7 +126,7 @@ public struct ParcelRecord: WireValue, Hashable, Sendable {
   func isSame(as other: ParcelRecord) -> Bool {
     id == other.id && direction == other.direction && peer == other.peer && secretID == other.secretID
       && delivery == other.delivery && createdAt == other.createdAt && expiresAt == other.expiresAt
-      && request == other.request
+      && request == other.request && seed == other.seed && message == other.message
   }
 
   func check() throws(StoreError) {
@@ -95,6 +134,9 @@ public struct ParcelRecord: WireValue, Hashable, Sendable {
       id.count == Self.idByteCount && secretID?.count ?? SecretRecord.idByteCount == SecretRecord.idByteCount
       && (group.isEmpty || group.count == GroupEntry.groupByteCount)
       && inReplyTo?.count ?? Self.idByteCount == Self.idByteCount
+      && seed?.count ?? Self.seedByteCount == Self.seedByteCount
+      && message?.count ?? MessageRecord.idByteCount == MessageRecord.idByteCount
+      && (direction != .message || message != nil) && Ways.all.isSuperset(of: ways)
     guard isSound else { throw .invalid("a parcel") }
   }
 }
@@ -148,6 +190,8 @@ extension ParcelRecord.Direction {
     case .request: 1
     case .answer: 2
     case .received: 3
+    case .message: 4
+    case .receipt: 5
     }
   }
 
@@ -177,7 +221,7 @@ extension ParcelRecord {
   /// Exact number of encoded bytes.
   public var encodedByteCount: Int {
     1 + 16 + 1 + 1 + 32 + 1 + (secretID?.count ?? 0) + 1 + (delivery == nil ? 0 : 8) + 1 + group.count + 8 + 8 + 8 + 1
-      + (inReplyTo?.count ?? 0) + 8 + 8
+      + (inReplyTo?.count ?? 0) + 8 + 8 + 1 + (seed?.count ?? 0) + 1 + (message?.count ?? 0) + 1 + 8
   }
 
   /// Writes the canonical encoding.
@@ -200,6 +244,12 @@ extension ParcelRecord {
     try writer.bytes(inReplyTo ?? [])
     try writer.u64(UInt64(bitPattern: postedAt))
     try writer.u64(UInt64(bitPattern: nextAttemptAt))
+    try writer.flag(seed != nil)
+    try writer.bytes(seed ?? [])
+    try writer.flag(message != nil)
+    try writer.bytes(message ?? [])
+    try writer.u8(ways.rawValue)
+    try writer.u64(UInt64(bitPattern: accountAt))
   }
 
   /// Reads a record.
@@ -221,5 +271,10 @@ extension ParcelRecord {
     inReplyTo = try reader.flag("in reply to") ? try reader.bytes(Self.idByteCount, "in reply to") : nil
     postedAt = Int64(bitPattern: try reader.u64("posted"))
     nextAttemptAt = Int64(bitPattern: try reader.u64("next attempt"))
+    seed = try reader.flag("seed") ? try reader.bytes(Self.seedByteCount, "seed") : nil
+    message = try reader.flag("message") ? try reader.bytes(MessageRecord.idByteCount, "message") : nil
+    ways = Ways(rawValue: try reader.u8("ways"))
+    guard Ways.all.isSuperset(of: ways) else { throw .invalidValue(field: "ways") }
+    accountAt = Int64(bitPattern: try reader.u64("account"))
   }
 }

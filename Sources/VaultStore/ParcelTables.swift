@@ -1,7 +1,7 @@
 import Sodium
 import WireCodec
 
-/// The tables of the migration `parcels`: what travels through groups to and from peers, and which group leads to whom.
+/// The tables of the migration `parcels`: what goes to peers and came from them, and which group leads to whom.
 enum ParcelTables {
   static let sql = """
     CREATE TABLE parcels (
@@ -12,6 +12,7 @@ enum ParcelTables {
       peer BLOB NOT NULL CHECK (length(peer) = 32),
       secret_id BLOB CHECK (length(secret_id) = 16),
       delivery INTEGER,
+      message_id BLOB CHECK (length(message_id) = 16),
       group_id BLOB CHECK (length(group_id) = 8),
       expires_at INTEGER NOT NULL,
       next_attempt_at INTEGER NOT NULL,
@@ -22,6 +23,7 @@ enum ParcelTables {
     CREATE INDEX parcels_by_state ON parcels (state, direction, next_attempt_at, group_id);
     CREATE INDEX parcels_by_peer ON parcels (peer, direction);
     CREATE INDEX parcels_by_delivery ON parcels (delivery) WHERE delivery IS NOT NULL;
+    CREATE INDEX parcels_by_message ON parcels (message_id) WHERE message_id IS NOT NULL;
     CREATE INDEX parcels_by_expiry ON parcels (expires_at);
 
     -- What is in a parcel, apart from it: SQLite reads and writes whole rows.

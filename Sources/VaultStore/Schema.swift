@@ -63,6 +63,7 @@ enum Schema {
     migrator.registerMigration("group entries") { db in try db.execute(sql: GroupTables.sql) }
     migrator.registerMigration("group-letters") { db in try db.execute(sql: groupLetters) }
     migrator.registerMigration("parcels") { db in try db.execute(sql: ParcelTables.sql) }
+    migrator.registerMigration("messages") { db in try db.execute(sql: MessageTables.sql) }
     return migrator
   }
 

@@ -63,6 +63,13 @@ extension VaultDatabase {
     }
   }
 
+  /// Nor is a message that was deleted.
+  func endParcels(ofMessage message: [UInt8], toPeer peer: Digest, _ db: Database) throws {
+    for found in try placedParcels(where: Self.messageCondition, [message.blob, peer.blob], db) {
+      if let parcel = found.parcel { _ = try end(parcel, at: found.place, db) }
+    }
+  }
+
   /// A group that is forgotten takes along what was on its way through it. Answers that are here, and ids of what was
   /// answered, stay.
   func removeParcels(ofGroup group: [UInt8], _ db: Database) throws {

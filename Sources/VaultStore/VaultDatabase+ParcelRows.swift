@@ -6,7 +6,7 @@ import WireCodec
 extension VaultDatabase {
   private static let parcelTable = "parcels"
   private static let parcelColumns = """
-    place, id, direction, state, peer, secret_id, delivery, group_id, expires_at, next_attempt_at, sealed,
+    place, id, direction, state, peer, secret_id, delivery, message_id, group_id, expires_at, next_attempt_at, sealed,
     secret IS NOT NULL AS has_secret,
     EXISTS (SELECT 1 FROM parcel_contents WHERE parcel_contents.place = parcels.place) AS has_content
     """
@@ -31,6 +31,9 @@ extension VaultDatabase {
     let state = "state IN (\(names))"
     return if let direction { state + " AND direction = '\(direction.rawValue)'" } else { state }
   }
+
+  /// Parcels in which this device sends a message.
+  static let messageCondition = "message_id = ? AND peer = ? AND direction = 'message'"
 
   static func isParcel(_ id: [UInt8], _ db: Database) throws -> Bool {
     try row("SELECT 1 AS found FROM parcels WHERE id = ?", [id.blob], db) != nil
@@ -97,6 +100,7 @@ extension VaultDatabase {
       record.peer == (try columns.digest("peer")),
       record.secretID == (try columns.optionalBytes("secret_id", count: SecretRecord.idByteCount)),
       record.delivery == (try columns.optionalInteger("delivery")), record.group == group,
+      record.message == (try columns.optionalBytes("message_id", count: MessageRecord.idByteCount)),
       record.expiresAt == (try columns.integer("expires_at")),
       record.nextAttemptAt == (try columns.integer("next_attempt_at")),
       parcel.hasSecret == (try columns.flag("has_secret")),
@@ -111,12 +115,12 @@ extension VaultDatabase {
     let record = parcel.record
     try db.execute(
       sql: """
-        INSERT INTO parcels (id, direction, state, peer, secret_id, delivery, group_id, expires_at, next_attempt_at,
-          sealed, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO parcels (id, direction, state, peer, secret_id, delivery, message_id, group_id, expires_at,
+          next_attempt_at, sealed, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         record.id.blob, record.direction.rawValue, record.state.rawValue, record.peer.blob, record.secretID?.blob,
-        record.delivery, Self.groupColumn(record), record.expiresAt, record.nextAttemptAt,
+        record.delivery, record.message?.blob, Self.groupColumn(record), record.expiresAt, record.nextAttemptAt,
         try sealed(parcel).blob, secret?.blob,
       ])
     if let content { try Self.setContent(content, at: db.lastInsertedRowID, db) }

@@ -51,6 +51,22 @@ extension VaultDatabase {
     }
   }
 
+  /// Parcels of this device's own for a peer, in some of the states, oldest first; of all if none is given. Damaged ones are left
+  /// out.
+  public func parcels(
+    toPeer peer: Digest, _ states: Set<ParcelRecord.State>? = nil
+  ) throws(StoreError) -> [ParcelRecord] {
+    let condition = Self.condition(nil, states ?? Set(ParcelRecord.State.allCases))
+    return try read { db in
+      try self.soundParcels(where: "peer = ? AND direction <> 'received' AND \(condition)", [peer.blob], db)
+    }
+  }
+
+  /// Parcels of this device's own that have a message, or parts of it, in whatever state. Damaged ones are left out.
+  public func parcels(ofMessage message: [UInt8], toPeer peer: Digest) throws(StoreError) -> [ParcelRecord] {
+    try read { db in try self.soundParcels(where: Self.messageCondition, [message.blob, peer.blob], db) }
+  }
+
   /// Requests that carry a delivery, in whatever state. Damaged ones are left out.
   public func parcels(ofDelivery delivery: Int64) throws(StoreError) -> [ParcelRecord] {
     try read { db in try self.soundParcels(where: "delivery = ?", [delivery], db) }

@@ -83,6 +83,7 @@ extension VaultDatabase {
       }
       try self.checkName(peer.name, isFreeFor: peer.digest, db)
       try self.put(StoredPeer(record: peer, beacon: beacon, nameKey: PeerName.skeleton(peer.name)), db)
+      try Self.forgetFormerName(ofPeer: peer.digest, db)
     }
   }
 
@@ -167,7 +168,8 @@ extension VaultDatabase {
       arguments: [time, time, digest.blob])
   }
 
-  /// Removes a peer and destroys what waits for it: payloads are erased and fragment files unlinked.
+  /// Removes a peer and destroys what waits for it: payloads are erased and fragment files unlinked. What was said stays; what is
+  /// still to be said is lost.
   public func removePeer(_ digest: Digest) throws(StoreError) -> RemovedPeer {
     let removed = try write { db in
       // A damaged row must not keep its peer trusted for ever, but the caller shall know: it is read without its MAC.
@@ -180,6 +182,8 @@ extension VaultDatabase {
       try db.execute(sql: "DELETE FROM peers NOT INDEXED WHERE digest = ?", arguments: [digest.blob])
       try Self.forgetRequests(ofPeer: digest, db)
       try self.endParcels(ofPeer: digest, db)
+      try self.endMessages(ofPeer: digest, name: peer.name, db)
+      try self.forgetAddress(ofPeer: digest, db)
       return RemovedPeer(peer: peer, cancelled: cancelled)
     }
     removeFragmentFiles(of: removed.cancelled)

@@ -1,0 +1,196 @@
+public import WireCodec
+
+/// How the whole state is written: a version, then each part with its counts, all numbers big-endian, tables in the order of their
+/// keys. What can be worked out isn't written. Byte by byte in `docs/formats/store.md`.
+///
+/// Reading believes nothing: what no device could have come to is refused.
+extension Courier: WireValue {
+  /// Most bytes of the state.
+  public static let byteLimit = 16 << 20
+  static let version: UInt8 = 1
+
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int {
+    1 + 32 + CourierPolicy.encodedByteCount + limits.encodedByteCount + CarryingAccount.encodedByteCount
+      + satchel.encodedByteCount + 4 + outgoing.values.reduce(0) { $0 + $1.encodedByteCount }
+      + receipts.encodedByteCount + encounters.encodedByteCount + records.encodedByteCount
+      + carried.encodedByteCount + received.encodedByteCount
+  }
+
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    guard encodedByteCount <= Self.byteLimit else { throw .limitExceeded(field: "courier", limit: Self.byteLimit) }
+    try writer.u8(Self.version)
+    try writer.key(own)
+    try policy.encode(into: &writer)
+    try limits.encode(into: &writer)
+    try account.encode(into: &writer)
+    try satchel.encode(into: &writer)
+    try writer.count32(outgoing.count)
+    for parcel in outgoing.values.sorted(by: { $0.header.id < $1.header.id }) { try parcel.encode(into: &writer) }
+    try receipts.encode(into: &writer)
+    try encounters.encode(into: &writer)
+    try records.encode(into: &writer)
+    try carried.encode(into: &writer)
+    try received.encode(into: &writer)
+  }
+
+  /// Reads a state.
+  public init(from reader: inout Reader) throws(WireError) {
+    guard try reader.u8("version") == Self.version else { throw .invalidValue(field: "version") }
+    let own = try reader.device("own")
+    self.init(own: own, policy: try CourierPolicy(from: &reader), limits: try CarryingLimits(from: &reader))
+    account = try CarryingAccount(from: &reader)
+    satchel = try Satchel(from: &reader)
+    var last: ParcelKey?
+    for _ in 0..<(try reader.count32(limit: Self.outgoingLimit, "parcels on their way")) {
+      let parcel = try OutgoingParcel(from: &reader)
+      try ascend(parcel.header.id, &last)
+      outgoing[parcel.header.id] = parcel
+    }
+    receipts = try ReceiptBook(from: &reader)
+    encounters = try Encounters(from: &reader)
+    records = try CarrierRecords(from: &reader)
+    carried = try SeenParcels(from: &reader)
+    received = try SeenParcels(from: &reader)
+    let isOwnAmongOthers =
+      encounters.entries[own] != nil || satchel.parcels.values.contains { $0.from == own }
+      || outgoing.values.contains { $0.recipient == own }
+    guard !isOwnAmongOthers else { throw .invalidValue(field: "this device among others") }
+  }
+}
+
+/// Keys come in ascending order, none twice.
+func ascend<Key: Comparable>(_ key: Key, _ last: inout Key?) throws(WireError) {
+  if let before = last, before >= key { throw .invalidValue(field: "order of keys") }
+  last = key
+}
+
+// MARK: - Parcels
+
+extension ParcelHeader {
+  static let encodedByteCount = 16 + 16 + 4 + 8 + 1 + 1
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    try writer.key(id)
+    try writer.u64(tag.high)
+    try writer.u64(tag.low)
+    try writer.count32(size)
+    try writer.time(expiresAt)
+    try writer.u8(hopsLeft)
+    try writer.u8(branch)
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    let id = try reader.parcel("parcel")
+    guard let tag = RecipientTag(try reader.bytes(16, "tag")),
+      let header = ParcelHeader(
+        id: id, tag: tag, size: try reader.count32(limit: Self.sizeLimit, "size"),
+        expiresAt: try reader.time("expiry"), hopsLeft: try reader.u8("hops"), branch: try reader.u8("branch"))
+    else { throw .invalidValue(field: "header of a parcel") }
+    self = header
+  }
+}
+
+extension OutgoingParcel {
+  var encodedByteCount: Int { ParcelHeader.encodedByteCount + 32 + 8 + 1 + 40 * carriers.count + 1 }
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    try header.encode(into: &writer)
+    try writer.key(recipient)
+    try writer.time(createdAt)
+    try writer.count8(carriers.count)
+    for grant in carriers {
+      try writer.key(grant.carrier)
+      try writer.time(grant.at)
+    }
+    try writer.flag(isDeposited)
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    let header = try ParcelHeader(from: &reader)
+    guard header.branch == ParcelHeader.noBranch else { throw .invalidValue(field: "branch") }
+    self.init(header: header, recipient: try reader.device("recipient"), createdAt: try reader.time("creation"))
+    for _ in 0..<(try reader.count8(limit: ParcelHeader.branchLimit, "carriers")) {
+      let grant = Grant(carrier: try reader.device("carrier"), at: try reader.time("grant"))
+      guard !carriers.contains(where: { $0.carrier == grant.carrier }) else { throw .invalidValue(field: "carriers") }
+      carriers.append(grant)
+    }
+    isDeposited = try reader.flag("deposited")
+  }
+}
+
+extension CarriedParcel {
+  var encodedByteCount: Int { ParcelHeader.encodedByteCount + 32 + 1 + 8 + 1 + 32 * handedTo.count + 1 + 1 }
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    try header.encode(into: &writer)
+    try writer.key(from)
+    try writer.flag(fromPeer)
+    try writer.time(receivedAt)
+    try writer.count8(handedTo.count)
+    for device in handedTo { try writer.key(device) }
+    try writer.flag(isDeposited)
+    try writer.flag(isHandedOver)
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    self.init(
+      header: try ParcelHeader(from: &reader), from: try reader.device("giver"),
+      fromPeer: try reader.flag("peer"), receivedAt: try reader.time("receipt"))
+    for _ in 0..<(try reader.count8(limit: CourierPolicy.handOnLimit, "devices")) {
+      let device = try reader.device("device")
+      guard device != from, !handedTo.contains(device) else { throw .invalidValue(field: "devices") }
+      handedTo.append(device)
+    }
+    isDeposited = try reader.flag("deposited")
+    isHandedOver = try reader.flag("handed over")
+  }
+}
+
+extension Satchel {
+  /// Most parcels that are read. Within limits that don't change there are at most ``CarryingLimits/parcelLimit``.
+  static let readLimit = 1 << 15
+
+  var encodedByteCount: Int {
+    4 + parcels.values.reduce(0) { $0 + $1.encodedByteCount + 8 } + 4 + 32 * strangers.count
+  }
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    guard parcels.count <= Self.readLimit else { throw .limitExceeded(field: "satchel", limit: Self.readLimit) }
+    try writer.count32(parcels.count)
+    for parcel in parcels.values.sorted(by: { $0.header.id < $1.header.id }) {
+      try parcel.encode(into: &writer)
+      try writer.number(costByParcel[parcel.header.id] ?? 0)
+    }
+    try writer.count32(strangers.count)
+    for stranger in strangers.sorted() { try writer.key(stranger) }
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    self.init()
+    var last: ParcelKey?
+    for _ in 0..<(try reader.count32(limit: Self.readLimit, "satchel")) {
+      let parcel = try CarriedParcel(from: &reader)
+      try ascend(parcel.header.id, &last)
+      let cost = try reader.number("cost")
+      let (sum, overflow) = self.cost.addingReportingOverflow(cost)
+      guard cost >= parcel.header.size, !overflow else { throw .invalidValue(field: "cost") }
+      self.cost = sum
+      parcels[parcel.header.id] = parcel
+      costByParcel[parcel.header.id] = cost
+      costs[parcel.from, default: 0] += cost
+    }
+    var lastDevice: DeviceKey?
+    for _ in 0..<(try reader.count32(limit: Self.readLimit, "strangers")) {
+      let stranger = try reader.device("stranger")
+      try ascend(stranger, &lastDevice)
+      guard let cost = costs[stranger] else { throw .invalidValue(field: "stranger") }
+      strangers.insert(stranger)
+      strangerCost += cost
+    }
+    guard parcels.values.allSatisfy({ $0.fromPeer || strangers.contains($0.from) }) else {
+      throw .invalidValue(field: "strangers")
+    }
+  }
+}

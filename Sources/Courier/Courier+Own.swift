@@ -1,0 +1,41 @@
+/// What a device's own records say about parcels, which count more than what is remembered here.
+extension Courier {
+  /// Forgets an own parcel that isn't wanted any more, or that has arrived by another way. That says nothing about the carriers that have it.
+  public mutating func withdraw(_ id: ParcelKey) { outgoing[id] = nil }
+
+  /// Forgets a parcel of somebody else whose content is lost. It counts as having been here.
+  public mutating func drop(_ id: ParcelKey) { satchel.remove(id) }
+
+  /// Parcels that were here, and what of it isn't here any more.
+  public func dropped(since before: some Sequence<ParcelKey>) -> [ParcelKey] {
+    before.filter { satchel.parcels[$0] == nil }
+  }
+
+  /// How many bytes may still be moved for others on this day.
+  public func leftToday(at now: Int64) -> Int { account.leftToday(limits, at: now) }
+
+  /// Whether enough was carried for others, as the limits say, until others have carried more.
+  public var hasDoneItsShare: Bool { !account.isFair(0, limits) }
+}
+
+extension Encounters {
+  /// A device that was met.
+  public struct Meeting: Hashable, Sendable {
+    /// The device, or ``DeviceKey/network``.
+    public let device: DeviceKey
+    /// Whether it was a peer.
+    public let isPeer: Bool
+    /// When it was met last, in milliseconds since 1970.
+    public let at: Int64
+    /// How likely it is to be met again, from 0 to 1.
+    public let predictability: Double
+  }
+
+  /// All that are remembered, the last one first.
+  public func meetings(at now: Int64) -> [Meeting] {
+    entries.map { device, entry in
+      Meeting(
+        device: device, isPeer: entry.isPeer, at: entry.metAt, predictability: predictability(of: device, at: now))
+    }.sorted { ($1.at, $1.device) < ($0.at, $0.device) }
+  }
+}

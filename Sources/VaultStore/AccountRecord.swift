@@ -1,0 +1,202 @@
+public import Sodium
+public import WireCodec
+
+/// An account on a server that passes messages on. Its password lies beside it.
+public struct AccountRecord: WireValue, Hashable, Sendable {
+  /// Number of bytes of ids.
+  public static let idByteCount = 16
+  /// Most bytes of an address.
+  public static let addressByteLimit = 2047
+  /// Most bytes of a host's name and of a resource.
+  public static let nameByteLimit = 1023
+  /// Most bytes of a path.
+  public static let pathByteLimit = 4096
+  /// Most bytes of a place in an archive.
+  public static let placeByteLimit = 1024
+  /// Most accounts.
+  public static let limit = 64
+  static let byteLimit = 16_000
+
+  /// Names it here: 16 bytes.
+  public let id: [UInt8]
+  /// Its address.
+  public let address: String
+  /// The server to connect to, if that can't be found from the address.
+  public var host: String?
+  /// The server's port, if that can't be found from the address.
+  public var port: UInt16?
+  /// The file with the certificates that the server is believed by, if not those of the system.
+  public var certificates: String?
+  /// What this device is called at the server.
+  public var resource: String
+  /// Whether this is the account in use.
+  public var isCurrent: Bool
+  /// Up to where the server's archive has been read.
+  public var archivedTo: String?
+
+  /// A record from its parts.
+  public init(
+    id: [UInt8], address: String, host: String? = nil, port: UInt16? = nil, certificates: String? = nil,
+    resource: String, isCurrent: Bool, archivedTo: String? = nil
+  ) {
+    self.id = id
+    self.address = address
+    self.host = host
+    self.port = port
+    self.certificates = certificates
+    self.resource = resource
+    self.isCurrent = isCurrent
+    self.archivedTo = archivedTo
+  }
+
+  func check() throws(StoreError) {
+    let isSound =
+      id.count == Self.idByteCount && isStorable(address, Self.addressByteLimit) && !address.isEmpty
+      && isStorable(host, Self.nameByteLimit) && isStorable(certificates, Self.pathByteLimit)
+      && isStorable(resource, Self.nameByteLimit) && isStorable(archivedTo, Self.placeByteLimit)
+    guard isSound else { throw .invalid("an account") }
+  }
+}
+
+/// Somebody whom an account knows.
+public struct FriendRecord: WireValue, Hashable, Sendable {
+  /// Who of the two is told when the other is there.
+  public enum Subscription: UInt8, Hashable, Sendable, CaseIterable {
+    /// Nobody.
+    case none = 0
+    /// This device is told of the friend.
+    case to = 1
+    /// The friend is told of this device.
+    case from = 2
+    /// Both.
+    case both = 3
+  }
+
+  /// Most bytes of a name.
+  public static let nameByteLimit = 1023
+  /// Most bytes of what is said about being there.
+  public static let presenceByteLimit = 32
+  /// Most friends of an account.
+  public static let limit = 4096
+  static let byteLimit = 8000
+
+  /// The account that knows it, 16 bytes.
+  public let account: [UInt8]
+  /// Its address.
+  public let address: String
+  /// What the user calls it.
+  public var name: String?
+  /// Who is told.
+  public var subscription: Subscription
+  /// Whether it asks to be told of this device.
+  public var asks: Bool
+  /// The peer that it is.
+  public var peer: Digest?
+  /// Whether it is there, in the caller's words; nil if it isn't.
+  public var presence: String?
+  /// When that was heard.
+  public var presenceAt: Int64
+
+  /// A record from its parts.
+  public init(
+    account: [UInt8], address: String, name: String? = nil, subscription: Subscription = .none, asks: Bool = false,
+    peer: Digest? = nil, presence: String? = nil, presenceAt: Int64 = 0
+  ) {
+    self.account = account
+    self.address = address
+    self.name = name
+    self.subscription = subscription
+    self.asks = asks
+    self.peer = peer
+    self.presence = presence
+    self.presenceAt = presenceAt
+  }
+
+  func check() throws(StoreError) {
+    let isSound =
+      account.count == AccountRecord.idByteCount && isStorable(address, AccountRecord.addressByteLimit)
+      && !address.isEmpty && isStorable(name, Self.nameByteLimit) && isStorable(presence, Self.presenceByteLimit)
+    guard isSound else { throw .invalid("a friend") }
+  }
+}
+
+private func isStorable(_ text: String?, _ limit: Int) -> Bool {
+  guard let text else { return true }
+  return text.utf8.count <= limit && !text.utf8.contains(0)
+}
+
+// MARK: - Encoding
+
+private func byteCount(_ text: String?) -> Int { text.map { 3 + $0.utf8.count } ?? 1 }
+
+extension AccountRecord {
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int {
+    1 + 16 + 2 + address.utf8.count + byteCount(host) + 1 + (port == nil ? 0 : 2) + byteCount(certificates) + 2
+      + resource.utf8.count + 1 + byteCount(archivedTo)
+  }
+
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u8(1)
+    try writer.bytes(id)
+    try writer.text16(address)
+    try writer.optionalText(host)
+    try writer.flag(port != nil)
+    if let port { try writer.u16(port) }
+    try writer.optionalText(certificates)
+    try writer.text16(resource)
+    try writer.flag(isCurrent)
+    try writer.optionalText(archivedTo)
+  }
+
+  /// Reads a record.
+  public init(from reader: inout Reader) throws(WireError) {
+    guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
+    id = try reader.bytes(Self.idByteCount, "id")
+    address = try reader.text16(limit: Self.addressByteLimit, "address")
+    host = try reader.optionalText(limit: Self.nameByteLimit, "host")
+    port = try reader.flag("port") ? try reader.u16("port") : nil
+    certificates = try reader.optionalText(limit: Self.pathByteLimit, "certificates")
+    resource = try reader.text16(limit: Self.nameByteLimit, "resource")
+    isCurrent = try reader.flag("current")
+    archivedTo = try reader.optionalText(limit: Self.placeByteLimit, "archive")
+  }
+}
+
+extension FriendRecord {
+  /// Exact number of encoded bytes.
+  public var encodedByteCount: Int {
+    1 + 16 + 2 + address.utf8.count + byteCount(name) + 2 + 1 + (peer == nil ? 0 : 32) + byteCount(presence) + 8
+  }
+
+  /// Writes the canonical encoding.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u8(1)
+    try writer.bytes(account)
+    try writer.text16(address)
+    try writer.optionalText(name)
+    try writer.u8(subscription.rawValue)
+    try writer.flag(asks)
+    try writer.flag(peer != nil)
+    try writer.bytes(peer?.bytes ?? [])
+    try writer.optionalText(presence)
+    try writer.u64(UInt64(bitPattern: presenceAt))
+  }
+
+  /// Reads a record.
+  public init(from reader: inout Reader) throws(WireError) {
+    guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
+    account = try reader.bytes(AccountRecord.idByteCount, "account")
+    address = try reader.text16(limit: AccountRecord.addressByteLimit, "address")
+    name = try reader.optionalText(limit: Self.nameByteLimit, "name")
+    guard let subscription = Subscription(rawValue: try reader.u8("subscription")) else {
+      throw .invalidValue(field: "subscription")
+    }
+    self.subscription = subscription
+    asks = try reader.flag("asks")
+    peer = try reader.flag("peer") ? try reader.digest("peer") : nil
+    presence = try reader.optionalText(limit: Self.presenceByteLimit, "presence")
+    presenceAt = Int64(bitPattern: try reader.u64("presence"))
+  }
+}

@@ -1,0 +1,244 @@
+public import Sodium
+public import WireCodec
+
+/// A message to or from somebody, and how far it is. What is in it lies beside it and is read only when it is needed.
+public struct MessageRecord: WireValue, Hashable, Sendable {
+  /// Whose it is.
+  public enum Direction: String, Hashable, Sendable, CaseIterable {
+    /// This device's.
+    case sent
+    /// Somebody else's.
+    case received
+  }
+
+  /// What it is.
+  public enum Kind: String, Hashable, Sendable, CaseIterable {
+    /// Something written.
+    case text
+    /// A file.
+    case file
+    /// A picture.
+    case photo
+  }
+
+  /// How far it is.
+  public enum State: String, Hashable, Sendable, CaseIterable {
+    /// A sent one that nobody has yet.
+    case waiting
+    /// A sent one that has left this device.
+    case underway
+    /// A sent one that has arrived.
+    case delivered
+    /// A sent one that was read.
+    case read
+    /// A sent one of which nothing will come any more.
+    case lost
+    /// A received one of which parts are missing.
+    case partial
+    /// A received one that nobody has read here.
+    case new
+    /// A received one that was read here.
+    case seen
+  }
+
+  /// Number of bytes of ids.
+  public static let idByteCount = 16
+  /// Most bytes of a name.
+  public static let nameByteLimit = 255
+  /// Most bytes of a media type.
+  public static let mediaTypeByteLimit = 127
+  /// Most bytes of a route.
+  public static let routeByteLimit = 32
+  /// Most carriers.
+  public static let carrierLimit = 5
+  /// Most parts.
+  public static let partLimit = 4096
+  /// Most bytes of a part of the content.
+  public static let partByteLimit = 1 << 20
+  static let byteLimit = 4096
+
+  /// What people call it; 0 before it is stored.
+  public internal(set) var number: Int64
+  /// Names it, on both sides: 16 bytes.
+  public let id: [UInt8]
+  /// The other side, unless it is a contact of an account.
+  public let peer: Digest?
+  /// The account by which a plain message goes or came, 16 bytes.
+  public let account: [UInt8]?
+  /// The other side of a plain message: its address.
+  public let contact: String?
+  /// Whose it is.
+  public let direction: Direction
+  /// What it is.
+  public let kind: Kind
+  /// Whether only the other side can read it.
+  public let isSealed: Bool
+  /// The file's name, as its sender says.
+  public let name: String?
+  /// The file's media type, as its sender says.
+  public let mediaType: String?
+  /// Bytes of the text or the file.
+  public let byteCount: Int64
+  /// Parts in which it travels.
+  public let partCount: Int
+  /// Parts that have come, or of which word has come that they have arrived.
+  public var partsDone: Int
+  /// Digest of the file.
+  public let digest: Digest?
+  /// When it was made, as it says itself.
+  public let sentAt: Int64
+  /// When it was stored here.
+  public let storedAt: Int64
+  /// When it had arrived; 0 while it has not.
+  public var deliveredAt: Int64
+  /// When it was read; 0 while it was not.
+  public var readAt: Int64
+  /// How it came or arrived; empty while that isn't known.
+  public var route: String
+  /// How many devices carried it.
+  public var hops: UInt8
+  /// Who carried it, in the order of branches.
+  public var carriers: [Digest]
+  /// The ways by which it may go.
+  public var ways: ParcelRecord.Ways
+  /// When nothing comes of it any more; 0: never.
+  public var expiresAt: Int64
+  /// How far it is.
+  public var state: State
+
+  /// A record from its parts.
+  public init(
+    number: Int64 = 0, id: [UInt8], peer: Digest? = nil, account: [UInt8]? = nil, contact: String? = nil,
+    direction: Direction, kind: Kind, isSealed: Bool, name: String? = nil, mediaType: String? = nil, byteCount: Int64,
+    partCount: Int = 1, partsDone: Int = 0, digest: Digest? = nil, sentAt: Int64, storedAt: Int64,
+    deliveredAt: Int64 = 0, readAt: Int64 = 0, route: String = "", hops: UInt8 = 0, carriers: [Digest] = [],
+    ways: ParcelRecord.Ways = .all, expiresAt: Int64 = 0, state: State
+  ) {
+    self.number = number
+    self.id = id
+    self.peer = peer
+    self.account = account
+    self.contact = contact
+    self.direction = direction
+    self.kind = kind
+    self.isSealed = isSealed
+    self.name = name
+    self.mediaType = mediaType
+    self.byteCount = byteCount
+    self.partCount = partCount
+    self.partsDone = partsDone
+    self.digest = digest
+    self.sentAt = sentAt
+    self.storedAt = storedAt
+    self.deliveredAt = deliveredAt
+    self.readAt = readAt
+    self.route = route
+    self.hops = hops
+    self.carriers = carriers
+    self.ways = ways
+    self.expiresAt = expiresAt
+    self.state = state
+  }
+
+  /// Whether `other` is the same message, perhaps further on its way.
+  func isSame(as other: MessageRecord) -> Bool {
+    number == other.number && id == other.id && peer == other.peer && account == other.account
+      && contact == other.contact && direction == other.direction && kind == other.kind
+      && isSealed == other.isSealed && name == other.name && mediaType == other.mediaType
+      && byteCount == other.byteCount && partCount == other.partCount && digest == other.digest
+      && sentAt == other.sentAt && storedAt == other.storedAt
+  }
+
+  func check() throws(StoreError) {
+    guard isSound else { throw .invalid("a message") }
+  }
+
+  /// Whether all lengths and numbers are within their bounds, and what belongs together is there together.
+  private var isSound: Bool {
+    func isText(_ text: String?, _ limit: Int) -> Bool {
+      guard let text else { return true }
+      return !text.isEmpty && text.utf8.count <= limit && !text.utf8.contains(0)
+    }
+    let isFromPeer = peer != nil && account == nil && contact == nil
+    let isPlain = peer == nil && account?.count == AccountRecord.idByteCount && contact != nil && !isSealed
+    return id.count == Self.idByteCount && (isFromPeer || isPlain)
+      && isText(contact, AccountRecord.addressByteLimit) && isText(name, Self.nameByteLimit)
+      && isText(mediaType, Self.mediaTypeByteLimit) && route.utf8.count <= Self.routeByteLimit
+      && !route.utf8.contains(0) && carriers.count <= Self.carrierLimit && number >= 0 && byteCount >= 0
+      && (1...Self.partLimit).contains(partCount) && (0...partCount).contains(partsDone)
+      && ParcelRecord.Ways.all.isSuperset(of: ways) && state.direction == direction
+  }
+}
+
+extension MessageRecord.State {
+  /// Whose messages are in this state.
+  var direction: MessageRecord.Direction {
+    switch self {
+    case .waiting, .underway, .delivered, .read, .lost: .sent
+    case .partial, .new, .seen: .received
+    }
+  }
+}
+
+/// Which messages to list.
+public struct MessageFilter: Hashable, Sendable {
+  /// Which plain messages are among them.
+  public enum Plain: Hashable, Sendable {
+    /// All.
+    case all
+    /// None.
+    case none
+    /// Those of this account.
+    case of(account: [UInt8])
+  }
+
+  /// Only those with this peer.
+  public var peer: Digest?
+  /// Only plain ones of this account.
+  public var account: [UInt8]?
+  /// Only plain ones with this contact.
+  public var contact: String?
+  /// Which plain ones there are besides those of peers.
+  public var plain: Plain
+  /// Only those of one side.
+  public var direction: MessageRecord.Direction?
+  /// Only those in these states.
+  public var states: Set<MessageRecord.State>?
+  /// Only those stored at this time or later.
+  public var since: Int64?
+  /// Only those of which nothing comes any more at this time.
+  public var expiredAt: Int64?
+  /// Most that are listed: the newest.
+  public var limit: Int
+
+  /// A filter from its parts; without any, all messages pass.
+  public init(
+    peer: Digest? = nil, account: [UInt8]? = nil, contact: String? = nil, plain: Plain = .all,
+    direction: MessageRecord.Direction? = nil, states: Set<MessageRecord.State>? = nil, since: Int64? = nil,
+    expiredAt: Int64? = nil, limit: Int = Int(Int32.max)
+  ) {
+    self.peer = peer
+    self.account = account
+    self.contact = contact
+    self.plain = plain
+    self.direction = direction
+    self.states = states
+    self.since = since
+    self.expiredAt = expiredAt
+    self.limit = limit
+  }
+}
+
+/// How many messages of a peer are here.
+public struct MessageCounts: Hashable, Sendable {
+  /// Received of this peer.
+  public let count: Int
+  /// Bytes of these, as announced.
+  public let bytes: Int64
+
+  /// Counts of messages.
+  public init(count: Int, bytes: Int64) {
+    self.count = count
+    self.bytes = bytes
+  }
+}

@@ -1,0 +1,172 @@
+import GRDB
+public import Sodium
+public import VaultProtocol
+import WireCodec
+
+/// Accounts on servers that pass messages on: few, and sealed whole.
+extension VaultDatabase {
+  private static let accountTable = "accounts"
+  private static let markKey = "accounts"
+
+  /// All accounts, by address. Throws ``StoreError/damaged(_:)`` if one doesn't verify.
+  public func accounts() throws(StoreError) -> [AccountRecord] {
+    try read { db in try self.storedAccounts(db) }
+  }
+
+  /// The account in use, or nil.
+  public func currentAccount() throws(StoreError) -> AccountRecord? {
+    for account in try accounts() where account.isCurrent { return account }
+    return nil
+  }
+
+  /// Stores an account, a new one or a changed one. If it is the one in use, no other is, from the same moment. The address of an
+  /// account can't change. Throws ``StoreError/alreadyExists(_:)`` if there is another one with its address.
+  public func setAccount(_ record: AccountRecord) throws(StoreError) {
+    try record.check()
+    try write { db in
+      var others = try self.storedAccounts(db)
+      if let place = others.firstIndex(where: { $0.id == record.id }) {
+        guard others[place].address == record.address else { throw StoreError.invalid("another account") }
+        others.remove(at: place)
+      }
+      guard !others.contains(where: { $0.address == record.address }) else {
+        throw StoreError.alreadyExists("the account \(record.address)")
+      }
+      guard others.count < AccountRecord.limit else { throw StoreError.invalid("one more account") }
+      if record.isCurrent {
+        for var other in others where other.isCurrent {
+          other.isCurrent = false
+          try self.putAccount(other, db)
+        }
+      }
+      try self.putAccount(record, db)
+      try Self.markAccounts(db)
+    }
+  }
+
+  /// Changes an account in one transaction: `change` sees what is stored. False if there is none.
+  @discardableResult
+  public func updateAccount(_ id: [UInt8], _ change: (inout AccountRecord) -> Void) throws(StoreError) -> Bool {
+    try write { db in
+      guard let before = try self.storedAccount(id, db) else { return false }
+      var after = before
+      change(&after)
+      guard after.id == before.id, after.address == before.address, after.isCurrent == before.isCurrent else {
+        throw StoreError.invalid("another account")
+      }
+      guard after != before else { return true }
+      try after.check()
+      try self.putAccount(after, db)
+      // How far the archive was read changes with each message, and matters to nobody else.
+      var same = before
+      same.archivedTo = after.archivedTo
+      if same != after { try Self.markAccounts(db) }
+      return true
+    }
+  }
+
+  /// Forgets an account, its password, its friends and its plain messages. A damaged one, too. False if there is none.
+  @discardableResult
+  public func removeAccount(_ id: [UInt8]) throws(StoreError) -> Bool {
+    let isGone = try write { db in
+      for table in ["friends", "message_parts", "messages"] {
+        let condition =
+          table == "message_parts" ? "number IN (SELECT number FROM messages WHERE account = ?)" : "account = ?"
+        try db.execute(sql: "DELETE FROM \(table) WHERE \(condition)", arguments: [id.blob])
+      }
+      try db.execute(sql: "DELETE FROM accounts WHERE id = ?", arguments: [id.blob])
+      let isGone = db.changesCount == 1
+      try Self.markAccounts(db)
+      return isGone
+    }
+    emptyLog()
+    return isGone
+  }
+
+  // MARK: - Passwords
+
+  /// The password of an account, or nil if there is none.
+  public func accountPassword(_ id: [UInt8]) throws(StoreError) -> HeldSecret? {
+    let sealed = try readOne { db -> [UInt8]? in
+      guard let row = try Self.row("SELECT secret FROM accounts WHERE id = ?", [id.blob], db) else { return nil }
+      return try StoredRow(row: row, what: "an account").optionalBytes("secret")
+    }
+    guard let sealed else { return nil }
+    return HeldSecret(try keys.open(sealed, Self.passwordName(id), what: "the password of an account"))
+  }
+
+  /// Stores the password of an account. Throws ``StoreError/notFound(_:)`` if there is no such account.
+  public func setAccountPassword(_ id: [UInt8], _ password: borrowing SecretBytes) throws(StoreError) {
+    guard password.count <= 1024 else { throw .invalid("a password") }
+    let sealed = try keys.seal(password, Self.passwordName(id))
+    try write { db in
+      try db.execute(sql: "UPDATE accounts SET secret = ? WHERE id = ?", arguments: [sealed.blob, id.blob])
+      guard db.changesCount == 1 else { throw StoreError.notFound("the account") }
+      try Self.markAccounts(db)
+    }
+    emptyLog()
+  }
+
+  /// Forgets the password of an account; that there is none is no error.
+  public func removeAccountPassword(_ id: [UInt8]) throws(StoreError) {
+    try write { db in
+      try db.execute(sql: "UPDATE accounts SET secret = NULL WHERE id = ?", arguments: [id.blob])
+      try Self.markAccounts(db)
+    }
+    emptyLog()
+  }
+
+  private static func passwordName(_ id: [UInt8]) -> RecordName { RecordName(table: "accounts.secret", row: id) }
+
+  // MARK: - Marks
+
+  /// A number that is another one whenever accounts, passwords or friends have changed, in this process or another. A hint.
+  public func accountMark() throws(StoreError) -> UInt64 { try readOne { db in try Self.accountMark(db) } }
+
+  private static func accountMark(_ db: Database) throws -> UInt64 {
+    let bytes = try Meta.value(markKey, db) ?? []
+    return bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  static func markAccounts(_ db: Database) throws {
+    let next = try accountMark(db) &+ 1
+    try Meta.set(markKey, to: (0..<8).map { UInt8(truncatingIfNeeded: next >> UInt64(56 - 8 * $0)) }, db)
+  }
+
+  // MARK: - Rows
+
+  func storedAccount(_ id: [UInt8], _ db: Database) throws -> AccountRecord? {
+    guard let row = try Self.row("SELECT id, sealed FROM accounts WHERE id = ?", [id.blob], db) else { return nil }
+    let account = try decodeAccount(row)
+    guard account.id == id else { throw StoreError.damaged("the table of accounts") }
+    return account
+  }
+
+  private func storedAccounts(_ db: Database) throws -> [AccountRecord] {
+    try Row.fetchAll(db, sql: "SELECT id, sealed FROM accounts").map { try decodeAccount($0) }
+      .sorted { ($0.address, hexadecimal($0.id)) < ($1.address, hexadecimal($1.id)) }
+  }
+
+  private func decodeAccount(_ row: Row) throws(StoreError) -> AccountRecord {
+    let columns = StoredRow(row: row, what: "an account")
+    let id = try columns.bytes("id", count: AccountRecord.idByteCount)
+    let opened = try keys.open(
+      try columns.bytes("sealed"), RecordName(table: Self.accountTable, row: id), what: columns.what)
+    let account: AccountRecord
+    do throws(WireError) { account = try AccountRecord.decode(opened.bytes, limit: AccountRecord.byteLimit) } catch {
+      throw .damaged(columns.what)
+    }
+    guard account.id == id else { throw .damaged(columns.what) }
+    return account
+  }
+
+  private func putAccount(_ account: AccountRecord, _ db: Database) throws {
+    let bytes: [UInt8]
+    do throws(WireError) { bytes = try account.encoded() } catch { throw StoreError.invalid("an account") }
+    let plain = try SecretBytes(copying: bytes.span.bytes)
+    let sealed = try keys.seal(plain, RecordName(table: Self.accountTable, row: account.id))
+    try db.execute(
+      sql: "INSERT INTO accounts (id, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
+      arguments: [account.id.blob, sealed.blob])
+  }
+}

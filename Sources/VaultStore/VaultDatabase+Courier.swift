@@ -1,0 +1,155 @@
+public import Courier
+import GRDB
+import Sodium
+import WireCodec
+
+/// What this device carries for others, and what it knows of those who carry for it. The state is one row, changed only within a
+/// transaction, because several processes do; what is in the parcels of others lies beside it.
+extension VaultDatabase {
+  private static let courierName = RecordName(table: "courier", row: [])
+  private static let courierText = "what is known of carriers"
+
+  /// What is known of carriers. Begins with nothing, and again if it is another device's.
+  /// Throws ``StoreError/damaged(_:)`` if the row doesn't verify: see ``resetCourier()``.
+  public func readCourier(own: DeviceKey) throws(StoreError) -> Courier {
+    let sealed = try readOne { db in try Self.sealedCourier(db) }
+    return try openCourier(sealed, own).courier
+  }
+
+  /// Changes what is known of carriers, and what is carried, in one transaction; what `body` throws ends it without a trace. What is
+  /// carried must be put when it is taken; what leaves the satchel goes by itself. `body` is short and waits for nothing.
+  /// Throws ``StoreError/damaged(_:)`` if the row doesn't verify: see ``resetCourier()``.
+  public func changeCourier<Value>(
+    own: DeviceKey, _ body: (inout Courier, inout CarriedContents) throws(StoreError) -> Value
+  ) throws(StoreError) -> Value {
+    try write { db in
+      let (before, bytes) = try self.openCourier(try Self.sealedCourier(db), own)
+      var courier = before
+      var contents = CarriedContents(database: self, db: db)
+      let value = try body(&courier, &contents)
+      guard courier.own == own else { throw StoreError.invalid("carriers of another device") }
+      try contents.settle(from: before, to: courier, bytes == nil)
+      let after: [UInt8]
+      do throws(WireError) { after = try courier.encoded() } catch { throw StoreError.invalid(Self.courierText) }
+      guard after != bytes else { return value }
+      let plain = try SecretBytes(copying: after.span.bytes)
+      try db.execute(
+        sql: "INSERT INTO courier (id, sealed) VALUES (1, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
+        arguments: [try self.keys.seal(plain, Self.courierName).blob])
+      return value
+    }
+  }
+
+  /// What is in a parcel that is carried, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept.
+  public func carriedContent(_ id: ParcelKey) throws(StoreError) -> [UInt8]? {
+    try readOne { db in try self.carriedContent(id, db) }
+  }
+
+  /// Forgets all that is known of carriers, and all that is carried: after damage.
+  public func resetCourier() throws(StoreError) {
+    try write { db in try Self.removeCarried(db) }
+    emptyLog()
+  }
+
+  static func removeCarried(_ db: Database) throws {
+    try db.execute(sql: "DELETE FROM courier")
+    try db.execute(sql: "DELETE FROM carried")
+  }
+
+  private static func sealedCourier(_ db: Database) throws -> [UInt8]? {
+    guard let row = try Self.row("SELECT sealed FROM courier", [], db) else { return nil }
+    return try StoredRow(row: row, what: courierText).bytes("sealed")
+  }
+
+  /// The state, and its encoding if it was kept.
+  private func openCourier(
+    _ sealed: [UInt8]?, _ own: DeviceKey
+  ) throws(StoreError) -> (courier: Courier, bytes: [UInt8]?) {
+    guard let sealed else { return (Courier(own: own), nil) }
+    let opened = try keys.open(sealed, Self.courierName, what: Self.courierText)
+    let courier: Courier
+    do throws(WireError) { courier = try Courier.decode(opened.bytes, limit: Courier.byteLimit) } catch {
+      throw .damaged(Self.courierText)
+    }
+    guard courier.own == own else { return (Courier(own: own), nil) }
+    return (courier, opened.withUnsafeBytes { Array($0) })
+  }
+
+  fileprivate func carriedContent(_ id: ParcelKey, _ db: Database) throws -> [UInt8]? {
+    guard let row = try Self.row("SELECT id, mac, content FROM carried WHERE id = ?", [id.bytes.blob], db) else {
+      return nil
+    }
+    let columns = StoredRow(row: row, what: "a parcel that is carried")
+    let content = try columns.bytes("content")
+    guard try columns.bytes("id") == id.bytes, content.count <= ParcelHeader.sizeLimit,
+      macsMatch(try columns.bytes("mac"), try carriedMAC(id, content))
+    else { throw StoreError.damaged(columns.what) }
+    return content
+  }
+
+  fileprivate func carriedMAC(_ id: ParcelKey, _ content: [UInt8]) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/carried-row/v1") { hash in
+      hash.append(id.bytes)
+      hash.append(content)
+    }
+  }
+}
+
+/// What is in the parcels that are carried, within a transaction.
+public struct CarriedContents {
+  let database: VaultDatabase
+  let db: Database
+  private var added: Set<ParcelKey> = []
+
+  init(database: VaultDatabase, db: Database) {
+    self.database = database
+    self.db = db
+  }
+
+  /// What is in a parcel, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept.
+  public subscript(id: ParcelKey) -> [UInt8]? {
+    get throws(StoreError) {
+      do { return try database.carriedContent(id, db) } catch {
+        throw StoreError(database: error, path: database.folders.databasePath)
+      }
+    }
+  }
+
+  /// Keeps what is in a parcel that was taken.
+  public mutating func put(_ id: ParcelKey, _ content: [UInt8]) throws(StoreError) {
+    guard content.count <= ParcelHeader.sizeLimit else { throw .invalid("a parcel that is too large") }
+    let mac = try database.carriedMAC(id, content)
+    try execute(
+      "INSERT INTO carried (id, mac, content) VALUES (?, ?, ?) "
+        + "ON CONFLICT DO UPDATE SET mac = excluded.mac, content = excluded.content",
+      [id.bytes.blob, mac.blob, content.blob])
+    added.insert(id)
+  }
+
+  /// Forgets what is in a parcel; that it isn't here is no error. What leaves the satchel goes by itself.
+  public mutating func remove(_ id: ParcelKey) throws(StoreError) {
+    try execute("DELETE FROM carried WHERE id = ?", [id.bytes.blob])
+    added.remove(id)
+  }
+
+  private func execute(_ sql: String, _ arguments: StatementArguments) throws(StoreError) {
+    do { try db.execute(sql: sql, arguments: arguments) } catch {
+      throw StoreError(database: error, path: database.folders.databasePath)
+    }
+  }
+
+  /// Nothing is kept that isn't carried, and nothing is carried that wasn't kept. `isNew`: nothing was carried before.
+  mutating func settle(from before: Courier, to after: Courier, _ isNew: Bool) throws(StoreError) {
+    let (old, new) = (before.satchel.parcels, after.satchel.parcels)
+    for id in new.keys where old[id] == nil && !added.contains(id) {
+      throw .invalid("a parcel that is carried without what is in it")
+    }
+    if isNew {
+      // What another state has left.
+      let kept = new.keys.map(\.bytes.blob)
+      try execute("DELETE FROM carried WHERE id NOT IN (\(kept.map { _ in "?" }.joined(separator: ",")))", .init(kept))
+    }
+    for id in old.keys where new[id] == nil { try remove(id) }
+    for id in added where new[id] == nil { try remove(id) }
+  }
+}

@@ -1,0 +1,180 @@
+import GRDB
+public import Sodium
+import WireCodec
+
+/// Whom accounts know, and at which addresses peers can be had.
+extension VaultDatabase {
+  private static let friendTable = "friends"
+  private static let addressTable = "peer_addresses"
+
+  /// The friends of an account, by address. Damaged ones are left out: the server knows them, too.
+  public func friends(_ account: [UInt8]) throws(StoreError) -> [FriendRecord] {
+    try read { db in
+      try Row.fetchAll(
+        db, sql: "SELECT account, address, sealed FROM friends WHERE account = ? ORDER BY address",
+        arguments: [account.blob]
+      ).compactMap { row in
+        do throws(StoreError) { return try self.decodeFriend(row) } catch .damaged { return nil }
+      }.filter { $0.account == account }
+    }
+  }
+
+  /// The friend of an account with this address, or nil. Throws ``StoreError/damaged(_:)`` if the row doesn't verify.
+  public func friend(_ account: [UInt8], _ address: String) throws(StoreError) -> FriendRecord? {
+    try readOne { db in
+      let row = try Self.row(
+        "SELECT account, address, sealed FROM friends WHERE account = ? AND address = ?", [account.blob, address], db)
+      guard let row else { return nil }
+      let friend = try self.decodeFriend(row)
+      guard friend.account == account, friend.address == address else {
+        throw StoreError.damaged("the table of friends")
+      }
+      return friend
+    }
+  }
+
+  /// Stores a friend, a new one or a changed one. False, and nothing is changed, if there are too many. Throws
+  /// ``StoreError/notFound(_:)`` if there is no such account, and ``StoreError/unknownRecipient(_:)`` if the peer that it is said to
+  /// be is none.
+  @discardableResult
+  public func setFriend(_ friend: FriendRecord) throws(StoreError) -> Bool {
+    try friend.check()
+    return try write { db in
+      guard try self.storedAccount(friend.account, db) != nil else { throw StoreError.notFound("the account") }
+      if let peer = friend.peer, try !self.isPeer(peer, db) { throw StoreError.unknownRecipient(peer) }
+      let others = try Int.fetchOne(
+        db, sql: "SELECT count(*) FROM friends WHERE account = ? AND address <> ?",
+        arguments: [friend.account.blob, friend.address])
+      guard others ?? 0 < FriendRecord.limit else { return false }
+      try self.putFriend(friend, db)
+      try Self.markAccounts(db)
+      return true
+    }
+  }
+
+  /// Forgets a friend; that there is none is no error.
+  public func removeFriend(_ account: [UInt8], _ address: String) throws(StoreError) {
+    try write { db in
+      try db.execute(
+        sql: "DELETE FROM friends WHERE account = ? AND address = ?", arguments: [account.blob, address])
+      if db.changesCount > 0 { try Self.markAccounts(db) }
+    }
+  }
+
+  // MARK: - Addresses of peers
+
+  /// The address at which a peer can be had by an account, or nil.
+  public func peerAddress(_ peer: Digest) throws(StoreError) -> String? {
+    try readOne { db in
+      let row = try Self.row("SELECT peer, sealed FROM peer_addresses WHERE peer = ?", [peer.blob], db)
+      guard let row else { return nil }
+      let found = try self.decodeAddress(row)
+      guard found.peer == peer else { throw StoreError.damaged("the table of addresses") }
+      return found.address
+    }
+  }
+
+  /// The addresses of all peers that have one. Damaged ones are left out.
+  public func peerAddresses() throws(StoreError) -> [Digest: String] {
+    try read { db in
+      var addresses: [Digest: String] = [:]
+      for row in try Row.fetchAll(db, sql: "SELECT peer, sealed FROM peer_addresses") {
+        do throws(StoreError) {
+          let found = try self.decodeAddress(row)
+          addresses[found.peer] = found.address
+        } catch .damaged { continue }
+      }
+      return addresses
+    }
+  }
+
+  /// Notes at which address a peer can be had, or that there is none. Throws ``StoreError/unknownRecipient(_:)`` if it is no peer.
+  public func setPeerAddress(_ peer: Digest, _ address: String?) throws(StoreError) {
+    var sealed: [UInt8]?
+    if let address {
+      let text = try checkedText(address, "an address", limit: AccountRecord.addressByteLimit)
+      guard !text.isEmpty else { throw .invalid("an address") }
+      sealed = try sealedText(text, RecordName(table: Self.addressTable, row: peer.bytes))
+    }
+    try write { db in
+      guard let sealed else { return try self.forgetAddress(ofPeer: peer, db) }
+      guard try self.isPeer(peer, db) else { throw StoreError.unknownRecipient(peer) }
+      try db.execute(
+        sql:
+          "INSERT INTO peer_addresses (peer, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
+        arguments: [peer.blob, sealed.blob])
+      try Self.markAccounts(db)
+    }
+  }
+
+  /// Friends of a removed peer stay friends, but are nobody here any more.
+  func forgetAddress(ofPeer peer: Digest, _ db: Database) throws {
+    try db.execute(sql: "DELETE FROM peer_addresses WHERE peer = ?", arguments: [peer.blob])
+    var hasChanged = db.changesCount > 0
+    for row in try Row.fetchAll(db, sql: "SELECT account, address, sealed FROM friends") {
+      var friend: FriendRecord
+      do throws(StoreError) { friend = try decodeFriend(row) } catch .damaged { continue }
+      guard friend.peer == peer else { continue }
+      friend.peer = nil
+      try putFriend(friend, db)
+      hasChanged = true
+    }
+    if hasChanged { try Self.markAccounts(db) }
+  }
+
+  // MARK: - Rows
+
+  private func decodeAddress(_ row: Row) throws(StoreError) -> (peer: Digest, address: String) {
+    let columns = StoredRow(row: row, what: "the address of a peer")
+    let peer = try columns.digest("peer")
+    let name = RecordName(table: Self.addressTable, row: peer.bytes)
+    return (peer, try openText(try columns.bytes("sealed"), name, AccountRecord.addressByteLimit, columns.what))
+  }
+
+  private func decodeFriend(_ row: Row) throws(StoreError) -> FriendRecord {
+    let columns = StoredRow(row: row, what: "a friend")
+    let account = try columns.bytes("account", count: AccountRecord.idByteCount)
+    let address = try columns.text("address")
+    let opened = try keys.open(
+      try columns.bytes("sealed"), Self.friendName(account, address), what: columns.what)
+    let friend: FriendRecord
+    do throws(WireError) { friend = try FriendRecord.decode(opened.bytes, limit: FriendRecord.byteLimit) } catch {
+      throw .damaged(columns.what)
+    }
+    guard friend.account == account, friend.address == address else { throw .damaged(columns.what) }
+    return friend
+  }
+
+  private func putFriend(_ friend: FriendRecord, _ db: Database) throws {
+    let bytes: [UInt8]
+    do throws(WireError) { bytes = try friend.encoded() } catch { throw StoreError.invalid("a friend") }
+    let plain = try SecretBytes(copying: bytes.span.bytes)
+    let sealed = try keys.seal(plain, Self.friendName(friend.account, friend.address))
+    try db.execute(
+      sql: """
+        INSERT INTO friends (account, address, sealed) VALUES (?, ?, ?)
+        ON CONFLICT DO UPDATE SET sealed = excluded.sealed
+        """, arguments: [friend.account.blob, friend.address, sealed.blob])
+  }
+
+  /// Accounts have ids of one length.
+  private static func friendName(_ account: [UInt8], _ address: String) -> RecordName {
+    RecordName(table: friendTable, row: account + Array(address.utf8))
+  }
+}
+
+/// Single texts that are sealed.
+extension VaultDatabase {
+  func sealedText(_ text: String, _ name: RecordName) throws(StoreError) -> [UInt8] {
+    try keys.seal(
+      try withSodium { () throws(SodiumError) in try SecretBytes(copying: Array(text.utf8).span.bytes) }, name)
+  }
+
+  func openText(_ sealed: [UInt8], _ name: RecordName, _ limit: Int, _ what: String) throws(StoreError) -> String {
+    let opened = try keys.open(sealed, name, what: what)
+    guard opened.count <= limit, let text = opened.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }),
+      !text.utf8.contains(0)
+    else { throw .damaged(what) }
+    return text
+  }
+}

@@ -1,0 +1,122 @@
+import GRDB
+public import Sodium
+
+/// What a message may be kept with, and what becomes of messages when others go.
+extension VaultDatabase {
+  private static let formerTable = "former_peers"
+
+  /// What a peer was called that was removed, as long as there are messages with it; or nil.
+  public func formerName(ofPeer peer: Digest) throws(StoreError) -> String? {
+    try readOne { db in
+      guard let row = try Self.row("SELECT sealed FROM former_peers WHERE peer = ?", [peer.blob], db) else {
+        return nil
+      }
+      let columns = StoredRow(row: row, what: "the name of a former peer")
+      let name = RecordName(table: Self.formerTable, row: peer.bytes)
+      return try self.openText(try columns.bytes("sealed"), name, 1024, columns.what)
+    }
+  }
+
+  /// A removed peer's messages stay, under the name that it had. What was still to go to it is lost, and what hasn't come of a
+  /// message never will: it goes. Returns whether something was erased.
+  func endMessages(ofPeer peer: Digest, name: String, _ db: Database) throws {
+    var condition = Condition()
+    condition.and("peer = ?", [peer.blob])
+    condition.and("state IN ('waiting', 'underway', 'partial')")
+    for before in try soundMessages(condition, limit: .max, db) {
+      if before.state == .partial {
+        _ = try deleteMessage(before.number, db)
+      } else {
+        var after = before
+        after.state = .lost
+        try putMessage(after, db)
+      }
+    }
+    guard try Self.row("SELECT 1 AS found FROM messages WHERE peer = ? LIMIT 1", [peer.blob], db) != nil else { return }
+    let sealed = try sealedText(name, RecordName(table: Self.formerTable, row: peer.bytes))
+    try db.execute(
+      sql: "INSERT INTO former_peers (peer, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
+      arguments: [peer.blob, sealed.blob])
+  }
+
+  /// Whoever is a peer has its name there.
+  static func forgetFormerName(ofPeer peer: Digest, _ db: Database) throws {
+    try db.execute(sql: "DELETE FROM former_peers WHERE peer = ?", arguments: [peer.blob])
+  }
+
+  /// What is in it goes with it. False if there is none.
+  func deleteMessage(_ number: Int64, _ db: Database) throws -> Bool {
+    try db.execute(sql: "DELETE FROM message_parts WHERE number = ?", arguments: [number])
+    try db.execute(sql: "DELETE FROM messages WHERE number = ?", arguments: [number])
+    guard db.changesCount == 1 else { return false }
+    try db.execute(
+      sql: "DELETE FROM former_peers WHERE NOT EXISTS (SELECT 1 FROM messages WHERE messages.peer = former_peers.peer)")
+    return true
+  }
+
+  /// Stores a changed message, which must still be the same.
+  func replaceMessage(_ after: MessageRecord, _ before: MessageRecord, _ db: Database) throws {
+    try after.check()
+    guard before.isSame(as: after) else { throw StoreError.invalid("another message") }
+    if after != before { try putMessage(after, db) }
+  }
+
+  // MARK: - What a message is kept with
+
+  /// Parcels that come with a message are its own, or those in which it came.
+  func newParcels(
+    _ parcels: [(record: ParcelRecord, content: [UInt8]?)], of message: MessageRecord
+  ) throws(StoreError) -> [(parcel: StoredParcel, content: [UInt8]?)] {
+    var new: [(parcel: StoredParcel, content: [UInt8]?)] = []
+    for one in parcels {
+      try one.record.check()
+      let isOwn = one.record.direction == (message.direction == .sent ? .message : .received)
+      guard isOwn, one.record.peer == message.peer, one.record.message == message.id else {
+        throw .invalid("a parcel of another message")
+      }
+      new.append((try Self.stored(one.record, content: one.content, hasSecret: false), one.content))
+    }
+    return new
+  }
+
+  static func isKnown(_ parcels: [(parcel: StoredParcel, content: [UInt8]?)], _ db: Database) throws -> Bool {
+    for one in parcels where try isParcel(one.parcel.record.id, db) { return true }
+    return false
+  }
+
+  static func isMessage(_ record: MessageRecord, _ db: Database) throws -> Bool {
+    if let peer = record.peer {
+      return try row(
+        "SELECT 1 AS found FROM messages WHERE peer = ? AND direction = ? AND id = ?",
+        [peer.blob, record.direction.rawValue, record.id.blob], db) != nil
+    }
+    return try row(
+      "SELECT 1 AS found FROM messages WHERE account = ? AND contact = ? AND direction = ? AND id = ?",
+      [record.account?.blob, record.contact, record.direction.rawValue, record.id.blob], db) != nil
+  }
+
+  func checkCorrespondent(_ record: MessageRecord, _ db: Database) throws {
+    if let peer = record.peer, try !isPeer(peer, db) { throw StoreError.unknownRecipient(peer) }
+    if let account = record.account, try storedAccount(account, db) == nil { throw StoreError.notFound("the account") }
+  }
+
+  static func condition(_ filter: MessageFilter) -> Condition {
+    var condition = Condition()
+    if let peer = filter.peer { condition.and("peer = ?", [peer.blob]) }
+    if let account = filter.account { condition.and("account = ?", [account.blob]) }
+    if let contact = filter.contact { condition.and("contact = ?", [contact]) }
+    switch filter.plain {
+    case .all: break
+    case .none: condition.and("account IS NULL")
+    case .of(let account): condition.and("(account IS NULL OR account = ?)", [account.blob])
+    }
+    if let direction = filter.direction { condition.and("direction = ?", [direction.rawValue]) }
+    if let states = filter.states {
+      // States are this program's own words.
+      condition.and("state IN (\(states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))")
+    }
+    if let since = filter.since { condition.and("stored_at >= ?", [since]) }
+    if let time = filter.expiredAt { condition.and("expires_at <> 0 AND expires_at <= ?", [time]) }
+    return condition
+  }
+}
