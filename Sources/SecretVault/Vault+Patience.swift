@@ -26,7 +26,7 @@ extension Vault {
       // The last attempt is made when the time is just over.
       let next = min(Double(pause), left.rounded(.up))
       waits(Int64(next), reason)
-      do { try await sleep(next, unlessMoreThan: answered) } catch {
+      do { try await sleep(next, unlessMoreThan: answered, notBeyond: end ?? .infinity) } catch {
         throw VaultError(.interrupted, "waiting was interrupted; nothing was written")
       }
       pause = min(Self.longestPause, pause + pause / 2)
@@ -36,23 +36,38 @@ extension Vault {
   /// Milliseconds after which it is looked whether an answer has come by parcel.
   private static let glance = 1000.0
 
-  /// Sleeps for so many milliseconds, or until an answer has come by parcel besides those that were here.
-  private func sleep(_ time: Double, unlessMoreThan answered: Set<[UInt8]>) async throws {
+  /// Sleeps for so many milliseconds, or until an answer has come by parcel besides those that were here. Fetching parcels may take longer, but
+  /// servers that don't answer hold up nobody beyond `last`.
+  private func sleep(_ time: Double, unlessMoreThan answered: Set<[UInt8]>, notBeyond last: Double) async throws {
     let end = environment.monotonic() + time
-    // First what was asked just now goes out, and at the end it is seen what has come.
-    let fetch = parcelFetch.withLock { $0 }
-    await fetch?()
-    guard awaitsParcels else {
-      let left = min(time, end - environment.monotonic())
-      return try await environment.sleep(.milliseconds(Int64(max(0, left.rounded(.up)))))
+    guard let fetch = parcelFetch.withLock({ $0 }) else { return try await watch(until: end, answered) }
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      tasks.addTask { [self] in
+        // First what was asked just now goes out, and at the end it is seen what has come.
+        await fetch()
+        try await watch(until: end, answered)
+        if awaitsParcels, answeredParcels().isSubset(of: answered) { await fetch() }
+        try Task.checkCancellation()
+      }
+      // A round that was begun is ended, if there is time for that.
+      if last.isFinite { tasks.addTask { [self] in try await watch(until: max(last, end), nil) } }
+      try await tasks.next()
+      tasks.cancelAll()
     }
+  }
+
+  /// Returns at that time, or when an answer has come besides those that were here.
+  private func watch(until end: Double, _ answered: Set<[UInt8]>?) async throws {
     while true {
       try Task.checkCancellation()
-      guard answeredParcels().isSubset(of: answered) else { return }
       let left = end - environment.monotonic()
-      guard left > 0 else { break }
-      try await environment.sleep(.milliseconds(Int64(min(Self.glance, left.rounded(.up)))))
+      guard left > 0 else { return }
+      if let answered, awaitsParcels {
+        guard answeredParcels().isSubset(of: answered) else { return }
+        try await environment.sleep(.milliseconds(Int64(min(Self.glance, left.rounded(.up)))))
+      } else {
+        try await environment.sleep(.milliseconds(Int64(left.rounded(.up))))
+      }
     }
-    await fetch?()
   }
 }

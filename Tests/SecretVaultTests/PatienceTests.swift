@@ -1,0 +1,32 @@
+import Testing
+
+@testable import SecretVault
+
+extension VaultTests {
+  @Suite struct Patience {
+    @Test func `servers that never answer hold up nobody beyond the limit`() async throws {
+      let world = try TestWorld(3)
+      for member in 0..<3 { try await world.prove(by: member) }
+      let office = try ParcelOffice(world)
+      let id = try await world.share([1, 2, 3], threshold: 2).id
+      try await office.round()
+      world.cutOff()
+      let vault = world[1].vault
+      let asked = Counter()
+      let released = Counter()
+      vault.fetchParcels {
+        asked.increment()
+        do { try await Task.sleep(for: .seconds(86_400)) } catch { released.increment() }
+      }
+      let path = world[1].desk + "/recovered"
+      let error = await refusal {
+        try await vault.patiently(for: 100, waits: { _, _ in }) { () async throws(VaultError) in
+          try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
+        }
+      }
+      #expect(error?.code == .belowThreshold)
+      #expect(asked.value >= 1)
+      #expect(released.value == asked.value)
+    }
+  }
+}
