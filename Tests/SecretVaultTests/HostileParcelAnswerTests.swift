@@ -54,7 +54,7 @@ extension VaultTests {
       _ frames: [ParcelFrame], to letter: ParcelLetter, by member: Int = 2, inReplyTo: ParcelID? = nil
     ) throws -> ParcelTaking {
       let parcel = try ParcelLetter.seal(
-        id: try .fresh(), createdAt: world.clock.now, expiresAt: letter.expiresAt, kind: .answer,
+        seed: try .fresh(), createdAt: world.clock.now, expiresAt: letter.expiresAt, kind: .answer,
         inReplyTo: inReplyTo ?? letter.id, frames: frames, from: world[member].vault.identity, to: ben.identity.keys
       ).encoded()
       return try ben.takeParcel(parcel, folder: office.folders[1])

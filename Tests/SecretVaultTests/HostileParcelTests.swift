@@ -106,7 +106,7 @@ extension VaultTests {
       let parcel = try ForgedParcel(world[2], to: world[1])
       let other = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2)
       let copy = try ParcelLetter.seal(
-        id: parcel.envelope.id, createdAt: parcel.envelope.createdAt, expiresAt: parcel.envelope.expiresAt,
+        seed: parcel.envelope.seed, createdAt: parcel.envelope.createdAt, expiresAt: parcel.envelope.expiresAt,
         kind: .request, replyKey: parcel.envelope.replyKey.publicKey, frames: other.frames(1),
         from: world[0].vault.identity, to: ben.identity.keys
       ).encoded()

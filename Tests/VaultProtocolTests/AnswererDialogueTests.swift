@@ -10,6 +10,7 @@ private enum Place: CaseIterable {
   case depositingAfterRelease, challengedAfterRelease
   case challengedForDrill, drillJudged, drilled
   case receivingItem
+  case greeted, offered, replied, receivingParcel, turned, giving
 }
 
 /// A kind of request.
@@ -18,6 +19,7 @@ private enum Kind: CaseIterable {
   case drillRequest, drillProof, drillPieceRequest
   case itemOffer, itemPiece, itemEnd
   case groupLetter
+  case courierGreeting, courierOffers, courierPiece, courierTaken, courierTurn
 }
 
 private func message(_ kind: Kind, _ request: UInt64) throws -> PeerRequest {
@@ -39,6 +41,12 @@ private func message(_ kind: Kind, _ request: UInt64) throws -> PeerRequest {
   case .itemPiece: .itemPiece(ItemPiece(request: request, number: 0, bytes: [1]))
   case .itemEnd: .itemEnd(ItemEnd(request: request))
   case .groupLetter: .groupLetter(GroupLetter(request: request, purpose: .joining, content: [1, 2]))
+  case .courierGreeting: .courier(.greeting(CourierGreeting(request: request, ids: [], takes: true, receipts: [])))
+  case .courierOffers:
+    .courier(.offers(CourierOffers(request: request, receipts: [], offers: [try MeetingParcel().offer])))
+  case .courierPiece: .courier(.piece(try MeetingParcel().piece(request, 0)))
+  case .courierTaken: .courier(.taken(CourierTaken(request: request, id: try MeetingParcel().id, outcome: .known)))
+  case .courierTurn: .courier(.turn(CourierTurn(request: request, replies: [])))
   }
 }
 
@@ -92,6 +100,19 @@ private func dialogue(at place: Place) throws -> AnswererDialogue {
   case .receivingItem:
     _ = try dialogue.receive(message(.itemOffer, 7))
     dialogue.began(try itemOffer(7))
+  case .greeted, .offered, .replied, .receivingParcel, .turned, .giving:
+    _ = try dialogue.receive(message(.courierGreeting, 7))
+    if place == .greeted { break }
+    _ = try dialogue.receive(message(.courierOffers, 7))
+    if place == .offered { break }
+    dialogue.wants([try MeetingParcel().id])
+    if place == .replied { break }
+    if place == .receivingParcel {
+      _ = try dialogue.receive(message(.courierPiece, 7))
+      break
+    }
+    _ = try dialogue.receive(message(.courierTurn, 7))
+    if place == .giving { dialogue.gave(try MeetingParcel().id) }
   case .challenged: try challenge(7)
   case .challengedForDrill, .drillJudged, .drilled:
     _ = try dialogue.receive(message(.drillRequest, 7))
@@ -122,26 +143,35 @@ private func isExpected(_ kind: Kind, _ request: UInt64, at place: Place) -> Boo
   switch place {
   case .greeting: kind == .hello
   case .idle, .judged, .judgedAndAsked, .drillJudged, .offerRefused:
-    [.unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .releaseRequest, .drillRequest].contains(kind)
-      || isDropped(kind, request, at: place)
+    idleKinds.contains(kind) || isDropped(kind, request, at: place)
   case .challengedForDrill: kind == .drillProof && request == 7
   case .drilled:
-    [.unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .releaseRequest, .drillRequest].contains(kind)
-      || kind == .drillPieceRequest && request == 7
+    idleKinds.contains(kind) || kind == .drillPieceRequest && request == 7
   case .receivingItem: [.itemPiece, .itemEnd].contains(kind) && request == 7
   case .depositing, .depositingRest: [.piece, .depositEnd].contains(kind) && request == 7
   case .challenged: kind == .possession && request == 7
   case .released:
     switch kind {
-    case .unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .drillRequest: true
+    case .unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .drillRequest, .courierGreeting: true
     case .releaseRequest: request != 7
     case .pieceRequest: request == 7
     default: false
     }
   case .depositingAfterRelease: [.piece, .depositEnd].contains(kind) && request == 8
   case .challengedAfterRelease: kind == .possession && request == 8
+  case .greeted: kind == .courierOffers && request == 7
+  case .offered: kind == .courierTurn && request == 7
+  case .replied: [.courierPiece, .courierTurn].contains(kind) && request == 7
+  // The second piece, which none of these is.
+  case .receivingParcel, .turned: false
+  case .giving: kind == .courierTaken && request == 7
   }
 }
+
+/// What may come whenever a request is waited for.
+private let idleKinds: [Kind] = [
+  .unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .releaseRequest, .drillRequest, .courierGreeting,
+]
 
 /// What may have been sent before it could be known that it isn't wanted.
 private func isDropped(_ kind: Kind, _ request: UInt64, at place: Place) -> Bool {
@@ -180,6 +210,11 @@ struct AnswererDialogueTests {
     case (.itemEnd, .completeItem(let end)): end == ItemEnd(request: request)
     case (.groupLetter, .considerLetter(let letter)):
       letter == GroupLetter(request: request, purpose: .joining, content: [1, 2])
+    case (.courierGreeting, .considerCourier(let message)), (.courierOffers, .considerCourier(let message)),
+      (.courierPiece, .considerCourier(let message)), (.courierTaken, .considerCourier(let message)),
+      (.courierTurn, .considerCourier(let message)):
+      try PeerRequest.courier(message).number == VaultProtocolTests.message(kind, request).number
+        && message.request == request
     default: false
     }
   }
@@ -201,7 +236,8 @@ struct AnswererDialogueTests {
           }
         } catch {
           #expect(!isExpected(kind, request, at: place), "\(kind) \(request)")
-          #expect(error == .unexpectedMessage(message.number))
+          let isPiece = kind == .courierPiece && place == .receivingParcel && request == 7
+          #expect(error == (isPiece ? .unexpectedPiece(number: 0) : .unexpectedMessage(message.number)))
         }
       }
     }

@@ -34,6 +34,7 @@ func sampleMessages() throws -> [any PeerMessage] {
     ProvenPiece(request: request, number: 3, path: path, bytes: try Randomness.bytes(.random(in: 0...500))),
     PiecesEnd(request: request, refusal: nil), PiecesEnd(request: request, refusal: refusal),
   ] + (try sampleDrillMessages(request, refusal, path)) + (try sampleItemMessages(request, refusal))
+    + (try sampleMeetingMessages(request))
 }
 
 private func sampleDrillMessages(
@@ -97,7 +98,7 @@ func largestMessages() throws -> [any PeerMessage] {
     ItemPiece(request: .max, number: .max, bytes: piece),
     GroupLetter(request: .max, purpose: .joining, content: [UInt8](repeating: 5, count: GroupLetter.contentLimit)),
     GroupReply(request: .max, outcome: .taken([UInt8](repeating: 5, count: GroupReply.contentLimit))),
-  ] + sampleMessages()
+  ] + largestMeetingMessages() + sampleMessages()
 }
 
 extension PeerRequest {
@@ -120,6 +121,11 @@ extension PeerRequest {
     case .itemPiece(let message): try message.encoded()
     case .itemEnd(let message): try message.encoded()
     case .groupLetter(let message): try message.encoded()
+    case .courier(.greeting(let message)): try message.encoded()
+    case .courier(.offers(let message)): try message.encoded()
+    case .courier(.piece(let message)): try message.encoded()
+    case .courier(.taken(let message)): try message.encoded()
+    case .courier(.turn(let message)): try message.encoded()
     case .unknown: nil
     }
   }

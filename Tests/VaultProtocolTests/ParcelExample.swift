@@ -8,7 +8,7 @@ import WireCodec
 /// A letter's plaintext put together field by field, with whatever fault a test wants.
 struct LetterParts {
   var label = Array("vault/parcel/v1".utf8)
-  var id: [UInt8]
+  var seed: [UInt8]
   var createdAt: UInt64
   var expiresAt: UInt64
   var sender: [UInt8]
@@ -23,6 +23,17 @@ struct LetterParts {
   /// Zeros up to the next power of two, if it isn't given.
   var padding: [UInt8]?
 
+  /// The name of the parcel with this seed.
+  var id: [UInt8] {
+    get throws {
+      var receipt = try DomainHash("vault/parcel-receipt/v1")
+      receipt.append(seed)
+      var id = try DomainHash("vault/parcel-id/v1")
+      id.append(receipt.digest())
+      return Array(id.digest().bytes.prefix(16))
+    }
+  }
+
   var body: [UInt8] {
     rawBody ?? [bodyVersion] + frames.flatMap { bigEndian($0.type) + bigEndian(UInt32($0.bytes.count)) + $0.bytes }
   }
@@ -30,7 +41,7 @@ struct LetterParts {
   /// What stands before the signature, by name.
   var fields: [(String, [UInt8])] {
     [
-      ("label", bigEndian(UInt16(label.count)) + label), ("parcel id", id),
+      ("label", bigEndian(UInt16(label.count)) + label), ("seed", seed),
       ("created", bigEndian(createdAt)), ("expires", bigEndian(expiresAt)), ("sender", sender),
       ("recipient", recipient), ("kind", [kind]), ("in reply to", inReplyTo), ("reply key", replyKey),
       ("frames", bigEndian(UInt32(body.count)) + body),
@@ -40,7 +51,7 @@ struct LetterParts {
   /// The sender's signature over what the parts say.
   func signature(of identity: Identity) throws -> [UInt8] {
     var hash = try DomainHash("vault/parcel-signature/v1")
-    for part in [id, bigEndian(createdAt), bigEndian(expiresAt), sender, recipient, bigEndian(UInt64(kind))] {
+    for part in [try id, bigEndian(createdAt), bigEndian(expiresAt), sender, recipient, bigEndian(UInt64(kind))] {
       hash.append(part)
     }
     for part in [inReplyTo, replyKey, body] { hash.append(part) }
@@ -75,7 +86,7 @@ struct ParcelExample {
       ParcelFrame(type: type.rawValue, bytes: messages.first { $0.0 == name }?.1 ?? [])
     }
     parts = LetterParts(
-      id: [UInt8](repeating: 0x77, count: 16), createdAt: 1_700_000_000_000, expiresAt: 1_700_607_600_000,
+      seed: [UInt8](repeating: 0x77, count: 32), createdAt: 1_700_000_000_000, expiresAt: 1_700_607_600_000,
       sender: example.people[1].keys.digest.bytes, recipient: example.people[2].keys.digest.bytes, kind: 1,
       inReplyTo: [UInt8](repeating: 0, count: 16), replyKey: replyKey.publicKey,
       frames: [
@@ -97,10 +108,12 @@ struct ParcelExample {
   /// What is derived from the parts.
   func names() throws -> [(String, [UInt8])] {
     let id = try ParcelID.decode(parts.id, limit: 16)
+    guard let seed = ParcelSeed(parts.seed) else { throw WireError.invalidValue(field: "seed") }
     let binding = try ParcelLetter.binding(
       id: id, createdAt: Int64(parts.createdAt), expiresAt: Int64(parts.expiresAt), sender: bob.keys.digest,
       recipient: cay.keys.digest, replyKey: replyKey.publicKey)
     return [
+      ("id", id.bytes), ("proof that it has arrived, in branch 2", try seed.proof(branch: 2)),
       ("tag", try Parcel.tag(of: id, for: cay.keys.digest)), ("binding", binding.bytes),
       ("nonce of the proof", try OpeningChallenge.of(binding)),
     ]

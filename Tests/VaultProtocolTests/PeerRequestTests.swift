@@ -9,6 +9,7 @@ struct PeerRequestTests {
   private static let requests: Set<MessageType> = [
     .hello, .ping, .probe, .offer, .piece, .depositEnd, .releaseRequest, .possession, .pieceRequest, .drillRequest,
     .drillProof, .drillPieceRequest, .itemOffer, .itemPiece, .itemEnd, .groupLetter,
+    .courierGreeting, .courierOffers, .courierPiece, .courierTaken, .courierTurn,
   ]
 
   private func parsed(_ number: UInt16, _ body: [UInt8]) throws(ProtocolError) -> PeerRequest {

@@ -1,0 +1,1 @@
+../../../../Tests/VaultProtocolTests/MeetingMessages.swift

@@ -1,0 +1,81 @@
+import Sodium
+import WireCodec
+
+@testable import VaultProtocol
+
+/// A receipt that parses; its proof proves nothing.
+func sampleReceipt(_ id: ParcelID? = nil) throws -> ParcelReceipt {
+  ParcelReceipt(
+    id: try id ?? .fresh(), branch: .random(in: 0...ParcelProof.noBranch), expiresAt: .random(in: 1...Parcel.timeLimit),
+    proof: try Randomness.bytes(ParcelProof.byteCount))
+}
+
+/// An offer of a parcel with a box of `size` bytes.
+func sampleOffer(_ id: ParcelID? = nil, box size: Int = 1024) throws -> CourierOffer {
+  CourierOffer(
+    id: try id ?? .fresh(), tag: try Randomness.bytes(16), size: 46 + size,
+    expiresAt: .random(in: 1...Parcel.timeLimit),
+    hopsLeft: .random(in: 0...Parcel.hopLimit), branch: .random(in: 0...ParcelProof.noBranch), isYours: .random())
+}
+
+private func sampleReplies() throws -> [CourierReply] {
+  try [
+    CourierReply(id: .fresh(), answer: .wanted(claim: .random(in: 0...(.max)))),
+    CourierReply(id: .fresh(), answer: .had), CourierReply(id: .fresh(), answer: .refused),
+  ]
+}
+
+/// One message of every type of a meeting, with random contents; several where a type has several shapes.
+func sampleMeetingMessages(_ request: UInt64) throws -> [any PeerMessage] {
+  let id = try ParcelID.fresh()
+  let parcel = try Randomness.bytes(46 + 1024)
+  return [
+    CourierGreeting(request: request, ids: [], takes: false, receipts: []),
+    CourierGreeting(
+      request: request, ids: try [.fresh(), .fresh(), .fresh()], takes: true, receipts: [try sampleReceipt()]),
+    CourierOffers(request: request, receipts: [], offers: []),
+    CourierOffers(
+      request: request, receipts: try [sampleReceipt(), sampleReceipt()],
+      offers: try [sampleOffer(), sampleOffer(box: 1 << 23)]),
+    CourierReplies(request: request, replies: [], offers: []),
+    CourierReplies(request: request, replies: try sampleReplies(), offers: [try sampleOffer()]),
+    CourierPiece(
+      request: request, id: id, hopsLeft: .random(in: 0...8), branch: .random(in: 0...5), of: parcel, offset: 0),
+    CourierTaken(request: request, id: id, outcome: .taken, receipt: try sampleReceipt(id)),
+    CourierTaken(request: request, id: id, outcome: .known), CourierTaken(request: request, id: id, outcome: .refused),
+    CourierTurn(request: request, replies: []), CourierTurn(request: request, replies: try sampleReplies()),
+    CourierEnd(request: request),
+  ]
+}
+
+/// The longest messages of a meeting.
+func largestMeetingMessages() throws -> [any PeerMessage] {
+  let ids = try (0..<256).map { _ in try ParcelID.fresh() }
+  let receipts = try ids.map { try sampleReceipt($0) }
+  let offers = try ids.map { try sampleOffer($0) }
+  let replies = ids.map { CourierReply(id: $0, answer: .had) }
+  return [
+    CourierGreeting(request: .max, ids: ids, takes: true, receipts: receipts),
+    CourierOffers(request: .max, receipts: receipts, offers: offers),
+    CourierReplies(request: .max, replies: replies, offers: offers),
+    CourierPiece(
+      request: .max, id: ids[0], hopsLeft: 8, branch: 5, of: [UInt8](repeating: 1, count: Parcel.byteLimit), offset: 0),
+    CourierTurn(request: .max, replies: replies),
+  ]
+}
+
+/// A parcel that goes in two pieces.
+struct MeetingParcel {
+  let id: ParcelID
+  let offer: CourierOffer
+  let bytes = [UInt8](repeating: 5, count: 46 + 65_536)
+
+  init() throws {
+    id = try ParcelID.decode([UInt8](repeating: 3, count: 16), limit: 16)
+    offer = try sampleOffer(id, box: 65_536)
+  }
+
+  func piece(_ request: UInt64, _ number: Int, hopsLeft: UInt8 = 2, branch: UInt8 = 1) -> CourierPiece {
+    CourierPiece(request: request, id: id, hopsLeft: hopsLeft, branch: branch, of: bytes, offset: number * 65_536)
+  }
+}
