@@ -79,3 +79,38 @@ struct MeetingParcel {
     CourierPiece(request: request, id: id, hopsLeft: hopsLeft, branch: branch, of: bytes, offset: number * 65_536)
   }
 }
+
+extension WalkedExample {
+  /// Bob and Cay meet: what each says, and what comes of a parcel of the smallest size.
+  func meetingMessages() throws -> [(String, [UInt8])] {
+    let request = Self.request
+    guard let seed = ParcelSeed([UInt8](repeating: 0x77, count: 32)) else {
+      throw WireError.invalidValue(field: "seed")
+    }
+    let id = try seed.parcelID()
+    let other = try ParcelID.decode([UInt8](repeating: 0x99, count: 16), limit: 16)
+    let receipt = ParcelReceipt(
+      id: id, branch: 2, expiresAt: 1_700_607_600_000, proof: try seed.proof(branch: 2))
+    let offer = CourierOffer(
+      id: id, tag: try Parcel.tag(of: id, for: people[2].keys.digest), size: 1070, expiresAt: 1_700_607_600_000,
+      hopsLeft: 2, branch: 2, isYours: true)
+    let refused = CourierReply(id: other, answer: .refused)
+    let piece = CourierPiece(
+      request: request, id: id, hopsLeft: 2, branch: 2, of: [UInt8](repeating: 0, count: 1070), offset: 0)
+    return try [
+      ("meeting", CourierGreeting(request: request, ids: [other, id], takes: true, receipts: []).encoded()),
+      ("offers", CourierOffers(request: request, receipts: [], offers: [offer]).encoded()),
+      (
+        "replies",
+        CourierReplies(
+          request: request, replies: [CourierReply(id: id, answer: .wanted(claim: 65535))], offers: []
+        ).encoded()
+      ),
+      ("beginning of a parcel piece, before its 1070 bytes", Array(piece.encoded().dropLast(1070))),
+      ("taken: by its recipient", CourierTaken(request: request, id: id, outcome: .taken, receipt: receipt).encoded()),
+      ("taken: known", CourierTaken(request: request, id: id, outcome: .known).encoded()),
+      ("turn", CourierTurn(request: request, replies: [refused]).encoded()),
+      ("meeting end", CourierEnd(request: request).encoded()),
+    ]
+  }
+}

@@ -8,11 +8,7 @@ import WireCodec
 private let createdAt: Int64 = 1_700_000_000_001
 private let expiresAt = Parcel.expiry(createdAt: createdAt, lifetime: Parcel.hour)
 
-func held(_ bytes: [UInt8]) throws -> HeldSecret { HeldSecret(try secret(bytes)) }
-
 func held(_ text: String) throws -> HeldSecret { try held(Array(text.utf8)) }
-
-func exposed(_ held: HeldSecret) -> [UInt8] { exposed(held.bytes) }
 
 @Suite("A letter with a message")
 struct MessageLetterTests {

@@ -105,6 +105,35 @@ struct ParcelExample {
     return front + [("number of zeros that follow", Array(all[end..<(end + 4)]))]
   }
 
+  /// Bodies of letters with messages: Bob writes to Cay, sends her a picture of ten bytes, and tells her what has come and what he has read.
+  func messages() throws -> [(String, [UInt8])] {
+    let name = [UInt8](repeating: 0x88, count: 16)
+    guard let seed = ParcelSeed(parts.seed) else { throw WireError.invalidValue(field: "seed") }
+    let address = "bob@example.org"
+    let bytes = Array(UInt8(0)..<10)
+    var digest = try FileDigest()
+    digest.take(bytes.span.bytes)
+    let file = try MessagePart.File(
+      kind: .photo, name: "cat.jpg", mediaType: "image/jpeg", byteCount: 10, digest: digest.digest())
+    let receipt = ParcelReceipt(
+      id: try seed.parcelID(), branch: 2, expiresAt: Int64(parts.expiresAt), proof: try seed.proof(branch: 2))
+    let contents: [(String, MessageContent)] = [
+      ("text", .text(try MessageText(message: name, address: address, text: held(Array("Hello Cay".utf8))))),
+      (
+        "part",
+        .part(
+          try MessagePart(
+            message: name, address: nil, file: file, caption: held(Array("Our cat".utf8)), number: 0,
+            bytes: held(bytes)))
+      ),
+      ("receipts", .receipts(try MessageReceipts(delivered: [receipt], read: [name]))),
+    ]
+    return try contents.map { content in
+      let encoded = try content.1.encoded()
+      return (content.0, exposed(encoded))
+    }
+  }
+
   /// What is derived from the parts.
   func names() throws -> [(String, [UInt8])] {
     let id = try ParcelID.decode(parts.id, limit: 16)

@@ -35,6 +35,9 @@ struct ParcelExampleTests {
   @Test("has the plaintext that this code makes, field by field")
   func plaintext() throws { try expectDocumented(ParcelExample().plaintext()) }
 
+  @Test("has the messages that this code makes")
+  func messages() throws { try expectDocumented(ParcelExample().messages()) }
+
   @Test("has a parcel that this code opens")
   func parcel() throws {
     let example = try ParcelExample()

@@ -12,6 +12,12 @@ func secret(_ bytes: [UInt8]) throws -> SecretBytes { try SecretBytes(copying: b
 /// The public bytes of a share, for tests that compare or damage them.
 func exposed(_ secret: borrowing SecretBytes) -> [UInt8] { secret.withUnsafeBytes { Array($0) } }
 
+/// Secret bytes that several hold.
+func held(_ bytes: [UInt8]) throws -> HeldSecret { HeldSecret(try secret(bytes)) }
+
+/// Their public bytes, for tests that compare them.
+func exposed(_ held: HeldSecret) -> [UInt8] { exposed(held.bytes) }
+
 /// Runs `body` and returns what it threw.
 func protocolError(_ body: () throws(ProtocolError) -> Void) -> ProtocolError? {
   do throws(ProtocolError) {

@@ -67,6 +67,9 @@ struct WalkedExampleTests {
   @Test("has the messages that this code makes")
   func messages() throws { try expectDocumented(WalkedExample().messages()) }
 
+  @Test("has the messages of a meeting that this code makes")
+  func meetingMessages() throws { try expectDocumented(WalkedExample().meetingMessages()) }
+
   @Test("names every type of message with its number and limit")
   func table() throws {
     let page = try documentation()
