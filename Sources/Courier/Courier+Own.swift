@@ -6,11 +6,6 @@ extension Courier {
   /// Forgets a parcel of somebody else whose content is lost. It counts as having been here.
   public mutating func drop(_ id: ParcelKey) { satchel.remove(id) }
 
-  /// Parcels that were here, and what of it isn't here any more.
-  public func dropped(since before: some Sequence<ParcelKey>) -> [ParcelKey] {
-    before.filter { satchel.parcels[$0] == nil }
-  }
-
   /// How many bytes may still be moved for others on this day.
   public func leftToday(at now: Int64) -> Int { account.leftToday(limits, at: now) }
 

@@ -42,6 +42,8 @@ public struct Envelope: Sendable {
     case item(ItemJob)
     /// A letter about a group.
     case letter(LetterJob)
+    /// "Here is what I have for you, and for others: what have you?"
+    case meeting(MeetingJob)
   }
 
   /// Bytes of a part or an item that the request moves, in either direction. A drill moves as many as may be.
@@ -53,6 +55,7 @@ public struct Envelope: Sendable {
     case .release(let job): job.header.dispersal.fragmentByteCount
     case .item(let job): job.byteCount
     case .letter(let job): UInt64(job.content.count)
+    case .meeting(let job): job.byteCount
     }
   }
 
@@ -174,6 +177,8 @@ public enum PeerReply: Sendable {
   case letterTaken([UInt8])
   /// Its share, and a source of its fragment's pieces.
   case released(ReleasedShare)
+  /// What came of a meeting.
+  case met(MeetingReport)
   /// All of a drill's questions were answered; what came of each was told as it came.
   case drilled
 }

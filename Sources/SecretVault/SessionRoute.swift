@@ -105,6 +105,7 @@ struct SessionRoute: PeerRoute {
       case .drill(let job):
         try await drill(envelope.id, job, conversation)
         reply = .drilled
+      case .meeting(let job): reply = .met(try await meeting(envelope.id, job, conversation))
       }
       await conversation.close()
       return reply

@@ -30,6 +30,7 @@ extension Vault {
     guard sessions.begin(keys.digest) else { return await session.close() }
     defer { sessions.end(keys.digest) }
     guard let peer = met(keys, session.peerCard) else { return await session.close() }
+    meetings.noteSeen(keys.digest, at: environment.monotonic())
     let isNearby = remote.hasPrefix(PeerPlace.bluetoothPrefix)
     guard let opening = try? OpeningChallenge.of(session.handshakeHash) else { return await session.close() }
     var answerer = Answerer(vault: self, channel: session, peer: peer, isNearby: isNearby, opening: opening)
@@ -97,13 +98,15 @@ struct Answerer {
   /// When the parcel expires whose messages these are, in milliseconds since 1970; nil in a session, in which somebody waits for the answers.
   let parcelEnd: Int64?
   /// Whether the session came over Bluetooth.
-  private let isNearby: Bool
+  let isNearby: Bool
   var dialogue: AnswererDialogue
   var deposit: DepositInProgress?
   /// Whether the peer's program knows answers that wait for this device's user.
   var knowsConsent = false
   /// An item whose pieces are arriving; what has arrived stays if the session ends in the middle.
   var item: ItemBox?
+  /// A meeting that is under way.
+  var meeting: AnsweredMeeting?
   /// Whether the peer has nothing more to ask.
   private var hasHeardGoodbye = false
   /// The state in which the peer's row was verified last.

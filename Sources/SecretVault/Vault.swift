@@ -25,6 +25,8 @@ public final class Vault: VaultService, Sendable {
   let parcelMemory = ParcelMemory()
   /// Who fetches parcels where no daemon does.
   let parcelFetch = Mutex<(@Sendable () async -> Void)?>(nil)
+  /// What this process remembers of meetings.
+  let meetings = MeetingMemory()
   /// Recoveries that wait for others' consent.
   let awaited = RecentReleases()
   /// Cards that were read before: the same few come in every session.
@@ -260,12 +262,13 @@ enum AuditEvent: String {
   case groupJoined = "group-joined"
   case groupMemberRemoved = "group-member-removed"
   case groupLeft = "group-left"
+  case messageReceived = "message-received"
 
   /// Whether the user's notification command is told.
   var notifies: Bool {
     switch self {
     case .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost, .releaseRequested,
-      .depositRequested, .itemReceived, .itemOvertaken, .groupInvited:
+      .depositRequested, .itemReceived, .itemOvertaken, .groupInvited, .messageReceived:
       true
     default: false
     }

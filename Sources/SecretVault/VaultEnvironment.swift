@@ -19,6 +19,8 @@ public struct VaultEnvironment: Sendable {
   public var connectNearby: (@Sendable (NearbyAccess) async throws(TransportError) -> any PeerTransport)?
   /// Tells the user's notification command about an event, as JSON; returns at once.
   public var notify: @Sendable (_ command: String, _ event: Notification) -> Void
+  /// The battery's charge in percent; nil if there is none, or it is being charged.
+  public var battery: @Sendable () -> Int? = { nil }
   /// What is unlocked just now, and where to unlock more.
   public var unlocked: any UnlockedSecrets = NothingUnlocked()
   /// How long anything may take.

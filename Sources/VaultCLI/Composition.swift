@@ -31,6 +31,7 @@ struct Composition {
       connect: { (address) async throws(TransportError) in try await TCPConnector().connect(address) },
       notify: { command, event in notifications.run(command, event) })
     environment.unlocked = agent
+    environment.battery = { BatteryCharge.percent() }
     let nearby = NearbyDialler()
     environment.connectNearby = { (access) async throws(TransportError) in try await nearby.connect(access) }
     self.environment = environment

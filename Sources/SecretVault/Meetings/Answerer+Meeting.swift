@@ -1,9 +1,148 @@
+import Courier
+import Sodium
 import VaultProtocol
+import VaultStore
 
+/// A meeting that a peer has begun.
+struct AnsweredMeeting: Sendable {
+  let request: UInt64
+  let desk: CourierDesk
+  /// Nobody else of this peer's meets this device while it lasts.
+  let place: MeetingPlace
+  /// What the peer said first.
+  let theirs: CarrierGreeting
+  var patience: MeetingPatience
+  var report = MeetingReport()
+  /// What this device has offered.
+  var offers: [CarriedOffer] = []
+  var intake: MeetingIntake
+  /// What is still to be given.
+  var giving: ArraySlice<ParcelHeader> = []
+  /// What was given last.
+  var given: ParcelHeader?
+}
+
+/// The answerer's side of a meeting.
 extension Answerer {
-  /// Takes the next step of a meeting.
+  /// Takes the dialler's next message, in the order that the dialogue has checked.
   mutating func meet(_ message: CourierMessage) async throws {
+    switch message {
+    case .greeting(let greeting): try await begin(greeting)
+    case .offers(let offers): try await consider(offers)
+    case .piece(let piece): try await take(piece)
+    case .turn(let turn): try await begin(turn)
+    case .taken(let taken): try await note(taken)
+    }
+  }
+
+  private mutating func begin(_ greeting: CourierGreeting) async throws {
+    meeting = nil
+    guard let place = vault.meetings.begin(with: peer.digest, isDialling: false) else {
+      dialogue.metToTheEnd()
+      return try await reply(CourierEnd(request: greeting.request))
+    }
+    let (vault, peer, isNearby) = (vault, peer, isNearby)
+    let theirs = CarrierGreeting(greeting)
+    let words = greeting.receipts.compactMap { CarriedReceipt($0) }
+    let (desk, learned, receipts) = try await offPool {
+      let desk = try CourierDesk(vault, meeting: peer, isNearby: isNearby)
+      let learned = try desk.learn(words)
+      return (desk, learned, try desk.receipts(for: theirs))
+    }
+    var meeting = AnsweredMeeting(
+      request: greeting.request, desk: desk, place: place, theirs: theirs,
+      patience: MeetingPatience(vault.environment, isNearby: isNearby),
+      intake: MeetingIntake([], [], vault.meetings))
+    meeting.report.receipts += learned
+    self.meeting = meeting
+    try await reply(desk.greeting.message(greeting.request, receipts))
+  }
+
+  private mutating func consider(_ offers: CourierOffers) async throws {
+    guard var meeting else { throw ProtocolError.unexpectedMessage(MessageType.courierOffers.rawValue) }
+    try meeting.patience.check()
+    let (desk, greeting) = (meeting.desk, meeting.theirs)
+    let words = offers.receipts.compactMap { CarriedReceipt($0) }
+    let theirs = offers.offers.compactMap { CarriedOffer($0) }
+    let (learned, replies, own) = try await offPool {
+      (try desk.learn(words), try desk.replies(to: theirs), try desk.offers(to: greeting))
+    }
+    meeting.report.receipts += learned
+    meeting.offers = own
+    meeting.intake = MeetingIntake(theirs, replies, vault.meetings)
+    self.meeting = meeting
+    let answers = replies.messages
+    dialogue.wants(answers.compactMap { if case .wanted = $0.answer { $0.id } else { nil } })
+    try await reply(CourierReplies(request: meeting.request, replies: answers, offers: own.messages))
+  }
+
+  private mutating func take(_ piece: CourierPiece) async throws {
+    guard var meeting else { throw ProtocolError.unexpectedMessage(MessageType.courierPiece.rawValue) }
+    // Nobody else refers to what has come so far: it isn't copied for each piece.
+    self.meeting = nil
+    meeting.patience.moved(piece.bytes.count)
+    try meeting.patience.check()
+    guard let whole = try meeting.intake.take(piece) else {
+      self.meeting = meeting
+      return
+    }
+    let desk = meeting.desk
+    let outcome = try await offPool { try desk.take(whole) }
+    meeting.report.note(outcome)
+    self.meeting = meeting
+    try await reply(outcome.message(meeting.request, piece.id))
+  }
+
+  // MARK: - This device's turn
+
+  private mutating func begin(_ turn: CourierTurn) async throws {
+    guard var meeting else { throw ProtocolError.unexpectedMessage(MessageType.courierTurn.rawValue) }
+    let (desk, offers) = (meeting.desk, meeting.offers)
+    let replies = turn.replies.compactMap { CarriedReply($0) }
+    meeting.giving = try await offPool { try desk.selection(offers, replies) }[...]
+    try await giveNext(meeting)
+  }
+
+  private mutating func note(_ taken: CourierTaken) async throws {
+    guard var meeting, let header = meeting.given else {
+      throw ProtocolError.unexpectedMessage(MessageType.courierTaken.rawValue)
+    }
+    if taken.outcome != .refused {
+      let desk = meeting.desk
+      let isTheirs = meeting.offers.contains { $0.header.id == header.id && $0.isYours }
+      let words = taken.receipt.flatMap { CarriedReceipt($0) }.map { [$0] } ?? []
+      let (isOwn, learned) = try await offPool {
+        (try desk.gave(header, isTheirs: isTheirs), try desk.learn(words, handedOver: isTheirs ? header.id : nil))
+      }
+      meeting.report.note(given: taken.outcome, isTheirs: isTheirs, isOwn: isOwn)
+      meeting.report.receipts += learned
+    }
+    try await giveNext(meeting)
+  }
+
+  /// Gives the next parcel, and waits for what becomes of it; or says that this was all.
+  private mutating func giveNext(_ now: AnsweredMeeting) async throws {
+    var meeting = now
+    while let header = meeting.giving.popFirst() {
+      let desk = meeting.desk
+      guard let id = ParcelID(header.id.bytes), let content = try await offPool({ try desk.content(of: header) })
+      else { continue }
+      for offset in stride(from: 0, to: content.count, by: CourierPiece.byteLimit) {
+        try meeting.patience.check()
+        let piece = CourierPiece(
+          request: meeting.request, id: id, hopsLeft: header.hopsLeft, branch: header.branch, of: content,
+          offset: offset)
+        try await reply(piece)
+        meeting.patience.moved(piece.bytes.count)
+      }
+      dialogue.gave(id)
+      meeting.given = header
+      self.meeting = meeting
+      return
+    }
+    self.meeting = nil
     dialogue.metToTheEnd()
-    try await reply(Unsupported(requestType: message.number))
+    vault.finishedMeeting(with: peer, meeting.report)
+    try await reply(CourierEnd(request: meeting.request))
   }
 }

@@ -1,0 +1,57 @@
+import Courier
+import VaultProtocol
+
+/// What of the peer's offers may come in a meeting, and what is coming: each parcel once, of exactly the size that was offered, one at a time, and never more
+/// than that in memory.
+struct MeetingIntake: Sendable {
+  /// A parcel all of whose pieces have come.
+  struct Whole: Sendable {
+    let header: ParcelHeader
+    /// Nil if there was no room for it.
+    let content: [UInt8]?
+  }
+
+  private struct Arriving: Sendable {
+    let header: ParcelHeader
+    var order: CourierPieceOrder
+    let room: MeetingPlace?
+    var bytes: [UInt8] = []
+  }
+
+  private let memory: MeetingMemory
+  private var wanted: [ParcelKey: CarriedOffer] = [:]
+  private var arriving: Arriving?
+
+  /// Waits for those of the offers that are wanted.
+  init(_ offers: [CarriedOffer], _ replies: [CarriedReply], _ memory: MeetingMemory) {
+    self.memory = memory
+    let ids = Set(
+      replies.compactMap { reply -> ParcelKey? in
+        if case .wanted = reply.answer { reply.id } else { nil }
+      })
+    for offer in offers where ids.contains(offer.header.id) { wanted[offer.header.id] = offer }
+  }
+
+  /// Takes the next piece; returns the parcel when it was the last one of it. Throws if it is no piece of what is wanted, or not the next one.
+  mutating func take(_ piece: CourierPiece) throws(ProtocolError) -> Whole? {
+    var current: Arriving
+    if let arriving {
+      current = arriving
+    } else {
+      guard let id = ParcelKey(piece.id.bytes), let offer = wanted.removeValue(forKey: id),
+        piece.hopsLeft == offer.header.hopsLeft, piece.branch == offer.header.branch,
+        let message = [offer].messages.first
+      else { throw .unexpectedMessage(MessageType.courierPiece.rawValue) }
+      current = Arriving(
+        header: offer.header, order: CourierPieceOrder(message), room: memory.room(for: offer.header.size))
+    }
+    arriving = nil
+    try current.order.take(piece)
+    if current.room != nil { current.bytes += piece.bytes }
+    guard current.order.isComplete else {
+      arriving = current
+      return nil
+    }
+    return Whole(header: current.header, content: current.room == nil ? nil : current.bytes)
+  }
+}

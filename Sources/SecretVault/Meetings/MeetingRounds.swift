@@ -1,0 +1,162 @@
+import Courier
+import Sodium
+import Synchronization
+import VaultProtocol
+import VaultStore
+
+extension Vault {
+  /// Meets peers until the task is cancelled: the daemon's part. `listen` returns the names of the peers that were heard in the room, and takes its time
+  /// over that.
+  public func runMeetings(listen: (@Sendable () async -> Set<String>)? = nil) async {
+    let rounds = MeetingRounds(self)
+    await withDiscardingTaskGroup { group in
+      if let listen { group.addTask { await rounds.hear(listen) } }
+      await rounds.run(&group)
+      group.cancelAll()
+    }
+  }
+}
+
+/// Who is met when: what waits is looked at now and then, and ``MeetingSchedule`` decides.
+final class MeetingRounds: Sendable {
+  /// How often it is looked whether something is new.
+  private static let glance = Duration.seconds(1)
+  /// Milliseconds after which all is looked at again in any case.
+  private static let refreshment = 30_000.0
+  /// Between two times of listening.
+  private static let pause = Duration.seconds(20)
+  private static let limit = 8192
+
+  /// What there is to give, and to whom.
+  private struct Survey: Sendable {
+    var peers: [PeerRecord] = []
+    var withAddress: Set<Digest> = []
+    /// Parcels that a peer itself is to get.
+    var waiting: [Digest: Set<[UInt8]>] = [:]
+    /// Whether there is something for carriers.
+    var hasCargo = false
+    /// Own parcels that carriers may get.
+    var spreading: Set<[UInt8]> = []
+  }
+
+  private struct State: Sendable {
+    var schedule = MeetingSchedule()
+    var heard: Set<String> = []
+    /// Whether somebody is to be looked for at all.
+    var hasReason = false
+    /// For whom carried parcels are, as far as that is known.
+    var recipients: [ParcelKey: Digest?] = [:]
+    var people: Set<Digest> = []
+  }
+
+  private let vault: Vault
+  private let state = Mutex(State())
+
+  init(_ vault: Vault) { self.vault = vault }
+
+  func run(_ group: inout DiscardingTaskGroup) async {
+    var survey = Survey()
+    var mark: ParcelMark?
+    var refreshedAt = -Double.infinity
+    while !Task.isCancelled {
+      let now = vault.environment.monotonic()
+      do throws(VaultError) {
+        let current = try stored { () throws(StoreError) in try vault.database.parcelMark() }
+        if current != mark || now - refreshedAt >= Self.refreshment {
+          survey = try self.survey()
+          (mark, refreshedAt) = (current, now)
+        }
+        let due = begin(survey, at: now)
+        for peer in due {
+          group.addTask { [self] in await meet(peer) }
+        }
+      } catch {
+        vault.environment.log.error("what is to be carried can't be read: \(error.reason)")
+        do { try await vault.environment.sleep(.seconds(60)) } catch { return }
+      }
+      do { try await vault.environment.sleep(Self.glance) } catch { return }
+    }
+  }
+
+  /// Notes who is in the room, while there is something for anybody.
+  func hear(_ listen: @Sendable () async -> Set<String>) async {
+    while !Task.isCancelled {
+      let heard = state.withLock { $0.hasReason } ? await listen() : []
+      state.withLock { $0.heard = heard }
+      do { try await vault.environment.sleep(Self.pause) } catch { return }
+    }
+  }
+
+  private func begin(_ survey: Survey, at now: Double) -> [PeerRecord] {
+    var generator = SystemRandomNumberGenerator()
+    let seen = survey.peers.map { (vault.meetings.seen($0.digest), vault.meetings.met($0.digest)) }
+    let due = state.withLock { state in
+      let situations = zip(survey.peers, seen).map { peer, times in
+        MeetingSchedule.Situation(
+          peer: peer.digest, waiting: survey.waiting[peer.digest] ?? [], spreading: survey.spreading,
+          mayCarry: survey.hasCargo, isHeard: state.heard.contains(peer.name),
+          hasAddress: survey.withAddress.contains(peer.digest), seenAt: times.0, metAt: times.1)
+      }
+      state.hasReason = survey.hasCargo || !survey.waiting.isEmpty
+      return state.schedule.begin(situations, at: now, using: &generator)
+    }
+    let chosen = Set(due)
+    return survey.peers.filter { chosen.contains($0.digest) }
+  }
+
+  private func meet(_ peer: PeerRecord) async {
+    var isDone = false
+    do throws(LinkFailure) {
+      _ = try await vault.meet(peer)
+      let left = try? vault.outgoingRecords(way: .session, at: vault.environment.now())
+      isDone = left.map { !$0.contains { $0.peer == peer.digest } } ?? false
+    } catch {
+      vault.environment.log.debug("\(peer.name) \(error.reason)")
+    }
+    let outcome = isDone
+    state.withLock { $0.schedule.finished(peer.digest, isDone: outcome) }
+  }
+
+  // MARK: - What there is
+
+  private func survey() throws(VaultError) -> Survey {
+    var survey = Survey()
+    let now = vault.environment.now()
+    survey.peers = try stored { () throws(StoreError) in try vault.database.peers() }
+    for peer in survey.peers {
+      // A card that can't be read is told of elsewhere.
+      if let recipient = try? vault.recipient(peer), !recipient.addresses.isEmpty {
+        survey.withAddress.insert(peer.digest)
+      }
+    }
+    for record in try vault.outgoingRecords(way: .session, at: now) {
+      survey.waiting[record.peer, default: []].insert(record.id)
+    }
+    survey.spreading = Set(try vault.outgoingRecords(way: .carriers, at: now).map(\.id))
+    survey.hasCargo = !survey.spreading.isEmpty
+    guard vault.carryingLimits().isOn else { return survey }
+    let courier = try vault.readCourier()
+    let carried = courier.satchel.parcels.values.filter { $0.header.expiresAt > now && !$0.isHandedOver }
+    survey.hasCargo = survey.hasCargo || !carried.isEmpty
+    for (id, recipient) in recipients(of: carried.map(\.header), among: survey.peers) {
+      survey.waiting[recipient, default: []].insert(id.bytes)
+    }
+    return survey
+  }
+
+  /// Which of the parcels are for which peers. Each is compared with each peer once.
+  private func recipients(of headers: [ParcelHeader], among peers: [PeerRecord]) -> [(ParcelKey, Digest)] {
+    let people = Set(peers.map(\.digest))
+    var known = state.withLock { state in
+      if state.people != people || state.recipients.count > Self.limit { state.recipients = [:] }
+      state.people = people
+      return state.recipients
+    }
+    for header in headers where known[header.id] == nil {
+      known[header.id] = .some(people.first { CourierDesk.isFor($0, header) })
+    }
+    let all = known
+    state.withLock { $0.recipients = all }
+    return headers.compactMap { header in all[header.id].flatMap { $0 }.map { (header.id, $0) } }
+  }
+}

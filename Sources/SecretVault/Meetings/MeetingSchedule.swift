@@ -1,0 +1,109 @@
+import Sodium
+
+/// Whom the daemon meets when. Pure: times come in, on a clock in milliseconds that never jumps.
+///
+/// - Who has parcels of this device's own to get is dialled at once when there is a new one, then after a minute, and twice as long each time it comes to
+///   nothing, up to an hour. A peer that has called meanwhile is dialled at once, too.
+/// - Everybody else is dialled each quarter of an hour while there is something to be carried, and once soon when there is something new of this device's own.
+/// - Whoever appears in the room is dialled at once, at most each two minutes.
+struct MeetingSchedule: Sendable {
+  static let firstPause = 60_000.0
+  static let longestPause = 3_600_000.0
+  static let round = 900_000.0
+  static let nearbyPause = 120_000.0
+  /// Least milliseconds between two meetings with a peer for whatever reason.
+  static let leastPause = 5_000.0
+  /// Meetings that are under way at a time.
+  static let atOnce = 4
+  private static let limit = 4096
+
+  /// What is known of one peer at some time.
+  struct Situation: Hashable, Sendable {
+    let peer: Digest
+    /// Parcels that wait for it.
+    var waiting: Set<[UInt8]> = []
+    /// Own parcels that may be given to it as a carrier.
+    var spreading: Set<[UInt8]> = []
+    /// Whether it may be a carrier: there is something that could be given, or taken.
+    var mayCarry = false
+    /// Whether it was heard in the room just now.
+    var isHeard = false
+    /// Whether there is a way to dial it without hearing it.
+    var hasAddress = false
+    /// When it called last, and when it was met last; nil for never.
+    var seenAt: Double?
+    var metAt: Double?
+  }
+
+  private struct State: Sendable {
+    var attemptedAt = -Double.infinity
+    var failures = 0
+    var tried: Set<[UInt8]> = []
+    var spread: Set<[UInt8]> = []
+    var wasHeard = false
+    /// A part of the usual time by which it differs, so that not all come at once.
+    var jitter = 0.0
+  }
+
+  private var states: [Digest: State] = [:]
+  private var running: Set<Digest> = []
+
+  /// Who is to be met now, those first who have something to get; they count as being met until ``finished(_:_:waiting:at:)``.
+  mutating func begin(
+    _ situations: [Situation], at now: Double, using generator: inout some RandomNumberGenerator
+  ) -> [Digest] {
+    if states.count > Self.limit { states = states.filter { running.contains($0.key) } }
+    var due: [(rank: Int, last: Double, peer: Digest)] = []
+    for situation in situations {
+      let isNew = states[situation.peer] == nil
+      var state = states[situation.peer] ?? State()
+      if isNew { state.jitter = Double.random(in: -0.1...0.1, using: &generator) }
+      if !running.contains(situation.peer), isDue(situation, state, at: now) {
+        due.append((situation.waiting.isEmpty ? 1 : 0, state.attemptedAt, situation.peer))
+      }
+      // Whoever went and comes again has appeared.
+      if !situation.isHeard { state.wasHeard = false }
+      states[situation.peer] = state
+    }
+    let chosen = due.sorted { ($0.rank, $0.last) < ($1.rank, $1.last) }.prefix(max(0, Self.atOnce - running.count))
+    for one in chosen {
+      running.insert(one.peer)
+      let situation = situations.first { $0.peer == one.peer }
+      states[one.peer]?.attemptedAt = now
+      states[one.peer]?.tried = situation?.waiting ?? []
+      states[one.peer]?.spread = situation?.spreading ?? []
+      states[one.peer]?.wasHeard = situation?.isHeard ?? false
+      states[one.peer]?.jitter = Double.random(in: -0.1...0.1, using: &generator)
+    }
+    return chosen.map(\.peer)
+  }
+
+  /// A meeting has ended; `isDone` says whether the peer was met and has got what waited for it.
+  mutating func finished(_ peer: Digest, isDone: Bool) {
+    running.remove(peer)
+    let failures = states[peer]?.failures ?? 0
+    states[peer]?.failures = isDone ? 0 : min(failures + 1, 16)
+  }
+
+  private func isDue(_ situation: Situation, _ state: State, at now: Double) -> Bool {
+    let last = max(state.attemptedAt, situation.metAt ?? -Double.infinity)
+    guard now - last >= Self.leastPause else { return false }
+    guard situation.hasAddress || situation.isHeard else { return false }
+    let hasReason = situation.mayCarry || !situation.waiting.isEmpty
+    if situation.isHeard, !state.wasHeard, hasReason, now - last >= Self.nearbyPause { return true }
+    if !situation.waiting.isEmpty {
+      // What came up since may be delivered by a meeting that the peer began.
+      if !situation.waiting.isSubset(of: state.tried) { return true }
+      if let seen = situation.seenAt, seen > state.attemptedAt, state.failures > 0,
+        now - state.attemptedAt >= Self.firstPause / 2
+      {
+        return true
+      }
+      let pause = min(Self.firstPause * Double(1 << min(max(state.failures - 1, 0), 10)), Self.longestPause)
+      return now - state.attemptedAt >= pause * (1 + state.jitter)
+    }
+    guard situation.mayCarry else { return false }
+    let hasNews = !situation.spreading.isSubset(of: state.spread)
+    return now - last >= (hasNews ? Self.firstPause : Self.round) * (1 + state.jitter)
+  }
+}

@@ -1,0 +1,159 @@
+import Courier
+import Sodium
+import VaultProtocol
+
+/// What it takes to meet a peer.
+public struct MeetingJob: Sendable {
+  /// Begins the meeting at this device, once there is a session.
+  let begin: @Sendable (_ isNearby: Bool) throws(VaultError) -> CourierDesk
+  /// Bytes of the largest parcel that waits for the peer itself: decides whether the meeting may be over Bluetooth.
+  let byteCount: UInt64
+}
+
+/// The dialler's side of a meeting: it tells what it has, gives what is wanted, and then listens.
+extension SessionRoute {
+  func meeting(
+    _ id: UInt64, _ job: MeetingJob, _ conversation: Conversation
+  ) async throws(LinkFailure) -> MeetingReport {
+    try await conversation.require(.courier)
+    let isNearby = conversation.isNearby
+    let desk = try await local { () throws(VaultError) in try job.begin(isNearby) }
+    var meeting = DialledMeeting(
+      id: id, desk: desk, conversation: conversation,
+      patience: MeetingPatience(environment, isNearby: isNearby))
+    try await meeting.run()
+    return meeting.report
+  }
+}
+
+/// Runs what waits for the disk, whose failure is this device's own.
+private func local<Value: Sendable>(
+  _ work: @escaping @Sendable () throws(VaultError) -> Value
+) async throws(LinkFailure) -> Value {
+  do { return try await offPool { try work() } } catch let error as VaultError {
+    throw LinkFailure(.local, "could not be met: \(error.reason)", hint: error.hint)
+  } catch { throw LinkFailure(.local, "could not be met") }
+}
+
+private struct DialledMeeting {
+  let id: UInt64
+  let desk: CourierDesk
+  let conversation: Conversation
+  var patience: MeetingPatience
+  var report = MeetingReport()
+
+  mutating func run() async throws(LinkFailure) {
+    let desk = desk
+    try await conversation.send(desk.greeting.message(id, []))
+    let theirs = try await greeting()
+    let (receipts, offers) = try await local { () throws(VaultError) in
+      (try desk.receipts(for: theirs), try desk.offers(to: theirs))
+    }
+    try await conversation.send(
+      CourierOffers(request: id, receipts: receipts.messages, offers: offers.messages))
+    let answer = try await conversation.receive(CourierReplies.self, patience: 2)
+    guard answer.request == id else { throw .notAsked }
+    let replies = answer.replies.compactMap { CarriedReply($0) }
+    let chosen = try await local { () throws(VaultError) in try desk.selection(offers, replies) }
+    let isTheirs = Set(offers.filter(\.isYours).map(\.header.id))
+    for header in chosen { try await give(header, isTheirs: isTheirs.contains(header.id)) }
+    try await listen(to: answer.offers.compactMap { CarriedOffer($0) })
+  }
+
+  /// What the peer says first, with receipts.
+  private mutating func greeting() async throws(LinkFailure) -> CarrierGreeting {
+    let received = try await conversation.receiveAny(patience: 2)
+    // Both have dialled in the same moment, or another program of this vault has.
+    guard received.type != MessageType.courierEnd.rawValue else { throw .refused(.busy) }
+    let greeting = try conversation.parse(received, as: CourierGreeting.self)
+    guard greeting.request == id else { throw .notAsked }
+    try await learn(greeting.receipts)
+    return CarrierGreeting(greeting)
+  }
+
+  private mutating func learn(_ receipts: [ParcelReceipt], handedOver: ParcelKey? = nil) async throws(LinkFailure) {
+    let desk = desk
+    let words = receipts.compactMap { CarriedReceipt($0) }
+    report.receipts += try await local { () throws(VaultError) in try desk.learn(words, handedOver: handedOver) }
+  }
+
+  private mutating func give(_ header: ParcelHeader, isTheirs: Bool) async throws(LinkFailure) {
+    let desk = desk
+    guard let id = ParcelID(header.id.bytes),
+      let content = try await local({ () throws(VaultError) in try desk.content(of: header) })
+    else { return }
+    for offset in stride(from: 0, to: content.count, by: CourierPiece.byteLimit) {
+      try patience.check()
+      let piece = CourierPiece(
+        request: self.id, id: id, hopsLeft: header.hopsLeft, branch: header.branch, of: content, offset: offset)
+      try await conversation.send(piece)
+      patience.moved(piece.bytes.count)
+    }
+    let taken = try await conversation.receive(CourierTaken.self, patience: 2)
+    guard taken.request == self.id, taken.id == id else { throw .notAsked }
+    guard taken.outcome != .refused else { return }
+    let isOwn = try await local { () throws(VaultError) in try desk.gave(header, isTheirs: isTheirs) }
+    report.note(given: taken.outcome, isTheirs: isTheirs, isOwn: isOwn)
+    if let receipt = taken.receipt { try await learn([receipt], handedOver: isTheirs ? header.id : nil) }
+  }
+
+  /// The peer's turn: it gives what of its offers is wanted.
+  private mutating func listen(to offers: [CarriedOffer]) async throws(LinkFailure) {
+    let desk = desk
+    let replies = try await local { () throws(VaultError) in try desk.replies(to: offers) }
+    var intake = MeetingIntake(offers, replies, desk.vault.meetings)
+    try await conversation.send(CourierTurn(request: id, replies: replies.messages))
+    while true {
+      try patience.check()
+      let received = try await conversation.receiveAny(patience: 2)
+      if received.type == MessageType.courierEnd.rawValue {
+        guard try conversation.parse(received, as: CourierEnd.self).request == id else { throw .notAsked }
+        return
+      }
+      let piece = try conversation.parse(received, as: CourierPiece.self)
+      guard piece.request == id else { throw .notAsked }
+      patience.moved(piece.bytes.count)
+      let whole: MeetingIntake.Whole?
+      do throws(ProtocolError) { whole = try intake.take(piece) } catch { throw LinkFailure(error) }
+      guard let whole else { continue }
+      let outcome = try await local { () throws(VaultError) in try desk.take(whole) }
+      report.note(outcome)
+      try await conversation.send(outcome.message(id, piece.id))
+    }
+  }
+}
+
+extension MeetingReport {
+  /// Notes what became of a parcel that was given.
+  mutating func note(given outcome: CourierTaken.Outcome, isTheirs: Bool, isOwn: Bool) {
+    guard outcome == .taken else { return }
+    if !isTheirs {
+      given += 1
+    } else if isOwn {
+      delivered += 1
+    } else {
+      handedOver += 1
+    }
+  }
+
+  /// Notes what became of a parcel that has come.
+  mutating func note(_ outcome: CourierDesk.Outcome) {
+    switch outcome {
+    case .mine: received += 1
+    case .carried: taken += 1
+    case .known, .refused: break
+    }
+  }
+}
+
+extension CourierDesk.Outcome {
+  /// As the peer is told.
+  func message(_ request: UInt64, _ id: ParcelID) -> CourierTaken {
+    switch self {
+    case .mine(let receipt): CourierTaken(request: request, id: id, outcome: .taken, receipt: receipt?.message)
+    case .carried: CourierTaken(request: request, id: id, outcome: .taken)
+    case .known(let receipt): CourierTaken(request: request, id: id, outcome: .known, receipt: receipt?.message)
+    case .refused: CourierTaken(request: request, id: id, outcome: .refused)
+    }
+  }
+}

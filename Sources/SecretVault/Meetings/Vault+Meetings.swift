@@ -1,0 +1,89 @@
+import Courier
+public import Sodium
+import VaultProtocol
+import VaultStore
+
+/// Meetings: two devices that are in touch give one another what each has for the other, and what each may carry for others.
+extension Vault {
+  /// Meets a peer, by name or otherwise as the user refers to it.
+  public func meet(_ reference: String) async throws(VaultError) -> MeetingReport {
+    let peer = try find(reference)
+    do throws(LinkFailure) { return try await meet(peer) } catch { throw VaultError(error, peer: peer.name) }
+  }
+
+  /// Meets a peer for at most so long, so that it gets what waits for it. That this fails is no error: it is tried again.
+  public func deliverMessages(to reference: String, limit: Duration) async {
+    guard let peer = try? find(reference) else { return }
+    await deliver(to: peer, limit: limit)
+  }
+
+  /// The same with a peer's card digest.
+  public func deliverMessages(to digest: Digest, limit: Duration) async {
+    guard let peer = (try? database.peer(digest)).flatMap({ $0 }) else { return }
+    await deliver(to: peer, limit: limit)
+  }
+
+  private func deliver(to peer: PeerRecord, limit: Duration) async {
+    let sleep = environment.sleep
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { [self] in _ = try? await meet(peer) }
+      group.addTask { try? await sleep(limit) }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
+  /// One meeting. What is too large for Bluetooth goes by network; where that doesn't lead to the peer, at least the rest goes through the air.
+  func meet(_ peer: PeerRecord) async throws(LinkFailure) -> MeetingReport {
+    guard let place = meetings.begin(with: peer.digest, isDialling: true) else {
+      throw LinkFailure(.local, "is being met already")
+    }
+    defer { withExtendedLifetime(place) {} }
+    let recipient: Recipient
+    let largest: UInt64
+    do throws(VaultError) {
+      recipient = try self.recipient(peer)
+      largest = recipient.nearby == nil ? 0 : try largestParcel(to: peer.digest)
+    } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
+    guard let nearby = recipient.nearby, largest > nearby.byteLimit else {
+      return try await meet(peer, recipient, byteCount: 0)
+    }
+    guard !recipient.addresses.isEmpty else { return try await meet(peer, recipient, byteCount: 0) }
+    do throws(LinkFailure) { return try await meet(peer, recipient, byteCount: largest) } catch {
+      guard error.kind == .unreachable else { throw error }
+      return try await meet(peer, recipient, byteCount: 0)
+    }
+  }
+
+  private func meet(
+    _ peer: PeerRecord, _ recipient: Recipient, byteCount: UInt64
+  ) async throws(LinkFailure) -> MeetingReport {
+    let job = MeetingJob(
+      begin: { [self] (isNearby) throws(VaultError) in
+        try CourierDesk(self, meeting: peer, isNearby: isNearby)
+      }, byteCount: byteCount)
+    switch await send(.meeting(job), to: recipient) {
+    case .answered(.met(let report)):
+      finishedMeeting(with: peer, report)
+      return report
+    case .failed(let failure): throw failure
+    case .answered, .accepted: throw LinkFailure(.misbehaved, "answered something else")
+    }
+  }
+
+  /// A meeting has come to its end.
+  func finishedMeeting(with peer: PeerRecord, _ report: MeetingReport) {
+    meetings.noteMet(peer.digest, at: environment.monotonic())
+    guard !report.isEmpty, mayWrite(of: peer) else { return }
+    environment.log.info("met \(peer.name): \(report.words)")
+  }
+
+  /// Bytes of the largest parcel that waits for a peer.
+  private func largestParcel(to peer: Digest) throws(VaultError) -> UInt64 {
+    var largest = 0
+    for record in try outgoingRecords(way: .session, at: environment.now()) where record.peer == peer {
+      largest = max(largest, try parcelContent(record.id)?.count ?? 0)
+    }
+    return UInt64(largest)
+  }
+}
