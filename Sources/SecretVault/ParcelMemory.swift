@@ -1,5 +1,6 @@
 import Sodium
 import Synchronization
+import VaultProtocol
 import VaultStore
 
 /// What one process remembers of parcels between two looks at them. All of it can be had again.
@@ -23,12 +24,12 @@ final class ParcelMemory: Sendable {
   }
 
   /// Mailboxes as they were read at some time.
-  private struct Mailboxes {
+  fileprivate struct Mailboxes {
     let tags: Set<[UInt8]>
     let readAt: Double
   }
 
-  private struct State {
+  fileprivate struct State {
     var groups: [[UInt8]: [UInt8]] = [:]
     var mailboxes: [[UInt8]: Mailboxes] = [:]
     var waits: [[UInt8]: Wait] = [:]
@@ -36,6 +37,9 @@ final class ParcelMemory: Sendable {
     var sweptAt = -Double.infinity
     var unfit: Set<Int64> = []
     var isAnswering = false
+    var owed: [Digest: [ParcelReceipt]] = [:]
+    /// When receipts were last owed, by their parcels.
+    var owedAt: [ParcelID: Double] = [:]
     var patience = 0
   }
 
@@ -44,7 +48,7 @@ final class ParcelMemory: Sendable {
   /// Milliseconds after which parcels whose time is over are looked for again.
   private static let sweepTime = 600_000.0
   /// Most groups and parcels that are remembered.
-  private static let limit = 4096
+  fileprivate static let limit = 4096
 
   private let state = Mutex(State())
 
@@ -128,6 +132,35 @@ final class ParcelMemory: Sendable {
     }
   }
 
+  // MARK: - Receipts
+
+  /// Notes that a sender is to hear of a parcel; not again at once, should it come again.
+  func owe(_ receipt: ParcelReceipt, to peer: Digest, at now: Double) {
+    state.withLock { state in
+      if let last = state.owedAt[receipt.id], now - last < ParcelTimes.receiptRepetition { return }
+      if state.owedAt.count >= Self.limit { state.owedAt.removeAll() }
+      state.owedAt[receipt.id] = now
+      state.owe(receipt, to: peer)
+    }
+  }
+
+  /// What is owed, by peers.
+  var owed: [Digest: [ParcelReceipt]] { state.withLock { $0.owed } }
+
+  /// The same for what was taken and couldn't be said.
+  func oweAgain(_ receipt: ParcelReceipt, to peer: Digest) { state.withLock { $0.owe(receipt, to: peer) } }
+
+  /// What is owed, at most as many for each peer as one parcel holds.
+  func takeOwed() -> [Digest: [ParcelReceipt]] {
+    state.withLock { state in
+      let taken = state.owed.mapValues { Array($0.prefix(MessageReceipts.countLimit)) }
+      state.owed = state.owed.compactMapValues { receipts in
+        receipts.count > MessageReceipts.countLimit ? Array(receipts.dropFirst(MessageReceipts.countLimit)) : nil
+      }
+      return taken
+    }
+  }
+
   // MARK: - Patience
 
   /// Whether somebody waits for shares that don't come at once: then they are asked for by parcel, too.
@@ -136,4 +169,14 @@ final class ParcelMemory: Sendable {
   func beginPatience() { state.withLock { $0.patience += 1 } }
 
   func endPatience() { state.withLock { $0.patience -= 1 } }
+}
+
+extension ParcelMemory.State {
+  fileprivate mutating func owe(_ receipt: ParcelReceipt, to peer: Digest) {
+    guard owed.count < ParcelMemory.limit || owed[peer] != nil, owed[peer, default: []].count < ParcelMemory.limit
+    else {
+      return
+    }
+    owed[peer, default: []].append(receipt)
+  }
 }

@@ -28,6 +28,22 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case bleAdapter = "ble-adapter"
   /// Most bytes that go to one peer over Bluetooth at once.
   case bleLimit = "ble-limit"
+  /// Whether messages go to their recipients, and by carriers, only.
+  case pigeonsOnly = "pigeons-only"
+  /// Whether senders are told that their messages were read.
+  case readReceipts = "read-receipts"
+  /// Whether parcels are carried for others.
+  case carry
+  /// Most bytes carried at once.
+  case carryBytes = "carry-bytes"
+  /// Most bytes taken to be carried in a day.
+  case carryDay = "carry-day"
+  /// Most bytes carried for one peer.
+  case carryPeer = "carry-peer"
+  /// The battery's charge below which nothing is carried.
+  case carryBattery = "carry-battery"
+  /// When enough was carried for others.
+  case carryFairShare = "carry-fair-share"
 
   /// The value when nobody sets one.
   public var defaultValue: String {
@@ -46,6 +62,13 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .ble: "off"
     case .bleAdapter: "all"
     case .bleLimit: "100000"
+    case .pigeonsOnly: Self.off
+    case .readReceipts, .carry: Self.on
+    case .carryBytes: "64M"
+    case .carryDay: "128M"
+    case .carryPeer: "16M"
+    case .carryBattery: "20"
+    case .carryFairShare: Self.off
     }
   }
 
@@ -75,6 +98,16 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .bleAdapter: "the Bluetooth adapter that is used: all, a name such as hci0, or an address"
     case .bleLimit:
       "most bytes of a secret's part, or of an item, that go over Bluetooth (K, M, G and T are powers of 1024)"
+    case .pigeonsOnly:
+      "on: what is sent from now on goes to its recipient directly or by carriers, and to no server; off: by all ways"
+    case .readReceipts: "on: senders are told when their messages were read here; off: they aren't"
+    case .carry: "on: sealed parcels of others are carried to people whom this device meets; off: none is taken"
+    case .carryBytes: "most bytes that are carried for others at once (K, M, G and T are powers of 1024)"
+    case .carryDay: "most bytes that are taken in a day to be carried for others"
+    case .carryPeer: "most bytes that are carried for one peer"
+    case .carryBattery: "charge of the battery in percent below which nothing more is taken to be carried; 0 for any"
+    case .carryFairShare:
+      "off, or ALLOWANCE/PERCENT such as 256M/200: beyond so many bytes no more is carried for others than so many percent of what they have carried"
     }
   }
 
@@ -110,7 +143,21 @@ public enum SettingKey: String, CaseIterable, Sendable {
       guard Self.byteCount(value) != nil else {
         throw VaultError(.usage, "\(rawValue) must be a number of bytes such as 100000 or 1M, not '\(value)'")
       }
-    case .confirmSharing, .ble:
+    case .carryBytes, .carryDay, .carryPeer:
+      guard let count = Self.byteCount(value), count <= Self.carryLimit else {
+        throw VaultError(
+          .usage, "\(rawValue) must be a number of bytes such as 500K or 64M, at most 1T, not '\(value)'")
+      }
+    case .carryBattery:
+      guard let percent = Int(value), (0...100).contains(percent) else {
+        throw VaultError(.usage, "\(rawValue) must be a number from 0 to 100, not '\(value)'")
+      }
+    case .carryFairShare:
+      guard value == Self.off || Self.fairShare(value) != nil else {
+        throw VaultError(
+          .usage, "\(rawValue) must be off, or bytes and a percentage from 1 to 10000 such as 256M/200, not '\(value)'")
+      }
+    case .confirmSharing, .ble, .pigeonsOnly, .readReceipts, .carry:
       guard value == Self.on || value == Self.off else {
         throw VaultError(.usage, "\(rawValue) must be on or off, not '\(value)'")
       }
@@ -201,6 +248,18 @@ public enum SettingKey: String, CaseIterable, Sendable {
     guard let number = UInt64(digits) else { return nil }
     let (product, overflow) = number.multipliedReportingOverflow(by: unit ?? 1)
     return overflow ? nil : product
+  }
+
+  /// Most bytes that a limit for carrying may be.
+  static let carryLimit: UInt64 = 1 << 40
+
+  /// Bytes and percent of a text such as `256M/200`.
+  static func fairShare(_ text: String) -> (allowance: UInt64, percent: Int)? {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, let allowance = byteCount(String(parts[0])), allowance <= carryLimit,
+      let percent = Int(parts[1]), (1...10_000).contains(percent)
+    else { return nil }
+    return (allowance, percent)
   }
 
   /// Milliseconds of a text such as `30m`, `12h` or `7d`; a minute to a year.

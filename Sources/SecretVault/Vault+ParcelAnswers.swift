@@ -130,10 +130,11 @@ extension Vault {
     let latest = (createdAt + Parcel.lifetimeLimit) / Parcel.hour * Parcel.hour
     let usual = Parcel.expiry(createdAt: createdAt, lifetime: Self.parcelLifetime)
     let expiresAt = min(latest, max(letter.expiresAt, usual))
+    let seed: ParcelSeed
     let id: ParcelID
     let content: [UInt8]
     do {
-      let seed = try ParcelSeed.fresh()
+      seed = try ParcelSeed.fresh()
       id = try seed.parcelID()
       content = try ParcelLetter.seal(
         seed: seed, createdAt: createdAt, expiresAt: expiresAt, kind: .answer, inReplyTo: letter.id,
@@ -144,9 +145,11 @@ extension Vault {
     received.state = .answered
     received.inReplyTo = id.bytes
     received.nextAttemptAt = 0
+    let ways = usualWays()
     let answer = ParcelRecord(
-      id: id.bytes, direction: .answer, peer: peer.digest, secretID: record.secretID, group: record.group,
-      createdAt: createdAt, expiresAt: expiresAt, inReplyTo: record.id)
+      id: id.bytes, direction: .answer, peer: peer.digest, secretID: record.secretID,
+      group: ways.contains(.group) ? record.group : [], createdAt: createdAt, expiresAt: expiresAt,
+      inReplyTo: record.id, seed: seed.bytes, ways: ways)
     return try stored { () throws(StoreError) in
       try database.answerParcel(received: received, answer: answer, content: content)
     }

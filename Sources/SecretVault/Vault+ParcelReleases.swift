@@ -82,7 +82,7 @@ extension Vault {
     guard parcelMemory.isPatient, header.dispersal.fragmentByteCount <= Self.parcelFragmentLimit else { return false }
     do throws(VaultError) {
       if try releaseParcel(to: peer, header, in: [.waiting, .posted]) != nil { return true }
-      guard try releaseParcel(to: peer, header, in: [.answered]) == nil, try mayHaveMailbox(peer) else { return false }
+      guard try releaseParcel(to: peer, header, in: [.answered]) == nil, try mayGetParcels(peer) else { return false }
       let live = try stored { () throws(StoreError) in try database.parcels(.request, [.waiting, .posted]) }
       guard live.count(where: { $0.peer == peer.digest }) < Self.parcelsOfPeer else { return false }
       return try makeReleaseParcel(peer, job)
@@ -93,7 +93,7 @@ extension Vault {
   }
 
   /// Whether a peer takes parcels in some group, as far as that can be told: which group lies in a folder may not be known here.
-  func mayHaveMailbox(_ peer: PeerRecord) throws(VaultError) -> Bool {
+  func mayHaveMailbox(_ peer: Digest) throws(VaultError) -> Bool {
     let groups = parcelMemory.groups
     var folders = Set(groups.keys)
     for name in try stored({ () throws(StoreError) in try groupFolders.names() }) {
@@ -105,9 +105,18 @@ extension Vault {
         if tags.isEmpty { continue }
         return true
       }
-      if tags.contains(try Self.mailboxTag(group: group, card: peer.digest)) { return true }
+      if tags.contains(try Self.mailboxTag(group: group, card: peer)) { return true }
     }
     return false
+  }
+
+  /// Whether there is a way for parcels to a peer: an account, a group, or somebody who could carry them.
+  private func mayGetParcels(_ peer: PeerRecord) throws(VaultError) -> Bool {
+    let usual = usualWays()
+    let ways = try WayDirectory(self).ways(to: peer.digest)
+    if usual.contains(.account), ways.hasAccount { return true }
+    if usual.contains(.group), ways.hasMailbox { return true }
+    return try mayMeetCarriers()
   }
 
   private func makeReleaseParcel(_ peer: PeerRecord, _ job: ReleaseJob) throws(VaultError) -> Bool {
@@ -139,7 +148,8 @@ extension Vault {
     let parcel = try envelope.seal(frames, from: identity, to: keys)
     let record = ParcelRecord(
       id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: header.id.bytes,
-      createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: number)
+      createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: number,
+      seed: envelope.seed.bytes, ways: usualWays())
     do throws(StoreError) { return try database.addParcel(record, content: parcel, replySecret: secret) } catch {
       throw VaultError(error)
     }

@@ -10,9 +10,11 @@ extension Vault {
         ? try database.parcels(.request, [.waiting, .posted]) : []
     }
     var ways: [Int64: (peer: Digest, way: ParcelWay)] = [:]
-    for record in posted where record.postedAt > 0 {
+    for record in posted where record.postedAt > 0 || record.accountAt > 0 || record.group.isEmpty {
       guard let delivery = record.delivery else { continue }
-      ways[delivery] = (record.peer, ParcelWay(folder: record.group, since: record.createdAt))
+      ways[delivery] = (
+        record.peer, ParcelWay(folder: record.group, since: record.createdAt, routes: record.triedRoutes)
+      )
     }
     return ways
   }
@@ -26,7 +28,7 @@ extension Vault {
       UInt64(max(0, fragment.byteCount)) > Self.parcelFragmentLimit,
       let peer = try stored({ () throws(StoreError) in try database.peer(entry.entry.recipient) })
     else { return false }
-    return try mayHaveMailbox(peer)
+    return try mayHaveMailbox(peer.digest)
   }
 
   /// A report with its deliveries as they are now.
@@ -36,5 +38,16 @@ extension Vault {
       id: now.id, description: now.description, threshold: now.threshold, shareCount: now.shareCount,
       keepsOwnShare: now.keepsOwnShare, deliveries: now.deliveries, leftOut: report.leftOut,
       sourceRemoved: report.sourceRemoved, sourceRemovalFailure: report.sourceRemovalFailure)
+  }
+}
+
+extension ParcelRecord {
+  /// Servers that have it; or else that carriers may get it.
+  var triedRoutes: [String] {
+    var routes: [String] = []
+    if accountAt > 0 { routes.append("account") }
+    if postedAt > 0 { routes.append("group") }
+    if routes.isEmpty, ways.contains(.carriers) { routes.append("carriers") }
+    return routes
   }
 }

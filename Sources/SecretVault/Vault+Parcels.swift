@@ -3,7 +3,7 @@ public import Sodium
 import VaultProtocol
 import VaultStore
 
-/// A parcel that a group is to carry.
+/// A parcel that goes out.
 public struct ParcelPost: Hashable, Sendable {
   /// Its id, 16 bytes.
   public let id: [UInt8]
@@ -15,25 +15,24 @@ public struct ParcelPost: Hashable, Sendable {
   public let expiresAt: Int64
 }
 
-/// What became of a parcel that has come.
-public enum ParcelTaking: Hashable, Sendable {
-  /// It is here, durably, or was known; nobody else needs it.
-  case taken
-  /// It is worth nothing, and why.
-  case ignored(String)
-  /// Not now, and perhaps later: so many wait here that no more are taken, or its time is not, as this device's clock has it.
-  case full
-}
-
 /// How something that wasn't delivered travels meanwhile.
 public struct ParcelWay: Hashable, Sendable {
-  /// The folder of the group by which it goes, 8 bytes.
+  /// The folder of the group by which it goes, 8 bytes; empty if it goes by none.
   public let folder: [UInt8]
   /// Since when, in milliseconds since 1970.
   public let since: Int64
+  /// The ways that were taken: `account`, `group`; or `carriers`, if it waits for somebody who carries it.
+  public let routes: [String]
+
+  init(folder: [UInt8], since: Int64, routes: [String] = ["group"]) {
+    self.folder = folder
+    self.since = since
+    self.routes = routes
+  }
 }
 
-/// Parcels: what is said to peers that can't be reached travels through groups' servers, and so do the answers.
+/// Parcels: what is said to peers that can't be reached travels through groups' servers, by an account or with carriers, and so do the answers and
+/// messages.
 ///
 /// A *mailbox* is how a member of a group says that it takes parcels there. Which card one belongs to sees only who knows the card and the group.
 extension Vault {
@@ -41,7 +40,7 @@ extension Vault {
   public static let parcelFragmentLimit: UInt64 = 4 << 20
   /// Milliseconds until a parcel is given up. The same for all, so that its expiry doesn't tell what one is about.
   static let parcelLifetime: Int64 = 14 * 86_400_000
-  /// Milliseconds after which an unanswered parcel is posted again.
+  /// Milliseconds after which an unanswered parcel is posted again for the first time.
   static let parcelRepetition: Int64 = 86_400_000
   /// Most unanswered parcels of a peer, and to a peer.
   static let parcelsOfPeer = 16
@@ -52,7 +51,7 @@ extension Vault {
   /// Most bytes of answers to all peers.
   static let answerBytesOfAll = 512 << 20
   /// Most ids of a peer's parcels that are remembered.
-  static let knownParcelsOfPeer = 4096
+  static let knownParcelsOfPeer = 16_384
   /// Milliseconds by which a sender's clock may be ahead.
   static let parcelClockTolerance: Int64 = 86_400_000
 
@@ -104,13 +103,23 @@ extension Vault {
 
   /// The group in this folder is gone: its mailboxes are forgotten, and what was on its way through it may take another.
   public func leaveMailboxes(folder: [UInt8]) throws(VaultError) {
-    try stored { () throws(StoreError) in
-      try database.removeMailboxes(of: folder)
-      let going = try database.parcels().filter {
-        $0.direction != .received && $0.state != .answered && $0.group == folder
-      }
-      try database.removeParcels(going.map(\.id))
+    try stored { () throws(StoreError) in try database.removeMailboxes(of: folder) }
+    let going = try stored { () throws(StoreError) in try database.parcels() }.filter {
+      $0.direction != .received && $0.state != .answered && $0.group == folder
     }
+    for record in going {
+      switch record.direction {
+      case .message, .receipt:
+        guard record.state != .withdrawn else { continue }
+        try change(record) {
+          $0.group = []
+          $0.state = .waiting
+        }
+      case .request, .answer, .received: break
+      }
+    }
+    let others = going.filter { ($0.direction != .message && $0.direction != .receipt) || $0.state == .withdrawn }
+    try stored { () throws(StoreError) in try database.removeParcels(others.map(\.id)) }
     parcelMemory.forgetGroup(in: folder)
   }
 
@@ -184,6 +193,7 @@ extension Vault {
   private func sweepParcels(expiredBy now: Int64) throws(VaultError) {
     let damaged = try stored { () throws(StoreError) in try database.removeDamagedParcels() }
     if !damaged.isEmpty { environment.log.error("\(damaged.count) parcels were damaged, and are given up") }
+    try endMessages(expiredBy: now)
     let received = try stored { () throws(StoreError) in try database.parcels(.received) }
     if let last = received.map(\.expiresAt).filter({ $0 <= now }).max() { try noteForgotten(last) }
     let ended = try stored { () throws(StoreError) in try database.removeExpiredParcels(at: now) }

@@ -5,7 +5,7 @@ import Synchronization
 import VaultProtocol
 import VaultStore
 
-/// What comes by parcel. Everybody in a group can post anything: until a parcel was opened and its signature holds, nobody is to blame for it.
+/// What comes by parcel. Everybody can make one and bring it: until a parcel was opened and its signature holds, nobody is to blame for it.
 extension Vault {
   /// Most bytes of unanswered parcels of a peer.
   private static let receivedBytesOfPeer = 64 << 20
@@ -14,14 +14,15 @@ extension Vault {
   private static let opening = Mutex(())
 
   /// What was found in a parcel.
-  enum OpenedParcel {
+  enum FoundParcel {
     case letter(ParcelLetter, from: PeerRecord)
+    case message(MessageLetter, from: PeerRecord)
     case worthless(String)
   }
 
-  /// Verifies a parcel that came through the group in this folder, and keeps it durably. Taking it again changes nothing. Throws only for this
-  /// device's own faults: then it is to be tried again.
-  public func takeParcel(_ encoded: [UInt8], folder: [UInt8]) throws(VaultError) -> ParcelTaking {
+  /// Verifies a parcel that has come, and keeps it durably. Taking it again changes nothing. Throws only for this device's own faults: then it is
+  /// to be tried again.
+  public func takeParcel(_ encoded: [UInt8], by arrival: ParcelArrival) throws(VaultError) -> ParcelTaking {
     try sweepParcels()
     guard let parcel = try? Parcel.decode(encoded, limit: Parcel.byteLimit) else {
       return .ignored("it makes no sense")
@@ -30,30 +31,40 @@ extension Vault {
     let now = environment.now()
     // It may be this device's clock that is wrong: what is to be deleted for its time, others see to.
     guard try !isOver(parcel.expiresAt, at: now) else { return .full }
-    let letter: ParcelLetter
-    let peer: PeerRecord
     switch try open(parcel) {
     case .worthless(let reason): return ignore(parcel.id, reason)
-    case .letter(let found, let sender): (letter, peer) = (found, sender)
-    }
-    let latest = ReleaseConsent.sum(now, Parcel.lifetimeLimit)
-    guard letter.createdAt <= ReleaseConsent.sum(now, Self.parcelClockTolerance), letter.expiresAt <= latest else {
-      return .full
-    }
-    switch letter.kind {
-    case .request: return try takeRequest(letter, encoded, peer, folder)
-    case .answer: return try takeAnswer(letter, encoded, peer)
+    case .message(let letter, let peer):
+      guard isTimely(letter.createdAt, letter.expiresAt, at: now) else { return .full }
+      return try takeMessage(letter, from: peer, by: arrival)
+    case .letter(let letter, let peer):
+      guard isTimely(letter.createdAt, letter.expiresAt, at: now) else { return .full }
+      let taking: ParcelTaking =
+        switch letter.kind {
+        case .request: try takeRequest(letter, encoded, peer, arrival.folder)
+        case .answer: try takeAnswer(letter, encoded, peer, arrival)
+        }
+      guard taking.isTaken else { return taking }
+      let receipt = receipt(for: letter.id, letter.seed, expiresAt: letter.expiresAt, arrival)
+      // In a group it is seen that a parcel was taken, and of a request its answer tells.
+      if arrival.folder == nil { owe(receipt, to: peer.digest, arrival) }
+      return .taken(receipt: receipt)
     }
   }
 
+  /// Whether the times that its sender has given a letter may be, as far as this device's clock goes.
+  private func isTimely(_ createdAt: Int64, _ expiresAt: Int64, at now: Int64) -> Bool {
+    createdAt <= ReleaseConsent.sum(now, Self.parcelClockTolerance)
+      && expiresAt <= ReleaseConsent.sum(now, Parcel.lifetimeLimit)
+  }
+
   /// Opens a parcel. Its sender has to be a peer at this moment.
-  func open(_ parcel: Parcel) throws(VaultError) -> OpenedParcel {
+  func open(_ parcel: Parcel) throws(VaultError) -> FoundParcel {
     var peer: PeerRecord?
     var ownFault: VaultError?
     do throws(ProtocolError) {
       // One at a time: a letter may be large, and keys need the memory that is locked more.
-      let letter = try Self.opening.withLock { (_) throws(ProtocolError) in
-        try ParcelLetter.open(parcel, with: identity) { (digest) throws(ProtocolError) in
+      let opened = try Self.opening.withLock { (_) throws(ProtocolError) in
+        try ParcelLetter.openAny(parcel, with: identity) { (digest) throws(ProtocolError) in
           do throws(VaultError) {
             peer = try stored { () throws(StoreError) in try database.peer(digest) }
             return try peer.map { (known) throws(VaultError) in try storedCard(known).keys }
@@ -64,7 +75,10 @@ extension Vault {
         }
       }
       guard let peer else { return .worthless("nobody knows who sent it") }
-      return .letter(letter, from: peer)
+      switch opened {
+      case .letter(let letter): return .letter(letter, from: peer)
+      case .message(let letter): return .message(letter, from: peer)
+      }
     } catch {
       if let ownFault { throw ownFault }
       switch error {
@@ -90,12 +104,12 @@ extension Vault {
   // MARK: - Requests
 
   private func takeRequest(
-    _ letter: ParcelLetter, _ encoded: [UInt8], _ peer: PeerRecord, _ folder: [UInt8]
+    _ letter: ParcelLetter, _ encoded: [UInt8], _ peer: PeerRecord, _ folder: [UInt8]?
   ) throws(VaultError) -> ParcelTaking {
     let id = try ParcelRecord.receivedID(of: letter.id, from: peer.digest)
     if let known = try stored({ () throws(StoreError) in try database.parcel(id) }) {
       try repeatAnswer(to: known, by: folder)
-      return .taken
+      return .taken(receipt: nil)
     }
     let request: ParcelRequest
     do throws(ProtocolError) { request = try ParcelRequest(letter.frames) } catch {
@@ -125,29 +139,36 @@ extension Vault {
         content: encoded, replySecret: nil)
     }
     // Another program of this vault may have taken it in the same moment.
-    return isNew ? .taken : try takeRequest(letter, encoded, peer, folder)
+    return isNew ? .taken(receipt: nil) : try takeRequest(letter, encoded, peer, folder)
   }
 
   /// By which group an answer goes: that by which its request came, if the sender takes parcels there. Anybody may bring a request into a group in
   /// which its sender isn't.
-  private func answerFolder(to peer: Digest, cameBy folder: [UInt8]) throws(VaultError) -> [UInt8] {
+  ///
+  /// One that came another way goes by whichever way has its turn.
+  private func answerFolder(to peer: Digest, cameBy folder: [UInt8]?) throws(VaultError) -> [UInt8] {
+    guard let folder else { return [] }
     let folders = try mailboxFolders(of: peer)
     if folders.isEmpty || folders.contains(folder) { return folder }
     return folders.min { $0.lexicographicallyPrecedes($1) } ?? folder
   }
 
   /// A request that comes again may not have got its answer. But anybody can bring it again, so that isn't done at each time.
-  private func repeatAnswer(to known: ParcelRecord, by folder: [UInt8]) throws(VaultError) {
+  private func repeatAnswer(to known: ParcelRecord, by folder: [UInt8]?) throws(VaultError) {
     guard known.state == .answered, let id = known.inReplyTo else { return }
     let now = environment.now()
     let way = try answerFolder(to: known.peer, cameBy: folder)
+    let ways = usualWays()
     try stored { () throws(StoreError) in
-      guard let before = try database.parcel(id), before.direction == .answer, before.state == .posted,
-        !(0..<Self.answerRepetition).contains(now - before.postedAt)
+      guard let before = try database.parcel(id), before.direction == .answer,
+        before.state == .posted || before.ways.isEmpty,
+        !(0..<Self.answerRepetition).contains(now - max(before.postedAt, before.createdAt))
       else { return }
       var answer = before
       answer.state = .waiting
-      answer.group = way
+      answer.ways = ways
+      answer.accountAt = 0
+      if !way.isEmpty, ways.contains(.group) { answer.group = way }
       try database.updateParcel(answer, from: before)
     }
   }
@@ -155,19 +176,19 @@ extension Vault {
   // MARK: - Answers
 
   private func takeAnswer(
-    _ letter: ParcelLetter, _ encoded: [UInt8], _ peer: PeerRecord
+    _ letter: ParcelLetter, _ encoded: [UInt8], _ peer: PeerRecord, _ arrival: ParcelArrival
   ) throws(VaultError) -> ParcelTaking {
     guard let id = letter.inReplyTo,
       let before = try stored({ () throws(StoreError) in try database.parcel(id.bytes) }),
       before.direction == .request, before.peer == peer.digest
     else { return ignore(letter.id, "nobody waits for it") }
     switch before.state {
-    case .answered, .withdrawn: return .taken
+    case .answered, .withdrawn: return .taken(receipt: nil)
     case .waiting, .posted: break
     }
     if let delivery = before.delivery {
-      try settle(delivery, before, letter, peer)
-      return .taken
+      try settle(delivery, before, letter, peer, arrival)
+      return .taken(receipt: nil)
     }
     var record = before
     record.state = .answered
@@ -176,12 +197,12 @@ extension Vault {
       try database.updateParcel(record, from: before, content: .set(encoded))
     }
     // Something has changed in the same moment: it was posted, or is wanted no more.
-    return isKept ? .taken : try takeAnswer(letter, encoded, peer)
+    return isKept ? .taken(receipt: nil) : try takeAnswer(letter, encoded, peer, arrival)
   }
 
   /// What the holder says about a share that was to be kept.
   private func settle(
-    _ delivery: Int64, _ record: ParcelRecord, _ letter: ParcelLetter, _ peer: PeerRecord
+    _ delivery: Int64, _ record: ParcelRecord, _ letter: ParcelLetter, _ peer: PeerRecord, _ arrival: ParcelArrival
   ) throws(VaultError) {
     let outcome: RouteOutcome
     do throws(LinkFailure) {
@@ -193,7 +214,7 @@ extension Vault {
     if let entry = try stored({ () throws(StoreError) in try database.delivery(delivery) }),
       entry.state == .waiting || entry.state == .refused, let id = entry.entry.secretID
     {
-      _ = try settle(entry, peer, id, entry.entry.index ?? 0, outcome, route: Self.parcelRoute)
+      _ = try settle(entry, peer, id, entry.entry.index ?? 0, outcome, route: arrival.way.name)
     }
     let isOpen = try stored { () throws(StoreError) in try database.delivery(delivery)?.state == .waiting }
     guard isOpen else { return try end(record) }

@@ -4,29 +4,24 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// What goes out by parcel: shares to be kept, of deliveries that no session has brought there; requests for shares; and answers.
+/// What goes out through groups: shares to be kept, of deliveries that no session has brought there; requests for shares; answers; messages, and
+/// word of what has arrived here.
 extension Vault {
   /// Most bytes that are handed to a group at a time.
   private static let postByteLimit = 16 << 20
   /// Most parcels that are made at a time.
   private static let makingLimit = 8
-  /// The route of deliveries that were settled by parcel.
-  static let parcelRoute = "group"
 
   /// What is to be posted to a group now; parcels for deliveries that wait are made first. To be asked again until nothing is left.
   public func parcelsToPost(group: [UInt8], folder: [UInt8]) throws(VaultError) -> [ParcelPost] {
     parcelMemory.note(group: group, in: folder)
-    try sweepParcels()
+    try prepareParcels()
     try makeDepositParcels(group, folder)
     try chooseGroup(group, folder)
     let now = environment.now()
     var posts: [ParcelPost] = []
     var byteCount = 0
-    let going = try stored { () throws(StoreError) in
-      try database.parcels(.answer, [.waiting]) + database.parcels(.request, [.waiting, .posted])
-    }
-    for record in going where record.group == folder && record.expiresAt > now {
-      guard record.state == .waiting || isToBeRepeated(record, at: now) else { continue }
+    for record in try ownParcels() where record.group == folder && Self.mayPost(record, at: now) {
       // What has waited for a day takes the next group.
       if record.state == .posted, let next = try nextFolder(of: record), next != folder { continue }
       guard let post = try post(record) else { continue }
@@ -35,6 +30,12 @@ extension Vault {
       posts.append(post)
     }
     return posts
+  }
+
+  /// Whether a parcel may be handed to a group now.
+  private static func mayPost(_ record: ParcelRecord, at now: Int64) -> Bool {
+    WayOrder.isUnderWay(record, at: now) && record.ways.contains(.group)
+      && (record.state == .waiting || isToBeRepeated(record, at: now))
   }
 
   /// What is to be taken out of a group: ids.
@@ -63,29 +64,44 @@ extension Vault {
       record.postedAt = now
       try database.updateParcel(record, from: before)
     }
+    if let record = try stored({ () throws(StoreError) in try database.parcel(id) }) { try noteUnderway(record) }
   }
 
   /// Folders of groups with something to post or to take out. Asked once a second.
   public func foldersWithParcels() throws(VaultError) -> Set<[UInt8]> {
     try sweepParcels()
     var folders = try stored { () throws(StoreError) in
-      try database.parcelGroups([.waiting, .withdrawn], direction: .request)
-        .union(try database.parcelGroups([.waiting, .withdrawn], direction: .answer))
+      var folders: Set<[UInt8]> = []
+      for direction in Self.ownDirections {
+        folders.formUnion(try database.parcelGroups([.waiting, .withdrawn], direction: direction))
+      }
+      return folders
     }
     guard !parcelMemory.groups.isEmpty else { return folders }
-    let isWaiting = try stored { () throws(StoreError) in
-      try database.hasParcels([.waiting], direction: .request)
+    let now = environment.now()
+    let directory = WayDirectory(self)
+    for record in try undecidedParcels() {
+      let order = WayOrder(record: record, peer: try directory.ways(to: record.peer), now: now)
+      if order.isTurn(of: .group) { folders.formUnion(try mailboxFolders(of: record.peer)) }
     }
-    if isWaiting {
-      let undecided = try stored { () throws(StoreError) in try database.parcels(.request, [.waiting]) }
-      for record in undecided where record.group.isEmpty {
-        folders.formUnion(try mailboxFolders(of: record.peer))
-      }
+    for (peer, _) in parcelMemory.owed where verifiedSetting(.pigeonsOnly) == SettingKey.off {
+      if try !directory.ways(to: peer).hasAccount { folders.formUnion(try mailboxFolders(of: peer)) }
     }
-    for entry in try deliveriesForParcels() {
+    for entry in try deliveriesForParcels() where try !directory.ways(to: entry.entry.recipient).hasAccount {
       folders.formUnion(try mailboxFolders(of: entry.entry.recipient))
     }
     return folders
+  }
+
+  /// Own parcels that no group has yet.
+  private func undecidedParcels() throws(VaultError) -> [ParcelRecord] {
+    try stored { () throws(StoreError) in
+      var found: [ParcelRecord] = []
+      for direction in Self.ownDirections where try database.hasParcels([.waiting], direction: direction) {
+        found += try database.parcels(direction, [.waiting]).filter(\.group.isEmpty)
+      }
+      return found
+    }
   }
 
   /// Folders of groups through which shares were asked for at `time` or later, and no answer has come.
@@ -102,12 +118,14 @@ extension Vault {
     return (try? Parcel.tag(of: id, for: identity.keys.digest)) == tag
   }
 
-  /// Whether an unanswered request is to be posted once more; by a clock that may have been set back.
-  private func isToBeRepeated(_ record: ParcelRecord, at now: Int64) -> Bool {
-    record.state == .posted && !(0..<Self.parcelRepetition).contains(now - record.postedAt)
+  /// Whether an unanswered request, or a message of which no receipt has come, is to be posted once more: after a day, and each time after twice as
+  /// long; by a clock that may have been set back.
+  private static func isToBeRepeated(_ record: ParcelRecord, at now: Int64) -> Bool {
+    record.state == .posted && (record.direction == .request || record.direction == .message)
+      && !(0..<max(parcelRepetition, record.postedAt - record.createdAt)).contains(now - record.postedAt)
   }
 
-  private func post(_ record: ParcelRecord) throws(VaultError) -> ParcelPost? {
+  func post(_ record: ParcelRecord) throws(VaultError) -> ParcelPost? {
     guard let bytes = try parcelContent(record.id), let parcel = try? Parcel.decode(bytes, limit: Parcel.byteLimit),
       parcel.id.bytes == record.id
     else {
@@ -127,16 +145,21 @@ extension Vault {
     }
   }
 
-  /// Requests for shares take the first group in which their peer has a mailbox. What wasn't answered for a day takes the next one: in this one
-  /// the peer may be no more.
+  /// Parcels take the first group in which their peer has a mailbox, once it is a group's turn. What wasn't answered for a day takes the next one: in
+  /// this one the peer may be no more.
   private func chooseGroup(_ group: [UInt8], _ folder: [UInt8]) throws(VaultError) {
     let now = environment.now()
-    let going = try stored { () throws(StoreError) in try database.parcels(.request, [.waiting, .posted]) }
-    for before in going where before.group != folder {
-      guard before.group.isEmpty || isToBeRepeated(before, at: now),
+    let directory = WayDirectory(self)
+    for before in try ownParcels() where before.group != folder && before.ways.contains(.group) {
+      guard before.group.isEmpty || Self.isToBeRepeated(before, at: now),
         try hasMailbox(Self.mailboxTag(group: group, card: before.peer), folder: folder)
       else { continue }
-      if !before.group.isEmpty, try nextFolder(of: before) != folder { continue }
+      if before.group.isEmpty {
+        let order = WayOrder(record: before, peer: try directory.ways(to: before.peer), now: now)
+        guard order.isTurn(of: .group) else { continue }
+      } else if try nextFolder(of: before) != folder {
+        continue
+      }
       var record = before
       record.group = folder
       record.state = .waiting
@@ -186,12 +209,38 @@ extension Vault {
   }
 
   private func makeDepositParcels(_ group: [UInt8], _ folder: [UInt8]) throws(VaultError) {
-    guard try !mailboxes(in: folder).isEmpty else { return }
+    guard try !mailboxes(in: folder).isEmpty, usualWays().contains(.group) else { return }
+    let directory = WayDirectory(self)
+    try makeDepositParcels(in: folder) { (recipient) throws(VaultError) in
+      guard try hasMailbox(Self.mailboxTag(group: group, card: recipient), folder: folder) else { return false }
+      return try !directory.ways(to: recipient).hasAccount
+    }
+  }
+
+  /// Makes parcels of deliveries to peers that can be had by an account; or else by carriers, if they have no mailbox and there could be any. They may
+  /// take a group later.
+  func makeDepositParcels() throws(VaultError) {
+    let directory = WayDirectory(self)
+    var hasCarriers: Bool?
+    try makeDepositParcels(in: []) { (recipient) throws(VaultError) in
+      let ways = try directory.ways(to: recipient)
+      let usual = usualWays()
+      if usual.contains(.account), ways.hasAccount { return true }
+      if usual.contains(.group), ways.hasMailbox { return false }
+      if let hasCarriers { return hasCarriers }
+      let found = try mayMeetCarriers()
+      hasCarriers = found
+      return found
+    }
+  }
+
+  private func makeDepositParcels(
+    in folder: [UInt8], _ isTurn: (Digest) throws(VaultError) -> Bool
+  ) throws(VaultError) {
     var made = 0
     for entry in try deliveriesForParcels() where made < Self.makingLimit {
       let recipient = entry.entry.recipient
-      guard try hasMailbox(Self.mailboxTag(group: group, card: recipient), folder: folder),
-        let peer = try stored({ () throws(StoreError) in try database.peer(recipient) })
+      guard try isTurn(recipient), let peer = try stored({ () throws(StoreError) in try database.peer(recipient) })
       else { continue }
       do throws(VaultError) {
         try makeDepositParcel(entry, peer, folder)
@@ -228,13 +277,15 @@ extension Vault {
     // Nothing secret comes back: nobody keeps the key.
     let envelope = try ParcelEnvelope(lifetime: Self.parcelLifetime, at: environment.now())
     let parcel = try envelope.seal(frames, from: identity, to: try storedCard(peer).keys)
+    let ways = usualWays()
     _ = try stored { () throws(StoreError) in
       let earlier = try database.parcels(ofDelivery: entry.id).filter { $0.state == .answered }
       try database.removeParcels(earlier.map(\.id))
       return try database.addParcel(
         ParcelRecord(
           id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: id, delivery: entry.id,
-          group: folder, createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: request),
+          group: folder, createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: request,
+          seed: envelope.seed.bytes, ways: ways),
         content: parcel, replySecret: nil)
     }
   }

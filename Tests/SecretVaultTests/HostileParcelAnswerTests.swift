@@ -87,7 +87,7 @@ extension VaultTests {
 
     @Test func `an honest answer recovers`() async throws {
       let letter = try await question()
-      #expect(try send(frames(letter), to: letter) == .taken)
+      #expect(try send(frames(letter), to: letter).isTaken)
       #expect(await recoveryError(for: 50) == nil)
       #expect(try ben.parcelRecords(.request).allSatisfy { $0.state == .withdrawn })
       #expect(try ben.database.replySecret(letter.id.bytes) == nil)
@@ -95,7 +95,7 @@ extension VaultTests {
 
     /// The answer names cleo as soon as it is read, is dropped for good, and dan's recovers.
     private func expectDropped(_ frames: [ParcelFrame], _ letter: ParcelLetter, _ words: String) async throws {
-      #expect(try send(frames, to: letter) == .taken)
+      #expect(try send(frames, to: letter).isTaken)
       let problems = Collected<String>()
       #expect(await recoveryError(for: 50, problems: problems)?.code == .belowThreshold)
       #expect(problems.all.contains { $0.hasPrefix("cleo ") && $0.contains(words) })
@@ -145,11 +145,11 @@ extension VaultTests {
         Issue.record("nobody has asked this")
         return
       }
-      #expect(try send(frames(letter), to: letter) == .taken)
+      #expect(try send(frames(letter), to: letter).isTaken)
       #expect(await recoveryError(for: 50) == nil)
       // It comes again, after all is over.
       let again = try send(frames(letter), to: letter)
-      #expect(again == .taken || again == .ignored("nobody waits for it"))
+      #expect(again.isTaken || again == .ignored("nobody waits for it"))
       #expect(try ben.parcelRecords(.request).allSatisfy { $0.state == .withdrawn })
     }
 
@@ -160,7 +160,7 @@ extension VaultTests {
         try ParcelFrame(Hello(services: PeerServiceKind.allCases)),
         try ParcelFrame(Refusal(request: number, reason: .notAccepted)),
       ]
-      #expect(try send(refusal, to: letter) == .taken)
+      #expect(try send(refusal, to: letter).isTaken)
       let problems = Collected<String>()
       #expect(await recoveryError(for: 50, problems: problems)?.code == .belowThreshold)
       #expect(problems.all.contains { $0.hasPrefix("cleo ") && $0.contains(RefusalReason.notAccepted.explanation) })
@@ -177,7 +177,7 @@ extension VaultTests {
       let all = try frames(letter)
       let number = try ReleaseRequest.decode(letter.frames[1].bytes, limit: 512).request
       let cut = Array(all.prefix(4)) + [try ParcelFrame(PiecesEnd(request: number, refusal: .fragmentDamaged))]
-      #expect(try send(cut, to: letter) == .taken)
+      #expect(try send(cut, to: letter).isTaken)
       #expect(await recoveryError(for: 50)?.code == .belowThreshold)
       world.set(.none, for: world[3])
       #expect(await recoveryError(for: 50) == nil)

@@ -32,7 +32,7 @@ extension VaultTests {
     private func ask() throws -> ForgedParcel {
       let parcel = try ForgedParcel(world[2], to: world[1])
       let sealed = try parcel.sealed(parcel.frames(forged.header))
-      #expect(try ben.takeParcel(sealed, folder: office.folders[1]) == .taken)
+      #expect(try ben.takeParcel(sealed, folder: office.folders[1]).isTaken)
       return parcel
     }
 
@@ -137,7 +137,7 @@ extension VaultTests {
     private func offer(_ other: ForgedSecret) async throws -> ForgedParcel {
       _ = try ben.set("confirm-sharing", to: "on")
       let parcel = try ForgedParcel(world[0], to: world[1], lifetime: Vault.parcelLifetime)
-      #expect(try ben.takeParcel(parcel.sealed(other.frames(1)), folder: office.folders[1]) == .taken)
+      #expect(try ben.takeParcel(parcel.sealed(other.frames(1)), folder: office.folders[1]).isTaken)
       #expect(try await !ben.answerParcels())
       return parcel
     }

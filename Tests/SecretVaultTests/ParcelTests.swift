@@ -144,10 +144,10 @@ extension VaultTests {
       let posted = try #require(try office.post(by: 0).first)
       world.set(.none, for: world[1])
       try await ada.tryDeliveries()
-      #expect(try ben.takeParcel(posted.bytes, folder: office.folders[1]) == .taken)
+      #expect(try ben.takeParcel(posted.bytes, folder: office.folders[1]).isTaken)
       #expect(try await ben.answerParcels())
       let answer = try #require(try office.post(by: 1).first)
-      #expect(try ada.takeParcel(answer.bytes, folder: office.folders[0]) == .taken)
+      #expect(try ada.takeParcel(answer.bytes, folder: office.folders[0]).isTaken)
       #expect(try ada.secret(report.id).deliveries.map(\.state) == [.delivered])
     }
 
@@ -155,8 +155,8 @@ extension VaultTests {
       _ = try await world.share(randomBytes(5000), threshold: 2, to: [1])
       let posted = try #require(try office.post(by: 0).first)
       let folder = office.folders[1]
-      #expect(try ben.takeParcel(posted.bytes, folder: folder) == .taken)
-      #expect(try ben.takeParcel(posted.bytes, folder: folder) == .taken)
+      #expect(try ben.takeParcel(posted.bytes, folder: folder).isTaken)
+      #expect(try ben.takeParcel(posted.bytes, folder: folder).isTaken)
       #expect(try ben.parcelRecords(.received).count == 1)
       #expect(try await ben.answerParcels())
       #expect(try await !ben.answerParcels())
@@ -164,10 +164,10 @@ extension VaultTests {
       #expect(answer.count == 1)
       #expect(try office.post(by: 1).isEmpty)
       // Anybody can bring it again and again.
-      #expect(try ben.takeParcel(posted.bytes, folder: folder) == .taken)
+      #expect(try ben.takeParcel(posted.bytes, folder: folder).isTaken)
       #expect(try office.post(by: 1).isEmpty)
       world.clock.advance(milliseconds: 86_400_000)
-      #expect(try ben.takeParcel(posted.bytes, folder: folder) == .taken)
+      #expect(try ben.takeParcel(posted.bytes, folder: folder).isTaken)
       #expect(try await !ben.answerParcels())
       #expect(try office.post(by: 1) == answer)
       let received = try ben.log(limit: 100).filter { $0.event == "share-received" }
@@ -241,7 +241,7 @@ extension VaultTests {
       // Somebody who is in another group with ben, but not with ada, takes it there.
       let elsewhere = [UInt8](repeating: 8, count: 8)
       ben.knowGroup([UInt8](repeating: 9, count: 16), folder: elsewhere)
-      #expect(try ben.takeParcel(posted.bytes, folder: elsewhere) == .taken)
+      #expect(try ben.takeParcel(posted.bytes, folder: elsewhere).isTaken)
       #expect(try await ben.answerParcels())
       #expect(try ben.parcelsToPost(group: [UInt8](repeating: 9, count: 16), folder: elsewhere).isEmpty)
       #expect(try office.post(by: 1).count == 1)
@@ -297,7 +297,7 @@ extension VaultTests {
       let report = try await world.share(randomBytes(3000), threshold: 2)
       let posts = try office.post(by: 0)
       for post in posts where ben.isOwnParcel(post.tag, post.id) {
-        #expect(try ben.takeParcel(post.bytes, folder: office.folders[1]) == .taken)
+        #expect(try ben.takeParcel(post.bytes, folder: office.folders[1]).isTaken)
       }
       _ = try ben.removePeer("ada")
       #expect(try await !ben.answerParcels())

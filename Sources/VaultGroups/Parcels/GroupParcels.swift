@@ -58,7 +58,7 @@ final class GroupParcels: GroupClass {
   private func take(_ bytes: [UInt8], _ name: ObjectName, in group: GroupContext) async throws(GroupError) {
     let log = vault.surroundings.log
     do throws(VaultError) {
-      switch try vault.takeParcel(bytes, folder: GroupItems.bytes(of: group.id)) {
+      switch try vault.takeParcel(bytes, by: ParcelArrival(way: .group(folder: GroupItems.bytes(of: group.id)))) {
       case .taken: break
       case .ignored(let reason): log.info("group \(group.id): a parcel is not taken: \(reason)")
       case .full: return leave(name, in: group)

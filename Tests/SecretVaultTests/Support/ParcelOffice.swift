@@ -105,6 +105,11 @@ extension TestWorld {
 }
 
 extension Vault {
+  /// Takes a parcel that came through the group in this folder.
+  func takeParcel(_ bytes: [UInt8], folder: [UInt8]) throws(VaultError) -> ParcelTaking {
+    try takeParcel(bytes, by: ParcelArrival(way: .group(folder: folder)))
+  }
+
   /// What is kept of parcels.
   func parcelRecords(_ direction: ParcelRecord.Direction) throws -> [ParcelRecord] { try database.parcels(direction) }
 
@@ -161,7 +166,7 @@ struct ForgedParcel {
 
   /// What the target answers to a request, with its frames; nil if it answers nothing.
   func answer(_ frames: [ParcelFrame], by office: ParcelOffice, _ member: Int) async throws -> [ParcelFrame]? {
-    #expect(try target.vault.takeParcel(sealed(frames), folder: office.folders[member]) == .taken)
+    #expect(try target.vault.takeParcel(sealed(frames), folder: office.folders[member]).isTaken)
     _ = try await target.vault.answerParcels()
     let posts = try office.post(by: member).filter { sender.vault.isOwnParcel($0.tag, $0.id) }
     guard let post = posts.last else { return nil }

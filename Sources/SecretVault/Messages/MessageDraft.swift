@@ -1,0 +1,135 @@
+import PeerAuth
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// A message that is being written down, with the parcels in which it goes.
+struct MessageDraft {
+  let vault: Vault
+  let peer: PeerRecord
+  let keys: CardKeys
+  let id: [UInt8]
+  let ways: ParcelRecord.Ways
+  let lifetime: Int64
+  let address: String?
+  let now: Int64
+
+  /// Its number; nil if there is one with this id.
+  func store(_ text: HeldSecret) throws(VaultError) -> Int64? {
+    let content: MessageText
+    do throws(ProtocolError) { content = try MessageText(message: id, address: address, text: text) } catch {
+      guard case .malformed = error else { throw VaultError(.other, "the text can't be taken: \(error)") }
+      throw VaultError(
+        .usage, "a message is 1 to \(MessageText.byteLimit) bytes of UTF-8 without NUL",
+        hint: "send what is longer, or no text, with --file")
+    }
+    let parcel = try parcel(.text(content))
+    let record = record(.text, byteCount: text.count, expiresAt: parcel.record.expiresAt)
+    return try vault.add(record, parts: [0: text], parcels: [parcel])
+  }
+
+  /// The same for a file. It is read twice: what it hashes to stands in each of its parts.
+  func store(_ file: MessageFile) throws(VaultError) -> Int64? {
+    guard file.byteCount <= MessagePart.File.byteLimit else {
+      throw VaultError(
+        .usage, "\(file.name) is larger than \(MessagePart.File.byteLimit >> 20) MiB",
+        hint: "share it with `vault share`")
+    }
+    let facts = try facts(file, digest: digest(file))
+    var parcels: [(record: ParcelRecord, content: [UInt8]?)] = []
+    var hash = try Self.hash()
+    for number in 0..<facts.partCount {
+      let bytes = try Self.read(file, facts, number)
+      hash.add(bytes.bytes)
+      let part: MessagePart
+      do throws(ProtocolError) {
+        part = try MessagePart(
+          message: id, address: address, file: facts, caption: number == 0 ? file.caption : nil,
+          number: UInt16(number), bytes: bytes)
+      } catch {
+        guard case .malformed = error else { throw VaultError(.other, "\(file.name) can't be sent: \(error)") }
+        throw VaultError(
+          .usage, "a caption is 1 to \(MessagePart.captionByteLimit) bytes of UTF-8 without NUL")
+      }
+      parcels.append(try parcel(.part(part)))
+    }
+    guard hash.digest() == facts.digest else {
+      throw VaultError(.inputOutput, "\(file.name) changed while it was read")
+    }
+    let record = record(
+      file.isPhoto ? .photo : .file, name: facts.name, mediaType: facts.mediaType.isEmpty ? nil : facts.mediaType,
+      byteCount: Int(clamping: facts.byteCount), partCount: facts.partCount, digest: facts.digest,
+      expiresAt: parcels.map(\.record.expiresAt).max() ?? 0)
+    // The file is the user's: only what is said about it is kept.
+    return try vault.add(record, parts: file.caption.map { [-1: $0] } ?? [:], parcels: parcels)
+  }
+
+  private func record(
+    _ kind: MessageRecord.Kind, name: String? = nil, mediaType: String? = nil, byteCount: Int, partCount: Int = 1,
+    digest: Digest? = nil, expiresAt: Int64
+  ) -> MessageRecord {
+    MessageRecord(
+      id: id, peer: peer.digest, direction: .sent, kind: kind, isSealed: true, name: name, mediaType: mediaType,
+      byteCount: Int64(byteCount), partCount: partCount, digest: digest, sentAt: now, storedAt: now, ways: ways,
+      expiresAt: expiresAt, state: .waiting)
+  }
+
+  private func parcel(_ content: MessageContent) throws(VaultError) -> (record: ParcelRecord, content: [UInt8]?) {
+    let envelope = try MessageEnvelope(lifetime: lifetime, at: now)
+    let bytes = try envelope.seal(content, from: vault.identity, to: keys)
+    return (envelope.record(.message, to: peer.digest, message: id, ways: ways), bytes)
+  }
+
+  private func facts(_ file: MessageFile, digest: Digest) throws(VaultError) -> MessagePart.File {
+    do throws(ProtocolError) {
+      return try MessagePart.File(
+        kind: file.isPhoto ? .photo : .file, name: file.name, mediaType: file.mediaType, byteCount: file.byteCount,
+        digest: digest)
+    } catch {
+      throw VaultError(
+        .usage, "a file that is sent has a name of 1 to 255 bytes without control characters", hint: "rename it")
+    }
+  }
+
+  private func digest(_ file: MessageFile) throws(VaultError) -> Digest {
+    // Only its length counts until the digest is known.
+    let empty: Digest
+    do throws(SodiumError) { empty = try Digest([UInt8](repeating: 0, count: Digest.byteCount)) } catch {
+      throw VaultError(.other, "hashing failed")
+    }
+    let facts = try facts(file, digest: empty)
+    var hash = try Self.hash()
+    for number in 0..<facts.partCount {
+      let bytes = try Self.read(file, facts, number)
+      hash.add(bytes.bytes)
+    }
+    return hash.digest()
+  }
+
+  private static func read(
+    _ file: MessageFile, _ facts: MessagePart.File, _ number: Int
+  ) throws(VaultError) -> HeldSecret {
+    let bytes = try file.read(UInt64(number * MessagePart.byteLimit), facts.partByteCount(number))
+    guard bytes.count == facts.partByteCount(number) else {
+      throw VaultError(.inputOutput, "\(file.name) changed while it was read")
+    }
+    return bytes
+  }
+
+  private static func hash() throws(VaultError) -> FileDigest {
+    do throws(SodiumError) { return try FileDigest() } catch { throw VaultError(.other, "hashing failed") }
+  }
+}
+
+extension Vault {
+  fileprivate func add(
+    _ record: MessageRecord, parts: [Int: HeldSecret], parcels: [(record: ParcelRecord, content: [UInt8]?)]
+  ) throws(VaultError) -> Int64? {
+    try stored { () throws(StoreError) in try database.addMessage(record, parts: parts, parcels: parcels) }
+  }
+}
+
+extension FileDigest {
+  /// Takes the next part.
+  mutating func add(_ part: borrowing SecretBytes) { take(part.bytes) }
+}

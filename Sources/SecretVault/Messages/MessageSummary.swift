@@ -1,0 +1,148 @@
+/// What a message is.
+public enum MessageKind: String, Hashable, Sendable {
+  case text, file, photo
+}
+
+/// A message as people see it in a list: all but what it says.
+public struct MessageSummary: Hashable, Sendable {
+  /// By which it is called here.
+  public let number: Int64
+  /// Its id, the same on both sides: 32 hexadecimal digits.
+  public let id: String
+  /// The other side's name, or the start of its card's digest if it isn't trusted any more; nil for one without a vault.
+  public let peer: String?
+  /// The address of the other side of a message that went without being sealed.
+  public let contact: String?
+  /// Whether it was sent from here.
+  public let isMine: Bool
+  /// What it is.
+  public let kind: MessageKind
+  /// How it stands: `waiting`, `underway`, `delivered`, `read` or `lost` if it was sent from here, else `partial`, `new` or `seen`.
+  public let state: String
+  /// A file's name, as its sender says. Not to be trusted, and to be escaped.
+  public let name: String?
+  /// A file's type, as its sender says.
+  public let mediaType: String?
+  /// Bytes of the text or the file.
+  public let byteCount: Int64
+  /// In how many parcels it goes.
+  public let parts: Int
+  /// How many of these have arrived, as far as is known.
+  public let partsDone: Int
+  /// When it was sent, by its sender's clock, in milliseconds since 1970.
+  public let sentAt: Int64
+  /// When it was stored here.
+  public let storedAt: Int64
+  /// When its sender heard that it has arrived.
+  public let deliveredAt: Int64?
+  /// When it was read: here, or so says its recipient.
+  public let readAt: Int64?
+  /// The way that it went, as far as is known: `session`, `bluetooth`, `account`, `group` or `carriers`.
+  public let route: String?
+  /// By how many carriers in a row.
+  public let hops: Int?
+  /// Those to whom it was given to be carried, by name.
+  public let carriers: [String]
+  /// Whether only the two sides can read it.
+  public let isSealed: Bool
+  /// Until when it is tried to send it.
+  public let expiresAt: Int64?
+
+  /// A summary from its parts.
+  public init(
+    number: Int64, id: String, peer: String? = nil, contact: String? = nil, isMine: Bool, kind: MessageKind,
+    state: String, name: String? = nil, mediaType: String? = nil, byteCount: Int64, parts: Int, partsDone: Int,
+    sentAt: Int64, storedAt: Int64, deliveredAt: Int64? = nil, readAt: Int64? = nil, route: String? = nil,
+    hops: Int? = nil, carriers: [String], isSealed: Bool, expiresAt: Int64? = nil
+  ) {
+    self.number = number
+    self.id = id
+    self.peer = peer
+    self.contact = contact
+    self.isMine = isMine
+    self.kind = kind
+    self.state = state
+    self.name = name
+    self.mediaType = mediaType
+    self.byteCount = byteCount
+    self.parts = parts
+    self.partsDone = partsDone
+    self.sentAt = sentAt
+    self.storedAt = storedAt
+    self.deliveredAt = deliveredAt
+    self.readAt = readAt
+    self.route = route
+    self.hops = hops
+    self.carriers = carriers
+    self.isSealed = isSealed
+    self.expiresAt = expiresAt
+  }
+}
+
+/// What waits here to be sent, and what is carried for others.
+public struct OutboxSummary: Hashable, Sendable {
+  /// Messages that haven't arrived, oldest first.
+  public let messages: [MessageSummary]
+  /// Parcels of this device's own, those of messages among them, oldest first.
+  public let parcels: [OutboxParcel]
+  /// What is carried for others.
+  public let carried: CarriedSummary
+
+  /// A summary from its parts.
+  public init(messages: [MessageSummary], parcels: [OutboxParcel], carried: CarriedSummary) {
+    self.messages = messages
+    self.parcels = parcels
+    self.carried = carried
+  }
+}
+
+/// A parcel of this device's own that is on its way.
+public struct OutboxParcel: Hashable, Sendable {
+  /// `deposit`, `request`, `answer`, `receipt` or `message`.
+  public let kind: String
+  /// Whom it is for.
+  public let peer: String?
+  /// Its bytes.
+  public let byteCount: Int64
+  /// When it was made, in milliseconds since 1970.
+  public let createdAt: Int64
+  /// Until when it is worth something.
+  public let expiresAt: Int64
+  /// Ways that were tried so far, other than sessions: `account`, `group`, `carriers`.
+  public let ways: [String]
+
+  /// A parcel from its parts.
+  public init(
+    kind: String, peer: String?, byteCount: Int64, createdAt: Int64, expiresAt: Int64, ways: [String]
+  ) {
+    self.kind = kind
+    self.peer = peer
+    self.byteCount = byteCount
+    self.createdAt = createdAt
+    self.expiresAt = expiresAt
+    self.ways = ways
+  }
+}
+
+/// What is carried for others. Nobody here knows from whom, to whom, and what it is.
+public struct CarriedSummary: Hashable, Sendable {
+  /// How many parcels.
+  public let count: Int
+  /// Their bytes.
+  public let byteCount: Int64
+  /// When the oldest of them came, in milliseconds since 1970; nil if there are none.
+  public let oldestAt: Int64?
+  /// When the first of them expires.
+  public let nextExpiry: Int64?
+  /// The bytes of each, smallest first.
+  public let sizes: [Int64]
+
+  /// A summary from its parts.
+  public init(count: Int, byteCount: Int64, oldestAt: Int64?, nextExpiry: Int64?, sizes: [Int64]) {
+    self.count = count
+    self.byteCount = byteCount
+    self.oldestAt = oldestAt
+    self.nextExpiry = nextExpiry
+    self.sizes = sizes
+  }
+}

@@ -1,0 +1,49 @@
+public import Sodium
+public import VaultProtocol
+
+/// Something to be said to a peer.
+public enum NewMessage: Sendable {
+  /// A text in UTF-8, of at least one byte.
+  case text(HeldSecret)
+  /// A file or a photo.
+  case file(MessageFile)
+}
+
+/// A file to be sent, which is read part by part.
+public struct MessageFile: Sendable {
+  /// Reads exactly so many bytes from an offset on.
+  public typealias Read = @Sendable (_ offset: UInt64, _ count: Int) throws(VaultError) -> HeldSecret
+
+  /// Its name without folders.
+  public let name: String
+  /// What is in it, as `image/jpeg`.
+  public let mediaType: String
+  /// Its bytes.
+  public let byteCount: UInt64
+  /// Whether it is a photo.
+  public let isPhoto: Bool
+  /// A text beside it.
+  public let caption: HeldSecret?
+  let read: Read
+
+  /// A file that `read` gives.
+  public init(
+    name: String, mediaType: String, byteCount: UInt64, isPhoto: Bool, caption: HeldSecret?, read: @escaping Read
+  ) {
+    self.name = name
+    self.mediaType = mediaType
+    self.byteCount = byteCount
+    self.isPhoto = isPhoto
+    self.caption = caption
+    self.read = read
+  }
+
+  /// A regular file on this device. One that changes while it is read is refused.
+  public init(path: String, isPhoto: Bool, mediaType: String, caption: HeldSecret?) throws(VaultError) {
+    let source = try LocatedFile(path: path)
+    self.init(
+      name: path.split(separator: "/").last.map(String.init) ?? path, mediaType: mediaType,
+      byteCount: source.byteCount, isPhoto: isPhoto, caption: caption
+    ) { (offset, count) throws(VaultError) in try source.read(at: offset, count: count) }
+  }
+}

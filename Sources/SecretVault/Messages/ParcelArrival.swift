@@ -1,0 +1,78 @@
+public import Sodium
+public import VaultProtocol
+public import VaultStore
+
+/// How a parcel has come here.
+public struct ParcelArrival: Hashable, Sendable {
+  /// The last stretch of its way.
+  public enum Way: Hashable, Sendable {
+    /// From its sender, over the network or over Bluetooth.
+    case session, bluetooth
+    /// Through an account at a server.
+    case account
+    /// Through the group in this folder.
+    case group(folder: [UInt8])
+    /// From somebody who carried it.
+    case carriers
+
+    /// As it is noted with a message.
+    public var name: String {
+      switch self {
+      case .session: "session"
+      case .bluetooth: "bluetooth"
+      case .account: "account"
+      case .group: "group"
+      case .carriers: "carriers"
+      }
+    }
+  }
+
+  /// Stands for no branch: it didn't come by carriers.
+  public static let noBranch: UInt8 = 5
+
+  /// The last stretch of its way.
+  public let way: Way
+  /// Who handed it over, in a session.
+  public let from: Digest?
+  /// By how many carriers it came.
+  public let hops: UInt8
+  /// Which of its sender's carriers had it first, from zero; or ``noBranch``.
+  public let branch: UInt8
+
+  /// A parcel that has come this way.
+  public init(way: Way, from: Digest? = nil, hops: UInt8 = 0, branch: UInt8 = noBranch) {
+    self.way = way
+    self.from = from
+    self.hops = hops
+    self.branch = min(branch, Self.noBranch)
+  }
+
+  /// The folder of the group by which it came, if so.
+  var folder: [UInt8]? { if case .group(let folder) = way { folder } else { nil } }
+
+  /// Whether its sender hears in the same moment that it was taken.
+  var isDirect: Bool { way == .session || way == .bluetooth }
+}
+
+/// What became of a parcel that has come.
+public enum ParcelTaking: Hashable, Sendable {
+  /// It is here, durably, or was known; nobody else needs it. With what tells its sender so; nil if that can't be made.
+  case taken(receipt: ParcelReceipt?)
+  /// It is worth nothing, and why.
+  case ignored(String)
+  /// Not now, and perhaps later: so many wait here that no more are taken, or its time is not, as this device's clock has it.
+  case full
+
+  /// Whether it is here.
+  public var isTaken: Bool { if case .taken = self { true } else { false } }
+}
+
+/// A parcel of this device's own that is to be handed over.
+public struct OutgoingParcelPost: Hashable, Sendable {
+  /// The parcel.
+  public let post: ParcelPost
+  /// Whom it is for.
+  public let recipient: Digest
+  /// What is known of it.
+  public let record: ParcelRecord
+}

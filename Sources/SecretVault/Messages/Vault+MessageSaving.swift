@@ -1,0 +1,44 @@
+import SealedPayload
+import VaultProtocol
+import VaultStore
+
+/// What was written of a message.
+public struct SavedMessage: Hashable, Sendable {
+  /// Where it is; nil for a descriptor.
+  public let path: String?
+  /// What it is called, made harmless.
+  public let suggestedName: String
+  /// How much was written.
+  public let byteCount: UInt64
+}
+
+extension Vault {
+  /// Writes the text of a message, or its file, to somewhere. A file gets its name only when all of it is there.
+  public func saveMessage(_ number: Int64, to destination: RecoveryDestination) throws(VaultError) -> SavedMessage {
+    let message = try message(number)
+    let name = Self.fileName(of: message)
+    if message.kind == .text {
+      guard let text = try messageText(number) else {
+        throw VaultError(.notFound, "message \(number) has no text here")
+      }
+      var sink = try ItemSink(destination, name: name, armored: false, OutputNotes(folders))
+      try Self.write(text, to: &sink)
+      try sink.commit()
+      return SavedMessage(path: sink.path, suggestedName: name, byteCount: sink.byteCount)
+    }
+    var sink = try ItemSink(destination, name: name, armored: false, OutputNotes(folders))
+    try messageFile(number) { (part) throws(VaultError) in try Self.write(part, to: &sink) }
+    try sink.commit()
+    return SavedMessage(path: sink.path, suggestedName: name, byteCount: sink.byteCount)
+  }
+
+  private static func write(_ bytes: HeldSecret, to sink: inout ItemSink) throws(VaultError) {
+    try bytes.bytes.withUnsafeBytes { (bytes) throws(VaultError) in try sink.write(bytes) }
+  }
+
+  /// A name for a file in a folder: its sender's, as far as that is harmless.
+  private static func fileName(of message: MessageSummary) -> String {
+    guard message.kind != .text else { return "message-\(message.number).txt" }
+    return SuggestedName.sanitised(Array((message.name ?? "").utf8).span.bytes)
+  }
+}

@@ -1,0 +1,218 @@
+import PeerAuth
+public import Sodium
+public import VaultProtocol
+import VaultStore
+
+/// Messages: written here and kept until their recipients have them.
+extension Vault {
+  /// Keeps a message for a peer, durably, and all that goes out of it, in one step. Nothing is said yet.
+  ///
+  /// With `pigeonsOnly` it goes to its recipient, and by carriers, and to no server. `lifetime` is for how many milliseconds it is tried.
+  public func send(
+    _ message: NewMessage, to reference: String, pigeonsOnly: Bool = false, lifetime: Int64? = nil
+  ) throws(VaultError) -> MessageSummary {
+    let peer = try find(reference)
+    let lifetime = lifetime ?? Self.parcelLifetime
+    guard ParcelTimes.lifetimes.contains(lifetime) else {
+      throw VaultError(.usage, "a message is tried to be sent for an hour to 30 days")
+    }
+    let waiting = try stored { () throws(StoreError) in
+      try database.messages(
+        MessageFilter(
+          peer: peer.digest, direction: .sent, states: [.waiting, .underway], limit: ParcelTimes.waitingForPeer))
+    }
+    guard waiting.count < ParcelTimes.waitingForPeer else {
+      throw VaultError(
+        .refused, "\(waiting.count) messages wait for \(peer.name) already", hint: "look at them with `vault outbox`")
+    }
+    let draft = MessageDraft(
+      vault: self, peer: peer, keys: try storedCard(peer).keys, id: try Self.freshMessageID(),
+      ways: usualWays(pigeonsOnly: pigeonsOnly), lifetime: lifetime, address: try ownAddress(), now: environment.now())
+    let number: Int64?
+    switch message {
+    case .text(let text): number = try draft.store(text)
+    case .file(let file): number = try draft.store(file)
+    }
+    guard let number else { throw VaultError(.other, "the message could not be kept: its id is taken") }
+    return try self.message(number)
+  }
+
+  private static func freshMessageID() throws(VaultError) -> [UInt8] {
+    do throws(SodiumError) { return try Randomness.bytes(MessageRecord.idByteCount) } catch {
+      throw VaultError(.other, "no random bytes can be had: \(error)")
+    }
+  }
+
+  // MARK: - Looking
+
+  /// Messages with a peer, or with a plain contact of the account in use, or with all, newest first. `search` finds bytes in texts, captions
+  /// and names, whatever the case of their ASCII letters.
+  public func messages(
+    with reference: String? = nil, unreadOnly: Bool = false, search: HeldSecret? = nil, limit: Int = 100
+  ) throws(VaultError) -> [MessageSummary] {
+    var filter = try filter(reference)
+    if unreadOnly { filter.states = [.new] }
+    filter.limit = search == nil ? max(0, limit) : ParcelTimes.searchLimit
+    let found = try stored { () throws(StoreError) in try database.messages(filter) }
+    let names = try peerNames()
+    var summaries: [MessageSummary] = []
+    for record in found where summaries.count < limit {
+      if let search, try !contains(search, record) { continue }
+      summaries.append(summary(record, names))
+    }
+    return summaries
+  }
+
+  private func filter(_ reference: String?) throws(VaultError) -> MessageFilter {
+    let account = try stored { () throws(StoreError) in try database.accounts() }.first { $0.isCurrent }
+    guard let reference else {
+      return MessageFilter(plain: account.map { .of(account: $0.id) } ?? .none)
+    }
+    if let account, reference.contains("@") {
+      let plain = MessageFilter(account: account.id, contact: reference)
+      if try stored({ () throws(StoreError) in try database.hasMessages(plain) }) { return plain }
+    }
+    return MessageFilter(peer: try find(reference).digest)
+  }
+
+  /// A message by its number.
+  public func message(_ number: Int64) throws(VaultError) -> MessageSummary {
+    summary(try messageRecord(number), try peerNames())
+  }
+
+  func messageRecord(_ number: Int64) throws(VaultError) -> MessageRecord {
+    guard let record = try stored({ () throws(StoreError) in try database.message(number: number) }),
+      try isShown(record)
+    else {
+      throw VaultError(.notFound, "there is no message \(number)", hint: "list them with `vault messages`")
+    }
+    return record
+  }
+
+  /// Plain messages of another account than that in use aren't shown.
+  private func isShown(_ record: MessageRecord) throws(VaultError) -> Bool {
+    guard let account = record.account else { return true }
+    return try stored { () throws(StoreError) in try database.accounts() }.contains { $0.isCurrent && $0.id == account }
+  }
+
+  /// A message's text, or a file's caption; nil if there is none.
+  public func messageText(_ number: Int64) throws(VaultError) -> HeldSecret? {
+    let record = try messageRecord(number)
+    return try text(of: record)
+  }
+
+  private func text(of record: MessageRecord) throws(VaultError) -> HeldSecret? {
+    try stored { () throws(StoreError) in
+      try database.messagePart(record.number, part: record.kind == .text ? 0 : -1)
+    }
+  }
+
+  /// Hands out a received file, part by part in order, if it is whole and what its sender said it is.
+  public func messageFile(
+    _ number: Int64, part: (HeldSecret) throws(VaultError) -> Void
+  ) throws(VaultError) {
+    let record = try messageRecord(number)
+    guard record.kind != .text else { throw VaultError(.usage, "message \(number) is a text") }
+    guard record.direction == .received else {
+      throw VaultError(.usage, "the file of message \(number) was sent from here, and isn't kept")
+    }
+    guard record.state != .partial else {
+      throw VaultError(
+        .notFound, "of the file \(record.partsDone) of \(record.partCount) parts have come", hint: "wait for the others"
+      )
+    }
+    guard try digest(of: record) == record.digest else {
+      throw VaultError(.damaged, "the file of message \(number) is damaged")
+    }
+    for index in 0..<record.partCount {
+      guard let bytes = try stored({ () throws(StoreError) in try database.messagePart(number, part: index) }) else {
+        throw VaultError(.damaged, "a part of message \(number) is missing")
+      }
+      try part(bytes)
+    }
+  }
+
+  // MARK: - Changing
+
+  /// The user has seen these messages. Their senders are told so, unless the setting `read-receipts` is off.
+  public func markRead(_ numbers: [Int64]) throws(VaultError) {
+    let now = max(1, environment.now())
+    var read: [Digest: [MessageRecord]] = [:]
+    for number in numbers {
+      guard let record = try stored({ () throws(StoreError) in try database.message(number: number) }),
+        record.state == .new
+      else { continue }
+      if record.isSealed, let peer = record.peer {
+        read[peer, default: []].append(record)
+      } else {
+        try seen(record, at: now)
+      }
+    }
+    let tells = verifiedSetting(.readReceipts) == SettingKey.on
+    for (peer, records) in read {
+      var rest = records[...]
+      while !rest.isEmpty {
+        let some = rest.prefix(MessageReceipts.countLimit)
+        rest = rest.dropFirst(MessageReceipts.countLimit)
+        // First the word, then the note: it is said twice rather than never.
+        if tells { try makeReceiptParcel(delivered: [], read: some.map(\.id), to: peer) }
+        for record in some { try seen(record, at: now) }
+      }
+    }
+  }
+
+  private func seen(_ record: MessageRecord, at now: Int64) throws(VaultError) {
+    try changeMessage({ () throws(StoreError) in try database.message(number: record.number) }) { message in
+      guard message.state == .new else { return }
+      message.state = .seen
+      message.readAt = now
+    }
+  }
+
+  /// Destroys a message here; one that waits is not sent any more.
+  public func deleteMessage(_ number: Int64) throws(VaultError) {
+    let record = try messageRecord(number)
+    try stored { () throws(StoreError) in _ = try database.removeMessage(record.number) }
+  }
+
+  // MARK: - Summaries
+
+  func summary(_ record: MessageRecord, _ names: [Digest: String]) -> MessageSummary {
+    func name(_ digest: Digest) -> String { names[digest] ?? String(digest.description.prefix(12)) }
+    func time(_ time: Int64) -> Int64? { time > 0 ? time : nil }
+    let isOpen = record.state == .waiting || record.state == .underway || record.state == .partial
+    return MessageSummary(
+      number: record.number, id: hexadecimal(record.id), peer: record.peer.map(name), contact: record.contact,
+      isMine: record.direction == .sent, kind: MessageKind(rawValue: record.kind.rawValue) ?? .file,
+      state: record.state.rawValue, name: record.name, mediaType: record.mediaType, byteCount: record.byteCount,
+      parts: record.partCount, partsDone: record.partsDone, sentAt: record.sentAt, storedAt: record.storedAt,
+      deliveredAt: time(record.deliveredAt), readAt: time(record.readAt),
+      route: record.route.isEmpty ? nil : record.route, hops: record.hops > 0 ? Int(record.hops) : nil,
+      carriers: record.carriers.map(name), isSealed: record.isSealed,
+      expiresAt: isOpen ? time(record.expiresAt) : nil)
+  }
+
+  // MARK: - Searching
+
+  private func contains(_ word: HeldSecret, _ record: MessageRecord) throws(VaultError) -> Bool {
+    for text in [record.name, record.mediaType].compactMap({ $0 }) {
+      let bytes = Array(text.utf8)
+      if word.bytes.withUnsafeBytes({ word in bytes.withUnsafeBytes { Self.contains($0, word) } }) { return true }
+    }
+    guard let text = try text(of: record) else { return false }
+    return word.bytes.withUnsafeBytes { word in text.bytes.withUnsafeBytes { Self.contains($0, word) } }
+  }
+
+  /// Whether `word` is somewhere in `text`, small and large letters of ASCII being the same.
+  static func contains(_ text: UnsafeRawBufferPointer, _ word: UnsafeRawBufferPointer) -> Bool {
+    func folded(_ byte: UInt8) -> UInt8 { (0x41...0x5a).contains(byte) ? byte | 0x20 : byte }
+    guard word.count > 0 else { return true }
+    guard text.count >= word.count else { return false }
+    for start in 0...(text.count - word.count) {
+      var length = 0
+      while length < word.count, folded(text[start + length]) == folded(word[length]) { length += 1 }
+      if length == word.count { return true }
+    }
+    return false
+  }
+}

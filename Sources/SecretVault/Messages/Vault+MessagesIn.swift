@@ -1,0 +1,193 @@
+import PeerAuth
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// Messages that peers have sent: each is shown once, however often it comes.
+extension Vault {
+  /// Takes a letter with a message, whose sender and times were checked.
+  func takeMessage(
+    _ letter: MessageLetter, from peer: PeerRecord, by arrival: ParcelArrival
+  ) throws(VaultError) -> ParcelTaking {
+    let receipt = receipt(for: letter.id, letter.seed, expiresAt: letter.expiresAt, arrival)
+    if case .receipts(let receipts) = letter.content {
+      // Taking them again changes nothing; and nobody confirms a confirmation by parcel.
+      try take(receipts, from: peer)
+      return .taken(receipt: receipt)
+    }
+    let row = ParcelRecord(
+      id: try ParcelRecord.receivedID(of: letter.id, from: peer.digest), direction: .received, state: .answered,
+      peer: peer.digest, createdAt: letter.createdAt, expiresAt: letter.expiresAt)
+    let isKnown = try stored { () throws(StoreError) in try database.parcel(row.id) } != nil
+    if !isKnown {
+      let taking: ParcelTaking
+      switch letter.content {
+      case .text(let text): taking = try take(text, letter, row, peer, arrival)
+      case .part(let part): taking = try take(part, letter, row, peer, arrival)
+      case .receipts: taking = .full
+      }
+      guard taking.isTaken else { return taking }
+    }
+    owe(receipt, to: peer.digest, arrival)
+    return .taken(receipt: receipt)
+  }
+
+  private func take(
+    _ text: MessageText, _ letter: MessageLetter, _ row: ParcelRecord, _ peer: PeerRecord, _ arrival: ParcelArrival
+  ) throws(VaultError) -> ParcelTaking {
+    guard try hasRoom(for: text.text.count, of: peer) else { return .full }
+    let record = MessageRecord(
+      id: text.message, peer: peer.digest, direction: .received, kind: .text, isSealed: true,
+      byteCount: Int64(text.text.count), partsDone: 1, sentAt: letter.createdAt, storedAt: max(1, environment.now()),
+      route: arrival.way.name, hops: arrival.hops, carriers: carriers(of: arrival), state: .new)
+    let number = try stored { () throws(StoreError) in
+      try database.addMessage(record, parts: [0: text.text], parcels: [(row, nil)])
+    }
+    // Nil if it was known: perhaps it came in another parcel.
+    if number != nil { noteArrival(of: record, from: peer, text.address) }
+    return .taken(receipt: nil)
+  }
+
+  private func take(
+    _ part: MessagePart, _ letter: MessageLetter, _ row: ParcelRecord, _ peer: PeerRecord, _ arrival: ParcelArrival
+  ) throws(VaultError) -> ParcelTaking {
+    let known = try stored { () throws(StoreError) in
+      try database.message(direction: .received, peer: peer.digest, id: part.message)
+    }
+    guard let known else { return try takeFirst(part, letter, row, peer, arrival) }
+    guard known.isOf(part.file) else { return ignoreMessage(letter.id, "parts of two files have one id", peer) }
+    let after = try stored { () throws(StoreError) in
+      try database.addMessagePart(
+        direction: .received, peer: peer.digest, id: part.message, number: Int(part.number), content: part.bytes,
+        caption: part.caption, parcels: [(row, nil)]
+      ) { message in
+        message.hops = max(message.hops, arrival.hops)
+        for carrier in carriers(of: arrival)
+        where !message.carriers.contains(carrier) && message.carriers.count < MessageRecord.carrierLimit {
+          message.carriers.append(carrier)
+        }
+      }
+    }
+    if let after { try settle(after, from: peer, part.address) }
+    return .taken(receipt: nil)
+  }
+
+  /// The first part of a file that comes, whichever that is. Room is made for all of it.
+  private func takeFirst(
+    _ part: MessagePart, _ letter: MessageLetter, _ row: ParcelRecord, _ peer: PeerRecord, _ arrival: ParcelArrival
+  ) throws(VaultError) -> ParcelTaking {
+    guard try hasRoom(for: Int(clamping: part.file.byteCount), of: peer) else { return .full }
+    let file = part.file
+    let record = MessageRecord(
+      id: part.message, peer: peer.digest, direction: .received, kind: file.kind == .photo ? .photo : .file,
+      isSealed: true, name: file.name, mediaType: file.mediaType.isEmpty ? nil : file.mediaType,
+      byteCount: Int64(clamping: file.byteCount), partCount: file.partCount, partsDone: 1, digest: file.digest,
+      sentAt: letter.createdAt, storedAt: max(1, environment.now()), route: arrival.way.name, hops: arrival.hops,
+      carriers: carriers(of: arrival), expiresAt: letter.expiresAt, state: .partial)
+    var parts = [Int(part.number): part.bytes]
+    if let caption = part.caption { parts[-1] = caption }
+    let number = try stored { () throws(StoreError) in
+      try database.addMessage(record, parts: parts, parcels: [(row, nil)])
+    }
+    guard let number else {
+      // Another program of this vault has taken another part in the same moment.
+      let isThere = try stored { () throws(StoreError) in
+        try database.message(direction: .received, peer: peer.digest, id: part.message)
+      }
+      return isThere == nil ? .full : try take(part, letter, row, peer, arrival)
+    }
+    if let stored = try stored({ () throws(StoreError) in try database.message(number: number) }) {
+      try settle(stored, from: peer, part.address)
+    }
+    return .taken(receipt: nil)
+  }
+
+  /// A file that is whole is shown, if it is what its sender said that it is.
+  func settle(_ message: MessageRecord, from peer: PeerRecord, _ address: String? = nil) throws(VaultError) {
+    guard message.state == .partial, message.partsDone == message.partCount else { return }
+    guard try digest(of: message) == message.digest else {
+      try stored { () throws(StoreError) in _ = try database.removeMessage(message.number) }
+      return recordUnlessTooMany(.refused, peer: peer, detail: "sent a file whose parts don't make up what it said")
+    }
+    var after = message
+    after.state = .new
+    let isDone = try stored { () throws(StoreError) in try database.updateMessage(after, from: message) }
+    if isDone { noteArrival(of: after, from: peer, address) }
+  }
+
+  /// What a file's parts hash to; nil if one of them is missing.
+  func digest(of message: MessageRecord) throws(VaultError) -> Digest? {
+    var digest: FileDigest
+    do throws(SodiumError) { digest = try FileDigest() } catch { throw VaultError(.other, "hashing failed") }
+    for number in 0..<message.partCount {
+      let part = try stored { () throws(StoreError) in try database.messagePart(message.number, part: number) }
+      guard let part else { return nil }
+      digest.add(part.bytes)
+    }
+    return digest.digest()
+  }
+
+  /// Tells the user, once.
+  private func noteArrival(of message: MessageRecord, from peer: PeerRecord, _ address: String?) {
+    if let address { noteAddress(address, of: peer) }
+    let what: String =
+      switch message.kind {
+      case .text: "a message"
+      case .file: "a file"
+      case .photo: "a photo"
+      }
+    recordUnlessTooMany(.messageReceived, peer: peer, detail: "\(what) of \(peer.name)")
+  }
+
+  /// A peer's own word where it can be had.
+  private func noteAddress(_ address: String, of peer: PeerRecord) {
+    do throws(StoreError) {
+      guard try database.peerAddress(peer.digest) != address else { return }
+      try database.setPeerAddress(peer.digest, address)
+    } catch { environment.log.error("the address of \(peer.name) can't be kept: \(error)") }
+  }
+
+  /// Whether a peer may leave so much more here: messages count against the same quota as its shares.
+  private func hasRoom(for byteCount: Int, of peer: PeerRecord) throws(VaultError) -> Bool {
+    guard let quota else { return false }
+    let (usage, counts, known) = try stored { () throws(StoreError) in
+      (
+        try database.usage(ofDealer: peer.digest), try database.messageCounts(peer: peer.digest),
+        try database.parcelCounts(ofPeer: peer.digest).known
+      )
+    }
+    let used = UInt64(max(0, usage.byteCount)).addingReportingOverflow(UInt64(max(0, counts.bytes)))
+    let total = used.partialValue.addingReportingOverflow(UInt64(max(0, byteCount)))
+    guard counts.count < ParcelTimes.messagesOfPeer, known < Self.knownParcelsOfPeer, !used.overflow, !total.overflow,
+      total.partialValue <= quota.bytes
+    else {
+      if strangers.isNew("messages of \(peer.name)", at: environment.monotonic()) {
+        environment.log.warning("\(peer.name) has left as much here as it may: its messages aren't taken")
+      }
+      return false
+    }
+    return true
+  }
+
+  /// Who has carried what came, as far as anybody here knows: the last one.
+  private func carriers(of arrival: ParcelArrival) -> [Digest] {
+    guard arrival.way == .carriers, let from = arrival.from else { return [] }
+    return [from]
+  }
+
+  private func ignoreMessage(_ id: ParcelID, _ reason: String, _ peer: PeerRecord) -> ParcelTaking {
+    if parcelMemory.isNews(id.bytes) {
+      recordUnlessTooMany(.refused, peer: peer, detail: "sent a message that was dropped: \(reason)")
+    }
+    return .ignored(reason)
+  }
+}
+
+extension MessageRecord {
+  /// Whether this is the message of which a file is a part.
+  fileprivate func isOf(_ file: MessagePart.File) -> Bool {
+    kind == (file.kind == .photo ? .photo : .file) && name == file.name
+      && mediaType == (file.mediaType.isEmpty ? nil : file.mediaType) && byteCount == Int64(clamping: file.byteCount)
+      && partCount == file.partCount && digest == file.digest
+  }
+}

@@ -1,0 +1,45 @@
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// What waits here to be sent.
+extension Vault {
+  /// What waits here: messages, other parcels of this device's own, and what is carried for others.
+  public func outbox() throws(VaultError) -> OutboxSummary {
+    let names = try peerNames()
+    var filter = MessageFilter(direction: .sent, states: [.waiting, .underway])
+    let account = try stored { () throws(StoreError) in try database.accounts() }.first { $0.isCurrent }
+    filter.plain = account.map { .of(account: $0.id) } ?? .none
+    let chosen = filter
+    let messages = try stored { () throws(StoreError) in try database.messages(chosen) }
+    let carried = try carriedSummary()
+    let withCarriers = try parcelsWithCarriers()
+    var parcels: [OutboxParcel] = []
+    let now = environment.now()
+    let own = try ownParcels().filter { WayOrder.isUnderWay($0, at: now) }
+    for record in own.sorted(by: { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }) {
+      let byteCount = try parcelContent(record.id)?.count ?? 0
+      var ways = record.triedRoutes.filter { $0 != ParcelArrival.Way.carriers.name }
+      if withCarriers.contains(record.id) { ways.append(ParcelArrival.Way.carriers.name) }
+      parcels.append(
+        OutboxParcel(
+          kind: record.kindName, peer: names[record.peer], byteCount: Int64(byteCount), createdAt: record.createdAt,
+          expiresAt: record.expiresAt, ways: ways))
+    }
+    return OutboxSummary(
+      messages: messages.reversed().map { summary($0, names) }, parcels: parcels, carried: carried)
+  }
+}
+
+extension ParcelRecord {
+  /// What it is, in a word.
+  fileprivate var kindName: String {
+    switch direction {
+    case .request: delivery == nil ? "request" : "deposit"
+    case .answer: "answer"
+    case .receipt: "receipt"
+    case .message: "message"
+    case .received: "received"
+    }
+  }
+}

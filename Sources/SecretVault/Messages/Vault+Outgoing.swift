@@ -1,0 +1,116 @@
+import PeerAuth
+public import Sodium
+import VaultProtocol
+public import VaultStore
+
+/// This device's own parcels, and by which way each of them goes next.
+extension Vault {
+  /// Directions of own parcels.
+  static let ownDirections: [ParcelRecord.Direction] = [.receipt, .answer, .message, .request]
+
+  /// The ways by which something new may go.
+  func usualWays(pigeonsOnly: Bool = false) -> ParcelRecord.Ways {
+    // Settings that can't be read make nothing public.
+    let isRestricted = pigeonsOnly || verifiedSetting(.pigeonsOnly) != SettingKey.off
+    return isRestricted ? [.session, .carriers] : .all
+  }
+
+  /// Own parcels whose turn it is to go by this way, oldest first, without what is in them.
+  public func outgoingRecords(way: ParcelRecord.Ways, at now: Int64) throws(VaultError) -> [ParcelRecord] {
+    try prepareParcels()
+    return try records(way, to: nil, at: now)
+  }
+
+  private func records(
+    _ way: ParcelRecord.Ways, to peer: Digest?, at now: Int64
+  ) throws(VaultError) -> [ParcelRecord] {
+    let all = try ownParcels()
+    guard !all.isEmpty else { return [] }
+    let directory = WayDirectory(self)
+    var due: [ParcelRecord] = []
+    for record in all where peer == nil || record.peer == peer {
+      let order = WayOrder(record: record, peer: try directory.ways(to: record.peer), now: now)
+      if order.isTurn(of: way) { due.append(record) }
+    }
+    return due.sorted { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }
+  }
+
+  /// Own parcels that are on their way.
+  func ownParcels() throws(VaultError) -> [ParcelRecord] {
+    try stored { () throws(StoreError) in
+      var all: [ParcelRecord] = []
+      for direction in Self.ownDirections where try database.hasParcels([.waiting, .posted], direction: direction) {
+        all += try database.parcels(direction, [.waiting, .posted])
+      }
+      return all
+    }
+  }
+
+  /// The same with what is in them, at most 16 MiB at a time: to be asked again, when these were handed over, until nothing is left.
+  public func outgoingParcels(
+    to peer: Digest? = nil, way: ParcelRecord.Ways, limit: Int = 64
+  ) throws(VaultError) -> [OutgoingParcelPost] {
+    try prepareParcels()
+    var posts: [OutgoingParcelPost] = []
+    var byteCount = 0
+    for record in try records(way, to: peer, at: environment.now()) {
+      guard posts.count < limit else { break }
+      guard let post = try post(record) else { continue }
+      guard posts.isEmpty || byteCount + post.bytes.count <= ParcelTimes.postByteLimit else { break }
+      byteCount += post.bytes.count
+      posts.append(OutgoingParcelPost(post: post, recipient: record.peer, record: record))
+    }
+    return posts
+  }
+
+  /// Whether something waits for this way: cheap enough to be asked each second.
+  public func hasOutgoing(way: ParcelRecord.Ways) throws(VaultError) -> Bool {
+    try !records(way, to: nil, at: environment.now()).isEmpty
+  }
+
+  /// A server has taken a parcel that was sent by the account.
+  public func handedToAccount(_ id: [UInt8]) throws(VaultError) {
+    let now = environment.now()
+    guard let record = try stored({ () throws(StoreError) in try database.parcel(id) }),
+      WayOrder.isUnderWay(record, at: now)
+    else { return }
+    try change(record) { $0.accountAt = max(1, now) }
+    try noteUnderway(record)
+  }
+
+  /// What is owed to others is made into parcels, so that it goes with whatever goes next.
+  func prepareParcels() throws(VaultError) {
+    try sweepParcels()
+    try makeReceiptParcels()
+    try makeDepositParcels()
+  }
+
+  /// The address under which this device takes parcels now, for those whom it writes to.
+  func ownAddress() throws(VaultError) -> String? {
+    try currentAccountAddress().flatMap { $0.utf8.count <= MessageContent.addressByteLimit ? $0 : nil }
+  }
+}
+
+/// Looks up, once for each peer, by which servers it can be reached.
+final class WayDirectory {
+  private let vault: Vault
+  private var known: [Digest: PeerWays] = [:]
+  private var isLoggedIn: Bool?
+
+  init(_ vault: Vault) { self.vault = vault }
+
+  func ways(to peer: Digest) throws(VaultError) -> PeerWays {
+    if let ways = known[peer] { return ways }
+    let ways = PeerWays(hasAccount: try hasAccount(peer), hasMailbox: try vault.mayHaveMailbox(peer))
+    known[peer] = ways
+    return ways
+  }
+
+  private func hasAccount(_ peer: Digest) throws(VaultError) -> Bool {
+    let isOn: Bool
+    if let isLoggedIn { isOn = isLoggedIn } else { isOn = try vault.currentAccountAddress() != nil }
+    isLoggedIn = isOn
+    guard isOn else { return false }
+    return try stored { () throws(StoreError) in try vault.database.peerAddress(peer) } != nil
+  }
+}

@@ -1,0 +1,239 @@
+import PeerAuth
+public import Sodium
+public import VaultProtocol
+import VaultStore
+
+/// Receipts: what is owed to others for their parcels, and what comes for this device's own.
+extension Vault {
+  /// What proves to the sender that a parcel has arrived, by the branch by which it has.
+  func receipt(
+    for id: ParcelID, _ seed: ParcelSeed, expiresAt: Int64, _ arrival: ParcelArrival
+  ) -> ParcelReceipt? {
+    do throws(SodiumError) {
+      return ParcelReceipt(
+        id: id, branch: arrival.branch, expiresAt: expiresAt, proof: try seed.proof(branch: arrival.branch))
+    } catch {
+      environment.log.error("a receipt can't be made: \(error)")
+      return nil
+    }
+  }
+
+  /// Notes that a sender is to be told of a parcel that is durable here: in the session by which it came, or else in a parcel of this device's own. Only
+  /// memory knows it: if it is lost, the parcel comes again, and so does this.
+  func owe(_ receipt: ParcelReceipt?, to peer: Digest, _ arrival: ParcelArrival) {
+    guard let receipt, !arrival.isDirect else { return }
+    parcelMemory.owe(receipt, to: peer, at: environment.monotonic())
+  }
+
+  /// Makes parcels of what is owed: of many receipts for one peer a single one.
+  func makeReceiptParcels() throws(VaultError) {
+    for (peer, receipts) in parcelMemory.takeOwed() {
+      do throws(VaultError) {
+        for receipt in receipts { try tellCourier(received: receipt) }
+        _ = try makeReceiptParcel(delivered: receipts, read: [], to: peer)
+      } catch {
+        // Memory keeps it for the next time.
+        for receipt in receipts { parcelMemory.oweAgain(receipt, to: peer) }
+        throw error
+      }
+    }
+  }
+
+  /// False if nothing can be said to the peer now.
+  @discardableResult
+  func makeReceiptParcel(
+    delivered: [ParcelReceipt], read: [[UInt8]], to digest: Digest
+  ) throws(VaultError) -> Bool {
+    guard let peer = try stored({ () throws(StoreError) in try database.peer(digest) }) else { return false }
+    let waiting = try stored { () throws(StoreError) in
+      try database.hasParcels([.waiting, .posted], direction: .receipt)
+        ? try database.parcels(.receipt, [.waiting, .posted]) : []
+    }
+    guard waiting.count(where: { $0.peer == digest }) < ParcelTimes.receiptsForPeer else { return false }
+    let envelope = try MessageEnvelope(lifetime: ParcelTimes.receiptLifetime, at: environment.now())
+    let content: MessageContent
+    do throws(ProtocolError) { content = .receipts(try MessageReceipts(delivered: delivered, read: read)) } catch {
+      throw VaultError(.other, "receipts can't be written: \(error)")
+    }
+    let parcel = try envelope.seal(content, from: identity, to: try storedCard(peer).keys)
+    let record = envelope.record(.receipt, to: digest, ways: usualWays())
+    return try stored { () throws(StoreError) in try database.addParcel(record, content: parcel, replySecret: nil) }
+  }
+
+  // MARK: - Receipts for own parcels
+
+  /// Takes a receipt for a parcel of this device's own. False if it is for no such parcel, or false.
+  ///
+  /// `handedOverBy` is the way by which the parcel was handed to its recipient a moment ago, if this is the answer to that; `carriers` those that
+  /// the parcel was given to, in the order of branches.
+  @discardableResult
+  public func takeReceipt(
+    _ receipt: ParcelReceipt, handedOverBy way: ParcelArrival.Way?, carriers: [Digest] = []
+  ) throws(VaultError) -> Bool {
+    guard let record = try stored({ () throws(StoreError) in try database.parcel(receipt.id.bytes) }),
+      record.direction != .received, let seed = record.seed.flatMap({ ParcelSeed($0) }),
+      ParcelProof.isGenuine(receipt.proof, for: receipt.id),
+      ParcelProof.isGenuine(receipt.proof, branch: receipt.branch, seed: seed)
+    else { return false }
+    try confirm(record, Confirmation(receipt, by: way, carriers))
+    return true
+  }
+
+  /// How a parcel has arrived, as far as its sender can tell.
+  struct Confirmation {
+    let branch: UInt8
+    let way: ParcelArrival.Way?
+    let carriers: [Digest]
+
+    init(_ receipt: ParcelReceipt, by way: ParcelArrival.Way?, _ carriers: [Digest]) {
+      branch = receipt.branch
+      self.way = way
+      self.carriers = carriers
+    }
+
+    /// Where nothing is known but that it has arrived.
+    static let unknown = Confirmation()
+
+    private init() {
+      branch = ParcelArrival.noBranch
+      way = nil
+      carriers = []
+    }
+
+    func route(of record: ParcelRecord) -> String {
+      if let way { return way.name }
+      if branch < ParcelArrival.noBranch { return ParcelArrival.Way.carriers.name }
+      if record.accountAt > 0 { return ParcelArrival.Way.account.name }
+      if record.postedAt > 0 { return "group" }
+      return ""
+    }
+  }
+
+  /// A parcel of this device's own has arrived: nobody brings it anywhere any more.
+  func confirm(_ read: ParcelRecord, _ how: Confirmation) throws(VaultError) {
+    switch read.direction {
+    case .received: return
+    case .receipt: try end(read)
+    case .request, .answer:
+      // What it asks is still to be answered; and an answer is kept, should its request come again.
+      try change(read) { $0.ways = [] }
+    case .message: try confirmMessage(read, how)
+    }
+  }
+
+  private func confirmMessage(_ parcel: ParcelRecord, _ how: Confirmation) throws(VaultError) {
+    let now = max(1, environment.now())
+    let done = try stored { () throws(StoreError) in
+      try database.confirmParcel(parcel.id) { message in
+        let route = how.route(of: parcel)
+        if !route.isEmpty { message.route = route }
+        if !how.carriers.isEmpty { message.carriers = Array(how.carriers.prefix(MessageRecord.carrierLimit)) }
+        guard message.partsDone == message.partCount else {
+          if message.state == .waiting { message.state = .underway }
+          return
+        }
+        if message.deliveredAt == 0 { message.deliveredAt = now }
+        if [.waiting, .underway, .lost].contains(message.state) { message.state = .delivered }
+      }
+    }
+    guard let message = done?.message, message.partsDone == message.partCount else { return }
+    environment.log.info("message \(message.number) has arrived")
+  }
+
+  // MARK: - Receipts that came by parcel
+
+  /// Takes what a peer says about parcels and messages of this device.
+  func take(_ receipts: MessageReceipts, from peer: PeerRecord) throws(VaultError) {
+    var genuine: [ParcelReceipt] = []
+    for receipt in receipts.delivered {
+      // Only its recipient may say so.
+      guard let record = try stored({ () throws(StoreError) in try database.parcel(receipt.id.bytes) }),
+        record.peer == peer.digest
+      else { continue }
+      if try takeReceipt(receipt, handedOverBy: nil, carriers: carriers(of: receipt.id)) { genuine.append(receipt) }
+    }
+    if !genuine.isEmpty { try tellCourier(learned: genuine) }
+    for id in receipts.read { try noteRead(id, by: peer) }
+  }
+
+  private func noteRead(_ id: [UInt8], by peer: PeerRecord) throws(VaultError) {
+    let sent = try stored { () throws(StoreError) in
+      try database.message(direction: .sent, peer: peer.digest, id: id)
+    }
+    guard sent != nil else { return }
+    let going = try stored { () throws(StoreError) in
+      try database.hasParcels([.waiting, .posted], direction: .message)
+        ? try database.parcels(.message, [.waiting, .posted]) : []
+    }
+    // Who has read it has it.
+    for parcel in going where parcel.peer == peer.digest && parcel.message == id { try confirm(parcel, .unknown) }
+    let now = max(1, environment.now())
+    try changeMessage({ () throws(StoreError) in
+      try database.message(direction: .sent, peer: peer.digest, id: id)
+    }) { message in
+      guard message.state != .read else { return }
+      message.state = .read
+      message.readAt = now
+      if message.deliveredAt == 0 { message.deliveredAt = now }
+    }
+  }
+
+  /// Changes a message whatever has become of it meanwhile; nothing if it is gone.
+  func changeMessage(
+    _ find: () throws(StoreError) -> MessageRecord?, _ body: (inout MessageRecord) -> Void
+  ) throws(VaultError) {
+    while true {
+      guard let before = try stored({ () throws(StoreError) in try find() }) else { return }
+      var after = before
+      body(&after)
+      guard after != before else { return }
+      let (old, new) = (before, after)
+      let isDone = try stored { () throws(StoreError) in try database.updateMessage(new, from: old) }
+      if isDone { return }
+    }
+  }
+
+  /// A parcel of a message has gone out.
+  func noteUnderway(_ parcel: ParcelRecord) throws(VaultError) {
+    guard parcel.direction == .message, let id = parcel.message else { return }
+    try changeMessage({ () throws(StoreError) in
+      try database.message(direction: .sent, peer: parcel.peer, id: id)
+    }) { message in
+      if message.state == .waiting { message.state = .underway }
+    }
+  }
+}
+
+/// What is drawn for a new parcel with a message in it: its seed and its times.
+struct MessageEnvelope {
+  let seed: ParcelSeed
+  let id: ParcelID
+  let createdAt: Int64
+  let expiresAt: Int64
+
+  init(lifetime: Int64, at now: Int64) throws(VaultError) {
+    do throws(SodiumError) {
+      seed = try ParcelSeed.fresh()
+      id = try seed.parcelID()
+    } catch { throw VaultError(.other, "no parcel can be made: \(error)") }
+    createdAt = min(max(0, now), Parcel.timeLimit)
+    expiresAt = Parcel.expiry(createdAt: createdAt, lifetime: lifetime)
+  }
+
+  /// The parcel, encoded.
+  func seal(_ content: MessageContent, from sender: Identity, to keys: CardKeys) throws(VaultError) -> [UInt8] {
+    do {
+      return try MessageLetter.seal(
+        seed: seed, createdAt: createdAt, expiresAt: expiresAt, content: content, from: sender, to: keys
+      ).encoded()
+    } catch { throw VaultError(.other, "a parcel can't be made: \(error)") }
+  }
+
+  func record(
+    _ direction: ParcelRecord.Direction, to peer: Digest, message: [UInt8]? = nil, ways: ParcelRecord.Ways
+  ) -> ParcelRecord {
+    ParcelRecord(
+      id: id.bytes, direction: direction, peer: peer, createdAt: createdAt, expiresAt: expiresAt, seed: seed.bytes,
+      message: message, ways: ways)
+  }
+}
