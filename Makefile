@@ -20,7 +20,7 @@ RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier account-book test-server test test-xmpp test-thread test-address test-ble bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier account-book test-server test test-xmpp test-thread test-address test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -116,6 +116,9 @@ bench-courier: setup ## simulate a thousand people who carry parcels, for a quar
 
 test-ble: build ## run two peers over Bluetooth LE in a virtual machine with two virtual controllers, for a few minutes
 	@Bench/ble/run .build/debug/vault
+
+test-namespaces: build ## let three people in networks of their own carry messages for one another, for a few minutes
+	@Bench/namespaces/run .build/debug/vault
 
 bench-ble: release ## measure Bluetooth LE there against a channel with nothing above it
 	@BLE_LIMIT=$${BLE_LIMIT:-900} Bench/ble/run "$(release_bin)/vault" measure

@@ -20,20 +20,31 @@ struct OutputOptions: ParsableArguments {
   /// Where to, if it was said. `plaintext` is what must not reach a terminal by accident.
   func destination(plaintext: Bool) throws(VaultError) -> RecoveryDestination? {
     guard let output else { return nil }
-    if output == "-" { return try standardOutput(plaintext: plaintext) }
+    return try Self.destination(output, overwrites: force, plaintext: plaintext)
+  }
+
+  /// Where a name leads: to a file, into a folder, or to standard output.
+  static func destination(
+    _ output: String, overwrites: Bool, plaintext: Bool
+  ) throws(VaultError) -> RecoveryDestination {
+    if output == "-" { return try standardOutput(isForced: overwrites, plaintext: plaintext) }
     var facts = stat()
     if stat(output, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR {
-      return .folder(path: output, overwrites: force)
+      return .folder(path: output, overwrites: overwrites)
     }
     guard !output.hasSuffix("/") else {
       throw VaultError(.inputOutput, "the folder \(output) does not exist", hint: "make it first, or name a file")
     }
-    return .file(path: output, overwrites: force)
+    return .file(path: output, overwrites: overwrites)
   }
 
   /// Standard output, which must not be a terminal for what a terminal might obey.
   func standardOutput(plaintext: Bool, isText: Bool = false) throws(VaultError) -> RecoveryDestination {
-    guard force || isText || !Console.outputIsTerminal else {
+    try Self.standardOutput(isForced: force || isText, plaintext: plaintext)
+  }
+
+  private static func standardOutput(isForced: Bool, plaintext: Bool) throws(VaultError) -> RecoveryDestination {
+    guard isForced || !Console.outputIsTerminal else {
       throw VaultError(
         .usage,
         plaintext

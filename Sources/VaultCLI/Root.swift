@@ -42,6 +42,12 @@ struct Root: AsyncParsableCommand {
           InfoCommand.self, RecoverCommand.self, UnlockCommand.self, LockCommand.self, RetryCommand.self,
           CheckCommand.self, ReshareCommand.self, DeleteCommand.self,
         ]),
+      CommandGroup(
+        name: "Messages",
+        subcommands: [
+          SendCommand.self, InboxCommand.self, MessagesCommand.self, OutboxCommand.self, CarryCommand.self,
+          AccountCommand.self, FriendCommand.self,
+        ]),
       CommandGroup(name: "Groups", subcommands: [GroupCommand.self]),
       CommandGroup(name: "Consent", subcommands: [RequestsCommand.self, PolicyCommand.self]),
       CommandGroup(

@@ -39,6 +39,15 @@ struct ArgumentContractTests {
     "password --threshold 2 --typed", "password --threshold 2 --from-fd 3", "password --threshold 2 --from-file f",
     "contact --threshold 2", "contact f --threshold 2", "contact - --threshold 2 --description d",
     "unlock", "unlock SECRET", "unlock --list", "lock", "lock SECRET",
+    "send Bob hello", "send Bob see you", "send Bob -", "send Bob", "send Bob -- -x", "send Bob --photo f",
+    "send Bob --file f caption", "send Bob --pigeons-only hello", "send Bob hello --lifetime 12h",
+    "send eve@example.org hello --plain",
+    "inbox", "inbox --limit 5 --mark-read", "inbox --new",
+    "messages", "messages Bob", "messages --search word", "messages Bob --limit 3", "messages list show",
+    "messages show 12", "messages show 12 --mark-read", "messages save 12", "messages save 12 f --force",
+    "messages save 12 -", "messages delete 12", "messages delete 12 13 --yes", "outbox",
+    "carry", "carry status", "carry status --diagnostics", "carry on", "carry off", "carry limits",
+    "carry limits --bytes 32M --day 64M --peer 8M --battery 50 --fair-share 256M/200",
   ])
   func isAccepted(line: String) throws {
     _ = try Root.parseAsRoot(words(line))
@@ -70,6 +79,12 @@ struct ArgumentContractTests {
     "password --threshold 2 --notes - --from-fd 0", "password --threshold 2 --from-fd 3 --password-fd 3", "contact",
     "contact f --threshold 1",
     "unlock --list SECRET", "unlock a b", "lock a b",
+    "send", "send Bob --photo f --file g", "send Bob x --lifetime soon", "send e@x.org x --plain --pigeons-only",
+    "send e@x.org --file f --plain", "send Bob x --lifetime 1s",
+    "send Bob x --lifetime 40d", "send Bob - --passphrase-fd 0", "inbox x", "inbox --limit 0", "messages show",
+    "messages show x", "messages --search=", "messages --limit 0", "messages a b", "messages save",
+    "messages save 1 -  --json",
+    "messages delete", "outbox x", "carry x", "carry limits --bytes",
   ])
   func isAUsageError(line: String) {
     let error = #expect(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
@@ -84,6 +99,8 @@ struct ArgumentContractTests {
     "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f",
     "requests list", "requests approve 3", "requests refuse 3", "policy SECRET",
     "note --threshold 2", "password --threshold 2", "contact --threshold 2",
+    "send x y", "inbox", "messages list", "messages show 1", "messages save 1", "messages delete 1", "outbox",
+    "carry status", "carry on", "carry off", "carry limits",
   ])
   func everyCommandTakesTheCommonOptions(line: String) throws {
     let common = words("--home /h --json --quiet --passphrase-file f")

@@ -95,8 +95,30 @@ struct ResultJSONTests {
     #expect(
       ParcelText(names: ["0102030405060708": "Family"]).json(delivery).text == #"""
         {"peer":"Carol","index":3,"state":"unreachable","reason":"did not answer in time","onItsWay":\#
-        {"group":"Family","groupID":"0102030405060708","since":"1970-01-01T00:00:01.000Z"}}
+        {"group":"Family","groupID":"0102030405060708","since":"1970-01-01T00:00:01.000Z",\#
+        "routes":["group"]}}
         """#)
+    delivery.onItsWay = ParcelWay(folder: [], since: 1000, routes: ["carriers"])
+    #expect(
+      ParcelText().json(delivery).text == #"""
+        {"peer":"Carol","index":3,"state":"unreachable","reason":"did not answer in time","onItsWay":\#
+        {"group":null,"groupID":null,"since":"1970-01-01T00:00:01.000Z","routes":["carriers"]}}
+        """#)
+  }
+
+  @Test func waysOfParcelsHaveWords() {
+    let text = ParcelText(names: ["0102030405060708": "Family"])
+    let group: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
+    #expect(
+      text.words(ParcelWay(folder: group, since: 1000))
+        == "on its way through the group Family, since 1970-01-01 00:00 UTC")
+    #expect(
+      text.short(ParcelWay(folder: group, since: 0, routes: ["account", "group"]), to: "Carol")
+        == "on its way to Carol through the XMPP account and through the group Family")
+    #expect(
+      text.short(ParcelWay(folder: [], since: 0, routes: ["carriers"]), to: "Carol")
+        == "ready for whoever carries it to Carol")
+    #expect(text.short(ParcelWay(folder: [], since: 0, routes: [])) == "ready for whoever carries it")
   }
 
   @Test func recoveryReport() {

@@ -16,8 +16,9 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
       SIGTERM or Ctrl-C ends it in order; SIGHUP locks what is unlocked. It tells
       systemd when it is ready (Type=notify). Without --listen it follows the setting
       'listen' while it runs; 'off' makes it answer nobody, and it still delivers
-      what waits. --ble switches the setting 'ble' on: peers in the same room then
-      find this device over Bluetooth LE until 'vault settings set ble off'.
+      what waits, and meets peers: they take messages along, and leave others'. --ble
+      switches the setting 'ble' on: peers in the same room then find this device
+      over Bluetooth LE until 'vault settings set ble off'.
 
       Example: vault daemon --listen 127.0.0.1:4721
       """)
@@ -60,7 +61,8 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     // The group's own log would print the insides of this program.
     var configuration = ServiceGroupConfiguration(
       services: [
-        OutboxRunner(vault: vault), DrillRunner(vault: vault), GroupRunner(vault: vault), listener, nearby,
+        OutboxRunner(vault: vault), DrillRunner(vault: vault), GroupRunner(vault: vault), MessageRunner(vault: vault),
+        MeetingRunner(vault: vault), AccountService(vault: vault), listener, nearby,
       ],
       gracefulShutdownSignals: [],
       logger: Logger(label: "services") { _ in SwiftLogNoOpLogHandler() })

@@ -26,8 +26,9 @@ struct StatusCommand: OpenedCommand {
       all = try await groups.list()
       invitations = try groups.invitations().filter { !$0.isTaken }
     } catch { console.warning("groups can't be told about: \(error.reason)") }
+    let messages = try MessageTally(vault)
     try console.result(
-      StatusText.lines(status, all, invitations: invitations.count, now: Clocks.now()),
-      json: status.json(all, invitations: invitations.count))
+      StatusText.lines(status, all, invitations: invitations.count, messages, now: Clocks.now()),
+      json: status.json(all, invitations: invitations.count, messages))
   }
 }

@@ -4,7 +4,7 @@ import VaultGroups
 extension ParcelText {
   /// With the names that these deliveries need.
   init(_ deliveries: [Delivery], _ vault: Vault) async {
-    let isNeeded = deliveries.contains { $0.onItsWay != nil }
+    let isNeeded = deliveries.contains { $0.onItsWay?.folder.isEmpty == false }
     let groups = isNeeded ? (try? await VaultGroups(vault).list()) ?? [] : []
     self.init(names: Dictionary(groups.map { ($0.id, $0.name) }) { first, _ in first })
   }
@@ -40,8 +40,7 @@ extension ParcelText {
       let secret = newer.count > 1 ? " of " + ShareReporter.name(report.description, id: report.id) : ""
       for delivery in report.deliveries where delivery.state != .delivered {
         guard let way = delivery.onItsWay else { continue }
-        console.note(
-          "share \(delivery.index)\(secret) is on its way to \(delivery.peer) through the group \(text.name(way))")
+        console.note("share \(delivery.index)\(secret) is \(text.short(way, to: delivery.peer))")
       }
     }
     for handover in handovers where handover.unsent > 0 {

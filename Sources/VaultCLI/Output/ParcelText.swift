@@ -1,7 +1,7 @@
 import SecretVault
 import Sodium
 
-/// What waits for peers who are away, and goes through groups that they are in.
+/// What waits for peers who are away, and goes by parcel: through an account, through groups that they are in, or with carriers.
 struct ParcelText {
   /// The names of groups, by their ids in this vault.
   private let names: [String: String]
@@ -16,7 +16,17 @@ struct ParcelText {
 
   /// Where a share is that isn't there yet.
   func words(_ way: ParcelWay) -> String {
-    "on its way through the group \(name(way)), since \(Timestamp.minute(way.since)) UTC"
+    "\(short(way)), since \(Timestamp.minute(way.since)) UTC"
+  }
+
+  /// The same without a time: `on its way through the group Family`. `to` is for whom, if that isn't said otherwise.
+  func short(_ way: ParcelWay, to peer: String? = nil) -> String {
+    let recipient = peer.map { " to \($0)" } ?? ""
+    var through: [String] = []
+    if way.routes.contains("account") { through.append("through the XMPP account") }
+    if way.routes.contains("group"), !way.folder.isEmpty { through.append("through the group \(name(way))") }
+    guard through.isEmpty else { return "on its way\(recipient) \(through.joined(separator: " and "))" }
+    return "ready for whoever carries it\(recipient)"
   }
 }
 
@@ -33,8 +43,9 @@ extension ParcelText {
 
   private func json(_ way: ParcelWay) -> JSONValue {
     [
-      "group": .string(name(way)), "groupID": .string(hexadecimal(way.folder)),
-      "since": .string(Timestamp.exact(way.since)),
+      "group": JSONValue(way.folder.isEmpty ? nil : name(way)),
+      "groupID": JSONValue(way.folder.isEmpty ? nil : hexadecimal(way.folder)),
+      "since": .string(Timestamp.exact(way.since)), "routes": JSONValue(way.routes),
     ]
   }
 }

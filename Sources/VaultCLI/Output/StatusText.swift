@@ -7,7 +7,9 @@ enum StatusText {
   /// Secrets that are listed one by one; of more, those that need attention come first.
   static let secretLimit = 20
 
-  static func lines(_ status: VaultStatus, _ groups: [GroupFacts], invitations: Int, now: Int64) -> [String] {
+  static func lines(
+    _ status: VaultStatus, _ groups: [GroupFacts], invitations: Int, _ messages: MessageTally, now: Int64
+  ) -> [String] {
     let card = status.identity.card
     let proven = status.peers.count { $0.summary.state == .proven }
     let dealt = status.secrets.count { $0.summary.origin == .dealt }
@@ -34,6 +36,7 @@ enum StatusText {
     if invitations > 0 {
       facts.append(("invitations", "\(invitations) to groups: see 'vault group list'"))
     }
+    if let words = messages.words { facts.append(("messages", words)) }
     for setting in status.changedSettings { facts.append(("setting", "\(setting.key) = \(setting.value)")) }
     var lines = TextTable.facts(facts)
     if !status.peers.isEmpty { lines += [""] + peers(status, now: now) }
@@ -103,7 +106,7 @@ enum StatusText {
 }
 
 extension VaultStatus {
-  func json(_ groups: [GroupFacts], invitations: Int) -> JSONValue {
+  func json(_ groups: [GroupFacts], invitations: Int, _ messages: MessageTally) -> JSONValue {
     [
       "label": .string(identity.card.label), "fingerprint": .string(identity.fingerprint),
       "addresses": PeerText.json(identity.card.addresses), "daemon": daemonJSON,
@@ -111,7 +114,7 @@ extension VaultStatus {
       "damaged": JSONValue(damaged),
       "settings": .array(changedSettings.map(\.json)), "requests": JSONValue(requests.count),
       "bluetooth": BluetoothText.json(self), "groups": .array(groups.map(\.json)),
-      "invitations": JSONValue(invitations),
+      "invitations": JSONValue(invitations), "messages": messages.json,
     ]
   }
 

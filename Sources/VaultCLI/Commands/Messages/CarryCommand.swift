@@ -1,0 +1,139 @@
+import ArgumentParser
+import SecretVault
+
+/// `vault carry`
+struct CarryCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "carry",
+    abstract: "Show and change what this device carries for others.",
+    discussion: """
+      Devices that meet hand each other parcels: yours are carried by others until
+      they meet whoever they are for, and you carry theirs. All of it is sealed: a
+      carrier sees neither from whom nor for whom. It is on, within limits.
+
+      Without a command, the status is shown.
+
+      Examples: vault carry
+                vault carry off
+                vault carry limits --bytes 32M --battery 50
+      """,
+    subcommands: [CarryStatusCommand.self, CarryOnCommand.self, CarryOffCommand.self, CarryLimitsCommand.self],
+    defaultSubcommand: CarryStatusCommand.self)
+}
+
+/// `vault carry status`
+struct CarryStatusCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Show what is carried, the limits, and the counters.",
+    discussion: """
+      How many of your parcels went to their recipients directly and by carriers, and
+      how many of others' this device delivered. --diagnostics adds whom it has met,
+      and how likely it meets them again.
+
+      Example: vault carry status --diagnostics
+      """)
+
+  @Flag(help: "Show whom this device has met, too.")
+  var diagnostics = false
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let status = try vault.carryStatus()
+    try console.result(
+      CarryText.lines(status, diagnostics: diagnostics, now: Clocks.now()),
+      json: status.json(diagnostics: diagnostics))
+  }
+}
+
+/// `vault carry on`
+struct CarryOnCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "on", abstract: "Carry parcels of others.", discussion: "Example: vault carry on")
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    _ = try vault.set(SettingKey.carry.rawValue, to: SettingKey.on)
+    console.note("parcels of others are carried, within the limits that 'vault carry limits' shows")
+    if console.json { try console.result(vault.carryStatus().json(diagnostics: false)) }
+  }
+}
+
+/// `vault carry off`
+struct CarryOffCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "off",
+    abstract: "Carry nothing for others.",
+    discussion: """
+      Others still carry your parcels. What this device has of theirs already is
+      handed on when it can be; nothing more is taken.
+
+      Example: vault carry off
+      """)
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    _ = try vault.set(SettingKey.carry.rawValue, to: SettingKey.off)
+    console.note("nothing more is taken to be carried for others")
+    if console.json { try console.result(vault.carryStatus().json(diagnostics: false)) }
+  }
+}
+
+/// `vault carry limits`
+struct CarryLimitsCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "limits",
+    abstract: "Show or change how much is carried for others.",
+    discussion: """
+      Without an option the limits are shown. Sizes are bytes, or such as 64M. A fair
+      share is how much is carried in any case, and how many percent of what others
+      carried for you beyond that; after it, nothing more is taken. The limits are
+      settings, too: carry-bytes, carry-day, carry-peer, carry-battery and
+      carry-fair-share.
+
+      Examples: vault carry limits
+                vault carry limits --day 64M --fair-share 256M/200
+      """)
+
+  @Option(help: ArgumentHelp("Most that is carried at a time.", valueName: "size"))
+  var bytes: String?
+
+  @Option(help: ArgumentHelp("Most that is moved for others in a day.", valueName: "size"))
+  var day: String?
+
+  @Option(help: ArgumentHelp("Most that is carried at a time of what came from one device.", valueName: "size"))
+  var peer: String?
+
+  @Option(help: ArgumentHelp("Take nothing with less battery.", valueName: "percent"))
+  var battery: String?
+
+  @Option(
+    name: .customLong("fair-share"),
+    help: ArgumentHelp("off, or an allowance and percents, such as 256M/200.", valueName: "rule"))
+  var fairShare: String?
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let given: [(SettingKey, String?)] = [
+      (.carryBytes, bytes), (.carryDay, day), (.carryPeer, peer), (.carryBattery, battery),
+      (.carryFairShare, fairShare),
+    ]
+    for case (let key, let value?) in given {
+      let setting = try vault.set(key.rawValue, to: value)
+      console.note("\(setting.key) is \(setting.value)")
+    }
+    let keys = given.map(\.0.rawValue)
+    let settings = try vault.settings().filter { keys.contains($0.key) }
+    let isQuestion = given.allSatisfy { $0.1 == nil }
+    try console.result(
+      isQuestion ? SettingsListCommand.table(settings).lines : [], json: .array(settings.map(\.json)))
+  }
+}

@@ -1,0 +1,208 @@
+import ArgumentParser
+import Glibc
+import SecretVault
+import Sodium
+import VaultProtocol
+
+/// `vault messages`
+struct MessagesCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "messages",
+    abstract: "Show, search, save and delete messages, sent and received.",
+    discussion: """
+      Without a command, messages are listed, the newest last: all of them, or those
+      with one PEER. They lie on this device; nobody is asked.
+
+      Examples: vault messages Bob --limit 10
+                vault messages --search bridge
+                vault messages show 12
+                vault messages save 12 beach.jpg
+      """,
+    subcommands: [
+      MessagesListCommand.self, MessagesShowCommand.self, MessagesSaveCommand.self, MessagesDeleteCommand.self,
+    ],
+    defaultSubcommand: MessagesListCommand.self)
+}
+
+/// `vault messages list`
+struct MessagesListCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List messages, the newest last.",
+    discussion: """
+      --search finds a word in texts, captions and names of files; capitals don't
+      matter in A to Z. The word can be seen by other users of this device while the
+      command runs.
+
+      Nothing is marked as read.
+
+      Example: vault messages list Bob --search photo --json
+      """)
+
+  @Argument(help: "Only messages with this peer.")
+  var peer: String?
+
+  @Option(help: ArgumentHelp("Only messages that have this in them.", valueName: "word"))
+  var search: String?
+
+  @Option(help: ArgumentHelp("Show at most this many messages.", valueName: "n"))
+  var limit = 50
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  static func check(limit: Int) throws {
+    if !(1...10_000).contains(limit) { throw ValidationError("--limit must be from 1 to 10000.") }
+  }
+
+  func validate() throws {
+    try Self.check(limit: limit)
+    if let search, search.isEmpty || search.utf8.count > 1024 {
+      throw ValidationError("--search needs a word of at most 1024 bytes.")
+    }
+  }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let word = try search.map { (search) throws(VaultError) in try Self.held(search) }
+    let messages = try vault.messages(with: peer, unreadOnly: false, search: word, limit: limit)
+    if messages.isEmpty { console.note(search == nil ? "no messages yet" : "no message has that in it") }
+    var page = MessagePage(console)
+    try page.show(messages.reversed(), of: vault)
+    try page.finish()
+    if messages.count == limit { console.note("these are the newest \(limit); --limit shows more") }
+  }
+
+  private static func held(_ text: String) throws(VaultError) -> VaultProtocol.HeldSecret {
+    let bytes = Array(text.utf8)
+    do throws(SodiumError) { return VaultProtocol.HeldSecret(try SecretBytes(copying: bytes.span.bytes)) } catch {
+      throw SecretText.noMemory
+    }
+  }
+}
+
+/// `vault messages show`
+struct MessagesShowCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show",
+    abstract: "Show all that is known about a message, and its text.",
+    discussion: """
+      When it was sent, received, delivered and read; by which way it came, over how
+      many hops, and who carried it, where that is known. At a terminal, or with
+      --mark-read, a message that has come counts as read.
+
+      Example: vault messages show 12
+      """)
+
+  @Argument(help: "The message's number.")
+  var number: Int64
+
+  @Flag(name: .customLong("mark-read"), help: "It counts as read, although this is no terminal.")
+  var marksRead = false
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let message = try vault.message(number)
+    try MessagePage.show(message, of: vault, console)
+    if message.state == "new", marksRead || Console.outputIsTerminal { try vault.markRead([number]) }
+  }
+}
+
+/// `vault messages save`
+struct MessagesSaveCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "save",
+    abstract: "Write a photo, a file or a text that has come to a file.",
+    discussion: """
+      Without FILE it goes into the current folder, under the name that its sender
+      gave it, as far as that is harmless. FILE may be a folder, or - for standard
+      output. It is verified before anything is written. A message that is saved
+      counts as read. The path goes to standard output. A photo or file that was sent
+      from here isn't kept here.
+
+      Example: vault messages save 12 beach.jpg
+
+      Exit codes: 8 damaged, 9 the output is there already.
+      """)
+
+  @Argument(help: "The message's number.")
+  var number: Int64
+
+  @Argument(help: ArgumentHelp("Where to.", valueName: "file"), completion: .file())
+  var file: String?
+
+  @Flag(help: "Overwrite the file; allow standard output to be a terminal.")
+  var force = false
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  var neededStreams: Set<Int32> { file == "-" ? [STDOUT_FILENO] : [] }
+
+  func validate() throws {
+    if let file, file.isEmpty { throw ValidationError("FILE needs a name.") }
+    if file == "-", global.json { throw ValidationError("--json and - both want standard output.") }
+  }
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let destination =
+      try file.map { (file) throws(VaultError) in
+        try OutputOptions.destination(file, overwrites: force, plaintext: true)
+      } ?? .folder(path: ".", overwrites: force)
+    let message = try vault.message(number)
+    let saved = try vault.saveMessage(number, to: destination)
+    if message.state == "new" { try vault.markRead([number]) }
+    guard let path = saved.path else { return ViewOptions.warnOfOutput(console) }
+    try ViewOptions.conclude(path: path, json: saved.json(message), console)
+  }
+}
+
+extension SavedMessage {
+  func json(_ message: MessageSummary) -> JSONValue {
+    [
+      "message": message.json, "path": JSONValue(path), "suggestedName": .string(suggestedName),
+      "bytes": JSONValue(byteCount),
+    ]
+  }
+}
+
+/// `vault messages delete`
+struct MessagesDeleteCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract: "Delete messages from this device.",
+    discussion: """
+      For good, and only here: the other one's copy stays. What hasn't arrived yet
+      isn't sent any more, as far as nobody carries it already. Asks first; --yes
+      answers.
+
+      Example: vault messages delete 12 13 --yes
+      """)
+
+  @Argument(help: ArgumentHelp("The messages' numbers.", valueName: "number"))
+  var numbers: [Int64]
+
+  @Flag(help: "Do not ask.")
+  var yes = false
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    // All are found before any is deleted.
+    let messages = try Set(numbers).sorted().map { (number) throws(VaultError) in try vault.message(number) }
+    for message in messages { console.note(MessageWords.head(message)) }
+    let unsent = messages.count { $0.isMine && ["waiting", "underway"].contains($0.state) }
+    if unsent > 0 {
+      console.warning(
+        unsent == 1
+          ? "one of them hasn't arrived, and isn't sent any more"
+          : "\(unsent) of them haven't arrived, and aren't sent any more")
+    }
+    if !yes { try Question.confirm("Delete \(Measures.count(messages.count, "message"))?", option: "--yes") }
+    for message in messages { try vault.deleteMessage(message.number) }
+    console.note("deleted \(Measures.count(messages.count, "message"))")
+    if console.json { try console.result(.array(messages.map(\.json))) }
+  }
+}

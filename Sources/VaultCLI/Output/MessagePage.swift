@@ -1,0 +1,102 @@
+import Glibc
+import SecretVault
+import VaultProtocol
+
+/// Messages one after the other on standard output, with their texts: each is put together in secret memory and written at
+/// once, so that it doesn't matter how many there are.
+struct MessagePage {
+  private let console: Console
+  private var count = 0
+  /// Numbers of received messages that were shown whole, and weren't read before.
+  private(set) var shown: [Int64] = []
+
+  init(_ console: Console) { self.console = console }
+
+  /// Shows messages with their texts, or captions.
+  mutating func show(_ messages: [MessageSummary], of vault: Vault) throws(VaultError) {
+    for message in messages { try add(message, Self.text(of: message, vault, console)) }
+  }
+
+  /// The text of a message. One that is damaged doesn't hide the others.
+  private static func text(
+    of message: MessageSummary, _ vault: Vault, _ console: Console
+  ) throws(VaultError) -> VaultProtocol.HeldSecret? {
+    // The text of one that hasn't come whole may be missing.
+    do throws(VaultError) { return try vault.messageText(message.number) } catch  where error.code == .damaged {
+      console.warning("message \(message.number) is damaged in this device's store")
+      return nil
+    }
+  }
+
+  /// Shows one message.
+  private mutating func add(_ message: MessageSummary, _ text: VaultProtocol.HeldSecret?) throws(VaultError) {
+    var page = try SecretText(capacity: 256 + (text?.bytes.count ?? 0) * 2)
+    if console.json {
+      try page.append(count == 0 ? "[" : ",")
+      try Self.append(message, text, to: &page)
+    } else {
+      if count > 0 { try page.append("\n") }
+      try page.append(Printable.escape(MessageWords.head(message)) + "\n")
+      if let file = MessageWords.file(message) { try page.append("    \(Printable.escape(file))\n") }
+      if let text { try Self.append(lines: text.bytes.bytes, to: &page) }
+      if let advice = MessageWords.advice(message) { try page.append("    (\(Printable.escape(advice)))\n") }
+    }
+    try Self.write(page)
+    count += 1
+    if message.state == "new" { shown.append(message.number) }
+  }
+
+  /// Ends the page.
+  func finish() throws(VaultError) {
+    if console.json { try Console.write(count == 0 ? "[]\n" : "]\n", to: STDOUT_FILENO) }
+  }
+
+  /// A page of one message: what is known about it, then its text.
+  static func show(_ message: MessageSummary, of vault: Vault, _ console: Console) throws(VaultError) {
+    let text = try text(of: message, vault, console)
+    var page = try SecretText(capacity: 1024 + (text?.bytes.count ?? 0) * 2)
+    if console.json {
+      try append(message, text, to: &page)
+      try page.append("\n")
+    } else {
+      for line in TextTable.facts(MessageWords.facts(message)) { try page.append(line + "\n") }
+      if let text {
+        try page.append("\n")
+        try append(lines: text.bytes.bytes, to: &page)
+      }
+    }
+    try write(page)
+  }
+
+  private static func write(_ page: consuming SecretText) throws(VaultError) {
+    let bytes = try page.finish()
+    try SecretStream.write(bytes.bytes, to: STDOUT_FILENO)
+  }
+
+  /// A text line by line, set in: none of its lines can be taken for one of this program's.
+  static func append(lines text: RawSpan, to page: inout SecretText) throws(VaultError) {
+    var start = 0
+    while start < text.byteCount {
+      let end = end(ofLineAt: start, in: text)
+      try page.append("    ")
+      try page.append(printable: text.extracting(start..<end), keepsLines: true)
+      try page.append("\n")
+      start = end + 1
+    }
+  }
+
+  private static func end(ofLineAt start: Int, in text: RawSpan) -> Int {
+    text.withUnsafeBytes { bytes in
+      bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+    }
+  }
+
+  /// A message as an object of JSON, with its text as the last key.
+  private static func append(
+    _ message: MessageSummary, _ text: VaultProtocol.HeldSecret?, to page: inout SecretText
+  ) throws(VaultError) {
+    try page.append(String(message.json.text.dropLast()) + ",\"text\":")
+    if let text { try page.append(json: text.bytes.bytes) } else { try page.append("null") }
+    try page.append("}")
+  }
+}

@@ -1,0 +1,40 @@
+import SecretVault
+
+/// How many messages are new, and how many haven't arrived.
+struct MessageTally: Hashable {
+  /// Beyond this nobody counts.
+  static let limit = 1000
+
+  /// Messages that have come and weren't read.
+  let new: Int
+  /// Messages from here that haven't arrived.
+  let waiting: Int
+  /// Parcels carried for others.
+  let carried: Int
+
+  /// With these numbers.
+  init(new: Int = 0, waiting: Int = 0, carried: Int = 0) {
+    (self.new, self.waiting, self.carried) = (new, waiting, carried)
+  }
+
+  /// Of a vault.
+  init(_ vault: Vault) throws(VaultError) {
+    let outbox = try vault.outbox()
+    self.init(
+      new: try vault.messages(with: nil, unreadOnly: true, search: nil, limit: Self.limit).count,
+      waiting: outbox.messages.count, carried: outbox.carried.count)
+  }
+
+  /// For people; nil if there is nothing to say.
+  var words: String? {
+    var parts: [String] = []
+    if new > 0 { parts.append("\(new)\(new == Self.limit ? " or more" : "") new: see 'vault inbox'") }
+    if waiting > 0 { parts.append("\(waiting) on the way: see 'vault outbox'") }
+    if carried > 0 { parts.append("\(Measures.count(carried, "parcel")) carried for others") }
+    return parts.isEmpty ? nil : parts.joined(separator: "; ")
+  }
+
+  var json: JSONValue {
+    ["new": JSONValue(new), "waiting": JSONValue(waiting), "carried": JSONValue(carried)]
+  }
+}
