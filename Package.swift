@@ -57,9 +57,12 @@ let package = Package(
     .library(name: "GroupLink", targets: ["GroupLink"]),
     .library(name: "Courier", targets: ["Courier"]),
     .library(name: "XMPPLink", targets: ["XMPPLink"]),
+    .library(name: "VaultXMPP", targets: ["VaultXMPP"]),
     .library(name: "ShareServer", targets: ["ShareServer"]),
     // Of the tests: preloaded into `vault` to make its disk fail.
     .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),
+    // Of the tests: real servers, for a benchmark.
+    .library(name: "ChatServers", targets: ["ChatServers"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -135,6 +138,9 @@ let package = Package(
     library(
       "VaultGroups",
       ["GroupLink", "Grouper", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec", logging]),
+    // A vault's accounts at XMPP servers.
+    library(
+      "VaultXMPP", ["SecretVault", "VaultProtocol", "VaultStore", "XMPPLink", "Sodium", logging]),
 
     // Floor 6: the programs.
     .executableTarget(
@@ -142,7 +148,7 @@ let package = Package(
       dependencies: [
         // A program of its own: named here so that one build of `vault` yields both.
         "VaultScan",
-        "SecretVault", "VaultGroups", "Grouper", "VaultStore", "VaultProtocol", "Courier", "PeerLink", "PeerAuth",
+        "SecretVault", "VaultGroups", "VaultXMPP", "Grouper", "VaultStore", "VaultProtocol", "Courier", "PeerLink", "PeerAuth",
         "ShamirKit", "QRCode", "SealedPayload", "CallbackURL",
         "SystemBus", "Sodium", "Threading", "WireCodec", "CShims", argumentParser, logging, lifecycle,
       ],
@@ -185,6 +191,9 @@ let package = Package(
     tests(
       of: "VaultGroups",
       ["Grouper", "PeerAuth", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec", logging]),
+    tests(
+      of: "VaultXMPP",
+      ["ChatServers", "PeerAuth", "SecretVault", "Sodium", "VaultProtocol", "VaultStore", "XMPPLink", logging]),
     // Spoiled pictures, for the tests of vault-scan and for the table of what it reads.
     .target(
       name: "ScanPictures", dependencies: ["QRCode", "CPNG", "CJPEG"], path: "Tests/ScanPictures",

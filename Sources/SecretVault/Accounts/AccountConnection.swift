@@ -1,0 +1,74 @@
+import VaultStore
+
+/// How the daemon last found the account's connection, as it is noted for commands.
+public struct AccountConnection: Hashable, Sendable {
+  /// What it is, or why there is none.
+  public enum State: String, Hashable, Sendable, CaseIterable {
+    case connected
+    /// The server, or the network, isn't there.
+    case unreachable
+    /// The account doesn't exist, or has another password.
+    case wrongPassword = "wrong-password"
+    /// The server's certificate isn't trusted, or it doesn't encrypt.
+    case untrusted
+    /// The server doesn't want this connection, or speaks something else.
+    case refused
+  }
+
+  /// The account.
+  public let account: [UInt8]
+  /// How it is.
+  public let state: State
+  /// Since when, in milliseconds since 1970.
+  public let since: Int64
+
+  /// Facts to be noted.
+  public init(account: [UInt8], state: State, since: Int64) {
+    self.account = account
+    self.state = state
+    self.since = since
+  }
+}
+
+/// As it is kept: the account's id, 16 bytes; the time, 8 bytes; the state's word.
+extension AccountConnection {
+  var encoded: [UInt8] {
+    account + (0..<8).map { UInt8(truncatingIfNeeded: since >> (56 - 8 * Int64($0))) } + Array(state.rawValue.utf8)
+  }
+
+  init?(_ bytes: [UInt8]) {
+    guard (25...64).contains(bytes.count), let state = State(rawValue: String(decoding: bytes[24...], as: UTF8.self))
+    else { return nil }
+    self.init(
+      account: Array(bytes[..<16]), state: state, since: bytes[16..<24].reduce(0) { $0 << 8 | Int64($1) })
+  }
+}
+
+extension Vault {
+  private static let connectionKey = "account-connection"
+
+  /// How the account's connection stands, if a daemon has it; what a daemon has left that doesn't run any more counts for nothing.
+  public func accountConnection() throws(VaultError) -> AccountConnection? {
+    guard try !isWithoutDaemon() else { return nil }
+    let bytes = try stored { () throws(StoreError) in try database.meta(Self.connectionKey) }
+    return bytes.flatMap { AccountConnection($0) }
+  }
+
+  /// Notes how a connection stands; nil: there is nothing to say of this account any more.
+  public func noteAccountConnection(_ state: AccountConnection.State?, of account: [UInt8]) throws(VaultError) {
+    try stored { () throws(StoreError) in
+      let known = try database.meta(Self.connectionKey).flatMap { AccountConnection($0) }
+      if let state {
+        guard known?.account != account || known?.state != state else { return }
+        let now = AccountConnection(account: account, state: state, since: environment.now())
+        try database.setMeta(Self.connectionKey, to: now.encoded)
+      } else if known?.account == account {
+        try database.setMeta(Self.connectionKey, to: [])
+      }
+    }
+  }
+
+  func isWithoutDaemon() throws(VaultError) -> Bool {
+    try stored { () throws(StoreError) in try DaemonLock.running(folders) == nil }
+  }
+}

@@ -1,0 +1,90 @@
+import Glibc
+public import VaultProtocol
+public import VaultStore
+
+/// What the part that talks to XMPP servers needs of a vault. Addresses are in their one normal form here: whoever calls sees to that.
+extension Vault {
+  /// All accounts that have been used here, the one in use or not.
+  public func accountRecords() throws(VaultError) -> [AccountRecord] {
+    try stored { () throws(StoreError) in try database.accounts() }
+  }
+
+  /// The account in use; nil if none is.
+  public func currentAccount() throws(VaultError) -> AccountRecord? {
+    try accountRecords().first { $0.isCurrent }
+  }
+
+  /// The address of the account in use, which messages carry so that they can be answered the same way.
+  public func currentAccountAddress() throws(VaultError) -> String? { try currentAccount()?.address }
+
+  /// The account of this address.
+  public func accountRecord(_ address: String) throws(VaultError) -> AccountRecord? {
+    try accountRecords().first { $0.address == address }
+  }
+
+  /// Keeps an account and, if there is one, its password.
+  public func keepAccount(_ account: AccountRecord, password: HeldSecret?) throws(VaultError) {
+    try stored { () throws(StoreError) in
+      // The password first: whoever finds the account in use finds its password.
+      if !(try database.accounts().contains { $0.id == account.id }) {
+        var inactive = account
+        inactive.isCurrent = false
+        try database.setAccount(inactive)
+      }
+      if let password { try database.setAccountPassword(account.id, password.bytes) }
+      try database.setAccount(account)
+    }
+  }
+
+  /// The password of an account; nil if it is logged out.
+  public func accountPassword(_ id: [UInt8]) throws(VaultError) -> HeldSecret? {
+    try stored { () throws(StoreError) in try database.accountPassword(id) }
+  }
+
+  /// Logs an account out: it isn't used any more, and its password is forgotten. Its friends and messages stay.
+  public func endAccount(_ account: AccountRecord) throws(VaultError) {
+    var ended = account
+    ended.isCurrent = false
+    let record = ended
+    try stored { () throws(StoreError) in
+      try database.setAccount(record)
+      try database.removeAccountPassword(account.id)
+    }
+    try noteAccountConnection(nil, of: account.id)
+  }
+
+  /// Removes an account with all that came by it but what was sealed.
+  public func forgetAccount(_ account: AccountRecord) throws(VaultError) {
+    try noteAccountConnection(nil, of: account.id)
+    try stored { () throws(StoreError) in _ = try database.removeAccount(account.id) }
+  }
+
+  /// Notes up to where an account's archive was read.
+  public func noteArchive(of account: [UInt8], to place: String) throws(VaultError) {
+    try stored { () throws(StoreError) in _ = try database.updateAccount(account) { $0.archivedTo = place } }
+  }
+
+  /// A number that is another one whenever an account, its password or its contacts have changed, by whichever program.
+  public func accountMark() throws(VaultError) -> UInt64 {
+    try stored { () throws(StoreError) in try database.accountMark() }
+  }
+
+  /// Something that changes whenever this vault is written to, by whichever program. Costs next to nothing to ask for.
+  public func changeMark() -> UInt64 {
+    var mark: UInt64 = 0
+    for suffix in ["", "-wal"] {
+      var facts = stat()
+      guard stat(folders.databasePath + suffix, &facts) == 0 else { continue }
+      for number in [facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec, Int(facts.st_size)] {
+        mark = (mark ^ UInt64(bitPattern: Int64(number))) &* 0x9E37_79B9_7F4A_7C15
+      }
+    }
+    return mark
+  }
+
+  /// Whether a command should see to the account by itself: one is in use, and no daemon runs.
+  public func needsAccountRound() throws(VaultError) -> Bool {
+    guard try currentAccount() != nil else { return false }
+    return try isWithoutDaemon()
+  }
+}

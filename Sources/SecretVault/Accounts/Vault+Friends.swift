@@ -1,0 +1,81 @@
+public import Sodium
+public import VaultStore
+
+/// The contacts of an account, as its server last said.
+extension Vault {
+  /// All of an account, by address.
+  public func friendRecords(_ account: [UInt8]) throws(VaultError) -> [FriendRecord] {
+    try stored { () throws(StoreError) in try database.friends(account) }
+  }
+
+  /// The one of this address.
+  public func friendRecord(_ account: [UInt8], _ address: String) throws(VaultError) -> FriendRecord? {
+    // One that is damaged is as good as gone: the server knows it, too.
+    do throws(StoreError) { return try database.friend(account, address) } catch .damaged { return nil } catch {
+      throw VaultError(error)
+    }
+  }
+
+  /// Keeps a contact, or what is new of it. Beyond the limit of an account nothing is added.
+  public func keepFriend(
+    _ account: [UInt8], _ address: String, change: (inout FriendRecord) -> Void
+  ) throws(VaultError) {
+    let known = try friendRecord(account, address)
+    var record = known ?? FriendRecord(account: account, address: address)
+    change(&record)
+    guard record != known else { return }
+    let changed = record
+    try stored { () throws(StoreError) in _ = try database.setFriend(changed) }
+  }
+
+  /// Forgets a contact. What is known of a peer's address stays.
+  public func forgetFriend(_ account: [UInt8], _ address: String) throws(VaultError) {
+    try stored { () throws(StoreError) in try database.removeFriend(account, address) }
+  }
+
+  /// Nobody is known to be there any more.
+  public func forgetPresence(_ account: [UInt8]) throws(VaultError) {
+    for friend in try friendRecords(account) where friend.presence != nil {
+      try keepFriend(account, friend.address) { $0.presence = nil }
+    }
+  }
+
+  /// Which peer has this address, if any.
+  public func peer(at address: String) throws(VaultError) -> PeerSummary? {
+    let addresses = try stored { () throws(StoreError) in try database.peerAddresses() }
+    for peer in try stored({ () throws(StoreError) in try database.peers() }) where addresses[peer.digest] == address {
+      return try summary(peer)
+    }
+    return nil
+  }
+
+  /// The digest of a peer by whatever it is called here.
+  public func peerDigest(_ reference: String) throws(VaultError) -> Digest { try find(reference).digest }
+
+  /// The names of all peers.
+  public func namesOfPeers() throws(VaultError) -> [Digest: String] { try peerNames() }
+
+  /// The address of a peer's account, if it is known.
+  public func accountAddress(of peer: Digest) throws(VaultError) -> String? {
+    try stored { () throws(StoreError) in try database.peerAddress(peer) }
+  }
+
+  /// Says, or with nil forgets, where a peer's account is.
+  @discardableResult
+  public func setAccountAddress(_ reference: String, to address: String?) throws(VaultError) -> PeerSummary {
+    let peer = try find(reference)
+    try stored { () throws(StoreError) in try database.setPeerAddress(peer.digest, address) }
+    return try summary(peer)
+  }
+}
+
+extension Vault {
+  /// No peer has this address any more.
+  public func forgetAccountAddress(_ address: String) throws(VaultError) {
+    try stored { () throws(StoreError) in
+      for (peer, known) in try database.peerAddresses() where known == address {
+        try database.setPeerAddress(peer, nil)
+      }
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import VaultXMPP
+
+extension AccountSummary {
+  var json: JSONValue {
+    [
+      "address": .string(address), "state": .string(state.rawValue), "host": JSONValue(host), "port": JSONValue(port),
+      "certificates": JSONValue(certificates), "connection": JSONValue(connection?.state.rawValue),
+      "connectionSince": JSONValue(connection.map { Timestamp.exact($0.since) }),
+    ]
+  }
+}
+
+extension FriendSummary {
+  var json: JSONValue {
+    [
+      "address": .string(address), "name": JSONValue(name), "peer": JSONValue(peer),
+      "subscription": .string(subscription), "asks": .bool(asks), "presence": JSONValue(presence),
+    ]
+  }
+}

@@ -1,0 +1,74 @@
+import SecretVault
+import VaultXMPP
+
+/// Accounts and friends in words.
+enum AccountText {
+  static func table(_ accounts: [AccountSummary]) -> TextTable {
+    var table = TextTable("ACCOUNT", "STATE", "SERVER")
+    for account in accounts {
+      table.add(account.address, state(account), server(account))
+    }
+    return table
+  }
+
+  /// How it stands.
+  static func state(_ account: AccountSummary) -> String {
+    switch account.state {
+    case .loggedOut: return "logged out"
+    case .other: return "logged in, not in use"
+    case .current: break
+    }
+    guard let connection = account.connection else { return "in use, not connected: the daemon doesn't have it" }
+    let since = Timestamp.minute(connection.since)
+    return switch connection.state {
+    case .connected: "in use, connected since \(since)"
+    case .unreachable: "in use, server not reached since \(since)"
+    case .wrongPassword: "in use, password refused since \(since)"
+    case .untrusted: "in use, server not trusted since \(since)"
+    case .refused: "in use, refused by the server since \(since)"
+    }
+  }
+
+  private static func server(_ account: AccountSummary) -> String {
+    let domain = String(account.address.split(separator: "@").last ?? "")
+    return (account.host ?? domain) + (account.port.map { ":\($0)" } ?? "")
+  }
+}
+
+enum FriendText {
+  static func write(_ friends: [FriendSummary], _ console: Console) throws(VaultError) {
+    try console.result(friends.isEmpty ? [] : table(friends).lines, json: .array(friends.map(\.json)))
+    for friend in friends where friend.asks {
+      console.note("\(friend.address) asks to be a friend: 'vault friend accept \(friend.address)'")
+    }
+  }
+
+  static func table(_ friends: [FriendSummary]) -> TextTable {
+    var table = TextTable("FRIEND", "NAME", "PEER", "STATE", "THERE")
+    for friend in friends {
+      table.add(
+        friend.address, friend.name ?? "-", friend.peer ?? "-", state(friend), friend.presence ?? "-")
+    }
+    return table
+  }
+
+  /// Who sees whom.
+  static func state(_ friend: FriendSummary) -> String {
+    if friend.asks { return "asks" }
+    return switch friend.subscription {
+    case "both": "friends"
+    case "to": "shows itself to you"
+    case "from": "sees you"
+    default: "asked"
+    }
+  }
+
+  /// What came of adding it.
+  static func sentence(_ friend: FriendSummary) -> String {
+    let sealed = friend.peer.map { "; what you send to \($0) goes there sealed" } ?? ""
+    return switch friend.subscription {
+    case "both", "to": "\(friend.address) is a friend\(sealed)"
+    default: "asked \(friend.address)\(sealed)"
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import Logging
+import SecretVault
+import Synchronization
+import VaultProtocol
+import VaultStore
+import XMPPLink
+
+/// One connection of an account, and all that goes over it for as long as it lasts.
+///
+/// What comes is kept durably before its sender is told so, and what is to be sent lies in the vault until it is known to have arrived: it may end at
+/// any moment.
+final class AccountExchange: Sendable {
+  let vault: Vault
+  let account: AccountRecord
+  let connection: XMPPConnection
+  /// Answers requests itself, where no daemon does.
+  let answers: Bool
+  let state: Mutex<State>
+
+  struct State {
+    var collector = XMPPParcelCollector()
+    /// Who is there with which device.
+    var present: [JID: [String: XMPPPresence.State]] = [:]
+    /// How many plain messages have come from whom.
+    var plain: [JID: Int] = [:]
+    var isSending = false
+    var report = AccountReport()
+    /// When something happened last.
+    var lastAt: Double
+    /// What has to be done before a round is over.
+    var isLookedThrough = false
+    var isArchiveRead = false
+    /// A peer may have asked something.
+    var hasQuestions = false
+  }
+
+  private struct Limits {
+    static let login = Duration.seconds(30)
+    static let answer = Duration.seconds(30)
+    /// Between two looks at whether the server is there.
+    static let alive = Duration.seconds(60)
+  }
+
+  /// How long the server may take for an answer.
+  static let answerLimit = Limits.answer
+
+  private init(_ vault: Vault, _ account: AccountRecord, _ connection: XMPPConnection, answers: Bool) {
+    self.vault = vault
+    self.account = account
+    self.connection = connection
+    self.answers = answers
+    state = Mutex(State(lastAt: vault.surroundings.monotonic()))
+  }
+
+  var sleep: @Sendable (Duration) async throws -> Void { vault.surroundings.sleep }
+  var log: Logger { vault.surroundings.log }
+  var now: Double { vault.surroundings.monotonic() }
+
+  /// Connects, logs in, takes the contacts and says that the account is there. `resource` is this device's name at the server.
+  static func open(
+    _ vault: Vault, _ account: AccountRecord, password: HeldSecret, resource: String?, answers: Bool
+  ) async throws(XMPPError) -> AccountExchange {
+    let sleep = vault.surroundings.sleep
+    let place = try account.place
+    let connection = try await within(Limits.login, sleep) { () throws(XMPPError) in
+      try await XMPPConnection.connect(place, password: password.bytes, resource: resource)
+    }
+    let exchange = AccountExchange(vault, account, connection, answers: answers)
+    do throws(XMPPError) {
+      let contacts = try await within(Limits.answer, sleep) { () throws(XMPPError) in try await connection.roster() }
+      exchange.note { () throws(VaultError) in try vault.keepRoster(account.id, contacts) }
+      try await within(Limits.answer, sleep) { () throws(XMPPError) in try await connection.announce() }
+    } catch {
+      connection.close()
+      throw error
+    }
+    return exchange
+  }
+
+  /// Works until the connection ends, or until the task is cancelled: then it says goodbye. Returns why it ended.
+  func run() async -> XMPPError? {
+    let work = Task { await self.work() }
+    // Not cancelled with this one: goodbye is said over it.
+    let coming = Task { await self.takeEvents() }
+    return await withTaskCancellationHandler {
+      let reason = await coming.value
+      work.cancel()
+      await work.value
+      return reason
+    } onCancel: {
+      work.cancel()
+      connection.logout()
+    }
+  }
+
+  var report: AccountReport { state.withLock { $0.report } }
+
+  private func work() async {
+    await withTaskGroup(of: Void.self) { tasks in
+      tasks.addTask { await self.send() }
+      tasks.addTask { await self.readArchive() }
+      tasks.addTask { await self.keepAlive() }
+    }
+  }
+
+  /// Notices a server that has gone without a word.
+  private func keepAlive() async {
+    while (try? await sleep(Limits.alive)) != nil {
+      if state.withLock({ $0.isSending }) { continue }
+      do throws(XMPPError) { try await reach() } catch .cancelled { return } catch { return connection.close() }
+    }
+  }
+
+  /// Waits for the server to have taken what was sent before: it answers in order.
+  func reach(_ limit: Duration = Limits.answer) async throws(XMPPError) {
+    let connection = connection
+    do throws(XMPPError) {
+      try await within(limit, sleep) { () throws(XMPPError) in try await connection.ping() }
+    } catch .refused {
+      // It doesn't know this question, which is an answer.
+    }
+  }
+
+  /// What fails in the vault is said, and keeps nothing else from going on. Whether it didn't fail.
+  @discardableResult
+  func note(_ body: () throws(VaultError) -> Void) -> Bool {
+    do throws(VaultError) {
+      try body()
+      return true
+    } catch {
+      log.error("account \(account.address): \(error.reason)")
+      return false
+    }
+  }
+
+  func happened(_ change: (inout State) -> Void = { _ in }) {
+    let now = now
+    state.withLock { state in
+      state.lastAt = now
+      change(&state)
+    }
+  }
+}
+
+/// What went over an account's connection.
+public struct AccountReport: Hashable, Sendable {
+  /// Parcels that the server has taken.
+  public var parcelsSent = 0
+  /// Parcels that came and are kept.
+  public var parcelsTaken = 0
+  /// Plain messages that the server has taken.
+  public var plainSent = 0
+  /// Plain messages that came and are new.
+  public var plainTaken = 0
+}
+
+extension AccountRecord {
+  /// Where and who it is, for a connection.
+  var place: XMPPAccount {
+    get throws(XMPPError) {
+      try XMPPAccount(JID(address), host: host, port: port, certificates: certificates)
+    }
+  }
+}

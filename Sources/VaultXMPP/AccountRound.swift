@@ -1,0 +1,70 @@
+public import SecretVault
+import VaultProtocol
+import VaultStore
+import XMPPLink
+
+/// One look at the account in use, for commands where no daemon runs: hands over what waits, and takes what has come.
+public enum AccountRound {
+  /// How it went.
+  public struct Report: Sendable {
+    /// What went over the connection.
+    public let traffic: AccountReport
+    /// Why there was no connection, or why it ended; nil if all went well, or if there was nothing to do.
+    public let problem: VaultError?
+  }
+
+  /// Milliseconds of silence after which nothing more is waited for.
+  private static let silence = 500.0
+
+  /// Takes `limit` at most. With `isDone` it waits for more than silence: until that is so. Does nothing where a daemon runs, or no
+  /// account is in use.
+  public static func run(
+    _ vault: Vault, limit: Duration, until isDone: (@Sendable () -> Bool)? = nil
+  ) async -> Report {
+    do throws(VaultError) {
+      guard try vault.needsAccountRound(), let account = try vault.currentAccount(),
+        let password = try vault.accountPassword(account.id)
+      else { return Report(traffic: AccountReport(), problem: nil) }
+      return await run(vault, account, password, limit: limit, isDone)
+    } catch { return Report(traffic: AccountReport(), problem: error) }
+  }
+
+  private static func run(
+    _ vault: Vault, _ account: AccountRecord, _ password: HeldSecret, limit: Duration, _ isDone: (@Sendable () -> Bool)?
+  ) async -> Report {
+    let sleep = vault.surroundings.sleep
+    let end = vault.surroundings.monotonic() + limit / .milliseconds(1)
+    let exchange: AccountExchange
+    do throws(XMPPError) {
+      exchange = try await within(limit, sleep) { () throws(XMPPError) in
+        // A name of its own: rounds of several commands don't end one another.
+        try await AccountExchange.open(vault, account, password: password, resource: nil, answers: true)
+      }
+    } catch { return Report(traffic: AccountReport(), problem: VaultError(error, account: account.address)) }
+    let reason = await withTaskGroup(of: XMPPError??.self) { tasks in
+      tasks.addTask { .some(await exchange.run()) }
+      tasks.addTask {
+        while vault.surroundings.monotonic() < end, !(exchange.isQuiet(for: silence) && isDone?() ?? true) {
+          do { try await sleep(.milliseconds(50)) } catch { break }
+        }
+        return nil
+      }
+      var reason: XMPPError?
+      while let ended = await tasks.next() {
+        if let ended { reason = ended }
+        tasks.cancelAll()
+      }
+      return reason
+    }
+    return Report(
+      traffic: exchange.report, problem: reason.map { VaultError($0, account: account.address) })
+  }
+}
+
+extension AccountExchange {
+  /// Whether all that was to be done at once is done, and nothing has come for so many milliseconds.
+  func isQuiet(for time: Double) -> Bool {
+    let now = now
+    return state.withLock { $0.isLookedThrough && $0.isArchiveRead && !$0.isSending && now - $0.lastAt >= time }
+  }
+}

@@ -1,0 +1,130 @@
+import Logging
+public import SecretVault
+import VaultProtocol
+import VaultStore
+import XMPPLink
+
+/// The daemon's part: keeps the account in use connected, and hands on what comes and goes by it.
+public struct AccountRunner: Sendable {
+  private static let pauses = (first: 1.0, longest: 300.0)
+  /// After so long a connection was a good one, and the next attempt isn't put off.
+  private static let goodAfter = 30_000.0
+
+  private let vault: Vault
+
+  /// For this vault.
+  public init(_ vault: Vault) { self.vault = vault }
+
+  private var log: Logger { vault.surroundings.log }
+
+  /// Works until the task is cancelled.
+  public func run() async {
+    var failures = 0
+    while !Task.isCancelled {
+      guard let (account, password) = current() else {
+        failures = 0
+        // Nobody to be.
+        await pause(for: Self.pauses.longest, beside: nil)
+        continue
+      }
+      let began = vault.surroundings.monotonic()
+      let reason = await connect(account, password)
+      if Task.isCancelled { break }
+      let lasted = vault.surroundings.monotonic() - began
+      guard let reason else {
+        // Another account, or none: at once.
+        failures = 0
+        continue
+      }
+      if lasted >= Self.goodAfter { failures = 0 }
+      tell(account, reason, isFirst: failures == 0)
+      failures = min(failures + 1, 16)
+      await pause(for: Self.pause(after: failures, reason), beside: account)
+    }
+    if let account = try? vault.currentAccount() { note(account, nil) }
+  }
+
+  /// Seconds until the next attempt, as long again for each one in vain. What another attempt doesn't mend comes last.
+  static func pause(after failures: Int, _ reason: XMPPError) -> Double {
+    switch AccountConnection.State(reason) {
+    case .wrongPassword, .untrusted: pauses.longest
+    default: min(pauses.first * Double(1 << max(0, failures - 1)), pauses.longest)
+    }
+  }
+
+  private func current() -> (AccountRecord, HeldSecret)? {
+    do throws(VaultError) {
+      guard let account = try vault.currentAccount(), let password = try vault.accountPassword(account.id) else {
+        return nil
+      }
+      return (account, password)
+    } catch {
+      log.error("accounts can't be read: \(error.reason)")
+      return nil
+    }
+  }
+
+  /// Connects and works. Returns why it ended; nil if it is over because the account isn't the one in use any more, or the task is cancelled.
+  private func connect(_ account: AccountRecord, _ password: HeldSecret) async -> XMPPError? {
+    let exchange: AccountExchange
+    do throws(XMPPError) {
+      exchange = try await AccountExchange.open(
+        vault, account, password: password, resource: account.resource, answers: false)
+    } catch { return isCurrent(account) ? error : nil }
+    note(account, .connected)
+    log.info("account \(account.address): connected")
+    let reason = await withTaskGroup(of: XMPPError??.self) { tasks in
+      tasks.addTask { .some(await exchange.run()) }
+      tasks.addTask {
+        while isCurrent(account), (try? await vault.surroundings.sleep(.seconds(1))) != nil {}
+        return nil
+      }
+      var reason: XMPPError?
+      while let ended = await tasks.next() {
+        if let ended { reason = ended }
+        tasks.cancelAll()
+      }
+      return reason
+    }
+    do throws(VaultError) { try vault.forgetPresence(account.id) } catch {
+      log.error("account \(account.address): \(error.reason)")
+    }
+    guard isCurrent(account), !Task.isCancelled else {
+      note(account, nil)
+      return nil
+    }
+    // Nobody on this side has closed it.
+    return reason ?? .closed
+  }
+
+  /// Whether this account is still to be connected, and in the same way.
+  private func isCurrent(_ account: AccountRecord) -> Bool {
+    guard let now = try? vault.currentAccount() else { return false }
+    return now.id == account.id && now.host == account.host && now.port == account.port
+      && now.certificates == account.certificates && now.resource == account.resource
+  }
+
+  private func tell(_ account: AccountRecord, _ reason: XMPPError, isFirst: Bool) {
+    let error = VaultError(reason, account: account.address)
+    if isFirst { log.warning("\(error.reason)") } else { log.debug("\(error.reason)") }
+    note(account, AccountConnection.State(reason))
+  }
+
+  private func note(_ account: AccountRecord, _ state: AccountConnection.State?) {
+    do throws(VaultError) { try vault.noteAccountConnection(state, of: account.id) } catch {
+      log.error("account \(account.address): \(error.reason)")
+    }
+  }
+
+  /// Waits, but not longer than until somebody has changed the accounts, or the network is another one.
+  private func pause(for seconds: Double, beside account: AccountRecord?) async {
+    let jitter = Double.random(in: 0.75...1.25)
+    let end = vault.surroundings.monotonic() + seconds * jitter * 1000
+    let mark = try? vault.accountMark()
+    let network = NetworkMark.now()
+    while vault.surroundings.monotonic() < end {
+      do { try await vault.surroundings.sleep(.seconds(1)) } catch { return }
+      if (try? vault.accountMark()) != mark || (account != nil && NetworkMark.now() != network) { return }
+    }
+  }
+}

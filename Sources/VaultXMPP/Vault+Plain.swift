@@ -1,0 +1,33 @@
+public import SecretVault
+import Sodium
+public import VaultProtocol
+import VaultStore
+import XMPPLink
+
+extension Vault {
+  /// Keeps a text for somebody without a vault, to be sent as it is by the account in use: servers can read it. Says nothing to anybody yet.
+  public func sendPlain(_ text: HeldSecret, to reference: String) throws(VaultError) -> MessageSummary {
+    guard let account = try currentAccount() else {
+      throw VaultError(.notFound, "no account is in use", hint: "log in with `vault account login ADDRESS`")
+    }
+    let contact = try address(reference).description
+    guard contact != account.address else { throw VaultError(.usage, "this is the account itself") }
+    guard (1...XMPPMessage.bodyLimit).contains(text.count) else {
+      throw VaultError(.usage, "a text has 1 to \(XMPPMessage.bodyLimit) bytes")
+    }
+    let isText = text.bytes.withUnsafeBytes { bytes in
+      String(validating: bytes, as: UTF8.self) != nil
+        && bytes.allSatisfy { $0 >= 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }
+    }
+    guard isText else { throw VaultError(.usage, "this is no text that can be sent: UTF-8 without control characters") }
+    let id: [UInt8]
+    do throws(SodiumError) { id = try Randomness.bytes(16) } catch {
+      throw VaultError(.other, "no random bytes: \(error)")
+    }
+    let number = try keepPlain(
+      PlainMessage(id: id, contact: contact, isMine: true, text: text, sentAt: surroundings.now()),
+      account: account.id, isSent: false)
+    guard let number else { throw VaultError(.other, "the message could not be kept") }
+    return try message(number)
+  }
+}

@@ -1,0 +1,93 @@
+public import SecretVault
+import VaultStore
+import XMPPLink
+
+/// The contacts of the account in use.
+extension VaultAccounts {
+  /// Those whose address, name or peer's name contains `search`, whatever the case of its letters. Asks nobody.
+  public func friends(search: String? = nil) throws(VaultError) -> [FriendSummary] {
+    let account = try find(nil)
+    let names = try vault.namesOfPeers()
+    let wanted = search?.lowercased()
+    return try vault.friendRecords(account.id).map { record in
+      FriendSummary(
+        address: record.address, name: record.name, peer: record.peer.flatMap { names[$0] },
+        subscription: record.subscription.word, asks: record.asks, presence: record.presence)
+    }.filter { friend in
+      guard let wanted else { return true }
+      return [friend.address, friend.name, friend.peer].contains { $0?.lowercased().contains(wanted) == true }
+    }
+  }
+
+  /// Adds a contact and asks it to show whether it is there; `peer` is whose account it is, so that what is sent there is sealed.
+  public func addFriend(_ text: String, name: String?, peer: String?) async throws(VaultError) -> FriendSummary {
+    let account = try find(nil)
+    let contact = try address(text)
+    guard contact.description != account.address else { throw VaultError(.usage, "this is the account itself") }
+    let digest = try peer.map { (peer) throws(VaultError) in try vault.peerDigest(peer) }
+    let asks = try vault.friendRecord(account.id, contact.description)?.asks == true
+    let contacts = try await connected(account) { (connection) throws(XMPPError) in
+      try await connection.setContact(contact, name: name)
+      // Whoever asks and is asked is accepted.
+      if asks { try await connection.change(.approved, with: contact) }
+      try await connection.change(.requested, with: contact)
+      return try await connection.roster()
+    }
+    try vault.keepRoster(account.id, contacts)
+    if let peer, let digest {
+      try vault.keepFriend(account.id, contact.description) { $0.peer = digest }
+      try vault.setAccountAddress(peer, to: contact.description)
+    }
+    if asks { try vault.keepFriend(account.id, contact.description) { $0.asks = false } }
+    return try friend(contact)
+  }
+
+  /// Accepts somebody who asks, and asks back.
+  public func acceptFriend(_ text: String, name: String?, peer: String?) async throws(VaultError) -> FriendSummary {
+    let account = try find(nil)
+    let contact = try address(text)
+    guard try vault.friendRecord(account.id, contact.description)?.asks == true else {
+      throw VaultError(
+        .notFound, "\(contact) doesn't ask to be accepted, as far as is known here",
+        hint: "the daemon hears of it; `vault friend list` shows who asks")
+    }
+    return try await addFriend(text, name: name, peer: peer)
+  }
+
+  /// Ends a contact in both directions, or refuses one that asks.
+  public func removeFriend(_ text: String) async throws(VaultError) {
+    let account = try find(nil)
+    let contact = try address(text)
+    guard let known = try vault.friendRecord(account.id, contact.description) else {
+      throw VaultError(.notFound, "\(contact) is no friend of \(account.address)", hint: "see `vault friend list`")
+    }
+    try await connected(account) { (connection) throws(XMPPError) in
+      if known.asks { try await connection.change(.refused, with: contact) }
+      do throws(XMPPError) { try await connection.removeContact(contact) } catch .refused {
+        // It was none at the server.
+      }
+      try await connection.ping()
+    }
+    try vault.forgetFriend(account.id, contact.description)
+    try vault.forgetAccountAddress(contact.description)
+  }
+
+  private func friend(_ contact: JID) throws(VaultError) -> FriendSummary {
+    guard let found = try friends().first(where: { $0.address == contact.description }) else {
+      throw VaultError(.refused, "the server has not taken \(contact) as a contact")
+    }
+    return found
+  }
+}
+
+extension FriendRecord.Subscription {
+  /// XMPP's word for it.
+  var word: String {
+    switch self {
+    case .none: "none"
+    case .to: "to"
+    case .from: "from"
+    case .both: "both"
+    }
+  }
+}

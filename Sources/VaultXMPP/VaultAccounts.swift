@@ -1,0 +1,172 @@
+public import SecretVault
+import Sodium
+public import VaultProtocol
+import VaultStore
+import XMPPLink
+
+/// The accounts of a vault at XMPP servers: what is sealed goes by them, and so do plain texts.
+public struct VaultAccounts: Sendable {
+  /// How long a command waits for a server.
+  static let patience = Duration.seconds(20)
+
+  /// The vault.
+  public let vault: Vault
+
+  /// The accounts of this vault. Connects nowhere.
+  public init(_ vault: Vault) { self.vault = vault }
+
+  /// Where an account's server is, if its address doesn't say so.
+  public struct Place: Sendable {
+    let host: String?
+    let port: UInt16?
+    let certificates: String?
+
+    /// A place. `certificates` is a file of PEM certificates that are trusted beside the system's.
+    public init(host: String? = nil, port: UInt16? = nil, certificates: String? = nil) {
+      self.host = host
+      self.port = port
+      self.certificates = certificates
+    }
+  }
+
+  // MARK: - Looking
+
+  /// All accounts, by address. Asks nobody.
+  public func list() throws(VaultError) -> [AccountSummary] {
+    let connection = try vault.accountConnection()
+    return try vault.accountRecords().map { (record) throws(VaultError) in try summary(record, connection) }
+  }
+
+  private func summary(_ record: AccountRecord, _ connection: AccountConnection?) throws(VaultError) -> AccountSummary {
+    let state: AccountSummary.State =
+      record.isCurrent ? .current : try vault.accountPassword(record.id) == nil ? .loggedOut : .other
+    return AccountSummary(
+      address: record.address, state: state, host: record.host, port: record.port.map { Int($0) },
+      certificates: record.certificates,
+      connection: record.isCurrent ? connection.flatMap { $0.account == record.id ? $0 : nil } : nil)
+  }
+
+  func summary(_ address: String) throws(VaultError) -> AccountSummary {
+    try summary(try find(address), try vault.accountConnection())
+  }
+
+  /// The account of this address, or the one in use.
+  func find(_ reference: String?) throws(VaultError) -> AccountRecord {
+    guard let reference else {
+      guard let current = try vault.currentAccount() else {
+        throw VaultError(.notFound, "no account is in use", hint: "log in with `vault account login ADDRESS`")
+      }
+      return current
+    }
+    let wanted = try address(reference).description
+    guard let record = try vault.accountRecord(wanted) else {
+      throw VaultError(.notFound, "there is no account \(wanted) here", hint: "see `vault account list`")
+    }
+    return record
+  }
+
+  // MARK: - Logging in and out
+
+  /// Makes an account at its server, and uses it.
+  public func register(
+    _ text: String, at place: Place, password: HeldSecret
+  ) async throws(VaultError) -> AccountSummary {
+    let record = try record(text, at: place)
+    try await said(record.address) { () throws(XMPPError) in
+      let account = try record.place
+      try await within(Self.patience, vault.surroundings.sleep) { () throws(XMPPError) in
+        try await XMPPConnection.register(account, password: password.bytes)
+      }
+    }
+    try vault.keepAccount(record, password: password)
+    return try summary(record.address)
+  }
+
+  /// Uses an account from now on, once its server has taken the password.
+  public func login(
+    _ text: String, at place: Place, password: HeldSecret
+  ) async throws(VaultError) -> AccountSummary {
+    let record = try record(text, at: place)
+    try await connected(record, password) { (_) throws(XMPPError) in }
+    try vault.keepAccount(record, password: password)
+    return try summary(record.address)
+  }
+
+  /// What is known of an account already stays: its contacts, its messages, this device's name.
+  private func record(_ text: String, at place: Place) throws(VaultError) -> AccountRecord {
+    let wanted = try address(text).description
+    if let certificates = place.certificates, !certificates.hasPrefix("/") {
+      throw VaultError(.usage, "the file of certificates needs its whole path: \(certificates)")
+    }
+    if var known = try vault.accountRecord(wanted) {
+      known.host = place.host
+      known.port = place.port
+      known.certificates = place.certificates
+      known.isCurrent = true
+      return known
+    }
+    let id: [UInt8]
+    do throws(SodiumError) { id = try Randomness.bytes(AccountRecord.idByteCount) } catch {
+      throw VaultError(.other, "no random bytes: \(error)")
+    }
+    return AccountRecord(
+      id: id, address: wanted, host: place.host, port: place.port, certificates: place.certificates,
+      resource: "vault-" + XMPPConnection.freshID().prefix(8), isCurrent: true)
+  }
+
+  /// Uses another account that is logged in.
+  public func use(_ reference: String) throws(VaultError) -> AccountSummary {
+    var record = try find(reference)
+    guard try vault.accountPassword(record.id) != nil else {
+      throw VaultError(
+        .refused, "\(record.address) is logged out", hint: "log in with `vault account login \(record.address)`")
+    }
+    record.isCurrent = true
+    try vault.keepAccount(record, password: nil)
+    return try summary(record.address)
+  }
+
+  /// Ends the use of an account on this device; `forgets` also what came by it. Returns its address.
+  public func logout(_ reference: String?, forgets: Bool) throws(VaultError) -> String {
+    let record = try find(reference)
+    if forgets { try vault.forgetAccount(record) } else { try vault.endAccount(record) }
+    return record.address
+  }
+
+  /// Gives an account another password, at its server and here.
+  public func changePassword(_ reference: String?, to password: HeldSecret) async throws(VaultError) -> AccountSummary {
+    let record = try find(reference)
+    try await connected(record) { (connection) throws(XMPPError) in
+      try await connection.changePassword(to: password.bytes)
+    }
+    do throws(VaultError) { try vault.keepAccount(record, password: password) } catch {
+      throw VaultError(
+        error.code, "the server has the new password, but it can't be kept here: \(error.reason)",
+        hint: "log in with it: `vault account login \(record.address)`")
+    }
+    return try summary(record.address)
+  }
+
+  // MARK: - Connecting
+
+  /// Connects beside a daemon that may be connected, too, without being seen by anybody.
+  func connected<Value: Sendable>(
+    _ record: AccountRecord, _ given: HeldSecret? = nil,
+    _ body: @escaping @Sendable (XMPPConnection) async throws(XMPPError) -> Value
+  ) async throws(VaultError) -> Value {
+    let kept = given == nil ? try vault.accountPassword(record.id) : nil
+    guard let password = given ?? kept else {
+      throw VaultError(
+        .refused, "\(record.address) is logged out", hint: "log in with `vault account login \(record.address)`")
+    }
+    return try await said(record.address) { () throws(XMPPError) in
+      let account = try record.place
+      return try await within(Self.patience, vault.surroundings.sleep) { () throws(XMPPError) in
+        let connection = try await XMPPConnection.connect(account, password: password.bytes)
+        defer { connection.logout() }
+        let value = try await body(connection)
+        return value
+      }
+    }
+  }
+}

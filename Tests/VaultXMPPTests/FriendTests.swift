@@ -1,0 +1,76 @@
+import ChatServers
+import SecretVault
+import Testing
+
+@testable import VaultXMPP
+
+extension AccountTests {
+  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(3)))
+  struct FriendTests {
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `a friend is asked, accepts, is seen to come and go, and is removed`(_ kind: ChatServer.Kind) async throws {
+      let server = try ChatServer.shared(kind)
+      let (ada, bob) = (try Person("Ada"), try Person("Bob"))
+      for person in [ada, bob] { try await person.register(at: server) }
+      let asked = try await ada.accounts.addFriend(bob.address, name: "Bobby", peer: nil)
+      #expect(asked.subscription == "none" && asked.name == "Bobby")
+      try await ada.online {
+        try await bob.online {
+          try await eventually("bob is asked") { try bob.accounts.friends().contains { $0.asks } }
+          _ = try await bob.accounts.acceptFriend(ada.address, name: nil, peer: nil)
+          // Who has asked accepts in turn: ada asks nobody a second time.
+          try await eventually("ada is asked back") { try ada.accounts.friends().contains { $0.asks } }
+          _ = try await ada.accounts.acceptFriend(bob.address, name: "Bobby", peer: nil)
+          try await eventually("both are friends") {
+            try ada.accounts.friends().first?.subscription == "both"
+              && bob.accounts.friends().first?.subscription == "both"
+          }
+          try await eventually("ada sees bob") { try ada.accounts.friends().first?.presence == "available" }
+        }
+        try await eventually("ada sees bob go") { try ada.accounts.friends().first?.presence == nil }
+        #expect(try ada.accounts.friends().first?.name == "Bobby")
+        try await ada.accounts.removeFriend(bob.address)
+        #expect(try ada.accounts.friends() == [])
+      }
+    }
+
+    @Test func `who isn't wanted is refused, and is no friend`() async throws {
+      let server = try ChatServer.shared(.prosody)
+      let (ada, bob) = (try Person("Ada"), try Person("Bob"))
+      for person in [ada, bob] { try await person.register(at: server) }
+      _ = try await ada.accounts.addFriend(bob.address, name: nil, peer: nil)
+      try await bob.online {
+        try await eventually("bob is asked") { try bob.accounts.friends().contains { $0.asks } }
+        try await bob.accounts.removeFriend(ada.address)
+        #expect(try bob.accounts.friends() == [])
+      }
+      #expect { try bob.vault.setAccountAddress("Nobody", to: nil) } throws: {
+        ($0 as? VaultError)?.code == .notFound
+      }
+    }
+
+    @Test func `nobody can be accepted who hasn't asked`() async throws {
+      let ada = try Person("Ada")
+      try await ada.register(at: try ChatServer.shared(.prosody))
+      await #expect {
+        try await ada.accounts.acceptFriend("bob@localhost", name: nil, peer: nil)
+      } throws: {
+        ($0 as? VaultError)?.code == .notFound
+      }
+    }
+
+    @Test func `a friend who is a peer is written to sealed, until it is removed`() async throws {
+      let server = try ChatServer.shared(.prosody)
+      let (ada, bob) = (try Person("Ada"), try Person("Bob"))
+      try ada.meet(bob)
+      try await ada.register(at: server)
+      let friend = try await ada.accounts.addFriend(bob.address, name: nil, peer: "Bob")
+      #expect(friend.peer == "Bob")
+      let digest = try ada.vault.peerDigest("Bob")
+      #expect(try ada.vault.accountAddress(of: digest) == bob.address)
+      #expect(try ada.vault.peer(at: bob.address)?.name == "Bob")
+      try await ada.accounts.removeFriend(bob.address)
+      #expect(try ada.vault.accountAddress(of: digest) == nil)
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import ChatServers
+import SecretVault
+import Sodium
+import Testing
+import VaultProtocol
+import VaultStore
+import XMPPLink
+
+@testable import VaultXMPP
+
+extension AccountTests {
+  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(5)))
+  struct SealedTests {
+    /// Two peers with accounts, of whom the first knows where the second is.
+    private func pair(_ kind: ChatServer.Kind) async throws -> (Person, Person) {
+      let server = try ChatServer.shared(kind)
+      let (ada, bob) = (try Person("Ada"), try Person("Bob"))
+      try ada.meet(bob)
+      for person in [ada, bob] { try await person.register(at: server) }
+      try ada.vault.setAccountAddress("Bob", to: bob.address)
+      return (ada, bob)
+    }
+
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `a message goes by the account, is answered there, and its sender hears that it has arrived`(
+      _ kind: ChatServer.Kind
+    ) async throws {
+      let (ada, bob) = try await pair(kind)
+      try await ada.online {
+        try await bob.online {
+          let message = try ada.send("hello, Bob", to: bob)
+          try await eventually("it comes") { try bob.received(from: "Ada") == ["hello, Bob"] }
+          try await eventually("it is confirmed") { try ada.state(message) == "delivered" }
+          #expect(try ada.vault.message(message.number).route == "account")
+          // Its sender's address came with it.
+          let answer = try bob.send("hello, Ada", to: ada)
+          try await eventually("the answer comes") { try ada.received(from: "Bob") == ["hello, Ada"] }
+          try await eventually("the answer is confirmed") { try bob.state(answer) == "delivered" }
+        }
+      }
+    }
+
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `who is away gets it later, once, and nobody has to be there at the same time`(_ kind: ChatServer.Kind)
+      async throws
+    {
+      let (ada, bob) = try await pair(kind)
+      let messages = try (0..<5).map { try ada.send("number \($0)", to: bob) }
+      try await ada.online {
+        try await eventually("the server has them") { try messages.allSatisfy { try ada.state($0) == "underway" } }
+      }
+      try await bob.online {
+        try await eventually("they come") { try bob.received(from: "Ada").count == 5 }
+        try await eventually("the receipts go") { try !bob.vault.hasOutgoing(way: .account) }
+      }
+      try await ada.online {
+        try await eventually("the receipts come") { try messages.allSatisfy { try ada.state($0) == "delivered" } }
+      }
+      #expect(Set(try bob.received(from: "Ada")) == Set((0..<5).map { "number \($0)" }))
+    }
+
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `a file of several megabytes goes by the account`(_ kind: ChatServer.Kind) async throws {
+      let (ada, bob) = try await pair(kind)
+      let bytes = (0..<2_500_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) }
+      let file = MessageFile(
+        name: "photo.jpg", mediaType: "image/jpeg", byteCount: UInt64(bytes.count), isPhoto: true, caption: nil
+      ) { (offset, count) throws(VaultError) in
+        let start = Int(offset)
+        guard let part = Self.held(bytes[start..<(start + count)]) else { throw VaultError(.other, "no memory") }
+        return part
+      }
+      try await ada.online {
+        try await bob.online {
+          let message = try ada.vault.send(.file(file), to: "Bob")
+          try await eventually("it comes") { try bob.vault.messages(unreadOnly: true).first?.state == "new" }
+          let came = try #require(try bob.vault.messages().first)
+          #expect(came.kind == .photo && came.byteCount == Int64(bytes.count))
+          var got: [UInt8] = []
+          try bob.vault.messageFile(came.number) { (part) throws(VaultError) in
+            got += part.bytes.withUnsafeBytes { Array($0) }
+          }
+          #expect(got == bytes)
+          try await eventually("it is confirmed") { try ada.state(message) == "delivered" }
+        }
+      }
+    }
+
+    private static func held(_ bytes: ArraySlice<UInt8>) -> HeldSecret? {
+      do { return HeldSecret(try SecretBytes(copying: Array(bytes).span.bytes)) } catch { return nil }
+    }
+
+    @Test func `a round of a command hands over what waits and takes what has come`() async throws {
+      let (ada, bob) = try await pair(.prosody)
+      let message = try ada.send("hello", to: bob)
+      let sending = await AccountRound.run(ada.vault, limit: .seconds(20))
+      #expect(sending.problem == nil && sending.traffic.parcelsSent == 1)
+      let taking = await AccountRound.run(bob.vault, limit: .seconds(20))
+      #expect(taking.problem == nil && taking.traffic.parcelsTaken == 1 && taking.traffic.parcelsSent == 1)
+      #expect(try bob.received(from: "Ada") == ["hello"])
+      _ = await AccountRound.run(ada.vault, limit: .seconds(20)) { (try? ada.state(message)) == "delivered" }
+      #expect(try ada.state(message) == "delivered")
+    }
+
+    @Test func `a round leaves the account to a daemon that runs, and does nothing without an account`() async throws {
+      let (ada, bob) = try await pair(.prosody)
+      let lock = try ada.vault.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      try ada.send("hello", to: bob)
+      #expect(await AccountRound.run(ada.vault, limit: .seconds(20)).traffic == AccountReport())
+      withExtendedLifetime(lock) {}
+      let carol = try Person("Carol")
+      let report = await AccountRound.run(carol.vault, limit: .seconds(20))
+      #expect(report.problem == nil && report.traffic == AccountReport())
+    }
+
+    @Test func `what isn't for this device, or makes no sense, is neither kept nor answered`() async throws {
+      let server = try ChatServer.shared(.prosody)
+      let (ada, bob) = try await pair(.prosody)
+      let stranger = try Person("Eve")
+      try await stranger.register(at: server)
+      try await bob.online {
+        try await eventually("bob is there") { try bob.vault.currentAccount() != nil }
+        let account = try #require(try stranger.vault.currentAccount())
+        try await stranger.accounts.connected(account) { (connection) throws(XMPPError) in
+          let to = try JID(bob.address)
+          try await connection.announce()
+          for number in 0..<5 {
+            try await connection.send(
+              parcel: [UInt8](repeating: UInt8(number), count: 1000), to: to, id: "junk-\(number)")
+          }
+          try await connection.ping()
+        }
+        // What comes behind it is taken.
+        let message = try ada.send("hello", to: bob)
+        try await ada.online {
+          try await eventually("it is confirmed") { try ada.state(message) == "delivered" }
+        }
+        #expect(try bob.received() == ["hello"])
+      }
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import ChatServers
+import Glibc
+import Logging
+import PeerAuth
+import Sodium
+import Testing
+import VaultProtocol
+import VaultStore
+import XMPPLink
+
+@testable import SecretVault
+@testable import VaultXMPP
+
+/// Why tests of real servers are left out.
+let reason: Comment = "prosody and ejabberd aren't installed"
+
+/// Somebody with a vault, who can be reached by nothing but an account.
+final class Person: Sendable {
+  let name: String
+  /// The name of the account at the server: another one in each test.
+  let local: String
+  let vault: Vault
+  private let folder: String
+
+  var accounts: VaultAccounts { VaultAccounts(vault) }
+  var address: String { "\(local)@localhost" }
+
+  init(_ name: String) throws {
+    self.name = name
+    local = name.lowercased() + "-" + XMPPConnection.freshID().prefix(8)
+    let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var template = Array((temporary + "/vault-xmpp-XXXXXX").utf8CString)
+    folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+    let environment = VaultEnvironment(
+      now: { Self.time(CLOCK_REALTIME) }, monotonic: { Double(Self.time(CLOCK_MONOTONIC)) },
+      sleep: { try await Task.sleep(for: $0) }, log: Self.logger,
+      connect: { (_) async throws(TransportError) in throw TransportError.unreachable("away") })
+    vault = try Vault.create(
+      at: VaultFolders(home: folder), label: name, addresses: [], passphrase: nil, environment: environment)
+  }
+
+  deinit {
+    vault.close()
+    let shell = "rm -rf '\(folder)'"
+    system(shell)
+  }
+
+  private static var logger: Logger {
+    guard getenv("XMPP_LOG") == nil else {
+      var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
+      logger.logLevel = .debug
+      return logger
+    }
+    return Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+  }
+
+  private static func time(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+
+  /// Makes an account at a server, and uses it.
+  @discardableResult
+  func register(at server: ChatServer) async throws -> AccountSummary {
+    try await accounts.register(address, at: .init(server), password: secret(local))
+  }
+
+  /// Both trust each other.
+  func meet(_ other: Person) throws {
+    _ = try vault.addPeer(try PeerCard.parse(text: other.vault.ownIdentity().qrText), name: nil)
+    _ = try other.vault.addPeer(try PeerCard.parse(text: vault.ownIdentity().qrText), name: nil)
+  }
+
+  /// Keeps the account connected, as the daemon does, while `body` runs.
+  func online<Value>(_ body: () async throws -> Value) async throws -> Value {
+    let vault = vault
+    let tasks = [Task { await AccountRunner(vault).run() }, Task { await vault.runMessages() }]
+    let result: Result<Value, any Error>
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    for task in tasks {
+      task.cancel()
+      await task.value
+    }
+    return try result.get()
+  }
+
+  /// The texts that have come, oldest first.
+  func received(from peer: String? = nil) throws -> [String] {
+    try vault.messages(with: peer, limit: 1000).reversed().filter { !$0.isMine }.compactMap { try text($0) }
+  }
+
+  func text(_ message: MessageSummary) throws -> String? {
+    try vault.messageText(message.number)?.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+  }
+
+  @discardableResult
+  func send(_ text: String, to peer: Person) throws -> MessageSummary {
+    try vault.send(.text(held(text)), to: peer.name)
+  }
+
+  func state(_ message: MessageSummary) throws -> String { try vault.message(message.number).state }
+}
+
+extension VaultAccounts.Place {
+  init(_ server: ChatServer) { self.init(host: "127.0.0.1", port: server.port, certificates: server.certificates) }
+}
+
+func held(_ text: String) throws -> HeldSecret { HeldSecret(try SecretBytes(copying: Array(text.utf8).span.bytes)) }
+
+/// The password of a test's account.
+func secret(_ name: String) throws -> HeldSecret { HeldSecret(try password(name)) }
+
+struct TimedOut: Error, CustomStringConvertible { let description: String }
+
+/// Waits until something is so.
+func eventually(
+  _ what: String, seconds: Double = 30, _ isSo: () async throws -> Bool
+) async throws {
+  let deadline = ContinuousClock.now + .seconds(seconds)
+  while try await !isSo() {
+    guard ContinuousClock.now < deadline else { throw TimedOut(description: what) }
+    try await Task.sleep(for: .milliseconds(20))
+  }
+}
+
+/// All tests that share the two servers.
+@Suite(.serialized) struct AccountTests {}
