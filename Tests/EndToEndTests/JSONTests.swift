@@ -59,8 +59,9 @@ struct JSONTests {
       #expect(
         status.keys == [
           "label", "fingerprint", "addresses", "daemon", "peers", "secrets", "damaged", "requests", "settings",
-          "bluetooth", "groups", "invitations",
+          "bluetooth", "groups", "invitations", "messages",
         ])
+      #expect(status["messages"].keys == ["new", "waiting", "carried"])
       #expect(status["daemon"].keys == ["running", "since", "listening", "process"])
       #expect(status["peers"][0].keys == ["name", "state", "lastSeenAt", "holds", "waiting", "onItsWay"])
       #expect(status["secrets"][0].keys == ["secret", "lastCheck"])
@@ -72,11 +73,58 @@ struct JSONTests {
     }
   }
 
+  @Test("the keys of messages are those that scripts rely on")
+  func messageKeys() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let message: Set = [
+        "number", "id", "direction", "kind", "peer", "contact", "state", "name", "mediaType", "bytes", "parts",
+        "partsDone", "sentAt", "storedAt", "deliveredAt", "readAt", "expiresAt", "route", "hops", "carriers", "sealed",
+      ]
+      #expect(try await alice.succeed("send", "bob", "hello", "--json").json().keys == message)
+      for command in [["inbox"], ["messages"], ["messages", "alice"]] {
+        let shown = try await bob.run(command + ["--json"])
+        #expect(try shown.json()[0].keys == message.union(["text"]), "\(shown)")
+      }
+      #expect(try await bob.succeed("messages", "show", "1", "--json").json().keys == message.union(["text"]))
+      #expect(
+        try await bob.succeed("messages", "save", "1", "f", "--json").json().keys == [
+          "message", "path", "suggestedName", "bytes",
+        ])
+      try await bob.stopDaemon()
+      try await alice.succeed("send", "bob", "later")
+      let outbox = try await alice.succeed("outbox", "--json").json()
+      #expect(outbox.keys == ["messages", "parcels", "carried"])
+      #expect(outbox["messages"][0].keys == message)
+      #expect(outbox["parcels"][0].keys == ["kind", "peer", "bytes", "createdAt", "expiresAt", "ways"])
+      #expect(outbox["carried"].keys == ["count", "bytes", "oldestAt", "nextExpiry", "sizes"])
+      let status: Set = ["on", "paused", "battery", "carried", "limits", "overFairShare", "counters"]
+      let carry = try await alice.succeed("carry", "--json").json()
+      #expect(carry.keys == status)
+      #expect(carry["carried"].keys == ["count", "bytes", "leftToday"])
+      #expect(carry["limits"].keys == ["bytes", "bytesADay", "bytesPerGiver", "leastBattery", "fairShare"])
+      #expect(
+        carry["counters"].keys == [
+          "sentDirectly", "sentByCarriers", "deliveredForOthers", "carriedForOthersBytes", "carriedForMeBytes",
+        ])
+      let seen = try await alice.succeed("carry", "status", "--diagnostics", "--json").json()
+      #expect(seen.keys == status.union(["encounters"]))
+      #expect(seen["encounters"][0].keys == ["name", "isNetwork", "lastAt", "predictability"])
+      for command in [["carry", "on"], ["carry", "off"]] {
+        #expect(try await alice.run(command + ["--json"]).json().keys == status)
+      }
+      #expect(
+        try await alice.succeed("carry", "limits", "--json").json()[0].keys == [
+          "key", "value", "default", "explanation",
+        ])
+    }
+  }
+
   @Test("empty lists are empty arrays")
   func empty() async throws {
     try await Bench.run { bench in
       let alice = try await bench.peer("alice")
-      for command in [["list"], ["peer", "list"], ["retry"], ["check"]] {
+      for command in [["list"], ["peer", "list"], ["retry"], ["check"], ["inbox"], ["messages"]] {
         let outcome = try await alice.run(command + ["--json"])
         #expect(outcome.status == 0)
         #expect(outcome.line == "[]", "\(outcome)")

@@ -22,8 +22,9 @@ struct RecoverCommand: OpenedCommand {
       A password that belongs to the secret is asked for when the shares are in.
 
       Holders may want to be asked first, or release their shares only some time
-      after you ask; --wait keeps asking, and asks holders who are away through the
-      servers of groups that they are in. SECRET stands before it.
+      after you ask; --wait keeps asking, and asks holders who are away by parcel:
+      through an account, the servers of groups that they are in, or others' devices
+      that carry it. SECRET stands before it.
 
       Examples: vault recover
                 vault recover "house keys" -o keys.txt

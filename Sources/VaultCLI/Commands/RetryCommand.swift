@@ -9,8 +9,8 @@ struct RetryCommand: OpenedCommand {
     discussion: """
       The file itself is not needed any more. Without SECRET, the shares of all
       secrets are tried. For each secret one line with its id goes to standard
-      output. What still waits then for a peer who is in a group with this device
-      goes through the group's servers.
+      output. What still waits then goes by parcel where it can: through an account,
+      the servers of a group that the peer is in too, or others' devices.
 
       Example: vault retry 4be1
 

@@ -11,8 +11,9 @@ struct ShareCommand: OpenedCommand {
       Every chosen peer, and you, get one share; any THRESHOLD shares rebuild the
       file, fewer tell nothing about it. Without --to all authenticated peers are
       chosen. The id of the secret goes to standard output. Peers that are offline
-      get their share from the daemon, or by 'vault retry'; or through the servers of
-      a group that they are in, whenever they are there.
+      get their share from the daemon, or by 'vault retry'; or by parcel, whenever
+      they are there: through an account, the servers of a group that they are in, or
+      others' devices that carry it.
 
       The description and, unless --no-labels, the recipients' names travel with the
       shares in clear. With --password the file is encrypted under a password as

@@ -1,0 +1,263 @@
+import Foundation
+import Glibc
+import Testing
+
+@Suite("Messages")
+struct MessageTests {
+  /// What a peer's vault says of one message.
+  private func message(_ number: String, at peer: Peer) async throws -> JSON {
+    try await peer.succeed("messages", "show", number, "--json").json()
+  }
+
+  /// Waits until a sent message stands so.
+  private func wait(
+    for state: String, of number: String, at peer: Peer, _ bench: Bench, upTo limit: Double = 90,
+    _ location: SourceLocation = #_sourceLocation
+  ) async throws {
+    try await bench.wait(upTo: limit, every: 200, for: "message \(number) of \(peer.name) to be \(state)", location) {
+      try await message(number, at: peer)["state"].string == state
+    }
+  }
+
+  @Test("a text goes to a peer who is there, says how it came, and is read")
+  func text() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let sent = try await alice.succeed("send", "bob", "see", "you at eight: \"ü\"")
+      #expect(sent.complaint.contains("delivered to bob, directly"), "\(sent)")
+      let inbox = try await bob.succeed("inbox", "--json").json()
+      #expect(inbox.array.count == 1)
+      let came = inbox[0]
+      #expect(came["text"].string == "see you at eight: \"ü\"")
+      #expect(came["peer"].string == "alice" && came["direction"].string == "received")
+      #expect(came["state"].string == "new" && came["route"].string == "session" && came["sealed"].bool == true)
+      let known = try await message(sent.line, at: alice)
+      #expect(known["id"].string == came["id"].string && known["state"].string == "delivered")
+      #expect(known["deliveredAt"].string != nil && known["readAt"].isNull)
+
+      // Shown without a terminal it isn't read, unless one says so.
+      #expect(try await bob.succeed("inbox", "--json").json()[0]["state"].string == "new")
+      #expect(try await bob.succeed("status").output.contains("1 new: see 'vault inbox'"))
+      let number = "\(try #require(came["number"].int))"
+      let shown = try await bob.succeed("messages", "show", number, "--mark-read")
+      #expect(shown.output.contains("    see you at eight: \"ü\"\n") && shown.output.contains("directly"), "\(shown)")
+      #expect(try await bob.succeed("inbox", "--new", "--json").line == "[]")
+      #expect(try await bob.succeed("inbox", "--json").json()[0]["state"].string == "seen")
+      try await wait(for: "read", of: sent.line, at: alice, bench)
+    }
+  }
+
+  @Test("what is sent to somebody who is away waits, and his daemon has it when it is back")
+  func away() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try await bob.stopDaemon()
+      let sent = try await alice.succeed("send", "bob", "-", input: Array("line one\nline two\n".utf8))
+      #expect(sent.complaint.contains("bob"), "\(sent)")
+      let outbox = try await alice.succeed("outbox", "--json").json()
+      #expect(outbox["messages"].array.map { $0["number"].int } == [Int(sent.line)])
+      #expect(try await alice.succeed("outbox").output.contains("bob"))
+      #expect(try await alice.succeed("status", "--json").json()["messages"]["waiting"].int == 1)
+      try await bob.startDaemon()
+      try await wait(for: "delivered", of: sent.line, at: alice, bench)
+      #expect(try await bob.succeed("inbox", "--json").json().array.map { $0["text"].string } == ["line one\nline two"])
+      #expect(try await alice.succeed("outbox", "--json").json()["messages"].array.isEmpty)
+    }
+  }
+
+  @Test("without any daemon at the sender's, the command itself delivers, and everything can be read offline")
+  func offline() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try await alice.stopDaemon()
+      let sent = try await alice.succeed("send", "bob", "hello")
+      try await bob.stopDaemon()
+      for peer in [alice, bob] {
+        let list = try await peer.succeed("messages", peer === alice ? "bob" : "alice", "--json").json()
+        #expect(list.array.map { $0["text"].string } == ["hello"], "\(peer.name)")
+        #expect(try await peer.succeed("messages").output.contains("    hello\n"))
+      }
+      #expect(try await message(sent.line, at: alice)["state"].string == "delivered")
+    }
+  }
+
+  @Test("a photo of several parts arrives whole, under its name, with its caption")
+  func photo() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let photo: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + sample(2_600_000)
+      try alice.write(photo, to: "beach.png")
+      let sent = try await alice.succeed("send", "bob", "--photo", "beach.png", "at", "last")
+      try await wait(for: "delivered", of: sent.line, at: alice, bench)
+      let came = try await bob.succeed("inbox", "--json").json()[0]
+      #expect(came["kind"].string == "photo" && came["name"].string == "beach.png")
+      #expect(came["mediaType"].string == "image/png" && came["text"].string == "at last")
+      #expect(came["bytes"].int == photo.count && came["parts"].int == 3 && came["partsDone"].int == 3)
+      let number = "\(try #require(came["number"].int))"
+      let saved = try await bob.succeed("messages", "save", number)
+      #expect(saved.line == "./beach.png" && saved.complaint.contains("in the clear"), "\(saved)")
+      try bob.expect("beach.png", toHold: photo)
+      #expect(try await bob.run("messages", "save", number).status == 9)
+      let piped = try await bob.succeed("messages", "save", number, "-")
+      #expect(piped.bytes == photo)
+      #expect(try await message(number, at: bob)["state"].string == "seen")
+      // What was sent isn't kept.
+      #expect(try await alice.run("messages", "save", sent.line, "copy").status != 0 && !alice.has("copy"))
+    }
+  }
+
+  @Test("an empty file, and one with a name that would do harm")
+  func files() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let name = "a\u{1B}[2J\u{202E}gpj.txt"
+      try alice.write([], to: name)
+      let sent = try await alice.succeed("send", "bob", "--file", name)
+      try await wait(for: "delivered", of: sent.line, at: alice, bench)
+      let inbox = try await bob.succeed("inbox")
+      #expect(!inbox.output.unicodeScalars.contains { $0.value == 0x1B || $0.value == 0x202E }, "\(inbox)")
+      let saved = try await bob.succeed("messages", "save", "1", "--json").json()
+      #expect(saved.keys == ["message", "path", "suggestedName", "bytes"] && saved["bytes"].int == 0)
+      let files = try bob.files()
+      #expect(files.count == 1 && !files[0].unicodeScalars.contains { $0.value == 0x1B || $0.value == 0x202E })
+      try bob.expect(files[0], toHold: [])
+    }
+  }
+
+  @Test("a peer's text can steer no terminal and forge no line")
+  func hostileText() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let nasty = "a\u{1B}[2J\u{202E}b\n9  2026-01-01 00:00  from carol  new\n\"\\"
+      try await alice.succeed("send", "bob", "-", input: Array(nasty.utf8))
+      for command in [["inbox"], ["messages"], ["messages", "show", "1"]] {
+        let shown = try await bob.run(command)
+        #expect(shown.status == 0 && shown.output.contains("    9  2026-01-01 00:00  from carol  new\n"), "\(shown)")
+        #expect(!shown.lines.contains { $0.hasPrefix("9  ") })
+        #expect(!shown.output.unicodeScalars.contains { $0.value == 0x1B || $0.value == 0x202E })
+        let json = try await bob.run(command + ["--json"])
+        #expect(json.lines.count == 1 && !json.output.unicodeScalars.contains { $0.value == 0x1B })
+      }
+      #expect(try await bob.succeed("inbox", "--json").json()[0]["text"].string == nasty)
+    }
+  }
+
+  @Test("messages are searched, counted and deleted; what is deleted doesn't come again")
+  func searching() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      for text in ["the Bridge at noon", "no", "BRIDGES burn", "maybe"] { try await alice.succeed("send", "bob", text) }
+      let found = try await bob.succeed("messages", "--search", "bridge", "--json").json()
+      #expect(found.array.map { $0["text"].string } == ["the Bridge at noon", "BRIDGES burn"])
+      let last = try await bob.succeed("messages", "alice", "--limit", "1", "--json").json()
+      #expect(last.array.map { $0["text"].string } == ["maybe"])
+      #expect(try await bob.succeed("messages", "--search", "tunnel", "--json").line == "[]")
+      let number = "\(try #require(last[0]["number"].int))"
+      #expect(try await bob.run("messages", "delete", number).status == 64)
+      let deleted = try await bob.succeed("messages", "delete", number, "--yes", "--json").json()
+      #expect(deleted.array.map { $0["number"].int } == [Int(number)])
+      #expect(try await bob.run("messages", "show", number).status == 1)
+      #expect(try await bob.succeed("messages", "--json").json().array.count == 3)
+    }
+  }
+
+  @Test("a message that waits and is deleted isn't sent any more")
+  func withdrawn() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try await bob.stopDaemon()
+      let first = try await alice.succeed("send", "bob", "the first")
+      let second = try await alice.succeed("send", "bob", "the second")
+      let deleted = try await alice.succeed("messages", "delete", first.line, "--yes")
+      #expect(deleted.complaint.contains("hasn't arrived"), "\(deleted)")
+      try await bob.startDaemon()
+      try await wait(for: "delivered", of: second.line, at: alice, bench)
+      #expect(try await bob.succeed("inbox", "--json").json().array.map { $0["text"].string } == ["the second"])
+    }
+  }
+
+  @Test("a reader who doesn't say so makes no read receipt")
+  func receiptsOff() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      for text in ["one", "two"] { try await alice.succeed("send", "bob", text) }
+      for peer in [alice, bob] { try await peer.stopDaemon() }
+      func receipts() async throws -> Int {
+        try await bob.succeed("outbox", "--json").json()["parcels"].array.count { $0["kind"].string == "receipt" }
+      }
+      let before = try await receipts()
+      try await bob.succeed("settings", "set", "read-receipts", "off")
+      try await bob.succeed("messages", "show", "1", "--mark-read")
+      #expect(try await receipts() == before)
+      try await bob.succeed("settings", "set", "read-receipts", "on")
+      try await bob.succeed("messages", "show", "2", "--mark-read")
+      #expect(try await receipts() == before + 1)
+    }
+  }
+
+  @Test("the notification command hears of a message, and nothing of what it says")
+  func notified() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try await bob.succeed("settings", "set", "notify-command", "cat >> events")
+      try await alice.succeed("send", "bob", "the marked words")
+      try await bench.wait(for: "bob to be told") {
+        bob.has("events") && String(decoding: try bob.read("events"), as: UTF8.self).contains("message-received")
+      }
+      let event = try JSON(parsing: Data(try bob.read("events")))
+      #expect(event["peer"].string == "alice" && event["event"].string == "message-received")
+      #expect(!String(decoding: try bob.read("events"), as: UTF8.self).contains("marked"))
+      #expect(!bob.daemonLog.contains("marked"))
+    }
+  }
+
+  @Test("what can't be sent is refused before anything is kept")
+  func refused() async throws {
+    try await Bench.run { bench in
+      let (alice, _) = try await bench.pair()
+      try alice.write(sample(100), to: "noise")
+      let cases: [([String], [UInt8]?, Int32)] = [
+        (["send", "nobody", "x"], nil, 1), (["send", "bob", "-"], [], 64), (["send", "bob", "-"], [0x0A], 64),
+        (["send", "bob", "-"], [0xFF, 0xFE], 64), (["send", "bob", "-"], [0x61, 0, 0x62], 64),
+        (["send", "bob", "-"], [UInt8](repeating: 0x61, count: 65537), 64),
+        (["send", "bob", "-"], [UInt8](repeating: 0x61, count: 70000), 64),
+        (["send", "bob", "--photo", "noise"], nil, 64), (["send", "bob", "--file", "missing"], nil, 1),
+        (["send", "bob", "--file", "."], nil, 1), (["messages", "nobody"], nil, 1),
+        (["messages", "show", "7"], nil, 1),
+        (["messages", "save", "7"], nil, 1), (["messages", "delete", "7", "--yes"], nil, 1),
+      ]
+      for (arguments, input, status) in cases {
+        let outcome = try await alice.run(arguments, input: input)
+        #expect(outcome.status == status && outcome.output.isEmpty, "\(outcome)")
+      }
+      #expect(try await alice.succeed("messages", "--json").line == "[]")
+    }
+  }
+
+  @Test("the longest text goes through")
+  func longest() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let text = [UInt8]("0123456789abcdef".utf8)
+      let long = (0..<65536).map { text[$0 % 16] }
+      try await alice.succeed("send", "bob", "-", input: long + [0x0A])
+      let saved = try await bob.succeed("messages", "save", "1", "-")
+      #expect(saved.bytes == long)
+    }
+  }
+
+  @Test("messages lie sealed on the disk")
+  func sealed() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(Array("the marked file, once and again".utf8), to: "marked-name.txt")
+      try await alice.succeed("send", "bob", "the marked words")
+      try await alice.succeed("send", "bob", "--file", "marked-name.txt", "a marked caption")
+      #expect(try await bob.succeed("inbox", "--json").json().array.count == 2)
+      for peer in [alice, bob] {
+        let found = try await peer.shell("grep -rla marked \"$VAULT_HOME\"")
+        #expect(found.status == 1 && found.output.isEmpty, "\(peer.name): \(found)")
+      }
+    }
+  }
+}
