@@ -120,7 +120,7 @@ extension VaultDatabase {
 
   // MARK: - Marks
 
-  /// A number that is another one whenever accounts, passwords or friends have changed, in this process or another. A hint.
+  /// A number that is another one whenever accounts, passwords, friends or addresses of peers have changed, in this process or another. A hint.
   public func accountMark() throws(StoreError) -> UInt64 { try readOne { db in try Self.accountMark(db) } }
 
   private static func accountMark(_ db: Database) throws -> UInt64 {

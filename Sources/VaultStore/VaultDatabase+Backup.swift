@@ -62,7 +62,7 @@ extension VaultDatabase {
   }
 
   /// A consistent copy of the database without its log, without fragments and items that are still arriving, whose bytes are
-  /// not in the backup, and without what is in parcels: nothing that was on its way goes on from a backup.
+  /// not in the backup, and without what is in parcels and what is carried: nothing that was on its way goes on from a backup.
   /// Returns where it is, and the names of the files of whole fragments and items, in the order of a backup.
   private func writeSnapshot(to staging: FragmentStaging) throws(StoreError) -> (path: String, names: [String]) {
     let path = staging.firstPath

@@ -22,15 +22,24 @@ extension VaultDatabase {
   /// The friend of an account with this address, or nil. Throws ``StoreError/damaged(_:)`` if the row doesn't verify.
   public func friend(_ account: [UInt8], _ address: String) throws(StoreError) -> FriendRecord? {
     try readOne { db in
-      let row = try Self.row(
-        "SELECT account, address, sealed FROM friends WHERE account = ? AND address = ?", [account.blob, address], db)
-      guard let row else { return nil }
+      guard let row = try Self.friendRow(account, address, db) else { return nil }
       let friend = try self.decodeFriend(row)
       guard friend.account == account, friend.address == address else {
         throw StoreError.damaged("the table of friends")
       }
       return friend
     }
+  }
+
+  private static func friendRow(_ account: [UInt8], _ address: String, _ db: Database) throws -> Row? {
+    try row(
+      "SELECT account, address, sealed FROM friends WHERE account = ? AND address = ?", [account.blob, address], db)
+  }
+
+  /// Nil for a damaged one, too: it is about to be replaced.
+  private func storedFriend(_ account: [UInt8], _ address: String, _ db: Database) throws -> FriendRecord? {
+    guard let row = try Self.friendRow(account, address, db) else { return nil }
+    do throws(StoreError) { return try decodeFriend(row) } catch .damaged { return nil }
   }
 
   /// Stores a friend, a new one or a changed one. False, and nothing is changed, if there are too many. Throws
@@ -46,8 +55,12 @@ extension VaultDatabase {
         db, sql: "SELECT count(*) FROM friends WHERE account = ? AND address <> ?",
         arguments: [friend.account.blob, friend.address])
       guard others ?? 0 < FriendRecord.limit else { return false }
+      var before = try self.storedFriend(friend.account, friend.address, db)
       try self.putFriend(friend, db)
-      try Self.markAccounts(db)
+      // That friends come and go matters to nobody who looks at marks.
+      before?.presence = friend.presence
+      before?.presenceAt = friend.presenceAt
+      if before != friend { try Self.markAccounts(db) }
       return true
     }
   }

@@ -20,23 +20,24 @@ extension VaultDatabase {
   /// A removed peer's messages stay, under the name that it had. What was still to go to it is lost, and what hasn't come of a
   /// message never will: it goes. Returns whether something was erased.
   func endMessages(ofPeer peer: Digest, name: String, _ db: Database) throws {
-    var condition = Condition()
-    condition.and("peer = ?", [peer.blob])
-    condition.and("state IN ('waiting', 'underway', 'partial')")
-    for before in try soundMessages(condition, limit: .max, db) {
-      if before.state == .partial {
-        _ = try deleteMessage(before.number, db)
-      } else {
-        var after = before
-        after.state = .lost
-        try putMessage(after, db)
-      }
-    }
+    try loseMessages(peer, db)
+    let partial = Self.condition(MessageFilter(peer: peer, states: [.partial]))
+    for message in try soundMessages(partial, limit: .max, db) { _ = try deleteMessage(message.number, db) }
     guard try Self.row("SELECT 1 AS found FROM messages WHERE peer = ? LIMIT 1", [peer.blob], db) != nil else { return }
     let sealed = try sealedText(name, RecordName(table: Self.formerTable, row: peer.bytes))
     try db.execute(
       sql: "INSERT INTO former_peers (peer, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
       arguments: [peer.blob, sealed.blob])
+  }
+
+  /// Nothing comes any more of what is still to go to a peer, or to anybody.
+  func loseMessages(_ peer: Digest?, _ db: Database) throws {
+    let waiting = Self.condition(MessageFilter(peer: peer, plain: .none, states: [.waiting, .underway]))
+    for before in try soundMessages(waiting, limit: .max, db) {
+      var after = before
+      after.state = .lost
+      try putMessage(after, db)
+    }
   }
 
   /// Whoever is a peer has its name there.

@@ -71,22 +71,33 @@ extension VaultDatabase {
   }
 
   /// A group that is forgotten takes along what was on its way through it. Answers that are here, and ids of what was
-  /// answered, stay.
+  /// answered, stay; messages and receipts wait for another way.
   func removeParcels(ofGroup group: [UInt8], _ db: Database) throws {
-    for found in try allParcels(db) where found.parcel?.record.group == group {
-      if found.parcel?.record.state != .answered { try Self.deleteParcel(at: found.place, db) }
+    for found in try allParcels(db) {
+      guard var parcel = found.parcel, parcel.record.group == group, parcel.record.state != .answered else { continue }
+      let isForAnyWay = parcel.record.direction == .message || parcel.record.direction == .receipt
+      if isForAnyWay, parcel.record.state != .withdrawn {
+        parcel.record.group = []
+        parcel.record.state = .waiting
+        try putParcel(parcel, .keep, at: found.place, db)
+      } else {
+        try Self.deleteParcel(at: found.place, db)
+      }
     }
   }
 
-  /// For a copy of the database that is kept: nothing that was on its way goes on from there. Returns whether it was large,
-  /// or secret, so that it shouldn't leave its room behind either.
+  /// For a copy of the database that is kept: nothing that was on its way goes on from there, nor is anything carried. Returns
+  /// whether it was large, or secret, so that it shouldn't leave its room behind either.
   func endAllParcels(_ db: Database) throws -> Bool {
     let isRoomy = try Bool.fetchOne(
       db,
       sql: """
         SELECT EXISTS (SELECT 1 FROM parcel_contents) OR EXISTS (SELECT 1 FROM parcels WHERE secret IS NOT NULL)
+          OR EXISTS (SELECT 1 FROM carried) OR EXISTS (SELECT 1 FROM courier)
         """)
     try endParcels(db, keepsIDs: false) { _ in true }
+    try loseMessages(nil, db)
+    try Self.removeCarried(db)
     return isRoomy == true
   }
 
