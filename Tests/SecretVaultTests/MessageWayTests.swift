@@ -1,0 +1,149 @@
+import PeerAuth
+import Sodium
+import Testing
+import VaultProtocol
+
+@testable import SecretVault
+@testable import VaultStore
+
+extension VaultTests {
+  /// By which ways parcels go, and when.
+  @Suite struct MessageWays {
+    let world: TestWorld
+
+    init() throws { world = try TestWorld(3) }
+
+    private var ada: Vault { world[0].vault }
+    private var ben: Vault { world[1].vault }
+
+    private func due(_ way: ParcelRecord.Ways) throws -> Int {
+      try ada.outgoingRecords(way: way, at: world.clock.now).count
+    }
+
+    private func pass(minutes: Int64) { world.clock.advance(milliseconds: minutes * 60_000 + 1000) }
+
+    @Test func `without an account and a mailbox carriers get a parcel at once`() throws {
+      try ada.send("hello", to: "ben")
+      #expect(try due(.session) == 1)
+      #expect(try due(.carriers) == 1)
+      #expect(try due(.account) == 0)
+    }
+
+    @Test func `a group comes before carriers, and an account before a group`() throws {
+      let office = try ParcelOffice(world)
+      try ada.send("hello", to: "ben")
+      #expect(try due(.session) == 1 && due(.carriers) == 0)
+      #expect(try ada.foldersWithParcels() == [office.folders[0]])
+      try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
+      #expect(try due(.account) == 1 && due(.carriers) == 0)
+      #expect(try ada.foldersWithParcels().isEmpty)
+      #expect(try office.post(by: 0).isEmpty)
+      pass(minutes: 10)
+      #expect(try due(.session) == 1 && due(.account) == 1 && due(.carriers) == 1)
+      #expect(try office.post(by: 0).count == 1)
+    }
+
+    @Test func `an account gets a parcel again after ten minutes, and each time after twice as long`() throws {
+      try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
+      try ada.send("hello", to: "ben")
+      #expect(try ada.handOverToAccount().count == 1)
+      for minutes: Int64 in [10, 10, 20, 40, 80] {
+        pass(minutes: minutes - 1)
+        #expect(try ada.handOverToAccount().isEmpty)
+        pass(minutes: 1)
+        #expect(try ada.handOverToAccount().count == 1)
+      }
+    }
+
+    @Test(arguments: [true, false])
+    func `what is for pigeons only goes to no server`(bySetting: Bool) async throws {
+      let office = try ParcelOffice(world)
+      try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
+      if bySetting { _ = try ada.set("pigeons-only", to: "on") }
+      try ada.send("hello", to: "ben", pigeonsOnly: !bySetting)
+      if !bySetting {
+        // What somebody wants later changes nothing of it.
+        try ada.send("open", to: "cleo")
+        try ada.deleteMessage(#require(try ada.messages(with: "cleo").first).number)
+      }
+      for _ in 0..<3 {
+        #expect(try due(.session) == 1 && due(.carriers) == 1)
+        #expect(try due(.account) == 0 && ada.handOverToAccount().isEmpty)
+        #expect(try office.post(by: 0).isEmpty && ada.foldersWithParcels().isEmpty)
+        pass(minutes: 3000)
+      }
+    }
+
+    @Test func `a parcel that has arrived goes no way any more`() throws {
+      try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
+      try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
+      let sent = try ada.send("hello", to: "ben")
+      for bytes in try ada.handOverToAccount() { _ = try ben.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+      #expect(try ada.message(sent.number).state == "underway")
+      for bytes in try ben.handOverToAccount() { _ = try ada.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+      let done = try ada.message(sent.number)
+      #expect(done.state == "delivered" && done.route == "account")
+      pass(minutes: 100)
+      for way: ParcelRecord.Ways in [.session, .account, .group, .carriers] { #expect(try due(way) == 0) }
+      // A receipt goes by an account once.
+      #expect(try ben.handOverToAccount().isEmpty)
+    }
+
+    @Test func `many messages are confirmed by one parcel, and one that comes again later once more`() throws {
+      try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
+      try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
+      for number in 0..<20 { try ada.send("message \(number)", to: "ben") }
+      let parcels = try ada.handOverToAccount()
+      for bytes in parcels { _ = try ben.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+      #expect(try ben.handOverToAccount().count == 1)
+      // Whoever brings it again at once gets nothing for it.
+      for bytes in parcels { _ = try ben.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+      #expect(try ben.handOverToAccount().isEmpty)
+      pass(minutes: 10)
+      for bytes in parcels { _ = try ben.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+      #expect(try ben.handOverToAccount().count == 1)
+      #expect(try ben.messages().count == 20)
+    }
+
+    @Test func `a message tells where its sender takes answers`() throws {
+      try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
+      try ada.send("hello", to: "ben")
+      for bytes in try ada.handOverToAccount() { _ = try ben.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+      #expect(try ben.accountAddress(of: ada.identity.keys.digest) == "ada@example.org")
+    }
+
+    @Test func `a share goes by an account to a peer in no group, and its dealer hears of it`() async throws {
+      try await world.prove()
+      world.cutOff()
+      try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
+      try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
+      let report = try await world.share(randomBytes(20_000), threshold: 2, to: [1])
+      #expect(report.deliveries.map(\.state) == [.unreachable])
+      for bytes in try ada.handOverToAccount() { _ = try ben.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+      #expect(try ada.secret(report.id).deliveries.first?.onItsWay?.routes == ["account"])
+      #expect(try await ben.answerParcels())
+      for bytes in try ben.handOverToAccount() { _ = try ada.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+      #expect(try ada.secret(report.id).deliveries.map(\.state) == [.delivered])
+      #expect(try ben.secret(report.id).summary.ownIndex == 2)
+    }
+
+    @Test func `a share waits for carriers where somebody was met, and only there`() async throws {
+      try await world.prove()
+      world.cutOff()
+      let report = try await world.share(randomBytes(20_000), threshold: 2, to: [1])
+      #expect(try due(.carriers) == 0)
+      let device = try CourierDesk.device(world[2].vault.identity.keys.digest)
+      let now = world.clock.now
+      try ada.changeCourier { courier, _ in courier.met(device, isPeer: true, at: now) }
+      let record = try #require(try ada.outgoingRecords(way: .carriers, at: now).first)
+      let parcel = try #require(try ada.parcelContent(record.id))
+      let arrival = ParcelArrival(way: .carriers, from: world[2].vault.identity.keys.digest, hops: 1, branch: 0)
+      #expect(try ben.takeParcel(parcel, by: arrival).isTaken)
+      #expect(try await ben.answerParcels())
+      let answer = try #require(
+        try ben.outgoingRecords(way: .carriers, at: now).first { $0.direction == .answer })
+      #expect(try ada.takeParcel(#require(try ben.parcelContent(answer.id)), by: arrival).isTaken)
+      #expect(try ada.secret(report.id).deliveries.map(\.state) == [.delivered])
+    }
+  }
+}
