@@ -1,3 +1,4 @@
+import Courier
 import GRDB
 import Glibc
 import Sodium
@@ -83,6 +84,19 @@ import WireCodec
       record: record, content: try StoredParcel.digest(of: Array("parcel".utf8)), hasSecret: false)
     try expectInDocument(lines(parcel.encoded()))
     #expect(try StoredParcel.decode(parcel.encoded(), limit: StoredParcel.byteLimit) == parcel)
+  }
+
+  @Test func `what is sealed of a message, and of carriers`() throws {
+    let record = MessageRecord(
+      number: 3, id: sampleID(1), peer: try Digest([UInt8](repeating: 0x77, count: 32)), direction: .received,
+      kind: .photo, isSealed: true, name: "a.jpg", mediaType: "image/jpeg", byteCount: 5, partsDone: 1,
+      digest: try Digest([UInt8](repeating: 0x66, count: 32)), sentAt: 1_700_000_000_000, storedAt: 1_700_000_001_000,
+      deliveredAt: 1_700_000_001_000, route: "carriers", hops: 1,
+      carriers: [try Digest([UInt8](repeating: 0x88, count: 32))], expiresAt: 1_701_208_800_000, state: .new)
+    try expectInDocument(lines(record.encoded()))
+    #expect(try MessageRecord.decode(record.encoded(), limit: MessageRecord.byteLimit) == record)
+    let courier = Courier(own: try #require(DeviceKey([UInt8](repeating: 0x11, count: 32))))
+    try expectInDocument(lines(courier.encoded()))
   }
 
   @Test func `a list of texts`() throws {
