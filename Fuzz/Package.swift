@@ -45,7 +45,10 @@ let package = Package(
     library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
     library(
       "SecretVault",
-      ["VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", logging]),
+      [
+        "Courier", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec",
+        logging,
+      ]),
 
     // Of the two programs, and of what carries bytes between peers, only the files that parse, and what those need.
     library("PeerLink", ["PeerAuth"]),

@@ -157,6 +157,9 @@ enum ProtocolSamples {
     let released: [UInt8] = [6, 1, 7, 1, 1]
     let second = [6, 2] + many(9, 32) + [7, 2, 1]
     let drill = [10, 1] + many(9, 32)
+    // Greeting, offers of both parcels, what is wanted of them, and the turn.
+    func meeting(_ wanted: UInt8) -> [UInt8] { [18, 1, 19, 1, 3, wanted] }
+    let turn: [UInt8] = [22, 1]
     return Sample.of(
       "dialogue",
       [
@@ -171,6 +174,13 @@ enum ProtocolSamples {
         "no-greeting": ping, "two-greetings": hello + hello, "piece-without-offer": hello + piece(0),
         "possession-twice": hello + released + [7, 1], "pieces-unproven": hello + pieces(1),
         "offer-in-deposit": hello + offer(1) + offer(1),
+        "meeting": hello + meeting(3) + [20, 1, 0, 20, 1, 1, 20, 1, 3] + turn + [0, 21, 1, 0, 2] + ping,
+        "meeting-without-parcels": hello + meeting(0) + turn + [2] + ping,
+        "unwanted-parcel": hello + meeting(1) + [20, 1, 0],
+        "parcel-within-parcel": hello + meeting(3) + [20, 1, 1, 20, 1, 0],
+        "turn-within-parcel": hello + meeting(3) + [20, 1, 1] + turn,
+        "request-within-meeting": hello + meeting(3) + ping,
+        "nine-meetings": hello + (0..<9).flatMap { _ in meeting(0) + turn + [2] },
         "drill": hello + drill + [11, 1, 1, 12, 1, 3],
         "drill-pieces-of-an-earlier-one": hello + drill + [11, 1, 1, 10, 2] + many(9, 32) + [11, 2, 0, 12, 1, 3],
       ])

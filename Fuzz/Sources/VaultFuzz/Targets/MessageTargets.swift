@@ -69,6 +69,13 @@ enum MessageTargets {
     case .sealedRelease: try openRelease(body)
     case .groupLetter: try read(GroupLetter.self)
     case .groupReply: try read(GroupReply.self)
+    case .courierGreeting: try read(CourierGreeting.self)
+    case .courierOffers: try read(CourierOffers.self)
+    case .courierReplies: try read(CourierReplies.self)
+    case .courierPiece: try read(CourierPiece.self)
+    case .courierTaken: try read(CourierTaken.self)
+    case .courierTurn: try read(CourierTurn.self)
+    case .courierEnd: try read(CourierEnd.self)
     }
     return true
   }
@@ -117,6 +124,7 @@ enum MessageTargets {
     var drill: (request: UInt64, pieces: Int)?
     var item: UInt64?
     var releases: Set<UInt64> = []
+    var meetings = MeetingCheck()
     while tape.hasMore {
       guard let request = request(&tape) else { continue }
       let step: AnswererDialogue.Step
@@ -134,6 +142,7 @@ enum MessageTargets {
       case .judge, .judgeDrill: break
       default: require(deposit == nil && item == nil && challenge == nil, "one thing is done after another")
       }
+      if case .considerCourier = step {} else { require(!meetings.isRunning, "a meeting isn't interrupted") }
       switch step {
       case .greet: hasGreeted = true
       case .considerOffer(let offer):
@@ -218,6 +227,7 @@ enum MessageTargets {
           return false
         }
         releases.insert(request.request)
+      case .considerCourier(let message): meetings.take(message, &dialogue, &tape)
       case .sendPieces(let request): require(releases.contains(request.request), "pieces follow a release")
       case .pong, .considerProbe, .considerLetter, .unsupported: break
       }
@@ -228,7 +238,7 @@ enum MessageTargets {
   /// A request of few numbers, so that they meet.
   private static func request(_ tape: inout Tape) -> PeerRequest? {
     let example = HeaderTargets.example
-    let kind = tape.byte() % 18
+    let kind = tape.byte() % 23
     let number = UInt64(tape.byte() & 3)
     switch kind {
     case 0: return .hello(Hello(services: [.deposit]))
@@ -256,6 +266,7 @@ enum MessageTargets {
     case 14: return .itemPiece(ItemPiece(request: number, number: tape.anyNumber(), bytes: []))
     case 15: return .itemEnd(ItemEnd(request: number))
     case 16: return .groupLetter(GroupLetter(request: number, purpose: .joining, content: []))
+    case 18...22: return .courier(MeetingCheck.message(kind, number, &tape))
     default: return try? PeerRequest(number: tape.u16(), body: tape.bytes().span.bytes)
     }
   }

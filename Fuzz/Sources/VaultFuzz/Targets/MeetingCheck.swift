@@ -1,0 +1,104 @@
+import VaultProtocol
+
+/// What the dialogue promises about meetings, followed along with it: two parcels, which may be offered, wanted, sent and given.
+struct MeetingCheck {
+  /// A small one, and one of two pieces.
+  private static let parcels = [(many(1, 16), 1070), (many(2, 16), 46 + 65_536)].compactMap { bytes, size in
+    ParcelID(bytes).map { (id: $0, size: size) }
+  }
+
+  private var request: UInt64?
+  private var count = 0
+  private var offered: [ParcelID: Int] = [:]
+  private var wanted: Set<ParcelID> = []
+  /// The parcel whose pieces come, with the bytes that are there.
+  private var receiving: (id: ParcelID, byteCount: Int)?
+  private var hasOffers = false
+  private var hasTurned = false
+  private var given: ParcelID?
+
+  /// Whether a meeting is under way.
+  var isRunning: Bool { request != nil }
+
+  /// Checks a message that the dialogue let in, and answers it.
+  mutating func take(_ message: CourierMessage, _ dialogue: inout AnswererDialogue, _ tape: inout Tape) {
+    if let request { require(message.request == request, "a meeting has one number") }
+    switch message {
+    case .greeting(let greeting):
+      require(!isRunning, "a meeting has one greeting")
+      count += 1
+      require(count <= AnswererDialogue.meetingLimit, "meetings are few")
+      let count = count
+      self = MeetingCheck()
+      self.count = count
+      request = greeting.request
+    case .offers(let offers):
+      require(isRunning && !hasOffers, "offers come once, behind the greeting")
+      hasOffers = true
+      for offer in offers.offers { offered[offer.id] = offer.size }
+      let choice = tape.byte()
+      let ids = Self.parcels.enumerated().filter { choice >> $0.offset & 1 == 1 }.map(\.element.id)
+      dialogue.wants(ids)
+      wanted = Set(ids).intersection(offered.keys)
+    case .piece(let piece): take(piece)
+    case .turn:
+      require(hasOffers && !hasTurned && receiving == nil, "the turn comes once, between parcels")
+      hasTurned = true
+      give(&dialogue, &tape)
+    case .taken(let taken):
+      require(hasTurned && taken.id == given, "a word is about what was given")
+      given = nil
+      give(&dialogue, &tape)
+    }
+  }
+
+  private mutating func take(_ piece: CourierPiece) {
+    require(hasOffers && !hasTurned, "pieces come before the turn")
+    if let receiving {
+      require(piece.id == receiving.id, "no parcel comes within another")
+    } else {
+      require(wanted.remove(piece.id) != nil, "a parcel comes once, and only if it is wanted")
+    }
+    let before = receiving?.byteCount ?? 0
+    require(piece.total == offered[piece.id] && piece.offset == before, "pieces come in their order")
+    let byteCount = before + piece.bytes.count
+    receiving = byteCount == piece.total ? nil : (piece.id, byteCount)
+  }
+
+  private mutating func give(_ dialogue: inout AnswererDialogue, _ tape: inout Tape) {
+    let choice = Int(tape.byte())
+    guard Self.parcels.indices.contains(choice) else {
+      dialogue.metToTheEnd()
+      request = nil
+      return
+    }
+    given = Self.parcels[choice].id
+    dialogue.gave(Self.parcels[choice].id)
+  }
+
+  /// A message about these two, of the kinds 18 to 22.
+  static func message(_ kind: UInt8, _ number: UInt64, _ tape: inout Tape) -> CourierMessage {
+    switch kind {
+    case 18: return .greeting(CourierGreeting(request: number, ids: [], takes: true, receipts: []))
+    case 19:
+      let choice = tape.byte()
+      let offers = parcels.enumerated().filter { choice >> $0.offset & 1 == 1 }.map { _, parcel in
+        CourierOffer(
+          id: parcel.id, tag: many(7, 16), size: parcel.size, expiresAt: 1, hopsLeft: 2, branch: 1, isYours: false)
+      }
+      return .offers(CourierOffers(request: number, receipts: [], offers: offers))
+    case 20:
+      // The small one's piece, the other's first, again the small one's, the other's second.
+      let choice = Int(tape.byte() & 3)
+      let parcel = parcels[choice & 1]
+      let offset = choice == 3 ? CourierPiece.byteLimit : 0
+      return .piece(
+        CourierPiece(
+          request: number, id: parcel.id, hopsLeft: 2, branch: 1, of: many(5, parcel.size), offset: offset))
+    case 21:
+      let parcel = parcels[Int(tape.byte() & 1)]
+      return .taken(CourierTaken(request: number, id: parcel.id, outcome: .known))
+    default: return .turn(CourierTurn(request: number, replies: []))
+    }
+  }
+}
