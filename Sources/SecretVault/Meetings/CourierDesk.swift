@@ -143,14 +143,13 @@ struct CourierDesk: Sendable {
     var genuine: [CarriedReceipt] = []
     for receipt in receipts.prefix(CarrierGreeting.idLimit) where courier.receipts[receipt.id] == nil {
       guard let id = ParcelID(receipt.id.bytes), ParcelProof.isGenuine(receipt.proof, for: id) else { continue }
-      if let parcel = courier.outgoing[receipt.id] {
-        let carriers = parcel.carriers.compactMap { try? Digest($0.carrier.bytes) }
-        let way: ParcelArrival.Way? = handedOver == receipt.id ? (isNearby ? .bluetooth : .session) : nil
-        let word = ParcelReceipt(
-          id: id, branch: receipt.branch, expiresAt: receipt.expiresAt, proof: receipt.proof)
-        // Somebody who has seen the receipt may have named another branch.
-        guard try vault.takeReceipt(word, handedOverBy: way, carriers: carriers) else { continue }
-      }
+      let word = ParcelReceipt(id: id, branch: receipt.branch, expiresAt: receipt.expiresAt, proof: receipt.proof)
+      let way: ParcelArrival.Way? = handedOver == receipt.id ? (isNearby ? .bluetooth : .session) : nil
+      let parcel = courier.outgoing[receipt.id]
+      let carriers = parcel?.carriers.compactMap { try? Digest($0.carrier.bytes) } ?? []
+      let isConfirmed = try vault.takeReceipt(word, handedOverBy: way, carriers: carriers)
+      // Somebody who has seen the receipt of an own parcel may have named another branch.
+      guard isConfirmed || parcel == nil else { continue }
       genuine.append(receipt)
     }
     guard !genuine.isEmpty else { return 0 }

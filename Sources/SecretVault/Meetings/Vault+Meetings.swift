@@ -26,17 +26,32 @@ extension Vault {
   private func deliver(to peer: PeerRecord, limit: Duration) async {
     let sleep = environment.sleep
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { [self] in _ = try? await meet(peer) }
+      group.addTask { [self] in await meetOnceFree(peer) }
       group.addTask { try? await sleep(limit) }
       await group.next()
       group.cancelAll()
     }
   }
 
+  /// One meeting; if the daemon is at it, or the peer has dialled in the same moment, behind that one, unless nothing is left to be brought.
+  private func meetOnceFree(_ peer: PeerRecord) async {
+    while !Task.isCancelled {
+      do throws(LinkFailure) {
+        _ = try await meet(peer)
+        return
+      } catch { guard error.refusal == .busy else { return } }
+      do { try await environment.sleep(Self.busyPause) } catch { return }
+      let left = try? outgoingRecords(way: .session, at: environment.now())
+      guard left?.contains(where: { $0.peer == peer.digest }) == true else { return }
+    }
+  }
+
+  private static let busyPause = Duration.milliseconds(300)
+
   /// One meeting. What is too large for Bluetooth goes by network; where that doesn't lead to the peer, at least the rest goes through the air.
   func meet(_ peer: PeerRecord) async throws(LinkFailure) -> MeetingReport {
     guard let place = meetings.begin(with: peer.digest, isDialling: true) else {
-      throw LinkFailure(.local, "is being met already")
+      throw LinkFailure(.refused, "is being met already", refusal: .busy)
     }
     defer { withExtendedLifetime(place) {} }
     let recipient: Recipient

@@ -1,0 +1,136 @@
+import Courier
+import Sodium
+import Testing
+
+@testable import SecretVault
+
+/// Whom the daemon meets when.
+@Suite struct MeetingScheduleTests {
+  private typealias Situation = MeetingSchedule.Situation
+  private var generator = SystemRandomNumberGenerator()
+
+  private func peer(_ number: UInt8) throws -> Digest { try Digest([UInt8](repeating: number, count: 32)) }
+
+  private func waits(_ number: UInt8, parcels: [UInt8]) throws -> Situation {
+    var situation = Situation(peer: try peer(number))
+    situation.waiting = Set(parcels.map { [$0] })
+    situation.hasAddress = true
+    return situation
+  }
+
+  @Test mutating func `something new is brought at once, and then later and later`() throws {
+    var schedule = MeetingSchedule()
+    let one = try waits(1, parcels: [1])
+    #expect(schedule.begin([one], at: 0, using: &generator) == [one.peer])
+    schedule.finished(one.peer, isDone: false)
+    var times: [Double] = []
+    for second in 1...(4 * 3600) {
+      let now = Double(second) * 1000
+      guard !schedule.begin([one], at: now, using: &generator).isEmpty else { continue }
+      times.append(now)
+      schedule.finished(one.peer, isDone: false)
+    }
+    #expect(times.count >= 6 && times.count <= 10)
+    let pauses = zip(times.dropFirst(), times).map { $0 - $1 }
+    #expect(times[0] >= 54_000 && times[0] <= 67_000)
+    #expect(pauses.allSatisfy { $0 <= 3_960_000 + 1000 })
+    #expect(try #require(pauses.last) >= 3_240_000 - 1000)
+  }
+
+  @Test mutating func `a new parcel doesn't wait for the old one's time`() throws {
+    var schedule = MeetingSchedule()
+    for _ in 0..<8 {
+      let known = try waits(1, parcels: [1])
+      _ = schedule.begin([known], at: -1e9, using: &generator)
+      schedule.finished(known.peer, isDone: false)
+    }
+    let before = try waits(1, parcels: [1])
+    _ = schedule.begin([before], at: 0, using: &generator)
+    schedule.finished(before.peer, isDone: false)
+    #expect(schedule.begin([before], at: 10_000, using: &generator).isEmpty)
+    let after = try waits(1, parcels: [1, 2])
+    #expect(schedule.begin([after], at: 11_000, using: &generator) == [after.peer])
+  }
+
+  @Test mutating func `whoever calls is dialled, though it couldn't be reached before`() throws {
+    var schedule = MeetingSchedule()
+    var one = try waits(1, parcels: [1])
+    for attempt in 0..<6 {
+      _ = schedule.begin([one], at: Double(attempt) * 4e6, using: &generator)
+      schedule.finished(one.peer, isDone: false)
+    }
+    let last = 5 * 4e6
+    #expect(schedule.begin([one], at: last + 100_000, using: &generator).isEmpty)
+    one.seenAt = last + 90_000
+    #expect(schedule.begin([one], at: last + 100_000, using: &generator) == [one.peer])
+  }
+
+  @Test mutating func `without anything to carry nobody is disturbed`() throws {
+    var schedule = MeetingSchedule()
+    var idle = Situation(peer: try peer(1))
+    idle.hasAddress = true
+    idle.isHeard = true
+    #expect(schedule.begin([idle], at: 0, using: &generator).isEmpty)
+    #expect(schedule.begin([idle], at: 1e9, using: &generator).isEmpty)
+  }
+
+  @Test mutating func `carriers are met each quarter of an hour, and sooner when there is something new`() throws {
+    var schedule = MeetingSchedule()
+    var carrier = Situation(peer: try peer(1))
+    carrier.hasAddress = true
+    carrier.mayCarry = true
+    #expect(schedule.begin([carrier], at: 0, using: &generator) == [carrier.peer])
+    schedule.finished(carrier.peer, isDone: true)
+    #expect(schedule.begin([carrier], at: 600_000, using: &generator).isEmpty)
+    carrier.spreading = [[1]]
+    #expect(schedule.begin([carrier], at: 600_000, using: &generator) == [carrier.peer])
+    schedule.finished(carrier.peer, isDone: true)
+    #expect(schedule.begin([carrier], at: 700_000, using: &generator).isEmpty)
+    #expect(schedule.begin([carrier], at: 1_600_000, using: &generator) == [carrier.peer])
+  }
+
+  @Test mutating func `whoever has just been met isn't met again`() throws {
+    var schedule = MeetingSchedule()
+    var carrier = Situation(peer: try peer(1))
+    carrier.hasAddress = true
+    carrier.mayCarry = true
+    carrier.metAt = 1_000_000
+    #expect(schedule.begin([carrier], at: 1_500_000, using: &generator).isEmpty)
+    #expect(schedule.begin([carrier], at: 2_000_000, using: &generator) == [carrier.peer])
+  }
+
+  @Test mutating func `whoever appears in the room is met at once, without an address, and not again and again`() throws
+  {
+    var schedule = MeetingSchedule()
+    var one = Situation(peer: try peer(1))
+    one.mayCarry = true
+    #expect(schedule.begin([one], at: 0, using: &generator).isEmpty)
+    one.isHeard = true
+    #expect(schedule.begin([one], at: 1000, using: &generator) == [one.peer])
+    schedule.finished(one.peer, isDone: true)
+    #expect(schedule.begin([one], at: 130_000, using: &generator).isEmpty)
+    one.isHeard = false
+    #expect(schedule.begin([one], at: 131_000, using: &generator).isEmpty)
+    one.isHeard = true
+    #expect(schedule.begin([one], at: 132_000, using: &generator) == [one.peer])
+  }
+
+  @Test mutating func `few are met at a time, those first for whom something waits, and each once`() throws {
+    var schedule = MeetingSchedule()
+    var all: [Situation] = []
+    for number: UInt8 in 1...6 {
+      var carrier = Situation(peer: try peer(number))
+      carrier.hasAddress = true
+      carrier.mayCarry = true
+      all.append(carrier)
+    }
+    all.append(try waits(7, parcels: [1]))
+    let first = schedule.begin(all, at: 0, using: &generator)
+    #expect(first.count == MeetingSchedule.atOnce)
+    #expect(first.first == all[6].peer)
+    #expect(schedule.begin(all, at: 1000, using: &generator).isEmpty)
+    schedule.finished(first[0], isDone: true)
+    let second = schedule.begin(all, at: 2000, using: &generator)
+    #expect(second.count == 1 && !first.contains(second[0]))
+  }
+}
