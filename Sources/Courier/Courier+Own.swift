@@ -6,6 +6,11 @@ extension Courier {
   /// Forgets a parcel of somebody else whose content is lost. It counts as having been here.
   public mutating func drop(_ id: ParcelKey) { satchel.remove(id) }
 
+  /// Whether there are receipts that a device hasn't been told since it was met.
+  public func hasNews(for device: DeviceKey) -> Bool {
+    !receipts.toTell(device, [], since: encounters.told(device)).isEmpty
+  }
+
   /// How many bytes may still be moved for others on this day.
   public func leftToday(at now: Int64) -> Int { account.leftToday(limits, at: now) }
 

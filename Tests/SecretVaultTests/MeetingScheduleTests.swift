@@ -89,6 +89,24 @@ import Testing
     #expect(schedule.begin([carrier], at: 1_600_000, using: &generator) == [carrier.peer])
   }
 
+  @Test mutating func `word of what has arrived goes round soon, but nobody is called again and again in vain`() throws
+  {
+    var schedule = MeetingSchedule()
+    var carrier = Situation(peer: try peer(1))
+    carrier.hasAddress = true
+    carrier.hasNews = true
+    #expect(schedule.begin([carrier], at: 0, using: &generator) == [carrier.peer])
+    schedule.finished(carrier.peer, isDone: false)
+    var count = 0
+    for second in 1...7200 where !schedule.begin([carrier], at: Double(second) * 1000, using: &generator).isEmpty {
+      count += 1
+      schedule.finished(carrier.peer, isDone: false)
+    }
+    #expect((8...16).contains(count))
+    carrier.hasNews = false
+    #expect(schedule.begin([carrier], at: 1e8, using: &generator).isEmpty)
+  }
+
   @Test mutating func `whoever has just been met isn't met again`() throws {
     var schedule = MeetingSchedule()
     var carrier = Situation(peer: try peer(1))

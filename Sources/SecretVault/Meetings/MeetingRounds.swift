@@ -35,6 +35,8 @@ final class MeetingRounds: Sendable {
     var waiting: [Digest: Set<[UInt8]>] = [:]
     /// Whether there is something for carriers.
     var hasCargo = false
+    /// Whom there is word for of what has arrived.
+    var news: Set<Digest> = []
     /// Own parcels that carriers may get.
     var spreading: Set<[UInt8]> = []
   }
@@ -94,10 +96,11 @@ final class MeetingRounds: Sendable {
       let situations = zip(survey.peers, seen).map { peer, times in
         MeetingSchedule.Situation(
           peer: peer.digest, waiting: survey.waiting[peer.digest] ?? [], spreading: survey.spreading,
-          mayCarry: survey.hasCargo, isHeard: state.heard.contains(peer.name),
+          mayCarry: survey.hasCargo, hasNews: survey.news.contains(peer.digest),
+          isHeard: state.heard.contains(peer.name),
           hasAddress: survey.withAddress.contains(peer.digest), seenAt: times.0, metAt: times.1)
       }
-      state.hasReason = survey.hasCargo || !survey.waiting.isEmpty
+      state.hasReason = survey.hasCargo || !survey.waiting.isEmpty || !survey.news.isEmpty
       return state.schedule.begin(situations, at: now, using: &generator)
     }
     let chosen = Set(due)
@@ -134,8 +137,11 @@ final class MeetingRounds: Sendable {
     }
     survey.spreading = Set(try vault.outgoingRecords(way: .carriers, at: now).map(\.id))
     survey.hasCargo = !survey.spreading.isEmpty
-    guard vault.carryingLimits().isOn else { return survey }
     let courier = try vault.readCourier()
+    for peer in survey.peers where courier.hasNews(for: try CourierDesk.device(peer.digest)) {
+      survey.news.insert(peer.digest)
+    }
+    guard vault.carryingLimits().isOn else { return survey }
     let carried = courier.satchel.parcels.values.filter { $0.header.expiresAt > now && !$0.isHandedOver }
     survey.hasCargo = survey.hasCargo || !carried.isEmpty
     for (id, recipient) in recipients(of: carried.map(\.header), among: survey.peers) {

@@ -4,7 +4,8 @@ import Sodium
 ///
 /// - Who has parcels of this device's own to get is dialled at once when there is a new one, then after a minute, and twice as long each time it comes to
 ///   nothing, up to an hour. A peer that has called meanwhile is dialled at once, too.
-/// - Everybody else is dialled each quarter of an hour while there is something to be carried, and once soon when there is something new of this device's own.
+/// - Everybody else is dialled each quarter of an hour while there is something to be carried, and sooner when there is something new of this device's own,
+///   or word of what has arrived.
 /// - Whoever appears in the room is dialled at once, at most each two minutes.
 struct MeetingSchedule: Sendable {
   static let firstPause = 60_000.0
@@ -26,6 +27,8 @@ struct MeetingSchedule: Sendable {
     var spreading: Set<[UInt8]> = []
     /// Whether it may be a carrier: there is something that could be given, or taken.
     var mayCarry = false
+    /// Whether there are receipts that it hasn't been told.
+    var hasNews = false
     /// Whether it was heard in the room just now.
     var isHeard = false
     /// Whether there is a way to dial it without hearing it.
@@ -89,21 +92,23 @@ struct MeetingSchedule: Sendable {
     let last = max(state.attemptedAt, situation.metAt ?? -Double.infinity)
     guard now - last >= Self.leastPause else { return false }
     guard situation.hasAddress || situation.isHeard else { return false }
-    let hasReason = situation.mayCarry || !situation.waiting.isEmpty
+    let hasReason = situation.mayCarry || situation.hasNews || !situation.waiting.isEmpty
+    let pause = min(Self.firstPause * Double(1 << min(max(state.failures - 1, 0), 10)), Self.longestPause)
+    // Who couldn't be reached and calls now can be.
+    let hasCalled =
+      state.failures > 0 && (situation.seenAt ?? -.infinity) > state.attemptedAt
+      && now - state.attemptedAt >= Self.firstPause / 2
     if situation.isHeard, !state.wasHeard, hasReason, now - last >= Self.nearbyPause { return true }
     if !situation.waiting.isEmpty {
       // What came up since may be delivered by a meeting that the peer began.
       if !situation.waiting.isSubset(of: state.tried) { return true }
-      if let seen = situation.seenAt, seen > state.attemptedAt, state.failures > 0,
-        now - state.attemptedAt >= Self.firstPause / 2
-      {
-        return true
-      }
-      let pause = min(Self.firstPause * Double(1 << min(max(state.failures - 1, 0), 10)), Self.longestPause)
+      if hasCalled { return true }
       return now - state.attemptedAt >= pause * (1 + state.jitter)
     }
-    guard situation.mayCarry else { return false }
-    let hasNews = !situation.spreading.isSubset(of: state.spread)
-    return now - last >= (hasNews ? Self.firstPause : Self.round) * (1 + state.jitter)
+    guard hasReason else { return false }
+    if hasCalled { return true }
+    let isNew = situation.hasNews || !situation.spreading.isSubset(of: state.spread)
+    let pause = isNew || state.failures > 0 ? min(pause, Self.round) : Self.round
+    return now - last >= pause * (1 + state.jitter)
   }
 }
