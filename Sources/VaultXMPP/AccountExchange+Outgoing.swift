@@ -66,23 +66,27 @@ extension AccountExchange {
   }
 
   private func sendPlain() async throws {
-    let waiting = try vault.plainWaiting(account.id)
-    for (record, held) in waiting {
-      guard let contact = record.contact, let to = try? JID(contact) else { continue }
-      let text = held.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-      let (connection, id) = (connection, Self.digits(record.id))
-      do {
-        try await within(Self.answerLimit, sleep) { () throws(XMPPError) in
-          try await connection.send(text, to: to.bare, id: id)
-        }
-      } catch XMPPError.invalidContent {
-        try vault.notePlain(record.id, account: account.id, contact: contact, .lost)
-        continue
+    for waiting in try vault.plainWaiting(account.id) { try await send(waiting) }
+  }
+
+  private func send(_ waiting: WaitingPlain) async throws {
+    guard let to = try? JID(waiting.contact) else { return }
+    let isSound = try await write(
+      waiting.text.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, to, waiting.id)
+    if isSound { try await reach() }
+    try vault.notePlain(waiting.id, account: account.id, contact: waiting.contact, isSound ? .underway : .lost)
+    if isSound { happened { $0.report.plainSent += 1 } }
+  }
+
+  /// Whether it could be sent at all.
+  private func write(_ text: String, _ to: JID, _ id: [UInt8]) async throws(XMPPError) -> Bool {
+    let (connection, name) = (connection, Self.digits(id))
+    do throws(XMPPError) {
+      try await within(Self.answerLimit, sleep) { () throws(XMPPError) in
+        try await connection.send(text, to: to.bare, id: name)
       }
-      try await reach()
-      try vault.notePlain(record.id, account: account.id, contact: contact, .underway)
-      happened { $0.report.plainSent += 1 }
-    }
+      return true
+    } catch .invalidContent { return false }
   }
 
   /// How long so many bytes may take over a slow line.

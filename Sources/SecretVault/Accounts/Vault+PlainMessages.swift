@@ -43,6 +43,16 @@ public struct PlainMessage: Sendable {
   }
 }
 
+/// A plain message that waits to be sent.
+public struct WaitingPlain: Sendable {
+  /// Its id, 16 bytes.
+  public let id: [UInt8]
+  /// Whom it is for.
+  public let contact: String
+  /// What it says.
+  public let text: HeldSecret
+}
+
 extension Vault {
   private static let route = "plain"
   /// Messages among which one is looked for whose fate is told.
@@ -67,16 +77,17 @@ extension Vault {
   }
 
   /// Plain messages of an account that wait to be sent, the oldest first.
-  public func plainWaiting(_ account: [UInt8]) throws(VaultError) -> [(record: MessageRecord, text: HeldSecret)] {
-    var waiting: [(MessageRecord, HeldSecret)] = []
+  public func plainWaiting(_ account: [UInt8]) throws(VaultError) -> [WaitingPlain] {
+    var waiting: [WaitingPlain] = []
     let records = try stored { () throws(StoreError) in
       try database.messages(
         MessageFilter(account: account, direction: .sent, states: [.waiting], limit: 100))
     }
     for record in records.reversed() {
-      guard let text = try stored({ () throws(StoreError) in try database.messagePart(record.number, part: 0) })
+      guard let contact = record.contact,
+        let text = try stored({ () throws(StoreError) in try database.messagePart(record.number, part: 0) })
       else { continue }
-      waiting.append((record, text))
+      waiting.append(WaitingPlain(id: record.id, contact: contact, text: text))
     }
     return waiting
   }
