@@ -37,6 +37,15 @@ enum TextSamples {
         "valid-adapter": setting(12, "hci0"), "valid-adapter-address": setting(12, "00:aa:01:00:00:2F"),
         "adapter-without-number": setting(12, "hci"), "adapter-sign": setting(12, "+0:AA:01:00:00:00"),
         "valid-ble-limit": setting(13, "100000"), "ble-limit-negative": setting(13, "-1"),
+        "valid-pigeons-only": setting(14, "on"), "pigeons-maybe": setting(14, "rarely"),
+        "valid-read-receipts": setting(15, "off"), "valid-carry": setting(16, "on"), "carry-empty": setting(16, ""),
+        "valid-carry-bytes": setting(17, "64M"), "carry-bytes-over-limit": setting(17, "2T"),
+        "valid-carry-day": setting(18, "0"), "carry-day-negative": setting(18, "-1"),
+        "valid-carry-peer": setting(19, "500K"), "carry-peer-overflow": setting(19, "99999999999T"),
+        "valid-battery": setting(20, "100"), "battery-over-full": setting(20, "101"), "battery-sign": setting(20, "-1"),
+        "valid-fair-share": setting(21, "256M/200"), "valid-fair-share-off": setting(21, "off"),
+        "fair-share-without-percent": setting(21, "256M"), "fair-share-of-nothing": setting(21, "/"),
+        "fair-share-twice": setting(21, "1M/2/3"), "fair-share-overflow": setting(21, "1M/99999999999999999999"),
       ])
       + Sample.of(
         "peer-address",

@@ -25,7 +25,12 @@ enum TextTargets {
         let isNamed = value == "all" || value.hasPrefix("hci")
         require(isNamed || value.utf8.count == 17, "adapters have a name or an address")
       case .bleLimit: require(SettingKey.byteCount(value) != nil, "a number of bytes")
-      case .confirmSharing, .ble: require(value == "on" || value == "off", "yes or no")
+      case .carryBytes, .carryDay, .carryPeer:
+        require(SettingKey.byteCount(value).map { $0 <= 1 << 40 } == true, "a number of bytes")
+      case .carryBattery: require(Int(value).map { (0...100).contains($0) } == true, "a charge")
+      case .carryFairShare: require(value == "off" || SettingKey.fairShare(value) != nil, "a share that is fair")
+      case .confirmSharing, .ble, .pigeonsOnly, .readReceipts, .carry:
+        require(value == "on" || value == "off", "yes or no")
       case .confirmTime:
         let time = DurationText.milliseconds(value)
         require(time.map { DurationText.milliseconds(DurationText.text($0)) == $0 } == true, "a time reads itself")
