@@ -1,0 +1,1 @@
+../../../Sources/VaultXMPP/AccountStamp.swift

@@ -1,0 +1,1 @@
+../../../Sources/XMPPLink/Base64Bytes.swift
