@@ -65,12 +65,17 @@ let package = Package(
     // Of its clients, the files that parse answers.
     library("GroupLink", ["Grouper", "Sodium"]),
 
+    // Of what talks to XMPP servers, the files that read stanzas, addresses and moments.
+    library("XMPPLink", ["CSodium", "Sodium"]),
+    library("VaultXMPP", []),
+
     .target(name: "CFuzzer"),
     .executableTarget(
       name: "VaultFuzz",
       dependencies: [
         "VaultCLI", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit",
-        "CallbackURL", "Grouper", "GroupLink", "VaultGroups", "PeerLink", "ShareServer", "SystemBus", "Sodium",
+        "CallbackURL", "Courier", "Grouper", "GroupLink", "VaultGroups", "VaultXMPP", "XMPPLink", "PeerLink",
+        "ShareServer", "SystemBus", "Sodium",
         "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
       ],
       swiftSettings: settings,

@@ -24,6 +24,8 @@ extension VaultDatabase {
     let partial = Self.condition(MessageFilter(peer: peer, states: [.partial]))
     for message in try soundMessages(partial, limit: .max, db) { _ = try deleteMessage(message.number, db) }
     guard try Self.row("SELECT 1 AS found FROM messages WHERE peer = ? LIMIT 1", [peer.blob], db) != nil else { return }
+    // The row of the peer may be damaged, and must go all the same.
+    guard name.utf8.count <= 1024, !name.utf8.contains(0) else { return }
     let sealed = try sealedText(name, RecordName(table: Self.formerTable, row: peer.bytes))
     try db.execute(
       sql: "INSERT INTO former_peers (peer, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",

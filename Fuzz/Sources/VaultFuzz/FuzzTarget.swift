@@ -27,11 +27,14 @@ struct FuzzTarget: Sendable {
   }
 
   /// All of them.
-  static let all: [FuzzTarget] =
-    CardTargets.all + HeaderTargets.all + MessageTargets.all + ShareTargets.all + FragmentTargets.all
-    + SessionTargets.all + PayloadTargets.all + ItemTargets.all + ParcelTargets.all + StoreTargets.all
-    + RowTargets.all + TextTargets.all + URLTargets.all + LocalTargets.all + BluetoothTargets.all + ServerTargets.all
-    + AnswerTargets.all + GroupTargets.all + PictureTargets.all
+  static let all: [FuzzTarget] = groups.flatMap { $0 }
+
+  private static let groups: [[FuzzTarget]] = [
+    CardTargets.all, HeaderTargets.all, MessageTargets.all, ShareTargets.all, FragmentTargets.all,
+    SessionTargets.all, PayloadTargets.all, ItemTargets.all, ParcelTargets.all, StoreTargets.all, RowTargets.all,
+    StateTargets.all, TextTargets.all, URLTargets.all, LocalTargets.all, BluetoothTargets.all, ServerTargets.all,
+    AnswerTargets.all, GroupTargets.all, ChatTargets.all, PictureTargets.all,
+  ]
 }
 
 /// Ends the process: a property that must hold for every input does not.

@@ -8,7 +8,8 @@ struct Sample {
   /// All that can be made.
   static func all() throws -> [Sample] {
     try CardSamples.all() + ProtocolSamples.all() + SessionSamples.all() + PayloadSamples.all() + ItemSamples.all()
-      + ParcelSamples.all() + MeetingSamples.all() + StoreSamples.all() + TextSamples.all() + URLSamples.all()
+      + ParcelSamples.all() + MeetingSamples.all() + StoreSamples.all() + StateSamples.all() + TextSamples.all()
+      + URLSamples.all()
       + LocalSamples.all()
       + BluetoothSamples.all()
       + ServerSamples.all() + AnswerSamples.all() + GroupSamples.all() + PictureSamples.all()

@@ -1,3 +1,4 @@
+import Courier
 import Foundation
 import GRDB
 import Sodium
@@ -195,6 +196,43 @@ enum RowTargets {
       row: [("peer", digestBlob), ("secret_id", idBlob), ("released_at", .int64(5)), ("mac", digestBlob)]
     ) {
       _ = try $0.countRelease(of: id, to: Digest(digest), at: 6, since: 0, limit: 3)
+    },
+    Table(
+      name: "messages",
+      row: [
+        ("number", .int64(1)), ("id", idBlob), ("direction", .string("sent")), ("peer", digestBlob),
+        ("account", .null), ("contact", .null), ("state", .string("waiting")), ("byte_count", .int64(4)),
+        ("stored_at", .int64(5)), ("expires_at", .int64(9)), ("sealed", digestBlob),
+      ]
+    ) {
+      _ = try? $0.messages(MessageFilter(peer: Digest(digest), states: [.waiting], expiredAt: 10))
+      _ = try? $0.messageCounts(peer: Digest(digest))
+      _ = try? $0.message(direction: .sent, peer: Digest(digest), id: id)
+      _ = try? $0.messagePart(1, part: 0)
+      _ = try? $0.messageParts(1)
+      _ = try? $0.removeMessage(1)
+      _ = try $0.message(number: 1)
+    },
+    Table(name: "courier", row: [("id", .int64(1)), ("sealed", digestBlob)]) {
+      guard let own = DeviceKey(digest) else { return }
+      _ = try $0.readCourier(own: own)
+    },
+    Table(name: "carried", row: [("id", idBlob), ("mac", digestBlob), ("content", digestBlob)]) {
+      guard let key = ParcelKey(id) else { return }
+      _ = try $0.carriedContent(key)
+    },
+    Table(name: "accounts", row: [("id", idBlob), ("sealed", digestBlob), ("secret", .null)]) {
+      _ = try? $0.accountPassword(id)
+      _ = try? $0.updateAccount(id) { $0.archivedTo = "there" }
+      _ = try $0.accounts()
+    },
+    Table(name: "friends", row: [("account", idBlob), ("address", .string("a@b")), ("sealed", digestBlob)]) {
+      _ = try? $0.friend(id, "a@b")
+      _ = try $0.friends(id)
+    },
+    Table(name: "peer_addresses", row: [("peer", digestBlob), ("sealed", digestBlob)]) {
+      _ = try? $0.peerAddresses()
+      _ = try $0.peerAddress(Digest(digest))
     },
   ]
 

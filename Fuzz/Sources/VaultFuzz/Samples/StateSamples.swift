@@ -1,0 +1,67 @@
+enum StateSamples {
+  static func all() -> [Sample] {
+    let numbers: [UInt64] = [64 << 20, 128 << 20, 16 << 20, 50, 20]
+    let limits: [UInt8] = [1] + numbers.flatMap { bigEndian($0) } + [0]
+    let front: [UInt8] = [1] + many(1, 32) + [5, 3, 2] + many(0, 8) + [1] + limits + many(0, 56)
+    let none = many(0, 4)
+    let record = many(0, 24)
+    let half: [UInt8] = [0x3f, 0xe0] + many(0, 6)
+    let header: [UInt8] = many(2, 16) + many(3, 16) + [0, 0, 0, 9] + bigEndian(UInt64(1_700_000_100_000)) + [2, 0]
+    let carried: [UInt8] =
+      [0, 0, 0, 1] + header + many(4, 32) + [0] + many(0, 8) + [0, 0, 0] + bigEndian(UInt64(32_768))
+    let strangers: [UInt8] = [0, 0, 0, 1] + many(4, 32)
+    let own: [UInt8] = [0, 0, 0, 1] + header.with(45, [5]) + many(5, 32) + many(0, 8) + [1] + many(6, 40) + [0]
+    let receipt: [UInt8] =
+      [0, 0, 0, 1] + many(8, 16) + [1] + bigEndian(UInt64(1_700_000_100_000)) + [2, 9, 9] + many(4, 40)
+    let met: [UInt8] = [0, 0, 0, 1] + many(4, 32) + half + many(0, 8) + [1] + many(0, 8)
+    let carrier: [UInt8] = [0, 0, 0, 1] + many(4, 32) + half + half + many(0, 8)
+    let seen: [UInt8] = [0, 0, 0, 1] + many(8, 16) + bigEndian(UInt64(1_700_000_100_000))
+    let fresh: [UInt8] = front + none + none + none + none + none + none + record + none + none
+    let full: [UInt8] = front + carried + strangers + own + receipt + met + carrier + record + seen + seen
+    let message: [UInt8] =
+      [1] + many(0, 7) + [3] + many(1, 16) + [1] + many(7, 32) + [0, 0, 2, 1, 1, 0, 0] + many(0, 7) + [5]
+      + [0, 1, 0, 1, 0] + many(0, 32) + [0, 0, 1, 0, 15] + many(0, 8) + [7]
+    let parcel: [UInt8] =
+      [1] + many(1, 16) + [4, 1] + many(7, 32) + [0, 0, 0] + many(0, 24) + [0] + many(0, 16) + [1] + many(2, 32)
+      + [1] + many(3, 16) + [15] + many(0, 8) + [0, 0]
+    let account: [UInt8] =
+      [1] + many(1, 16) + Array("a@b".utf8).counted + [0, 0, 0] + Array("r".utf8).counted + [1, 0]
+    let friend: [UInt8] = [1] + many(1, 16) + Array("a@b".utf8).counted + [0, 3, 0, 0, 0] + many(0, 8)
+    return Sample.of(
+      "courier-state",
+      [
+        "valid-fresh": fresh, "valid-full": full, "empty": [], "unknown-version": [2] + fresh.dropFirst(),
+        "trailing-byte": fresh + [0], "truncated": full.without(last: 1),
+        "huge-count": front + [0xff, 0xff, 0xff, 0xff],
+        "nine-hops": fresh.with(34, [9]), "parcel-of-nobody": front + carried + none,
+        "itself-met": front + none + none + none + none + met.with(4, many(1, 32)) + none + record + none + none,
+        "sure-to-meet": front + none + none + none + none + met.with(36, [0x3f, 0xf0]) + none + record + none + none,
+        "no-number": front + none + none + none + none + met.with(36, [0x7f, 0xf8]) + none + record + none + none,
+      ])
+      + Sample.of(
+        "message-row",
+        [
+          "valid-text": message, "empty": [], "truncated": message.without(last: 1), "trailing-byte": message + [0],
+          "unknown-version": message.with(0, [2]), "sent-but-new": message.with(60, [1]),
+          "unknown-state": message.with(message.count - 1, [9]), "no-parts": message.with(73, [0, 0]),
+        ])
+      + Sample.of(
+        "parcel-row",
+        [
+          "valid-message": parcel, "empty": [], "truncated": parcel.without(last: 1), "trailing-byte": parcel + [0],
+          "unknown-direction": parcel.with(17, [6]), "unknown-way": parcel.with(parcel.count - 11, [16]),
+        ])
+      + Sample.of(
+        "account-row",
+        [
+          "valid-smallest": account, "empty": [], "trailing-byte": account + [0],
+          "huge-address": account.with(17, [0xff, 0xff]), "flag-of-two": account.with(account.count - 2, [2]),
+        ])
+      + Sample.of(
+        "friend-row",
+        [
+          "valid-smallest": friend, "empty": [], "trailing-byte": friend + [0],
+          "unknown-subscription": friend.with(23, [4]), "presence-too-long": friend.with(friend.count - 9, [1, 0, 33]),
+        ])
+  }
+}

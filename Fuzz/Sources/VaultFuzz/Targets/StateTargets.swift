@@ -1,0 +1,50 @@
+import Courier
+import Sodium
+@testable import VaultStore
+import WireCodec
+
+/// What lies sealed in the rows of messages, parcels, carriers and accounts.
+enum StateTargets {
+  static let all = [
+    FuzzTarget("courier-state", upTo: 8000) { bytes in
+      let courier = try canonical(Courier.self, bytes, limit: Courier.byteLimit)
+      live(courier)
+      return true
+    },
+    FuzzTarget("message-row", upTo: MessageRecord.byteLimit + 10) { bytes in
+      let record = try canonical(MessageRecord.self, bytes, limit: MessageRecord.byteLimit)
+      require((try? record.check()) != nil, "a message that was read can be stored")
+      return true
+    },
+    FuzzTarget("parcel-row", upTo: StoredParcel.byteLimit + 10) { bytes in
+      _ = try canonical(StoredParcel.self, bytes, limit: StoredParcel.byteLimit)
+      return true
+    },
+    FuzzTarget("account-row", upTo: AccountRecord.byteLimit + 10) { bytes in
+      _ = try canonical(AccountRecord.self, bytes, limit: AccountRecord.byteLimit)
+      return true
+    },
+    FuzzTarget("friend-row", upTo: FriendRecord.byteLimit + 10) { bytes in
+      _ = try canonical(FriendRecord.self, bytes, limit: FriendRecord.byteLimit)
+      return true
+    },
+  ]
+
+  /// A state that was read holds wherever it is used.
+  private static func live(_ state: Courier) {
+    var courier = state
+    let now: Int64 = 1_700_000_000_000
+    guard let other = DeviceKey([UInt8](repeating: 7, count: 32)) else { violated("a key has 32 bytes") }
+    courier.met(other, isPeer: true, at: now)
+    let condition = DeviceCondition()
+    let greeting = courier.greeting(condition, at: now)
+    _ = courier.receipts(for: other, greeting, at: now)
+    let offers = courier.offers(to: other, greeting, condition, isTheirs: { _ in false }, at: now)
+    _ = courier.replies(
+      to: offers, from: other, isPeer: false, condition, isMine: { _ in false }, recipient: { _ in other }, at: now)
+    _ = courier.fit()
+    _ = courier.expire(at: .max)
+    require(courier.satchel.parcels.isEmpty && courier.satchel.cost == 0, "what has expired takes no room")
+    _ = encoding(of: courier)
+  }
+}
