@@ -108,7 +108,7 @@ struct MeetingSchedule: Sendable {
     guard hasReason else { return false }
     if hasCalled { return true }
     let isNew = situation.hasNews || !situation.spreading.isSubset(of: state.spread)
-    let pause = isNew || state.failures > 0 ? min(pause, Self.round) : Self.round
-    return now - last >= pause * (1 + state.jitter)
+    let usual = isNew || state.failures > 0 ? min(pause, Self.round) : Self.round
+    return now - last >= usual * (1 + state.jitter)
   }
 }
