@@ -48,8 +48,15 @@ extension AccountExchange {
     state.withLock { $0.isSending = true }
     var sent: [[UInt8]] = []
     var size = 0
+    var hasForgotten = false
     for post in posts {
-      guard let text = try vault.accountAddress(of: post.recipient), let to = try? JID(text) else { continue }
+      guard let text = try vault.accountAddress(of: post.recipient) else { continue }
+      guard let to = try? JID(text) else {
+        // What a peer has said itself may be no address; it holds nobody else up.
+        try vault.forgetAccountAddress(text)
+        hasForgotten = true
+        continue
+      }
       let (connection, bytes, id) = (connection, post.post.bytes, Self.digits(post.post.id))
       try await within(Self.limit(bytes.count), sleep) { () throws(XMPPError) in
         try await connection.send(parcel: bytes, to: to.bare, id: id)
@@ -57,7 +64,7 @@ extension AccountExchange {
       size += bytes.count
       sent.append(post.record.id)
     }
-    guard !sent.isEmpty else { return false }
+    guard !sent.isEmpty else { return hasForgotten }
     try await reach(Self.limit(size))
     for id in sent { try vault.handedToAccount(id) }
     let count = sent.count

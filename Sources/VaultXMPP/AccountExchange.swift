@@ -152,6 +152,9 @@ public struct AccountReport: Hashable, Sendable {
   public var plainSent = 0
   /// Plain messages that came and are new.
   public var plainTaken = 0
+
+  /// Nothing.
+  public init() {}
 }
 
 extension AccountRecord {

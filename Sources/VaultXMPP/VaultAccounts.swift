@@ -46,6 +46,9 @@ public struct VaultAccounts: Sendable {
       connection: record.isCurrent ? connection.flatMap { $0.account == record.id ? $0 : nil } : nil)
   }
 
+  /// The address of the account in use; that there is none is an error.
+  public func current() throws(VaultError) -> String { try find(nil).address }
+
   func summary(_ address: String) throws(VaultError) -> AccountSummary {
     try summary(try find(address), try vault.accountConnection())
   }

@@ -18,3 +18,12 @@ extension FriendSummary {
     ]
   }
 }
+
+extension AccountReport {
+  var json: JSONValue {
+    [
+      "parcelsSent": JSONValue(parcelsSent), "parcelsTaken": JSONValue(parcelsTaken),
+      "plainSent": JSONValue(plainSent), "plainTaken": JSONValue(plainTaken),
+    ]
+  }
+}

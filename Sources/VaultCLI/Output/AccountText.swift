@@ -29,6 +29,13 @@ enum AccountText {
     }
   }
 
+  /// What went to and fro.
+  static func sentence(_ traffic: AccountReport) -> String {
+    let (sent, taken) = (traffic.parcelsSent + traffic.plainSent, traffic.parcelsTaken + traffic.plainTaken)
+    guard sent + taken > 0 else { return "nothing waits, here or there" }
+    return "handed over \(sent), took \(taken)"
+  }
+
   private static func server(_ account: AccountSummary) -> String {
     let domain = String(account.address.split(separator: "@").last ?? "")
     return (account.host ?? domain) + (account.port.map { ":\($0)" } ?? "")

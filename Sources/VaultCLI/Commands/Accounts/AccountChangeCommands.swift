@@ -61,6 +61,38 @@ struct AccountPasswordCommand: OpenedCommand {
   }
 }
 
+/// `vault account sync`
+struct AccountSyncCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sync",
+    abstract: "Look in at the account's server for a moment, where no daemon does.",
+    discussion: """
+      Hands over what waits, and takes what has come.
+
+      Example: vault account sync
+      """)
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  private static let patience = Duration.seconds(60)
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let address = try VaultAccounts(vault).current()
+    guard try vault.needsAccountRound() else {
+      console.note("the daemon keeps \(address) connected")
+      if console.json { try console.result(AccountReport().json) }
+      return
+    }
+    let report = try await Interruptible.run { () async throws(VaultError) in
+      await AccountRound.run(vault, limit: Self.patience)
+    }
+    console.note(AccountText.sentence(report.traffic))
+    if console.json { try console.result(report.traffic.json) }
+    if let problem = report.problem { throw problem }
+  }
+}
+
 /// `vault account logout`
 struct AccountLogoutCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
@@ -68,9 +100,9 @@ struct AccountLogoutCommand: OpenedCommand {
     abstract: "End the use of an account on this device.",
     discussion: """
       Its password is forgotten here; its friends and plain messages show again after
-      the next login. --forget removes these too, so that no trace of the account stays
-      on this device; it asks first, and --yes answers. What peers have sent sealed
-      stays in any case. The account itself goes on at its server.
+      the next login. --forget removes these too, so that no trace of the account
+      stays on this device; it asks first, and --yes answers. What peers have sent
+      sealed stays in any case. The account itself goes on at its server.
 
       Example: vault account logout --forget
       """)

@@ -10,18 +10,18 @@ struct AccountCommand: AsyncParsableCommand {
     abstract: "Use an account at an XMPP server, by which messages reach peers who are away.",
     discussion: """
       What goes to peers is sealed before: the server sees who writes to whom, when,
-      and how much, and nothing else. 'vault daemon' keeps the account connected; without
-      it, 'vault send' and 'vault inbox' look in for a moment.
+      and how much, and nothing else. 'vault daemon' keeps the account connected;
+      without it, 'vault send' and 'vault account sync' look in for a moment.
 
-      Several accounts may be known on a device; one of them is in use. The server has
-      to encrypt, with a certificate that is trusted, and to do without the password
-      itself to log in.
+      Several accounts may be known on a device; one of them is in use. The server
+      has to encrypt, with a certificate that is trusted, and to do without the
+      password itself to log in.
 
       Example: vault account login ada@example.org
       """,
     subcommands: [
       AccountListCommand.self, AccountRegisterCommand.self, AccountLoginCommand.self, AccountUseCommand.self,
-      AccountPasswordCommand.self, AccountLogoutCommand.self,
+      AccountPasswordCommand.self, AccountSyncCommand.self, AccountLogoutCommand.self,
     ],
     defaultSubcommand: AccountListCommand.self)
 }
@@ -126,8 +126,8 @@ struct AccountLoginCommand: OpenedCommand {
     commandName: "login",
     abstract: "Use an account that exists.",
     discussion: """
-      The password is tried at once, and kept sealed in the vault. Other accounts stay
-      logged in, and rest meanwhile: 'vault account use' goes back to them.
+      The password is tried at once, and kept sealed in the vault. Other accounts
+      stay logged in, and rest meanwhile: 'vault account use' goes back to them.
 
       Example: vault account login ada@example.org
       """)

@@ -33,18 +33,18 @@ struct AccountPasswordOptions: ParsableArguments {
 
   /// The password of an account that exists.
   func existing(_ question: String, _ console: Console) throws(VaultError) -> VaultProtocol.HeldSecret {
-    try read(console)
-      ?? Self.ask { (terminal) throws(VaultError) in
-        try terminal.secretLine(Printable.escape(question), noun: "password")
-      }
+    if let given = try read(console) { return given }
+    return try Self.ask { (terminal) throws(VaultError) in
+      try terminal.secretLine(Printable.escape(question), noun: "password")
+    }
   }
 
   /// A password for the time to come: on a terminal asked for twice.
   func new(_ question: String, _ console: Console) throws(VaultError) -> VaultProtocol.HeldSecret {
-    try read(console)
-      ?? Self.ask { (terminal) throws(VaultError) in
-        try Passphrase.askTwice(terminal, noun: "password", question: Printable.escape(question))
-      }
+    if let given = try read(console) { return given }
+    return try Self.ask { (terminal) throws(VaultError) in
+      try Passphrase.askTwice(terminal, noun: "password", question: Printable.escape(question))
+    }
   }
 
   private func read(_ console: Console) throws(VaultError) -> VaultProtocol.HeldSecret? {

@@ -8,10 +8,10 @@ struct FriendCommand: AsyncParsableCommand {
     commandName: "friend",
     abstract: "Keep the contacts of the account in use.",
     discussion: """
-      A friend sees whether you are there, and you see it of a friend. Whoever is a peer
-      too gets what you send sealed; say whose account it is with --peer, if the peer's
-      own messages haven't said so yet. To others you can only write what their servers
-      can read: 'vault send --plain'.
+      A friend sees whether you are there, and you see it of a friend. Whoever is a
+      peer too gets what you send sealed; say whose account it is with --peer, if the
+      peer's own messages haven't said so yet. To others you can only write what
+      their servers can read: 'vault send --plain'.
 
       Example: vault friend add bob@example.net --peer Bob
       """,
@@ -28,8 +28,8 @@ struct FriendListCommand: OpenedCommand {
     commandName: "list",
     abstract: "List the friends of the account in use, and who asks to be one.",
     discussion: """
-      Asks nobody, and works without a network. Who is there is known while the daemon
-      runs.
+      Asks nobody, and works without a network. Who is there is known while the
+      daemon runs.
 
       Example: vault friend
       """)
@@ -145,8 +145,8 @@ struct FriendRemoveCommand: OpenedCommand {
     commandName: "remove",
     abstract: "Remove a friend, or refuse somebody who asks to be one.",
     discussion: """
-      Neither sees any more whether the other is there. If it is a peer's account, what
-      is sent to the peer doesn't go there any more; the peer itself stays.
+      Neither sees any more whether the other is there. If it is a peer's account,
+      what is sent to the peer doesn't go there any more; the peer itself stays.
 
       Example: vault friend remove bob@example.net
       """)
