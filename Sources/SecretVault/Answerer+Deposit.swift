@@ -107,7 +107,7 @@ extension Answerer {
   }
 
   func isOverQuota() -> Bool {
-    guard let quota = vault.quota, let usage = try? vault.database.usage(ofDealer: peer.digest) else { return true }
+    guard let quota = vault.quota, let usage = try? vault.usage(of: peer.digest) else { return true }
     return usage.count > quota.shares || UInt64(max(0, usage.byteCount)) > quota.bytes
   }
 

@@ -179,4 +179,6 @@ public struct ItemDelivery: Sendable {
   public let peer: String
   /// Whether the peer had it before.
   public let isKnown: Bool
+  /// Whether it waits here in a parcel, and goes by whatever way there is.
+  public var isOnItsWay = false
 }

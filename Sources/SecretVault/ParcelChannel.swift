@@ -140,8 +140,17 @@ final class ParcelChannel: AnswererChannel {
         case .refused(let reason) where reason.passes: return .postponed(isForUser: false)
         case .complete, .refused: return .last
         }
+      case ItemAnswer.type.rawValue:
+        switch try ItemAnswer.decode(frame.bytes, limit: ItemAnswer.type.byteLimit).verdict {
+        case .wants(let first): return .wants(from: first)
+        case .refused(let reason) where reason.passes: return .postponed(isForUser: false)
+        case .complete, .refused, .asking: return .last
+        }
       case DepositResult.type.rawValue:
         let refusal = try DepositResult.decode(frame.bytes, limit: DepositResult.type.byteLimit).refusal
+        return refusal?.passes == true ? .postponed(isForUser: false) : .last
+      case ItemResult.type.rawValue:
+        let refusal = try ItemResult.decode(frame.bytes, limit: ItemResult.type.byteLimit).refusal
         return refusal?.passes == true ? .postponed(isForUser: false) : .last
       case Refusal.type.rawValue:
         let reason = try Refusal.decode(frame.bytes, limit: Refusal.type.byteLimit).reason
@@ -162,7 +171,8 @@ extension ParcelChannel.State {
   /// The next message that is wanted.
   fileprivate mutating func next() -> ParcelFrame? {
     while !isOver, let frame = frames.popFirst() {
-      if frame.type == MessageType.piece.rawValue, let number = frame.pieceNumber, number < firstWanted { continue }
+      let isPiece = frame.type == MessageType.piece.rawValue || frame.type == MessageType.itemPiece.rawValue
+      if isPiece, let number = frame.pieceNumber, number < firstWanted { continue }
       return frame
     }
     return nil
@@ -186,6 +196,8 @@ enum ParcelRequest: Hashable, Sendable {
   case deposit(secret: [UInt8]?)
   /// A share that is asked for.
   case release(tag: Digest)
+  /// An item to be left for the user.
+  case item
 
   /// Most requests for pieces.
   private static let pieceRequestLimit = 4
@@ -220,6 +232,12 @@ enum ParcelRequest: Hashable, Sendable {
         throw .malformed(error)
       }
       self = .release(tag: request.tag)
+    case ItemOffer.type.rawValue:
+      for frame in rest.dropLast() where frame.type != ItemPiece.type.rawValue { throw .unexpectedMessage(frame.type) }
+      guard let last = rest.last, last.type == ItemEnd.type.rawValue else {
+        throw .unexpectedMessage(rest.last?.type ?? 0)
+      }
+      self = .item
     default: throw .unexpectedMessage(frames[1].type)
     }
   }

@@ -252,7 +252,7 @@ struct Answerer {
   /// Why a fragment of this size would not be taken from this peer, if so.
   func quotaRefusal(adding byteCount: UInt64) -> RefusalReason? {
     guard let quota = vault.quota else { return .internalFailure }
-    guard let usage = try? vault.database.usage(ofDealer: peer.digest) else { return .internalFailure }
+    guard let usage = try? vault.usage(of: peer.digest) else { return .internalFailure }
     if usage.count >= quota.shares { return .quotaCount }
     let (total, overflow) = byteCount.addingReportingOverflow(UInt64(max(0, usage.byteCount)))
     return overflow || total > quota.bytes ? .quotaBytes : nil

@@ -25,21 +25,9 @@ extension Vault {
   ) async throws(VaultError) -> ItemDelivery {
     let record = try resolveItem(reference)
     let summary = try summary(record)
-    guard record.state != .waiting else {
-      throw VaultError(
-        .refused, "\(summary.shortName) waits to be accepted here and was never verified",
-        hint: "accept it with `vault item accept \(summary.id.prefix(12))`, or delete it")
-    }
+    try requireVerified(record, summary)
     let peer = try find(peerReference)
-    let file = try stored { () throws(StoreError) in try database.openItem(record) }
-    let total = UInt64(clamping: record.byteCount)
-    let start = Int64(record.header.count)
-    let read: @Sendable (UInt64) throws(VaultError) -> [UInt8] = { (number) throws(VaultError) in
-      try stored { () throws(StoreError) in
-        try file.read(
-          at: start + Int64(number) * Int64(ItemPiece.byteCount), count: ItemDigest.pieceByteCount(number, of: total))
-      }
-    }
+    let (total, read) = try ciphertext(of: record)
     let digest = try Self.itemDigest(total, read)
     let sent = ByteCounter()
     let job = ItemJob(
@@ -63,7 +51,33 @@ extension Vault {
     }
   }
 
-  private static func itemDigest(
+  /// What somebody has sent goes on to nobody before its user has looked at it.
+  func requireVerified(_ record: ItemRecord, _ summary: ItemSummary) throws(VaultError) {
+    guard record.state == .waiting else { return }
+    throw VaultError(
+      .refused, "\(summary.shortName) waits to be accepted here and was never verified",
+      hint: "accept it with `vault item accept \(summary.id.prefix(12))`, or delete it")
+  }
+
+  /// The length of an item's ciphertext, and its pieces.
+  func ciphertext(
+    of record: ItemRecord
+  ) throws(VaultError) -> (UInt64, @Sendable (UInt64) throws(VaultError) -> [UInt8]) {
+    let file = try stored { () throws(StoreError) in try database.openItem(record) }
+    let total = UInt64(clamping: record.byteCount)
+    let start = Int64(record.header.count)
+    return (
+      total,
+      { (number) throws(VaultError) in
+        try stored { () throws(StoreError) in
+          try file.read(
+            at: start + Int64(number) * Int64(ItemPiece.byteCount), count: ItemDigest.pieceByteCount(number, of: total))
+        }
+      }
+    )
+  }
+
+  static func itemDigest(
     _ byteCount: UInt64, _ read: (UInt64) throws(VaultError) -> [UInt8]
   ) throws(VaultError) -> Digest {
     do {

@@ -119,6 +119,7 @@ extension Vault {
     switch request {
     case .deposit(let id): secret = id
     case .release(let tag): secret = try stored { () throws(StoreError) in try database.secret(askTag: tag) }?.id
+    case .item: secret = nil
     }
     let counts = try stored { () throws(StoreError) in try database.parcelCounts(ofPeer: peer.digest) }
     guard counts.count < Self.parcelsOfPeer, counts.all < Self.parcelsOfAll, counts.known < Self.knownParcelsOfPeer,
@@ -188,6 +189,10 @@ extension Vault {
     }
     if let delivery = before.delivery {
       try settle(delivery, before, letter, peer, arrival)
+      return .taken(receipt: nil)
+    }
+    if before.secretID == nil {
+      try settleItem(before, letter, peer)
       return .taken(receipt: nil)
     }
     var record = before

@@ -109,7 +109,7 @@ extension Vault {
     let posted = try stored { () throws(StoreError) in
       try database.hasParcels([.posted], direction: .request) ? try database.parcels(.request, [.posted]) : []
     }
-    return Set(posted.filter { $0.delivery == nil && $0.postedAt >= time }.map(\.group))
+    return Set(posted.filter { $0.delivery == nil && $0.secretID != nil && $0.postedAt >= time }.map(\.group))
   }
 
   /// Whether a parcel with this tag and id is for this device.

@@ -98,7 +98,7 @@ public struct OutboxSummary: Hashable, Sendable {
 
 /// A parcel of this device's own that is on its way.
 public struct OutboxParcel: Hashable, Sendable {
-  /// `deposit`, `request`, `answer`, `receipt` or `message`.
+  /// `deposit`, `request`, `item`, `answer`, `receipt` or `message`.
   public let kind: String
   /// Whom it is for.
   public let peer: String?

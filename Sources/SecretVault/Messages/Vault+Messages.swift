@@ -1,5 +1,5 @@
 import PeerAuth
-public import Sodium
+import Sodium
 public import VaultProtocol
 import VaultStore
 

@@ -152,13 +152,12 @@ extension Vault {
     guard let quota else { return false }
     let (usage, counts, known) = try stored { () throws(StoreError) in
       (
-        try database.usage(ofDealer: peer.digest), try database.messageCounts(peer: peer.digest),
+        try self.usage(of: peer.digest), try database.messageCounts(peer: peer.digest),
         try database.parcelCounts(ofPeer: peer.digest).known
       )
     }
-    let used = UInt64(max(0, usage.byteCount)).addingReportingOverflow(UInt64(max(0, counts.bytes)))
-    let total = used.partialValue.addingReportingOverflow(UInt64(max(0, byteCount)))
-    guard counts.count < ParcelTimes.messagesOfPeer, known < Self.knownParcelsOfPeer, !used.overflow, !total.overflow,
+    let total = UInt64(max(0, usage.byteCount)).addingReportingOverflow(UInt64(max(0, byteCount)))
+    guard counts.count < ParcelTimes.messagesOfPeer, known < Self.knownParcelsOfPeer, !total.overflow,
       total.partialValue <= quota.bytes
     else {
       if strangers.isNew("messages of \(peer.name)", at: environment.monotonic()) {
@@ -167,6 +166,14 @@ extension Vault {
       return false
     }
     return true
+  }
+
+  /// What a peer has left here: shares and items, and the bytes of its messages.
+  func usage(of peer: Digest) throws(StoreError) -> (count: Int, byteCount: Int64) {
+    let usage = try database.usage(ofDealer: peer)
+    let messages = try database.messageCounts(peer: peer).bytes
+    let (sum, overflow) = usage.byteCount.addingReportingOverflow(max(0, messages))
+    return (usage.count, overflow ? .max : sum)
   }
 
   /// Who has carried what came, as far as anybody here knows: the last one.

@@ -35,7 +35,7 @@ extension ParcelRecord {
   /// What it is, in a word.
   fileprivate var kindName: String {
     switch direction {
-    case .request: delivery == nil ? "request" : "deposit"
+    case .request: delivery != nil ? "deposit" : secretID != nil ? "request" : "item"
     case .answer: "answer"
     case .receipt: "receipt"
     case .message: "message"

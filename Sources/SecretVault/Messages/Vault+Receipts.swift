@@ -62,7 +62,10 @@ extension Vault {
 
   // MARK: - Receipts for own parcels
 
-  /// Takes a receipt for a parcel of this device's own. False if it is for no such parcel, or false.
+  /// Takes a receipt for a parcel of this device's own. True if all of it holds, the branch that it names included.
+  ///
+  /// Nobody but its recipient can show what its id is the hash of, so with that alone it has arrived; but who brought it, a receipt that was changed
+  /// on its way doesn't tell.
   ///
   /// `handedOverBy` is the way by which the parcel was handed to its recipient a moment ago, if this is the answer to that; `carriers` those that
   /// the parcel was given to, in the order of branches.
@@ -70,13 +73,14 @@ extension Vault {
   public func takeReceipt(
     _ receipt: ParcelReceipt, handedOverBy way: ParcelArrival.Way?, carriers: [Digest] = []
   ) throws(VaultError) -> Bool {
-    guard let record = try stored({ () throws(StoreError) in try database.parcel(receipt.id.bytes) }),
-      record.direction != .received, let seed = record.seed.flatMap({ ParcelSeed($0) }),
-      ParcelProof.isGenuine(receipt.proof, for: receipt.id),
-      ParcelProof.isGenuine(receipt.proof, branch: receipt.branch, seed: seed)
+    guard ParcelProof.isGenuine(receipt.proof, for: receipt.id),
+      let record = try stored({ () throws(StoreError) in try database.parcel(receipt.id.bytes) }),
+      record.direction != .received, let seed = record.seed.flatMap({ ParcelSeed($0) })
     else { return false }
-    try confirm(record, Confirmation(receipt, by: way, carriers))
-    return true
+    let isWhole = ParcelProof.isGenuine(receipt.proof, branch: receipt.branch, seed: seed)
+    let branch = isWhole ? receipt.branch : ParcelProof.noBranch
+    try confirm(record, Confirmation(branch: branch, way: way, carriers: carriers, isKnown: isWhole))
+    return isWhole
   }
 
   /// How a parcel has arrived, as far as its sender can tell.
@@ -84,28 +88,19 @@ extension Vault {
     let branch: UInt8
     let way: ParcelArrival.Way?
     let carriers: [Digest]
-
-    init(_ receipt: ParcelReceipt, by way: ParcelArrival.Way?, _ carriers: [Digest]) {
-      branch = receipt.branch
-      self.way = way
-      self.carriers = carriers
-    }
+    /// Whether the branch is its recipient's word.
+    let isKnown: Bool
 
     /// Where nothing is known but that it has arrived.
-    static let unknown = Confirmation()
+    static let unknown = Confirmation(branch: ParcelProof.noBranch, way: nil, carriers: [], isKnown: false)
 
-    private init() {
-      branch = ParcelArrival.noBranch
-      way = nil
-      carriers = []
-    }
-
+    /// The name of the route, empty if nobody can tell.
     func route(of record: ParcelRecord) -> String {
       if let way { return way.name }
-      if branch < ParcelArrival.noBranch { return ParcelArrival.Way.carriers.name }
+      guard isKnown else { return "" }
+      if branch < ParcelProof.noBranch { return ParcelArrival.Way.carriers.name }
       if record.accountAt > 0 { return ParcelArrival.Way.account.name }
-      if record.postedAt > 0 { return "group" }
-      return ""
+      return record.postedAt > 0 ? "group" : ""
     }
   }
 
