@@ -15,9 +15,15 @@ extension Vault {
       try take(receipts, from: peer)
       return .taken(receipt: receipt)
     }
+    let message: [UInt8]? =
+      switch letter.content {
+      case .text(let text): text.message
+      case .part(let part): part.message
+      case .receipts: nil
+      }
     let row = ParcelRecord(
       id: try ParcelRecord.receivedID(of: letter.id, from: peer.digest), direction: .received, state: .answered,
-      peer: peer.digest, createdAt: letter.createdAt, expiresAt: letter.expiresAt)
+      peer: peer.digest, createdAt: letter.createdAt, expiresAt: letter.expiresAt, message: message)
     let isKnown = try stored { () throws(StoreError) in try database.parcel(row.id) } != nil
     if !isKnown {
       let taking: ParcelTaking
