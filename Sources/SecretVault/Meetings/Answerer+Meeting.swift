@@ -114,7 +114,7 @@ extension Answerer {
       let (isOwn, learned) = try await offPool {
         (try desk.gave(header, isTheirs: isTheirs), try desk.learn(words, handedOver: isTheirs ? header.id : nil))
       }
-      meeting.report.note(given: taken.outcome, isTheirs: isTheirs, isOwn: isOwn)
+      meeting.report.note(given: taken.outcome, isTheirs: isTheirs, isOwn: isOwn, isConfirmed: learned > 0)
       meeting.report.receipts += learned
     }
     try await giveNext(meeting)

@@ -29,6 +29,7 @@ final class MeetingMemory: Sendable {
     var worthless: [Copy: Double] = [:]
     var seen: [Digest: Double] = [:]
     var met: [Digest: Double] = [:]
+    var changes = 0
   }
 
   private let state = Mutex(State())
@@ -72,8 +73,14 @@ final class MeetingMemory: Sendable {
   /// Notes that a peer has called: it can be reached, perhaps.
   func noteSeen(_ peer: Digest, at now: Double) { note(\.seen, peer, now) }
 
-  /// Notes that a meeting with a peer came to its end.
-  func noteMet(_ peer: Digest, at now: Double) { note(\.met, peer, now) }
+  /// Notes that a meeting with a peer came to its end, and whether it has changed anything here.
+  func noteMet(_ peer: Digest, at now: Double, hasChanged: Bool) {
+    note(\.met, peer, now)
+    if hasChanged { state.withLock { $0.changes &+= 1 } }
+  }
+
+  /// How many meetings have changed something.
+  var changes: Int { state.withLock { $0.changes } }
 
   /// When a peer called last, on the clock that never jumps.
   func seen(_ peer: Digest) -> Double? { state.withLock { $0.seen[peer] } }

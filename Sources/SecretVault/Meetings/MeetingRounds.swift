@@ -59,14 +59,16 @@ final class MeetingRounds: Sendable {
   func run(_ group: inout DiscardingTaskGroup) async {
     var survey = Survey()
     var mark: ParcelMark?
+    var changes = 0
     var refreshedAt = -Double.infinity
     while !Task.isCancelled {
       let now = vault.environment.monotonic()
       do throws(VaultError) {
         let current = try stored { () throws(StoreError) in try vault.database.parcelMark() }
-        if current != mark || now - refreshedAt >= Self.refreshment {
+        let met = vault.meetings.changes
+        if current != mark || met != changes || now - refreshedAt >= Self.refreshment {
           survey = try self.survey()
-          (mark, refreshedAt) = (current, now)
+          (mark, changes, refreshedAt) = (current, met, now)
         }
         let due = begin(survey, at: now)
         for peer in due {

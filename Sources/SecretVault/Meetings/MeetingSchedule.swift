@@ -13,7 +13,7 @@ struct MeetingSchedule: Sendable {
   static let round = 900_000.0
   static let nearbyPause = 120_000.0
   /// Least milliseconds between two meetings with a peer for whatever reason.
-  static let leastPause = 5_000.0
+  static let leastPause = 2_000.0
   /// Meetings that are under way at a time.
   static let atOnce = 4
   private static let limit = 4096

@@ -93,8 +93,10 @@ private struct DialledMeeting {
     guard taken.request == self.id, taken.id == id else { throw .notAsked }
     guard taken.outcome != .refused else { return }
     let isOwn = try await local { () throws(VaultError) in try desk.gave(header, isTheirs: isTheirs) }
-    report.note(given: taken.outcome, isTheirs: isTheirs, isOwn: isOwn)
+    let before = report.receipts
     if let receipt = taken.receipt { try await learn([receipt], handedOver: isTheirs ? header.id : nil) }
+    report.note(
+      given: taken.outcome, isTheirs: isTheirs, isOwn: isOwn, isConfirmed: report.receipts > before)
   }
 
   /// The peer's turn: it gives what of its offers is wanted.
@@ -124,15 +126,12 @@ private struct DialledMeeting {
 }
 
 extension MeetingReport {
-  /// Notes what became of a parcel that was given.
-  mutating func note(given outcome: CourierTaken.Outcome, isTheirs: Bool, isOwn: Bool) {
-    guard outcome == .taken else { return }
-    if !isTheirs {
-      given += 1
-    } else if isOwn {
-      delivered += 1
-    } else {
-      handedOver += 1
+  /// Notes what became of a parcel that was given. An own one is delivered when its recipient has proved it.
+  mutating func note(given outcome: CourierTaken.Outcome, isTheirs: Bool, isOwn: Bool, isConfirmed: Bool) {
+    switch (isTheirs, isOwn) {
+    case (true, true): delivered += isConfirmed ? 1 : 0
+    case (true, false): handedOver += outcome == .taken ? 1 : 0
+    case (false, _): given += outcome == .taken ? 1 : 0
     }
   }
 

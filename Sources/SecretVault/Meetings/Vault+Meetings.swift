@@ -88,7 +88,7 @@ extension Vault {
 
   /// A meeting has come to its end.
   func finishedMeeting(with peer: PeerRecord, _ report: MeetingReport) {
-    meetings.noteMet(peer.digest, at: environment.monotonic())
+    meetings.noteMet(peer.digest, at: environment.monotonic(), hasChanged: !report.isEmpty)
     guard !report.isEmpty, mayWrite(of: peer) else { return }
     environment.log.info("met \(peer.name): \(report.words)")
   }
