@@ -20,7 +20,7 @@ extension AccountExchange {
       switch event {
       case .closed(let reason): return reason
       case .parcel(let part): await take(part)
-      case .message(let message): await take(message, isArchived: false)
+      case .message(let message): _ = await take(message, isArchived: false)
       case .receipt(let id, let from):
         if let id = Self.bytes(id) {
           note { () throws(VaultError) in
@@ -43,7 +43,11 @@ extension AccountExchange {
   // MARK: - Parcels
 
   private func take(_ part: XMPPParcelPart) async {
-    guard let parcel = state.withLock({ $0.collector.add(part) }) else { return }
+    let (isOfKnown, time) = (part.count > 1 && isKnown(part.from.bare), now)
+    let whole = state.withLock { state in
+      isOfKnown ? state.collector.add(part, at: time) : state.strangers.add(part, at: time)
+    }
+    guard let parcel = whole else { return }
     let taking: ParcelTaking
     do throws(VaultError) { taking = try vault.takeParcel(parcel.bytes, by: ParcelArrival(way: .account)) } catch {
       return log.error("account \(account.address): a parcel can't be taken: \(error.reason)")
@@ -72,16 +76,23 @@ extension AccountExchange {
     }
   }
 
+  /// Whether it is a contact's or a peer's address.
+  private func isKnown(_ address: JID) -> Bool {
+    let text = address.description
+    if let friend = try? vault.friendRecord(account.id, text), !friend.asks || friend.peer != nil { return true }
+    return (try? vault.isAccountAddress(text)) ?? false
+  }
+
   // MARK: - Plain messages
 
-  /// Keeps a plain message of a contact, or of somebody who was written to.
-  func take(_ message: XMPPMessage, isArchived: Bool) async {
+  /// Keeps a plain message of a contact, or of somebody who was written to. False if it should be kept, and isn't.
+  func take(_ message: XMPPMessage, isArchived: Bool) async -> Bool {
     let own = connection.address.bare
     let isMine = message.from.bare == own
     guard let contact = isMine ? message.to?.bare : message.from.bare, contact != own, !isMine || isArchived else {
-      return
+      return true
     }
-    guard let text = Self.text(message.body) else { return }
+    guard let text = Self.text(message.body) else { return false }
     let isKept = note { () throws(VaultError) in
       guard try isWanted(contact, isMine: isMine) else { return }
       let id: [UInt8]
@@ -101,8 +112,11 @@ extension AccountExchange {
         account: account.id)
       if number != nil { happened { $0.report.plainTaken += isMine ? 0 : 1 } }
     }
-    guard isKept, !isMine, !isArchived, message.wantsReceipt, let id = message.id, isFriend(contact) else { return }
+    guard isKept, !isMine, !isArchived, message.wantsReceipt, let id = message.id, isFriend(contact) else {
+      return isKept
+    }
     await acknowledge(id, to: message.from)
+    return true
   }
 
   /// Strangers' texts aren't kept: anybody can write to an address.

@@ -127,9 +127,12 @@ extension AccountExchange {
           place = .end
           continue
         }
-        for message in page.messages { await take(message, isArchived: true) }
+        for message in page.messages where await !take(message, isArchived: true) {
+          // Asked for again with the next connection.
+          return
+        }
         guard let last = page.last else { return }
-        note { () throws(VaultError) in try vault.noteArchive(of: account.id, to: last) }
+        guard note({ () throws(VaultError) in try vault.noteArchive(of: account.id, to: last) }) else { return }
         if page.isComplete, from != .end { return }
         place = .after(last)
       }

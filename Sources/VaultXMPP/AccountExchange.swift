@@ -19,6 +19,9 @@ final class AccountExchange: Sendable {
 
   struct State {
     var collector = XMPPParcelCollector()
+    /// Of those whose address nobody here knows: they have little room, and none of the others'.
+    var strangers = XMPPParcelCollector(
+      limits: .init(bytes: 8 << 20, bytesOfSender: 4 << 20, parcelsOfSender: 8, parcels: 128))
     /// Who is there with which device.
     var present: [JID: [String: XMPPPresence.State]] = [:]
     /// How many plain messages have come from whom.

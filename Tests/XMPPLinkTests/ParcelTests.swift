@@ -33,20 +33,38 @@ import Testing
   }
 
   @Test func `one sender can't fill the room of others, nor all together more than there is`() throws {
-    var collector = XMPPParcelCollector(limits: .init(bytes: 1000, bytesOfSender: 300, parcelsOfSender: 4))
+    var collector = XMPPParcelCollector(limits: .init(bytes: 6000, bytesOfSender: 2000, parcelsOfSender: 4))
     #expect(collector.add(try part("mine", 0, of: 2, [UInt8](repeating: 1, count: 200), from: "bob@localhost")) == nil)
     for number in 0..<100 {
       #expect(collector.add(try part("x\(number)", 0, of: 2, [UInt8](repeating: 0, count: 90))) == nil)
-      #expect(collector.size <= 500)
+      #expect(collector.size <= 2712)
     }
     #expect(collector.add(try part("mine", 1, of: 2, [2], from: "bob@localhost"))?.bytes.count == 201)
     for number in 0..<100 {
       _ = collector.add(try part("y", 0, of: 2, [UInt8](repeating: 0, count: 290), from: "e\(number)@localhost"))
-      #expect(collector.size <= 1000)
+      #expect(collector.size <= 6000)
     }
-    for number in 0..<10 { _ = collector.add(try part("z\(number)", 0, of: 2, [], from: "many@localhost")) }
     collector.forget()
     #expect(collector.size == 0)
+  }
+
+  @Test func `however small parts are and however many send them, few parcels wait`() throws {
+    var collector = XMPPParcelCollector(limits: .init(parcels: 100))
+    #expect(collector.add(try part("empty", 0, of: 2, [])) == nil)
+    #expect(collector.size == 0)
+    for number in 0..<1000 { _ = collector.add(try part("a", 0, of: 2, [1], from: "e\(number)@localhost")) }
+    #expect(collector.size == 100 * (1 + XMPPParcelCollector.partCost))
+    // The last ones are there.
+    #expect(collector.add(try part("a", 1, of: 2, [2], from: "e999@localhost"))?.bytes == [1, 2])
+    #expect(collector.add(try part("a", 1, of: 2, [2], from: "e0@localhost")) == nil)
+  }
+
+  @Test func `a parcel that nobody ends is forgotten in time`() throws {
+    var collector = XMPPParcelCollector(limits: .init(patience: 1000))
+    #expect(collector.add(try part("a", 0, of: 2, [1]), at: 0) == nil)
+    #expect(collector.add(try part("b", 0, of: 2, [1]), at: 900) == nil)
+    #expect(collector.add(try part("a", 1, of: 2, [2]), at: 1500) == nil)
+    #expect(collector.add(try part("b", 1, of: 2, [2]), at: 1600)?.bytes == [1, 2])
   }
 
   @Test(arguments: [(0, 1), (1, 1), (180_000, 1), (180_001, 2), (3_000_000, 17)])

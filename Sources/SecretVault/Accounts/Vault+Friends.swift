@@ -49,6 +49,11 @@ extension Vault {
     return nil
   }
 
+  /// Whether some peer has this address.
+  public func isAccountAddress(_ address: String) throws(VaultError) -> Bool {
+    try stored { () throws(StoreError) in try database.peerAddresses() }.values.contains(address)
+  }
+
   /// The digest of a peer by whatever it is called here.
   public func peerDigest(_ reference: String) throws(VaultError) -> Digest { try find(reference).digest }
 

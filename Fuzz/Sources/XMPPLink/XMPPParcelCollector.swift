@@ -1,0 +1,1 @@
+../../../Sources/XMPPLink/XMPPParcelCollector.swift
