@@ -167,7 +167,7 @@ let package = Package(
     tests(of: "SealedPayload", ["Sodium", "WireCodec"]),
     tests(of: "CallbackURL", ["Sodium"]),
     tests(of: "PeerAuth", ["Sodium", "WireCodec"], vectors: ["Vectors"]),
-    tests(of: "VaultProtocol", ["PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
+    tests(of: "VaultProtocol", ["MemoryScan", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
     tests(of: "PeerLink", ["CShims", "PeerAuth", "SystemBus", "Sodium", "WireCodec", nioCore]),
     tests(of: "Grouper", ["MemoryScan", "ShamirKit", "Sodium", "WireCodec", grdb]),
     // A member's device as a process, to be killed.
