@@ -80,7 +80,7 @@ struct MessageWordsTests {
   @Test func textsAreSetInAndCannotSteerTheTerminal() throws {
     let text = Array("one\n7  2026-01-01 00:00  from Eve  new\n\u{1B}[2J\ttab\u{202E}\n".utf8)
     var page = try SecretText()
-    try MessagePage.append(lines: text.span.bytes, to: &page)
+    try MessagePage.append(lines: SecretBytes(copying: text.span.bytes), to: &page)
     let shown = try page.finish()
     let lines = shown.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     #expect(lines == "    one\n    7  2026-01-01 00:00  from Eve  new\n    \\u{1b}[2J\ttab\\u{202e}\n")

@@ -1,5 +1,6 @@
 import Glibc
 import SecretVault
+import Sodium
 import VaultProtocol
 
 /// Messages one after the other on standard output, with their texts: each is put together in secret memory and written at
@@ -38,7 +39,7 @@ struct MessagePage {
       if count > 0 { try page.append("\n") }
       try page.append(Printable.escape(MessageWords.head(message)) + "\n")
       if let file = MessageWords.file(message) { try page.append("    \(Printable.escape(file))\n") }
-      if let text { try Self.append(lines: text.bytes.bytes, to: &page) }
+      if let text { try Self.append(lines: text.bytes, to: &page) }
       if let advice = MessageWords.advice(message) { try page.append("    (\(Printable.escape(advice)))\n") }
     }
     try Self.write(page)
@@ -62,7 +63,7 @@ struct MessagePage {
       for line in TextTable.facts(MessageWords.facts(message)) { try page.append(line + "\n") }
       if let text {
         try page.append("\n")
-        try append(lines: text.bytes.bytes, to: &page)
+        try append(lines: text.bytes, to: &page)
       }
     }
     try write(page)
@@ -74,21 +75,25 @@ struct MessagePage {
   }
 
   /// A text line by line, set in: none of its lines can be taken for one of this program's.
-  static func append(lines text: RawSpan, to page: inout SecretText) throws(VaultError) {
+  static func append(lines text: borrowing SecretBytes, to page: inout SecretText) throws(VaultError) {
     var start = 0
-    while start < text.byteCount {
+    while start < text.count {
       let end = end(ofLineAt: start, in: text)
       try page.append("    ")
-      try page.append(printable: text.extracting(start..<end), keepsLines: true)
+      try page.append(printable: text.bytes.extracting(start..<end), keepsLines: true)
       try page.append("\n")
       start = end + 1
     }
   }
 
-  private static func end(ofLineAt start: Int, in text: RawSpan) -> Int {
+  private static func end(ofLineAt start: Int, in text: borrowing SecretBytes) -> Int {
     text.withUnsafeBytes { bytes in
       bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
     }
+  }
+
+  private static func append(json text: borrowing SecretBytes, to page: inout SecretText) throws(VaultError) {
+    try page.append(json: text.bytes)
   }
 
   /// A message as an object of JSON, with its text as the last key.
@@ -96,7 +101,7 @@ struct MessagePage {
     _ message: MessageSummary, _ text: VaultProtocol.HeldSecret?, to page: inout SecretText
   ) throws(VaultError) {
     try page.append(String(message.json.text.dropLast()) + ",\"text\":")
-    if let text { try page.append(json: text.bytes.bytes) } else { try page.append("null") }
+    if let text { try append(json: text.bytes, to: &page) } else { try page.append("null") }
     try page.append("}")
   }
 }

@@ -162,10 +162,15 @@ enum MessageInput {
 
   /// One newline at the end is the keyboard's, or `echo`'s.
   static func withoutLastNewline(_ text: consuming SecretBytes) throws(VaultError) -> SecretBytes {
-    let text = text
-    let ends = text.count > 0 && text.withUnsafeBytes { $0[$0.count - 1] == UInt8(ascii: "\n") }
-    guard ends else { return text }
-    do throws(SodiumError) { return try SecretBytes(copying: text.bytes.extracting(first: text.count - 1)) } catch {
+    endsLine(text) ? try copy(text, count: text.count - 1) : text
+  }
+
+  private static func endsLine(_ text: borrowing SecretBytes) -> Bool {
+    text.count > 0 && text.withUnsafeBytes { $0[$0.count - 1] == UInt8(ascii: "\n") }
+  }
+
+  private static func copy(_ text: borrowing SecretBytes, count: Int) throws(VaultError) -> SecretBytes {
+    do throws(SodiumError) { return try SecretBytes(copying: text.bytes.extracting(first: count)) } catch {
       throw SecretText.noMemory
     }
   }
