@@ -1,11 +1,11 @@
 import ChatServers
-import SecretVault
 import Sodium
 import Testing
 import VaultProtocol
 import VaultStore
 import XMPPLink
 
+@testable import SecretVault
 @testable import VaultXMPP
 
 extension AccountTests {
@@ -151,8 +151,8 @@ extension Person {
   /// Lets what waits for the receipt of a message be sent again at once: as if its time had come.
   func sendAgain(_ message: MessageSummary) throws {
     let digest = try vault.peerDigest(message.peer ?? "")
-    for record in try vault.database.parcels(toPeer: digest, .message)
-    where record.state == .posted && record.accountAt > 1 {
+    for record in try vault.database.parcels(toPeer: digest, [.posted, .waiting])
+    where record.direction == .message && record.accountAt > 0 {
       guard vault.surroundings.now() - record.accountAt > 3000 else { continue }
       var again = record
       again.accountAt = 0
