@@ -21,7 +21,7 @@ struct MessageMemoryTests {
     secret.withUnsafeBytes { needles.add(name, $0) }
   }
 
-  private func areSame(_ one: borrowing SecretBytes, _ other: borrowing SecretBytes) -> Bool { one.matches(other) }
+  private func areSame(_ one: HeldSecret, _ other: HeldSecret) -> Bool { one.bytes.matches(other.bytes) }
 
   /// Seals a content, takes it apart and puts it together again, as its way does, and opens it.
   private func sent(_ content: MessageContent, _ sender: Identity, _ recipient: Identity) throws -> MessageContent? {
@@ -55,9 +55,8 @@ struct MessageMemoryTests {
       Issue.record("no message has come")
       return
     }
-    #expect(areSame(read.text.bytes, text.bytes))
-    #expect(areSame(shown.bytes, caption.bytes))
-    #expect(areSame(seen.bytes.bytes, picture.bytes))
+    let isWhole = [areSame(read.text, text), areSame(shown, caption), areSame(seen.bytes, picture)]
+    #expect(isWhole == [true, true, true])
     let found = try ProcessMemory.own.search(for: needles)
     #expect(found.summary == [], "\(found.findings)")
     // It has looked somewhere, and left out no more than what SecretBytes takes.
