@@ -162,6 +162,24 @@ extension VaultTests {
       #expect(try await world[0].meet(world[1]).delivered == 1)
     }
 
+    @Test func `a share reaches its holder by a carrier, and so does the holder's word`() async throws {
+      let world = try TestWorld(3)
+      let (ada, ben, cleo) = (world[0], world[1], world[2])
+      try await ada.meet(ben)
+      try await cleo.meet(ben)
+      world.set(.refuses, for: cleo)
+      let report = try await world.share([1, 2, 3], threshold: 2, to: [2])
+      #expect(report.deliveries.map(\.state) == [.unreachable])
+      world.set(.none, for: cleo)
+      #expect(try await ada.meet(ben).given == 1)
+      #expect(try await ben.meet(cleo).handedOver == 1)
+      _ = try await cleo.vault.answerParcels()
+      try await cleo.meet(ben)
+      try await ben.meet(ada)
+      #expect(try ada.vault.secret(report.id).deliveries.map(\.state) == [.delivered])
+      #expect(try await world.recover(by: 0).bytes == [1, 2, 3])
+    }
+
     // MARK: - What goes wrong
 
     @Test(arguments: [500, 2000, 3000, 4000, 5000, 6000, 8000, 12_000, 40_000])

@@ -125,8 +125,11 @@ extension Answerer {
     var meeting = now
     while let header = meeting.giving.popFirst() {
       let desk = meeting.desk
-      guard let id = ParcelID(header.id.bytes), let content = try await offPool({ try desk.content(of: header) })
+      // What there is no memory for now goes the next time.
+      guard let id = ParcelID(header.id.bytes), let room = vault.meetings.room(for: header.size),
+        let content = try await offPool({ try desk.content(of: header) })
       else { continue }
+      defer { withExtendedLifetime(room) {} }
       for offset in stride(from: 0, to: content.count, by: CourierPiece.byteLimit) {
         try meeting.patience.check()
         let piece = CourierPiece(

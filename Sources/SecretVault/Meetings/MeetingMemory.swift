@@ -4,7 +4,7 @@ import Synchronization
 
 /// What one process remembers of meetings: who is met just now, how much is being collected, and what was worth nothing.
 final class MeetingMemory: Sendable {
-  /// Most bytes of parcels that are collected at a time, of all meetings together.
+  /// Most bytes of parcels that are in memory at a time, coming or going, of all meetings together.
   static let collectingLimit = 64 << 20
   /// Milliseconds for which a parcel that was worth nothing isn't asked for again.
   static let worthlessTime = 86_400_000.0

@@ -79,9 +79,11 @@ private struct DialledMeeting {
 
   private mutating func give(_ header: ParcelHeader, isTheirs: Bool) async throws(LinkFailure) {
     let desk = desk
-    guard let id = ParcelID(header.id.bytes),
+    // What there is no memory for now goes the next time.
+    guard let id = ParcelID(header.id.bytes), let room = desk.vault.meetings.room(for: header.size),
       let content = try await local({ () throws(VaultError) in try desk.content(of: header) })
     else { return }
+    defer { withExtendedLifetime(room) {} }
     for offset in stride(from: 0, to: content.count, by: CourierPiece.byteLimit) {
       try patience.check()
       let piece = CourierPiece(
