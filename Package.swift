@@ -148,7 +148,8 @@ let package = Package(
       dependencies: [
         // A program of its own: named here so that one build of `vault` yields both.
         "VaultScan",
-        "SecretVault", "VaultGroups", "VaultXMPP", "Grouper", "VaultStore", "VaultProtocol", "Courier", "PeerLink", "PeerAuth",
+        "SecretVault", "VaultGroups", "VaultXMPP", "Grouper", "VaultStore", "VaultProtocol", "Courier", "PeerLink",
+        "PeerAuth",
         "ShamirKit", "QRCode", "SealedPayload", "CallbackURL",
         "SystemBus", "Sodium", "Threading", "WireCodec", "CShims", argumentParser, logging, lifecycle,
       ],
@@ -204,13 +205,15 @@ let package = Package(
     tests(
       of: "VaultCLI",
       [
-        "Courier", "MemoryScan", "SecretVault", "VaultStore", "PeerAuth", "PeerLink", "ShamirKit", "Sodium", "Threading",
+        "Courier", "MemoryScan", "SecretVault", "VaultStore", "PeerAuth", "PeerLink", "ShamirKit", "Sodium",
+        "Threading",
         "WireCodec", logging,
       ]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "VaultCLI", "VaultScan", "VaultServer", "FaultInjection", "MemoryScan", "SecretVault", "VaultStore",
+        "VaultCLI", "VaultScan", "VaultServer", "ChatServers", "FaultInjection", "MemoryScan", "SecretVault",
+        "VaultStore",
         "VaultProtocol", "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging,
         grdb,
       ],

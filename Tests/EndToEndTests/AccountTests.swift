@@ -1,0 +1,113 @@
+import ChatServers
+import Foundation
+import Glibc
+import Sodium
+import Testing
+
+@Suite(
+  "Accounts", .enabled(if: ChatServer.isAvailable, "prosody and ejabberd aren't installed"), .serialized,
+  .timeLimit(.minutes(5)))
+struct AccountTests {
+  /// Two peers who know no address of each other but that of an account at a server of this test.
+  private func pair(_ bench: Bench, _ server: ChatServer) async throws -> (alice: Peer, bob: Peer) {
+    let peers = [try await bench.peer("alice"), try await bench.peer("bob")]
+    let cards = [try await peers[0].card(), try await peers[1].card()]
+    for (peer, card) in zip(peers, cards.reversed()) { try await peer.succeed("peer", "add", card) }
+    for peer in peers {
+      let address = self.address(peer)
+      _ = try await peer.succeed(
+        "account", "register", address, "--host", "127.0.0.1", "--port", "\(server.port)", "--certificates",
+        server.certificates, "--password-fd", "0", input: Array("secret of \(peer.name)".utf8))
+    }
+    return (peers[0], peers[1])
+  }
+
+  private func address(_ peer: Peer) -> String {
+    "\(peer.name)-\(URL(fileURLWithPath: peer.bench.folder).lastPathComponent.lowercased().suffix(6))@localhost"
+  }
+
+  @Test("a message goes by the account from a command to a command, and its receipt comes back")
+  func commands() async throws {
+    try await Bench.run { bench in
+      let server = try ChatServer.shared(.prosody)
+      let (alice, bob) = try await pair(bench, server)
+      let friend = try await alice.succeed("friend", "add", address(bob), "--peer", "bob", "--name", "Bobby", "--json")
+      #expect(try friend.json()["peer"].string == "bob" && friend.json()["name"].string == "Bobby")
+      let sent = try await alice.succeed("send", "bob", "see you at eight")
+      let taken = try await bob.succeed("account", "sync", "--json").json()
+      #expect(taken["parcelsTaken"].int == 1, "\(taken)")
+      let came = try await bob.succeed("inbox", "--json").json()[0]
+      #expect(came["text"].string == "see you at eight" && came["route"].string == "account")
+      try await alice.succeed("account", "sync")
+      let known = try await alice.succeed("messages", "show", sent.line, "--json").json()
+      #expect(known["state"].string == "delivered" && known["route"].string == "account", "\(known)")
+      // The friend and the account can be read without the server.
+      server.kill()
+      #expect(try await alice.succeed("friend", "search", "BOBBY", "--json").json().array.count == 1)
+      #expect(try await alice.succeed("account", "--json").json()[0]["state"].string == "current")
+      #expect(try await alice.run("account", "sync").status == 6)
+      #expect(try await alice.run("friend", "remove", address(bob)).status == 6)
+      try server.start()
+    }
+  }
+
+  @Test("nothing is lost or comes twice when the recipient's daemon is killed again and again")
+  func killed() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await pair(bench, try ChatServer.shared(.prosody))
+      try await alice.succeed("friend", "add", address(bob), "--peer", "bob")
+      try await alice.startDaemon()
+      var expected: [String] = []
+      for round in 0..<3 {
+        try await bob.startDaemon()
+        for number in 0..<4 {
+          let text = "round \(round), text \(number)"
+          expected.append(text)
+          try await alice.succeed("send", "bob", text)
+        }
+        try await bench.wait(upTo: 60, every: 50, for: "the first of round \(round)") {
+          try await bob.succeed("messages", "--json").json().array.contains {
+            $0["text"].string?.hasPrefix("round \(round)") == true
+          }
+        }
+        try await bob.stopDaemon(SIGKILL)
+      }
+      try await bob.startDaemon()
+      try await bench.wait(upTo: 60, every: 200, for: "all to be delivered") {
+        try await bob.succeed("messages", "--json").json().array.count >= expected.count
+      }
+      let came = try await bob.succeed("messages", "--json").json().array.compactMap { $0["text"].string }
+      #expect(came.sorted() == expected.sorted())
+    }
+  }
+
+  @Test("an account that is forgotten leaves nothing in the vault's folders, and a wrong password has its code")
+  func forgotten() async throws {
+    try await Bench.run { bench in
+      let server = try ChatServer.shared(.prosody)
+      let (alice, bob) = try await pair(bench, server)
+      try await alice.succeed("friend", "add", address(bob))
+      #expect(try await alice.run("account", "logout", "--forget").status == 64)
+      try await alice.succeed("account", "logout", "--forget", "--yes")
+      #expect(try await alice.succeed("account", "--json").line == "[]")
+      #expect(try await alice.run("friend", "--json").status == 1)
+      let needle = Array(address(bob).utf8)
+      for file in FileManager.default.enumerator(atPath: alice.home)?.compactMap({ $0 as? String }) ?? [] {
+        let bytes = [UInt8](FileManager.default.contents(atPath: alice.home + "/" + file) ?? Data())
+        #expect(!bytes.containsSequence(needle), "\(file)")
+      }
+      let wrong = try await alice.run(
+        "account", "login", address(alice), "--host", "127.0.0.1", "--port", "\(server.port)", "--certificates",
+        server.certificates, "--password-fd", "0", input: Array("wrong".utf8))
+      #expect(wrong.status == 5 && wrong.complaint.contains("isn't its password"), "\(wrong)")
+      #expect(try await alice.succeed("account", "--json").line == "[]")
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate func containsSequence(_ other: [UInt8]) -> Bool {
+    guard other.count <= count, !other.isEmpty else { return false }
+    return (0...(count - other.count)).contains { self[$0..<($0 + other.count)].elementsEqual(other) }
+  }
+}
