@@ -45,6 +45,13 @@ struct CarrierTests {
     try await peer.succeed("carry", "--json").json()["carried"]["count"].int ?? -1
   }
 
+  /// When the newest parcel of this kind was made that a carrier of this peer has; nil if none has.
+  private func given(_ kind: String, by peer: Peer, since: String = "") async throws -> String? {
+    try await peer.succeed("outbox", "--json").json()["parcels"].array
+      .filter { $0["kind"].string == kind && $0["ways"].strings.contains("carriers") }
+      .compactMap { $0["createdAt"].string }.filter { $0 > since }.max()
+  }
+
   private func state(of number: String, at peer: Peer) async throws -> JSON {
     try await peer.succeed("messages", "show", number, "--json").json()
   }
@@ -55,7 +62,7 @@ struct CarrierTests {
       let people = try await people(bench)
       let (alice, bob, carol) = (people.alice, people.bob, people.carol)
       let sent = try await alice.succeed("send", "carol", "the marked words")
-      try await bench.wait(upTo: 60, every: 200, for: "bob to carry it") { try await carried(by: bob) > 0 }
+      try await bench.wait(upTo: 120, every: 200, for: "bob to carry it") { try await carried(by: bob) > 0 }
       #expect(try await state(of: sent.line, at: alice)["state"].string == "underway")
       // Bob can see neither what it is nor from or for whom.
       let outbox = try await bob.succeed("outbox")
@@ -63,7 +70,7 @@ struct CarrierTests {
       #expect(try await bob.shell("grep -rla 'marked words' \"$VAULT_HOME\"").output.isEmpty)
 
       try await travel(bob, from: alice, to: carol)
-      try await bench.wait(upTo: 60, every: 200, for: "carol to have it") {
+      try await bench.wait(upTo: 120, every: 200, for: "carol to have it") {
         try await carol.succeed("inbox", "--json").json().array.count == 1
       }
       let came = try await carol.succeed("inbox", "--json").json()[0]
@@ -71,7 +78,7 @@ struct CarrierTests {
       #expect(came["route"].string == "carriers" && came["hops"].int == 1)
 
       try await travel(bob, from: carol, to: alice)
-      try await bench.wait(upTo: 60, every: 200, for: "alice to hear of it") {
+      try await bench.wait(upTo: 120, every: 200, for: "alice to hear of it") {
         try await state(of: sent.line, at: alice)["state"].string == "delivered"
       }
       let known = try await state(of: sent.line, at: alice)
@@ -92,9 +99,9 @@ struct CarrierTests {
       let photo: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + sample(2_200_000)
       try alice.write(photo, to: "photo.jpg")
       try await alice.succeed("send", "carol", "--photo", "photo.jpg", "--pigeons-only")
-      try await bench.wait(upTo: 60, every: 200, for: "bob to carry all parts") { try await carried(by: bob) == 3 }
+      try await bench.wait(upTo: 120, every: 200, for: "bob to carry all parts") { try await carried(by: bob) == 3 }
       try await travel(bob, from: alice, to: carol)
-      try await bench.wait(upTo: 60, every: 200, for: "carol to have it") {
+      try await bench.wait(upTo: 120, every: 200, for: "carol to have it") {
         try await carol.succeed("inbox", "--json").json()[0]["state"].string == "new"
       }
       try await carol.succeed("messages", "save", "1", "got.jpg")
@@ -114,26 +121,30 @@ struct CarrierTests {
       func isDelivered() async throws -> Bool {
         try await alice.succeed("info", shared.line, "--json").json()["deliveries"][0]["state"].string == "delivered"
       }
-      try await bench.wait(upTo: 60, every: 200, for: "bob to carry the share") { try await carried(by: bob) > 0 }
+      try await bench.wait(upTo: 120, every: 200, for: "bob to carry the share") {
+        try await given("deposit", by: alice) != nil
+      }
       try await travel(bob, from: alice, to: carol)
-      try await bench.wait(upTo: 60, every: 200, for: "carol to have the share") {
+      try await bench.wait(upTo: 120, every: 200, for: "carol to have the share") {
         try await carol.succeed("list", "--json").json().array.count == 1
       }
-      try await bench.wait(upTo: 60, every: 200, for: "bob to carry her answer") {
-        try await carol.succeed("carry", "--diagnostics", "--json").json()["encounters"].array.count > 0
-          && bob.daemonLog.contains("taken to be carried")
+      try await bench.wait(upTo: 120, every: 200, for: "bob to carry her answer") {
+        try await given("answer", by: carol) != nil
       }
       try await travel(bob, from: carol, to: alice)
-      try await bench.wait(upTo: 60, every: 200, for: "alice to hear of her share") { try await isDelivered() }
+      try await bench.wait(upTo: 120, every: 200, for: "alice to hear of her share") { try await isDelivered() }
 
-      let asking = try alice.start(["recover", shared.line, "-o", "out", "--wait", "200s"])
-      for _ in 0..<8 where asking.isRunning {
-        try await Task.sleep(for: .seconds(4))
-        try await travel(bob, from: alice, to: carol)
-        try await Task.sleep(for: .seconds(4))
-        try await travel(bob, from: carol, to: alice)
+      let asking = try alice.start(["recover", shared.line, "-o", "out", "--wait", "400s"])
+      try await bench.wait(upTo: 120, every: 200, for: "bob to carry the request") {
+        try await given("request", by: alice) != nil
       }
-      let recovered = try await asking.end(within: 60)
+      let since = try await given("request", by: alice) ?? ""
+      try await travel(bob, from: alice, to: carol)
+      try await bench.wait(upTo: 120, every: 200, for: "bob to carry carol's share") {
+        try await given("answer", by: carol, since: since) != nil
+      }
+      try await travel(bob, from: carol, to: alice)
+      let recovered = try await asking.end(within: 180)
       #expect(recovered.status == 0, "\(recovered)")
       try alice.expect("out", toHold: note)
     }
@@ -147,7 +158,7 @@ struct CarrierTests {
       let off = try await bob.succeed("carry", "off", "--json").json()
       #expect(off["on"].bool == false)
       let sent = try await alice.succeed("send", "carol", "hello")
-      try await bench.wait(upTo: 60, every: 200, for: "alice to meet bob") {
+      try await bench.wait(upTo: 120, every: 200, for: "alice to meet bob") {
         try await alice.succeed("carry", "--diagnostics", "--json").json()["encounters"].array.contains {
           $0["name"].string == "bob"
         }
