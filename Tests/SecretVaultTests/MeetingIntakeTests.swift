@@ -10,11 +10,10 @@ import VaultProtocol
   private let size = 128 * 1024 + 46
 
   private func offer(_ number: UInt8) throws -> CarriedOffer {
+    let id = try #require(ParcelKey([UInt8](repeating: number, count: 16)))
+    let tag = try #require(RecipientTag([UInt8](repeating: 1, count: 16)))
     let header = try #require(
-      ParcelHeader(
-        id: #require(ParcelKey([UInt8](repeating: number, count: 16))),
-        tag: #require(RecipientTag([UInt8](repeating: 1, count: 16))), size: size, expiresAt: 3_600_000, hopsLeft: 2,
-        branch: 1))
+      ParcelHeader(id: id, tag: tag, size: size, expiresAt: 3_600_000, hopsLeft: 2, branch: 1))
     return CarriedOffer(header: header, isYours: false)
   }
 

@@ -12,6 +12,8 @@ struct MeetingSchedule: Sendable {
   static let longestPause = 3_600_000.0
   static let round = 900_000.0
   static let nearbyPause = 120_000.0
+  /// Behind a meeting, when there is something new for carriers: what comes up together goes together.
+  static let freshPause = 10_000.0
   /// Least milliseconds between two meetings with a peer for whatever reason.
   static let leastPause = 2_000.0
   /// Meetings that are under way at a time.
@@ -107,8 +109,13 @@ struct MeetingSchedule: Sendable {
     }
     guard hasReason else { return false }
     if hasCalled { return true }
-    let isNew = situation.hasNews || !situation.spreading.isSubset(of: state.spread)
-    let usual = isNew || state.failures > 0 ? min(pause, Self.round) : Self.round
+    let isFresh = !situation.spreading.isSubset(of: state.spread)
+    let usual =
+      if isFresh, state.failures == 0 {
+        Self.freshPause
+      } else if isFresh || situation.hasNews || state.failures > 0 {
+        min(pause, Self.round)
+      } else { Self.round }
     return now - last >= usual * (1 + state.jitter)
   }
 }
