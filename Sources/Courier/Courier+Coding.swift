@@ -49,6 +49,7 @@ extension Courier: WireValue {
       outgoing[parcel.header.id] = parcel
     }
     receipts = try ReceiptBook(from: &reader)
+    receipts.own = own
     encounters = try Encounters(from: &reader)
     records = try CarrierRecords(from: &reader)
     carried = try SeenParcels(from: &reader)

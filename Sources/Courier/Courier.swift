@@ -65,6 +65,7 @@ public struct Courier: Sendable, Codable {
   /// A device that has nothing and has met nobody. It carries for others, unless `limits` say otherwise.
   public init(own: DeviceKey, policy: CourierPolicy = CourierPolicy(), limits: CarryingLimits = CarryingLimits()) {
     (self.own, self.policy, self.limits) = (own, policy, limits)
+    receipts.own = own
   }
 
   /// Sends a parcel of this device's own. Returns false if it can't: expired, known, or too many are on their way.

@@ -33,6 +33,10 @@ public struct ReceiptBook: Sendable, Codable {
   public static let limit = 4096
   /// Most that a device is told in a meeting of parcels that it doesn't carry.
   public static let newestLimit = 32
+  /// Of these, how many of this device's own come first.
+  static let ownLimit = 24
+  /// Of these, how many of one giver come before those of others.
+  static let giverLimit = 8
 
   struct Entry: Hashable, Sendable, Codable {
     let receipt: Receipt
@@ -52,6 +56,9 @@ public struct ReceiptBook: Sendable, Codable {
   /// No receipt expires before this.
   var soonest = Int64.max
 
+  /// This device: what it confirms itself is nobody's flood.
+  var own: DeviceKey?
+
   /// Has none.
   public init() {}
 
@@ -68,8 +75,11 @@ public struct ReceiptBook: Sendable, Codable {
     guard entries[receipt.id] == nil else { return false }
     if entries.count >= Self.limit { removeExpired(at: now) }
     if entries.count >= Self.limit {
-      guard let heaviest = counts.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }) else { return false }
-      guard heaviest.key == from || heaviest.value > counts[from, default: 0] else { return false }
+      // This device's own have half the room to themselves.
+      let others = counts.filter { $0.key != own || $0.value > Self.limit / 2 }
+      guard let heaviest = others.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }) else { return false }
+      let isFair = from == own && counts[from, default: 0] <= Self.limit / 2
+      guard isFair || heaviest.key == from || heaviest.value > counts[from, default: 0] else { return false }
       dropSome(of: heaviest.key, heaviest.value)
     }
     counts[from, default: 0] += 1
@@ -89,21 +99,34 @@ public struct ReceiptBook: Sendable, Codable {
   }
 
   /// What to tell `device`, which carries `ids`: the receipts of those, then the newest that were learned since
-  /// `since`, but from others.
+  /// `since`, but from others: this device's own first, then some of each giver, so that nobody can drown out others.
   func toTell(_ device: DeviceKey, _ ids: [ParcelKey], since: Int64) -> [Receipt] {
     var told: [Receipt] = []
     for id in ids.prefix(Greeting.idLimit) {
       if let entry = entries[id] { told.append(entry.receipt) }
     }
-    let matching = told.count
+    let matching = Set(told.map(\.id))
+    let room = min(Self.newestLimit, Greeting.idLimit - told.count)
+    var mine: [Receipt] = []
+    var others: [Receipt] = []
+    var rest: [Receipt] = []
+    var counts: [DeviceKey: Int] = [:]
     for learning in order.reversed() {
-      guard told.count < Greeting.idLimit, told.count - matching < Self.newestLimit, learning.learnedAt >= since else {
-        break
+      guard learning.learnedAt >= since else { break }
+      guard learning.from != device, let receipt = entries[learning.id]?.receipt, !matching.contains(receipt.id) else {
+        continue
       }
-      guard learning.from != device, let entry = entries[learning.id] else { continue }
-      if !told.prefix(matching).contains(where: { $0.id == learning.id }) { told.append(entry.receipt) }
+      let isMine = learning.from == own
+      if isMine, mine.count < Self.ownLimit {
+        mine.append(receipt)
+      } else if !isMine, counts[learning.from, default: 0] < Self.giverLimit, others.count < room {
+        counts[learning.from, default: 0] += 1
+        others.append(receipt)
+      } else if rest.count < room {
+        rest.append(receipt)
+      }
     }
-    return told
+    return told + (mine + others + rest).prefix(max(0, room))
   }
 
   private mutating func remove(_ id: ParcelKey) {

@@ -32,10 +32,13 @@ extension VaultDatabase {
       let after: [UInt8]
       do throws(WireError) { after = try courier.encoded() } catch { throw StoreError.invalid(Self.courierText) }
       guard after != bytes else { return value }
-      let plain = try SecretBytes(copying: after.span.bytes)
+      let sealed = try self.keys.sealPlain(after, Self.courierName)
       try db.execute(
         sql: "INSERT INTO courier (id, sealed) VALUES (1, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
-        arguments: [try self.keys.seal(plain, Self.courierName).blob])
+        arguments: [sealed.blob])
+      // Should the transaction fail, nothing is found that is sealed so.
+      let memory = CourierMemory(sealed: sealed, courier: courier, bytes: after)
+      self.courierMemory.withLock { $0 = memory }
       return value
     }
   }
@@ -66,13 +69,17 @@ extension VaultDatabase {
     _ sealed: [UInt8]?, _ own: DeviceKey
   ) throws(StoreError) -> (courier: Courier, bytes: [UInt8]?) {
     guard let sealed else { return (Courier(own: own), nil) }
-    let opened = try keys.open(sealed, Self.courierName, what: Self.courierText)
+    let known = courierMemory.withLock { $0 }
+    if let known, known.sealed == sealed, known.courier.own == own { return (known.courier, known.bytes) }
+    let opened = try keys.openPlain(sealed, Self.courierName, what: Self.courierText)
     let courier: Courier
-    do throws(WireError) { courier = try Courier.decode(opened.bytes, limit: Courier.byteLimit) } catch {
+    do throws(WireError) { courier = try Courier.decode(opened, limit: Courier.byteLimit) } catch {
       throw .damaged(Self.courierText)
     }
     guard courier.own == own else { return (Courier(own: own), nil) }
-    return (courier, opened.withUnsafeBytes { Array($0) })
+    let memory = CourierMemory(sealed: sealed, courier: courier, bytes: opened)
+    courierMemory.withLock { $0 = memory }
+    return (courier, opened)
   }
 
   fileprivate func carriedContent(_ id: ParcelKey, _ db: Database) throws -> [UInt8]? {
@@ -93,6 +100,13 @@ extension VaultDatabase {
       hash.append(content)
     }
   }
+}
+
+/// What was read or written last, so that a row that is as it was isn't opened and decoded again. Each sealing has a nonce of its own.
+struct CourierMemory {
+  let sealed: [UInt8]
+  let courier: Courier
+  let bytes: [UInt8]
 }
 
 /// What is in the parcels that are carried, within a transaction.

@@ -20,6 +20,7 @@ public final class VaultDatabase: Sendable {
   private let use: UseLock
   let folders: VaultFolders
   let auditBuffer = Mutex(AuditBuffer())
+  let courierMemory = Mutex<CourierMemory?>(nil)
 
   /// Seconds that an operation waits for another process.
   static let busySeconds = OpenFile.patience

@@ -258,6 +258,38 @@ extension VaultKeys {
     } catch .verificationFailed { throw .damaged(what) } catch { throw .sodium(error) }
   }
 
+  /// ``seal(_:_:)`` for what is no secret by itself, and too much for locked memory.
+  func sealPlain(_ plaintext: [UInt8], _ name: RecordName) throws(StoreError) -> [UInt8] {
+    do throws(SodiumError) {
+      let nonce = try Randomness.bytes(SecretBox.nonceByteCount)
+      return try [Self.recordVersion] + nonce
+        + SecretBox.seal(plaintext.span.bytes, key: recordKey(name), nonce: nonce)
+    } catch { throw .sodium(error) }
+  }
+
+  /// ``open(_:_:what:)`` for what is no secret by itself, and too much for locked memory.
+  func openPlain(_ sealed: [UInt8], _ name: RecordName, what: String) throws(StoreError) -> [UInt8] {
+    guard sealed.count >= Self.sealOverhead, sealed[0] == Self.recordVersion else { throw .damaged(what) }
+    let nonceEnd = 1 + SecretBox.nonceByteCount
+    let nonce = Array(sealed[1..<nonceEnd])
+    let key = try withSodium { () throws(SodiumError) in try recordKey(name) }
+    var plaintext = [UInt8](repeating: 0, count: sealed.count - Self.sealOverhead)
+    var failure: SodiumError?
+    plaintext.withUnsafeMutableBytes { plain in
+      sealed.withUnsafeBytes { sealed in
+        let cipher = UnsafeRawBufferPointer(rebasing: sealed[nonceEnd...])
+        do throws(SodiumError) { try SecretBox.open(cipher, key: key, nonce: nonce, into: plain) } catch {
+          failure = error
+        }
+      }
+    }
+    switch failure {
+    case .none: return plaintext
+    case .verificationFailed: throw .damaged(what)
+    case .some(let error): throw .sodium(error)
+    }
+  }
+
   private func recordKey(_ name: RecordName) throws(SodiumError) -> SecretBytes {
     var hash = try Self.hash("vault/record/v1", key: master)
     hash.append(name.table)
