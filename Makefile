@@ -20,7 +20,7 @@ RELEASE = -c release --static-swift-stdlib --product
 release_bin = $$($(SWIFT) build -c release --show-bin-path)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier account-book test-server test test-xmpp test-thread test-address test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency account-book test-server test test-xmpp test-thread test-address test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -40,11 +40,12 @@ bench: release ## compare speed and memory with other programs, for half an hour
 	@Benchmarks/compare
 
 bench-smoke: build ## see that the comparisons work; their figures mean nothing
-	@scripts/setup python3
+	@scripts/setup python3 ejabberdctl openssl
 	@$(BENCHMARKS)
 	@Benchmarks/compare --smoke --vault .build/debug/vault --benchmarks .build/debug
 	@Benchmarks/grouper --smoke --programs .build/debug
 	@Benchmarks/courier --smoke --program .build/debug/courier-simulation
+	@Benchmarks/latency --smoke --program .build/debug/courier-latency
 
 setup: ## install what the build needs, if it is missing
 	@scripts/setup
@@ -84,11 +85,11 @@ test-xmpp: setup xmpp-servers ## run those tests that talk over real XMPP server
 	@$(SWIFT) build --build-tests
 	@$(SWIFT) test --skip-build --no-parallel --filter '$(XMPP)'
 
-test-thread: setup ## run the tests under the thread sanitizer, which finds data races
+test-thread: setup xmpp-servers ## run the tests under the thread sanitizer, which finds data races
 	@scripts/setup redis-cli
 	@scripts/sanitize thread
 
-test-address: setup ## run the tests under the address sanitizer, which finds wrong uses of memory
+test-address: setup xmpp-servers ## run the tests under the address sanitizer, which finds wrong uses of memory
 	@scripts/setup redis-cli
 	@scripts/sanitize address
 
@@ -113,6 +114,12 @@ bench-courier: setup ## simulate a thousand people who carry parcels, for a quar
 	@$(SWIFT) package resolve
 	@$(BENCHMARKS) -c release --static-swift-stdlib --product courier-simulation
 	@Benchmarks/courier
+
+bench-latency: setup ## measure how long messages take directly, through ejabberd and by a carrier, for six minutes
+	@scripts/setup ejabberdctl openssl python3
+	@$(SWIFT) package resolve
+	@$(BENCHMARKS) -c release --static-swift-stdlib --product courier-latency
+	@Benchmarks/latency
 
 test-ble: build ## run two peers over Bluetooth LE in a virtual machine with two virtual controllers, for a few minutes
 	@Bench/ble/run .build/debug/vault

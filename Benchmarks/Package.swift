@@ -33,6 +33,14 @@ let package = Package(
       name: "grouper-bench",
       dependencies: [.product(name: "Grouper", package: "vault"), .product(name: "GroupLink", package: "vault")],
       path: "Sources/GrouperBench"),
+    // Parcels over real sessions and a real server, which the tests' code starts.
+    .executableTarget(
+      name: "courier-latency",
+      dependencies: [
+        .product(name: "VaultXMPP", package: "vault"), .product(name: "ChatServers", package: "vault"),
+        .product(name: "PeerLink", package: "vault"), .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Sources/CourierLatency"),
     // A thousand people for days: always optimised.
     .executableTarget(
       name: "courier-simulation", dependencies: [.product(name: "Courier", package: "vault")],
