@@ -21,6 +21,20 @@ import Testing
     try client.finish(Array("v=rmF9pqV8S7suAoZWja4dJRkFsKQ=".utf8))
   }
 
+  @Test func `logins at the same time don't spoil one another's proofs`() async throws {
+    let proofs = try await withThrowingTaskGroup(of: String.self) { tasks in
+      for _ in 0..<16 {
+        tasks.addTask {
+          let client = try self.client(.sha1, "fyko+d2lbbFgONRv9qkxdawL")
+          let challenge = "r=fyko+d2lbbFgONRv9qkxdawL3rfcNHYJY1ZVvWVs7j,s=QSXCR+Q6sek8bf92,i=4096"
+          return self.text(try client.answer(Array(challenge.utf8)))
+        }
+      }
+      return try await tasks.reduce(into: Set<String>()) { $0.insert($1) }
+    }
+    #expect(proofs == ["c=biws,r=fyko+d2lbbFgONRv9qkxdawL3rfcNHYJY1ZVvWVs7j,p=v0X8v3Bz2T0CJGbJQyF0X+HI4Ts="])
+  }
+
   @Test func `the example of RFC 7677 comes out`() throws {
     let client = try client(.sha256, "rOprNGfwEbeRWgbNEkqO")
     let answer = try client.answer(
