@@ -99,4 +99,45 @@ import Testing
     #expect(Set(told.map(\.id)).count == told.count)
     #expect(book.toTell(try device(1), [], since: .min).isEmpty)
   }
+
+  @Test func `nobody drowns out what others have told`() throws {
+    var book = ReceiptBook()
+    for number in 0..<3 { _ = book.learn(try receipt(number), from: try device(1), at: start) }
+    for number in 100..<400 { _ = book.learn(try receipt(number), from: try device(2), at: start + 1) }
+    let told = Set(book.toTell(try device(3), [], since: .min).map(\.id))
+    for number in 0..<3 { #expect(told.contains(try parcel(number))) }
+    #expect(told.count == ReceiptBook.newestLimit)
+  }
+
+  @Test func `what a device has confirmed itself is told first, and leaves room for others`() throws {
+    var book = ReceiptBook()
+    book.own = try device(9)
+    for number in 0..<100 { _ = book.learn(try receipt(number), from: try device(9), at: start) }
+    for number in 100..<400 { _ = book.learn(try receipt(number), from: try device(2), at: start + 1) }
+    let told = book.toTell(try device(3), [], since: .min).map(\.id)
+    #expect(told.count == ReceiptBook.newestLimit)
+    #expect(try told.prefix(ReceiptBook.ownLimit) == (0..<ReceiptBook.ownLimit).map { try parcel(99 - $0) }[...])
+    #expect(try told.contains(parcel(399)))
+  }
+
+  @Test func `a flood doesn't push out what a device has confirmed itself, and keeps nothing of that away`() throws {
+    var book = ReceiptBook()
+    book.own = try device(9)
+    for number in 0..<2000 { _ = book.learn(try receipt(number), from: try device(9), at: start) }
+    for number in 10_000..<30_000 { _ = book.learn(try receipt(number), from: try device(number % 40 + 10), at: start) }
+    for number in 0..<2000 { #expect(book[try parcel(number)] != nil) }
+    #expect(book.learn(try receipt(2000), from: try device(9), at: start))
+    #expect(book.count <= ReceiptBook.limit)
+  }
+
+  @Test func `what a device has confirmed itself makes room for others beyond half of the book`() throws {
+    var book = ReceiptBook()
+    book.own = try device(9)
+    for number in 0..<5000 { _ = book.learn(try receipt(number), from: try device(9), at: start) }
+    #expect(book.count <= ReceiptBook.limit && book.count > ReceiptBook.limit / 2)
+    while book.count < ReceiptBook.limit {
+      _ = book.learn(try receipt(10_000 + book.count), from: try device(9), at: start)
+    }
+    #expect(book.learn(try receipt(20_000), from: try device(1), at: start))
+  }
 }

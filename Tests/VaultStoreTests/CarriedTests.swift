@@ -155,6 +155,19 @@ import Testing
     for id in courier.satchel.parcels.keys { #expect(try database.carriedContent(id)?.count == 1) }
   }
 
+  @Test func `what another process has written is seen at once`() throws {
+    let other = try home.reopen()
+    for number in 1...3 as ClosedRange<UInt8> {
+      try carry(number == 2 ? database : other, number, [number])
+      #expect(try database.readCourier(own: device(0)).satchel.parcels.count == Int(number))
+      #expect(try other.readCourier(own: device(0)).satchel.parcels.count == Int(number))
+    }
+    let before = try row()
+    try database.changeCourier(own: device(0)) { courier, _ throws(StoreError) in courier.limits.isOn = false }
+    try other.write { db in try db.execute(sql: "UPDATE courier SET sealed = ?", arguments: [before.blob]) }
+    #expect(try database.readCourier(own: device(0)).limits.isOn)
+  }
+
   private func row() throws -> [UInt8] {
     try database.read { db in
       try StoredRow(row: #require(try Row.fetchOne(db, sql: "SELECT sealed FROM courier")), what: "it").bytes("sealed")
