@@ -4,7 +4,7 @@ import Sodium
 import Synchronization
 
 /// libstrophe's SHA-1 works in memory of its own that all threads share: two logins at once would spoil each other's.
-private let sha1 = Mutex(())
+private let sharedWorkspace = Mutex(())
 
 /// The hash functions of SCRAM, with secrets in and out.
 ///
@@ -69,7 +69,7 @@ enum ScramHash: String, CaseIterable, Sendable {
 
   private func hash(_ message: UnsafePointer<UInt8>, _ count: Int, _ digest: UnsafeMutablePointer<UInt8>) {
     switch self {
-    case .sha1: sha1.withLock { _ in xmpp_sha1_digest(message, count, digest) }
+    case .sha1: sharedWorkspace.withLock { _ in xmpp_sha1_digest(message, count, digest) }
     case .sha256: crypto_hash_sha256(digest, message, UInt64(count))
     case .sha512: crypto_hash_sha512(digest, message, UInt64(count))
     }
