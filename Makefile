@@ -115,7 +115,7 @@ bench-courier: setup ## simulate a thousand people who carry parcels, for a quar
 	@$(BENCHMARKS) -c release --static-swift-stdlib --product courier-simulation
 	@Benchmarks/courier
 
-bench-latency: setup ## measure how long messages take directly, through ejabberd and by a carrier, for six minutes
+bench-latency: setup ## measure how long messages take directly, through ejabberd and by a carrier, for nine minutes
 	@scripts/setup ejabberdctl openssl python3
 	@$(SWIFT) package resolve
 	@$(BENCHMARKS) -c release --static-swift-stdlib --product courier-latency

@@ -6,10 +6,11 @@ import Foundation
 @main
 struct CourierLatency {
   static let usage = """
-    usage: courier-latency --folder FOLDER [--rounds 300] [--bytes 100] [--pause 1100]
+    usage: courier-latency --folder FOLDER [--rounds 200] [--bytes 100] [--pause 2600]
 
     Starts ejabberd on loopback, makes vaults in FOLDER, and sends a message of --bytes bytes each way in every round,
-    in an order that is drawn anew. A round takes --pause milliseconds at least.
+    in an order that is drawn anew. A round takes --pause milliseconds at least: vaults write 60 lines a minute of
+    a peer, two for each meeting, and these stop the watch.
     """
 
   static func main() async {
@@ -57,10 +58,10 @@ private struct Options {
   struct Mistake: Error { let words: String }
 
   let folder: String
-  var rounds = 300
+  var rounds = 200
   var byteCount = 100
   /// Seconds.
-  var pause = 1.1
+  var pause = 2.6
 
   init(_ arguments: [String]) throws {
     var folder: String?
