@@ -23,6 +23,18 @@ final class ParcelMemory: Sendable {
     let asksAboutDeposits: Bool
   }
 
+  /// To whom receipts are owed, and whether they may go by servers, as what they are for did.
+  struct Owed: Hashable, Sendable {
+    let peer: Digest
+    let usesServers: Bool
+  }
+
+  /// A parcel whose receipt is owed.
+  fileprivate struct OwedParcel: Hashable {
+    let id: ParcelID
+    let usesServers: Bool
+  }
+
   /// Mailboxes as they were read at some time.
   fileprivate struct Mailboxes {
     let tags: Set<[UInt8]>
@@ -37,9 +49,9 @@ final class ParcelMemory: Sendable {
     var sweptAt = -Double.infinity
     var unfit: Set<Int64> = []
     var isAnswering = false
-    var owed: [Digest: [ParcelReceipt]] = [:]
+    var owed: [Owed: [ParcelReceipt]] = [:]
     /// When receipts were last owed, by their parcels.
-    var owedAt: [ParcelID: Double] = [:]
+    var owedAt: [OwedParcel: Double] = [:]
     var patience = 0
   }
 
@@ -134,24 +146,29 @@ final class ParcelMemory: Sendable {
 
   // MARK: - Receipts
 
-  /// Notes that a sender is to hear of a parcel; not again at once, should it come again.
-  func owe(_ receipt: ParcelReceipt, to peer: Digest, at now: Double) {
+  /// Notes that a sender is to hear of a parcel; not again at once, should it come again the same way.
+  func owe(_ receipt: ParcelReceipt, to peer: Owed, at now: Double) {
     state.withLock { state in
-      if let last = state.owedAt[receipt.id], now - last < ParcelTimes.receiptRepetition { return }
+      let parcel = OwedParcel(id: receipt.id, usesServers: peer.usesServers)
+      if let last = state.owedAt[parcel], now - last < ParcelTimes.receiptRepetition { return }
       if state.owedAt.count >= Self.limit { state.owedAt.removeAll() }
-      state.owedAt[receipt.id] = now
+      state.owedAt[parcel] = now
       state.owe(receipt, to: peer)
     }
   }
 
-  /// What is owed, by peers.
-  var owed: [Digest: [ParcelReceipt]] { state.withLock { $0.owed } }
+  /// What is owed.
+  var owed: [Owed: [ParcelReceipt]] { state.withLock { $0.owed } }
 
   /// The same for what was taken and couldn't be said.
-  func oweAgain(_ receipt: ParcelReceipt, to peer: Digest) { state.withLock { $0.owe(receipt, to: peer) } }
+  func oweAgain(_ receipts: [ParcelReceipt], to peer: Owed) {
+    state.withLock { state in
+      for receipt in receipts { state.owe(receipt, to: peer) }
+    }
+  }
 
   /// What is owed, at most as many for each peer as one parcel holds.
-  func takeOwed() -> [Digest: [ParcelReceipt]] {
+  func takeOwed() -> [Owed: [ParcelReceipt]] {
     state.withLock { state in
       let taken = state.owed.mapValues { Array($0.prefix(MessageReceipts.countLimit)) }
       state.owed = state.owed.compactMapValues { receipts in
@@ -172,7 +189,7 @@ final class ParcelMemory: Sendable {
 }
 
 extension ParcelMemory.State {
-  fileprivate mutating func owe(_ receipt: ParcelReceipt, to peer: Digest) {
+  fileprivate mutating func owe(_ receipt: ParcelReceipt, to peer: ParcelMemory.Owed) {
     guard owed.count < ParcelMemory.limit || owed[peer] != nil, owed[peer, default: []].count < ParcelMemory.limit
     else {
       return

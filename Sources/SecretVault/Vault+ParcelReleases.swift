@@ -111,7 +111,7 @@ extension Vault {
   }
 
   /// Whether there is a way for parcels to a peer: an account, a group, or somebody who could carry them.
-  private func mayGetParcels(_ peer: PeerRecord) throws(VaultError) -> Bool {
+  func mayGetParcels(_ peer: PeerRecord) throws(VaultError) -> Bool {
     let usual = usualWays()
     let ways = try WayDirectory(self).ways(to: peer.digest)
     if usual.contains(.account), ways.hasAccount { return true }

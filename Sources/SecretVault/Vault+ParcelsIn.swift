@@ -35,9 +35,10 @@ extension Vault {
     case .worthless(let reason): return ignore(parcel.id, reason)
     case .message(let letter, let peer):
       guard isTimely(letter.createdAt, letter.expiresAt, at: now) else { return .full }
-      return try takeMessage(letter, from: peer, by: arrival)
+      return try takeMessage(letter, from: peer, by: arrival.corrected(sender: peer.digest))
     case .letter(let letter, let peer):
       guard isTimely(letter.createdAt, letter.expiresAt, at: now) else { return .full }
+      let arrival = arrival.corrected(sender: peer.digest)
       let taking: ParcelTaking =
         switch letter.kind {
         case .request: try takeRequest(letter, encoded, peer, arrival.folder)

@@ -84,8 +84,8 @@ extension Vault {
       let order = WayOrder(record: record, peer: try directory.ways(to: record.peer), now: now)
       if order.isTurn(of: .group) { folders.formUnion(try mailboxFolders(of: record.peer)) }
     }
-    for (peer, _) in parcelMemory.owed where verifiedSetting(.pigeonsOnly) == SettingKey.off {
-      if try !directory.ways(to: peer).hasAccount { folders.formUnion(try mailboxFolders(of: peer)) }
+    for owed in parcelMemory.owed.keys where usualWays(pigeonsOnly: !owed.usesServers).contains(.group) {
+      if try !directory.ways(to: owed.peer).hasAccount { folders.formUnion(try mailboxFolders(of: owed.peer)) }
     }
     for entry in try deliveriesForParcels() where try !directory.ways(to: entry.entry.recipient).hasAccount {
       folders.formUnion(try mailboxFolders(of: entry.entry.recipient))

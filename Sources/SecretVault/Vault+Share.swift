@@ -152,7 +152,11 @@ extension Vault {
       }
       // Who has proved its keys before may be offline now: its share waits here, sealed.
       let mayWait = failure.kind == .unreachable || failure.kind == .cutOff || failure.refusal == .busy
-      return peer.state == .proven && mayWait ? nil : (peer, failure)
+      if peer.state == .proven, mayWait { return nil }
+      // Who has no address is met in no session; what is sealed to its card goes by parcel, and only its keys open it.
+      let isElsewhere =
+        recipient.addresses.isEmpty && failure.kind == .unreachable && (try? mayGetParcels(peer)) == true
+      return isElsewhere ? nil : (peer, failure)
     }
     let leftOut = failures.compactMap { $0 }
     for (peer, failure) in leftOut {

@@ -50,6 +50,15 @@ public struct ParcelArrival: Hashable, Sendable {
   /// The folder of the group by which it came, if so.
   var folder: [UInt8]? { if case .group(let folder) = way { folder } else { nil } }
 
+  /// The same, if this sender has made the parcel: whoever else hands one over in a session is a carrier, whatever it says.
+  func corrected(sender: Digest) -> ParcelArrival {
+    guard isDirect, let from, from != sender else { return self }
+    return ParcelArrival(way: .carriers, from: from, hops: max(1, hops), branch: branch)
+  }
+
+  /// Whether it has come without any server: then its sender may want none.
+  var isPrivate: Bool { isDirect || way == .carriers }
+
   /// Whether its sender hears in the same moment that it was taken.
   var isDirect: Bool { way == .session || way == .bluetooth }
 }

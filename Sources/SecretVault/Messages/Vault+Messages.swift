@@ -137,25 +137,30 @@ extension Vault {
   /// The user has seen these messages. Their senders are told so, unless the setting `read-receipts` is off.
   public func markRead(_ numbers: [Int64]) throws(VaultError) {
     let now = max(1, environment.now())
-    var read: [Digest: [MessageRecord]] = [:]
+    var read: [ParcelMemory.Owed: [MessageRecord]] = [:]
+    let servers = [ParcelArrival.Way.account.name, "group"]
     for number in numbers {
       guard let record = try stored({ () throws(StoreError) in try database.message(number: number) }),
         record.state == .new
       else { continue }
       if record.isSealed, let peer = record.peer {
-        read[peer, default: []].append(record)
+        let owed = ParcelMemory.Owed(peer: peer, usesServers: servers.contains(record.route))
+        read[owed, default: []].append(record)
       } else {
         try seen(record, at: now)
       }
     }
     let tells = verifiedSetting(.readReceipts) == SettingKey.on
-    for (peer, records) in read {
+    for (owed, records) in read {
       var rest = records[...]
       while !rest.isEmpty {
         let some = rest.prefix(MessageReceipts.countLimit)
         rest = rest.dropFirst(MessageReceipts.countLimit)
         // First the word, then the note: it is said twice rather than never.
-        if tells { try makeReceiptParcel(delivered: [], read: some.map(\.id), to: peer) }
+        if tells {
+          try makeReceiptParcel(
+            delivered: [], read: some.map(\.id), to: owed.peer, ways: usualWays(pigeonsOnly: !owed.usesServers))
+        }
         for record in some { try seen(record, at: now) }
       }
     }

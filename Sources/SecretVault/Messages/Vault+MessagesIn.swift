@@ -33,6 +33,12 @@ extension Vault {
       case .receipts: taking = .full
       }
       guard taking.isTaken else { return taking }
+    } else if case .part(let part) = letter.content {
+      // The program may have ended between the last part and the look at the whole.
+      let file = try stored { () throws(StoreError) in
+        try database.message(direction: .received, peer: peer.digest, id: part.message)
+      }
+      if let file { try settle(file, from: peer) }
     }
     owe(receipt, to: peer.digest, arrival)
     return .taken(receipt: receipt)
@@ -135,7 +141,7 @@ extension Vault {
 
   /// Tells the user, once.
   private func noteArrival(of message: MessageRecord, from peer: PeerRecord, _ address: String?) {
-    if let address { noteAddress(address, of: peer) }
+    if let address { noteAddress(address, of: peer, at: message.sentAt) }
     let what: String =
       switch message.kind {
       case .text: "a message"
@@ -143,14 +149,6 @@ extension Vault {
       case .photo: "a photo"
       }
     recordUnlessTooMany(.messageReceived, peer: peer, detail: "\(what) of \(peer.name)")
-  }
-
-  /// A peer's own word where it can be had.
-  private func noteAddress(_ address: String, of peer: PeerRecord) {
-    do throws(StoreError) {
-      guard try database.peerAddress(peer.digest) != address else { return }
-      try database.setPeerAddress(peer.digest, address)
-    } catch { environment.log.error("the address of \(peer.name) can't be kept: \(error)") }
   }
 
   /// Whether a peer may leave so much more here: messages count against the same quota as its shares.

@@ -65,7 +65,8 @@ extension Vault {
 
   /// Whether something waits for this way: cheap enough to be asked each second.
   public func hasOutgoing(way: ParcelRecord.Ways) throws(VaultError) -> Bool {
-    try !records(way, to: nil, at: environment.now()).isEmpty
+    try prepareParcels()
+    return try !records(way, to: nil, at: environment.now()).isEmpty
   }
 
   /// A server has taken a parcel that was sent by the account.
@@ -111,6 +112,7 @@ final class WayDirectory {
     if let isLoggedIn { isOn = isLoggedIn } else { isOn = try vault.currentAccountAddress() != nil }
     isLoggedIn = isOn
     guard isOn else { return false }
-    return try stored { () throws(StoreError) in try vault.database.peerAddress(peer) } != nil
+    let address = try stored { () throws(StoreError) in try vault.database.peerAddress(peer) }
+    return address.map(Vault.isAddress) ?? false
   }
 }

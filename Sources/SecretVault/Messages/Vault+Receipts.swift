@@ -22,29 +22,35 @@ extension Vault {
   /// memory knows it: if it is lost, the parcel comes again, and so does this.
   func owe(_ receipt: ParcelReceipt?, to peer: Digest, _ arrival: ParcelArrival) {
     guard let receipt, !arrival.isDirect else { return }
-    parcelMemory.owe(receipt, to: peer, at: environment.monotonic())
+    let owed = ParcelMemory.Owed(peer: peer, usesServers: !arrival.isPrivate)
+    parcelMemory.owe(receipt, to: owed, at: environment.monotonic())
   }
 
-  /// Makes parcels of what is owed: of many receipts for one peer a single one.
+  /// Makes parcels of what is owed: of many receipts for one peer a single one. What came without servers is confirmed without them: its sender may
+  /// want none.
   func makeReceiptParcels() throws(VaultError) {
-    for (peer, receipts) in parcelMemory.takeOwed() {
+    var failure: VaultError?
+    for (owed, receipts) in parcelMemory.takeOwed() {
       do throws(VaultError) {
+        let isSaid = try makeReceiptParcel(
+          delivered: receipts, read: [], to: owed.peer, ways: usualWays(pigeonsOnly: !owed.usesServers))
+        if !isSaid { parcelMemory.oweAgain(receipts, to: owed) }
         for receipt in receipts { try tellCourier(received: receipt) }
-        _ = try makeReceiptParcel(delivered: receipts, read: [], to: peer)
       } catch {
-        // Memory keeps it for the next time.
-        for receipt in receipts { parcelMemory.oweAgain(receipt, to: peer) }
-        throw error
+        parcelMemory.oweAgain(receipts, to: owed)
+        failure = error
       }
     }
+    if let failure { throw failure }
   }
 
   /// False if nothing can be said to the peer now.
   @discardableResult
   func makeReceiptParcel(
-    delivered: [ParcelReceipt], read: [[UInt8]], to digest: Digest
+    delivered: [ParcelReceipt], read: [[UInt8]], to digest: Digest, ways: ParcelRecord.Ways
   ) throws(VaultError) -> Bool {
-    guard let peer = try stored({ () throws(StoreError) in try database.peer(digest) }) else { return false }
+    // Whoever is no peer any more hears nothing.
+    guard let peer = try stored({ () throws(StoreError) in try database.peer(digest) }) else { return true }
     let waiting = try stored { () throws(StoreError) in
       try database.hasParcels([.waiting, .posted], direction: .receipt)
         ? try database.parcels(.receipt, [.waiting, .posted]) : []
@@ -56,7 +62,7 @@ extension Vault {
       throw VaultError(.other, "receipts can't be written: \(error)")
     }
     let parcel = try envelope.seal(content, from: identity, to: try storedCard(peer).keys)
-    let record = envelope.record(.receipt, to: digest, ways: usualWays())
+    let record = envelope.record(.receipt, to: digest, ways: ways)
     return try stored { () throws(StoreError) in try database.addParcel(record, content: parcel, replySecret: nil) }
   }
 
