@@ -5,6 +5,7 @@ import PeerLink
 import SecretVault
 import VaultGroups
 import VaultStore
+import VaultXMPP
 
 /// Where the parts of the program are put together: folders, clock, log, network and notifications.
 struct Composition {
@@ -70,6 +71,10 @@ struct Composition {
     vault.fetchParcels { [weak vault] in
       // A daemon does it by itself.
       guard let vault, (try? DaemonLock.running(folders)) == nil else { return }
+      let report = await AccountRound.run(vault, limit: MessageDelivery.patience)
+      if let problem = report.problem {
+        vault.surroundings.log.warning("the account can't be asked for shares: \(problem.reason)")
+      }
       do throws(VaultError) { _ = try await VaultGroups(vault).fetchParcels(for: "vault recover") } catch {
         vault.surroundings.log.warning("groups can't be asked for shares: \(error.reason)")
       }

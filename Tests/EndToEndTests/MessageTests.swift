@@ -199,7 +199,7 @@ struct MessageTests {
   func notified() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
-      try await bob.succeed("settings", "set", "notify-command", "cat >> events")
+      try await bob.succeed("settings", "set", "notify-command", "cat >> '\(bob.folder)/events'")
       try await alice.succeed("send", "bob", "the marked words")
       func events() -> [String] {
         String(decoding: (try? bob.read("events")) ?? [], as: UTF8.self).components(separatedBy: "\n")

@@ -29,7 +29,9 @@ extension ItemArrival {
 }
 
 extension ItemDelivery {
-  var json: JSONValue { ["item": item.json, "peer": .string(peer), "known": .bool(isKnown)] }
+  var json: JSONValue {
+    ["item": item.json, "peer": .string(peer), "known": .bool(isKnown), "onItsWay": .bool(isOnItsWay)]
+  }
 }
 
 extension ItemReport {

@@ -182,11 +182,14 @@ struct ItemSendCommand: OpenedCommand {
     discussion: """
       Goes over an authenticated session, encrypted as it is. It waits at the peer
       until its user accepts it. An interrupted transfer goes on where it stopped
-      when the command is repeated.
+      when the command is repeated. To a peer that can't be reached an item of up to
+      4 MiB goes by parcel: through an account, servers of a group, or others'
+      devices that carry it.
 
       Example: vault item send photo.jpg Bob
 
-      Exit codes: 5 the peer refused (no share of the key, quota), 6 unreachable.
+      Exit codes: 5 the peer refused (no share of the key, quota), 6 unreachable, and
+      too large to go by parcel.
       """)
 
   @Argument(help: "The item.")
@@ -199,13 +202,31 @@ struct ItemSendCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let delivery = try await vault.sendItem(
-      item, to: peer, access: ItemReporter(console, verb: "sending").access())
-    console.note(
-      delivery.isKnown
-        ? "\(delivery.peer) has \(delivery.item.shortName) already"
-        : "\(delivery.item.shortName) is at \(delivery.peer), where it waits to be accepted")
+    let delivery = try await send(vault, console)
+    console.note(Self.words(delivery))
     if console.json { try console.result(delivery.json) }
+  }
+
+  private func send(_ vault: Vault, _ console: Console) async throws(VaultError) -> ItemDelivery {
+    do throws(VaultError) {
+      return try await vault.sendItem(item, to: peer, access: ItemReporter(console, verb: "sending").access())
+    } catch  where error.code == .unreachable {
+      // What is too large, or may not be kept, is as it was: the peer can't be reached.
+      do throws(VaultError) { return try vault.sendItemByParcel(item, to: peer) } catch let other {
+        throw VaultError(error.code, error.reason, hint: other.code == .refused ? other.reason : error.hint)
+      }
+    }
+  }
+
+  /// What came of it, for people.
+  static func words(_ delivery: ItemDelivery) -> String {
+    if delivery.isOnItsWay {
+      return
+        "\(delivery.peer) can't be reached just now; \(delivery.item.shortName) waits here in a parcel, and 'vault daemon' sends it by every way there is"
+    }
+    return delivery.isKnown
+      ? "\(delivery.peer) has \(delivery.item.shortName) already"
+      : "\(delivery.item.shortName) is at \(delivery.peer), where it waits to be accepted"
   }
 }
 
