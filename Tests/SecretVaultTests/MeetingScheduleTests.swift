@@ -52,6 +52,18 @@ import Testing
     #expect(schedule.begin([after], at: 11_000, using: &generator) == [after.peer])
   }
 
+  @Test mutating func `when the network is back, who couldn't be reached is dialled at once`() throws {
+    var schedule = MeetingSchedule()
+    let one = try waits(1, parcels: [1])
+    for attempt in 0..<6 {
+      _ = schedule.begin([one], at: Double(attempt) * 4e6, using: &generator)
+      schedule.finished(one.peer, isDone: false)
+    }
+    #expect(schedule.begin([one], at: 5 * 4e6 + 10_000, using: &generator).isEmpty)
+    schedule.networkChanged()
+    #expect(schedule.begin([one], at: 5 * 4e6 + 11_000, using: &generator) == [one.peer])
+  }
+
   @Test mutating func `whoever calls is dialled, though it couldn't be reached before`() throws {
     var schedule = MeetingSchedule()
     var one = try waits(1, parcels: [1])

@@ -61,8 +61,14 @@ final class MeetingRounds: Sendable {
     var mark: ParcelMark?
     var changes = 0
     var refreshedAt = -Double.infinity
+    var network = NetworkMark.now()
     while !Task.isCancelled {
       let now = vault.environment.monotonic()
+      let newNetwork = NetworkMark.now()
+      if newNetwork != network {
+        network = newNetwork
+        state.withLock { $0.schedule.networkChanged() }
+      }
       do throws(VaultError) {
         let current = try stored { () throws(StoreError) in try vault.database.parcelMark() }
         let met = vault.meetings.changes

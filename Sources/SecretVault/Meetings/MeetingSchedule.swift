@@ -83,6 +83,15 @@ struct MeetingSchedule: Sendable {
     return chosen.map(\.peer)
   }
 
+  /// The machine has other ways into the network than before: whoever has a parcel to get, or could carry one, may be reached by now.
+  mutating func networkChanged() {
+    for peer in states.keys {
+      states[peer]?.failures = 0
+      states[peer]?.tried = []
+      states[peer]?.spread = []
+    }
+  }
+
   /// A meeting has ended; `isDone` says whether the peer was met and has got what waited for it.
   mutating func finished(_ peer: Digest, isDone: Bool) {
     running.remove(peer)
