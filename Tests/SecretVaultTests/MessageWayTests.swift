@@ -106,6 +106,58 @@ extension VaultTests {
       #expect(try ben.messages().count == 20)
     }
 
+    @Test func `a long conversation through servers is confirmed to its end`() throws {
+      try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
+      try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
+      for number in 0..<(ParcelTimes.receiptsForPeer + 10) {
+        let sent = try ada.send("message \(number)", to: "ben")
+        for bytes in try ada.handOverToAccount() { _ = try ben.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+        for bytes in try ben.handOverToAccount() { _ = try ada.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+        #expect(try ada.message(sent.number).state == "delivered")
+      }
+      #expect(try ben.ownParcels().count <= ParcelTimes.receiptsForPeer)
+    }
+
+    @Test func `what came without servers is confirmed without them`() throws {
+      try ada.send("hello", to: "ben")
+      try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
+      let record = try #require(try ada.ownParcels().first)
+      let parcel = try #require(try ada.parcelContent(record.id))
+      let arrival = ParcelArrival(way: .carriers, from: world[2].vault.identity.keys.digest, hops: 1, branch: 0)
+      #expect(try ben.takeParcel(parcel, by: arrival).isTaken)
+      try ben.markRead([#require(try ben.messages().first).number])
+      #expect(try ben.handOverToAccount().isEmpty)
+      #expect(try ben.outgoingRecords(way: .carriers, at: world.clock.now).count == 2)
+    }
+
+    @Test func `a carrier that says it is the sender is shown as a carrier`() throws {
+      try ada.send("hello", to: "ben")
+      let record = try #require(try ada.ownParcels().first)
+      let parcel = try #require(try ada.parcelContent(record.id))
+      let arrival = ParcelArrival(way: .session, from: world[2].vault.identity.keys.digest)
+      #expect(try ben.takeParcel(parcel, by: arrival).isTaken)
+      let received = try #require(try ben.messages().first)
+      #expect(received.route == "carriers" && received.carriers == ["cleo"] && received.hops == 1)
+    }
+
+    @Test func `what a peer says of its address counts against nobody's word`() throws {
+      let ada = world[0].vault.identity.keys.digest
+      let peer = try #require(try ben.database.peer(ada))
+      ben.noteAddress("not an address", of: peer, at: 10)
+      #expect(try ben.accountAddress(of: ada) == nil)
+      ben.noteAddress("ada@example.org", of: peer, at: 10)
+      ben.noteAddress("old@example.org", of: peer, at: 9)
+      #expect(try ben.accountAddress(of: ada) == "ada@example.org")
+      ben.noteAddress("new@example.org", of: peer, at: 11)
+      #expect(try ben.accountAddress(of: ada) == "new@example.org")
+      try ben.database.setPeerAddress(ada, "mine@example.org")
+      ben.noteAddress("newer@example.org", of: peer, at: 12)
+      #expect(try ben.accountAddress(of: ada) == "mine@example.org")
+      let other = try #require(try ben.database.peer(world[2].vault.identity.keys.digest))
+      ben.noteAddress("mine@example.org", of: other, at: 12)
+      #expect(try ben.accountAddress(of: other.digest) == nil)
+    }
+
     @Test func `a message tells where its sender takes answers`() throws {
       try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
       try ada.send("hello", to: "ben")

@@ -16,8 +16,8 @@ enum ParcelTimes {
   static let messagesOfPeer = 10_000
   /// Most messages of a device's own that wait for a peer.
   static let waitingForPeer = 1000
-  /// Most parcels with receipts that wait for a peer.
-  static let receiptsForPeer = 32
+  /// Most parcels with receipts that are kept for a peer.
+  static let receiptsForPeer = 64
   /// Most bytes of parcels that are handed over at a time.
   static let postByteLimit = 16 << 20
   /// Most messages that are looked at in one search.

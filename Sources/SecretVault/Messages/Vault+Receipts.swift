@@ -44,18 +44,14 @@ extension Vault {
     if let failure { throw failure }
   }
 
-  /// False if nothing can be said to the peer now.
+  /// Makes a parcel of receipts. False if it is there already.
   @discardableResult
   func makeReceiptParcel(
     delivered: [ParcelReceipt], read: [[UInt8]], to digest: Digest, ways: ParcelRecord.Ways
   ) throws(VaultError) -> Bool {
     // Whoever is no peer any more hears nothing.
     guard let peer = try stored({ () throws(StoreError) in try database.peer(digest) }) else { return true }
-    let waiting = try stored { () throws(StoreError) in
-      try database.hasParcels([.waiting, .posted], direction: .receipt)
-        ? try database.parcels(.receipt, [.waiting, .posted]) : []
-    }
-    guard waiting.count(where: { $0.peer == digest }) < ParcelTimes.receiptsForPeer else { return false }
+    try makeRoomForReceipts(to: digest)
     let envelope = try MessageEnvelope(lifetime: ParcelTimes.receiptLifetime, at: environment.now())
     let content: MessageContent
     do throws(ProtocolError) { content = .receipts(try MessageReceipts(delivered: delivered, read: read)) } catch {
@@ -64,6 +60,19 @@ extension Vault {
     let parcel = try envelope.seal(content, from: identity, to: try storedCard(peer).keys)
     let record = envelope.record(.receipt, to: digest, ways: ways)
     return try stored { () throws(StoreError) in try database.addParcel(record, content: parcel, replySecret: nil) }
+  }
+
+  /// No receipt comes for what went by servers, so those that were handed over make room for new ones first, and then the oldest: who misses one sends
+  /// its parcel again.
+  private func makeRoomForReceipts(to peer: Digest) throws(VaultError) {
+    let waiting = try stored { () throws(StoreError) in
+      try database.hasParcels([.waiting, .posted], direction: .receipt)
+        ? try database.parcels(.receipt, [.waiting, .posted]) : []
+    }.filter { $0.peer == peer }
+    guard waiting.count >= ParcelTimes.receiptsForPeer else { return }
+    let isHandedOver = { (record: ParcelRecord) in record.accountAt > 0 || record.postedAt > 0 }
+    let oldest = waiting.filter(isHandedOver) + waiting.filter { !isHandedOver($0) }
+    for record in oldest.prefix(waiting.count - ParcelTimes.receiptsForPeer + 1) { try end(record) }
   }
 
   // MARK: - Receipts for own parcels
