@@ -81,7 +81,7 @@ extension VaultTests {
       #expect(try await ben.meet(dan).given == 1)
       #expect(try await dan.meet(cleo).handedOver == 1)
       let arrived = try #require(try cleo.received().first)
-      #expect(arrived.hops == 2 && arrived.carriers == ["dan"])
+      #expect(arrived.hops == 2 && arrived.route == "carriers")
       try await dan.meet(ben)
       #expect(try ben.carried().isEmpty)
       try await ada.meet(ben)
@@ -98,7 +98,9 @@ extension VaultTests {
       let second = try await dan.meet(cleo)
       #expect(second.handedOver == 0 && second.receipts == 1)
       #expect(try cleo.texts() == ["once"])
-      #expect(try dan.carried().isEmpty)
+      // But perhaps word of it, for its sender.
+      let recipient = cleo.vault.identity.keys.digest
+      #expect(try !dan.carried().contains { CourierDesk.isFor(recipient, $0.header) })
     }
 
     @Test func `what has arrived by a carrier isn't delivered again`() async throws {
@@ -168,15 +170,15 @@ extension VaultTests {
       try await ada.meet(ben)
       try await cleo.meet(ben)
       world.set(.refuses, for: cleo)
-      let report = try await world.share([1, 2, 3], threshold: 2, to: [2])
-      #expect(report.deliveries.map(\.state) == [.unreachable])
+      let report = try await world.share([1, 2, 3], threshold: 2, to: [1, 2])
+      #expect(report.deliveries.first { $0.peer == "cleo" }?.state == .unreachable)
       world.set(.none, for: cleo)
       #expect(try await ada.meet(ben).given == 1)
       #expect(try await ben.meet(cleo).handedOver == 1)
       _ = try await cleo.vault.answerParcels()
       try await cleo.meet(ben)
       try await ben.meet(ada)
-      #expect(try ada.vault.secret(report.id).deliveries.map(\.state) == [.delivered])
+      #expect(try ada.vault.secret(report.id).deliveries.allSatisfy { $0.state == .delivered })
       #expect(try await world.recover(by: 0).bytes == [1, 2, 3])
     }
 
