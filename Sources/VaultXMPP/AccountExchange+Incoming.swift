@@ -6,8 +6,6 @@ import XMPPLink
 
 // What comes.
 extension AccountExchange {
-  /// Plain messages of a contact that are taken over one connection.
-  private static let plainLimit = 10_000
   /// Contacts and devices whose presence is remembered.
   private static let presentLimit = (contacts: FriendRecord.limit, devices: 16)
   /// Strangers that may wait to be accepted.
@@ -34,6 +32,8 @@ extension AccountExchange {
       case .presence(let presence): take(presence)
       case .missed(let count):
         log.warning("account \(account.address): \(count) things came too fast, and have to come again")
+        // With the next connection: contacts and the archive are read at its beginning.
+        connection.close()
       case .ignored(let reason): log.debug("account \(account.address): passed over \(reason)")
       }
     }
@@ -70,7 +70,7 @@ extension AccountExchange {
 
   private func undelivered(_ id: String, _ to: JID?, _ condition: XMPPCondition) {
     guard let bytes = Self.bytes(id), let to else { return }
-    log.info("account \(account.address): \(to.bare) can't be reached: \(condition)")
+    log.debug("account \(account.address): \(to.bare) can't be reached: \(condition)")
     note { () throws(VaultError) in
       try vault.notePlain(bytes, account: account.id, contact: to.bare.description, .lost)
     }
@@ -85,6 +85,16 @@ extension AccountExchange {
 
   // MARK: - Plain messages
 
+  /// What became of a plain message.
+  private enum Taking {
+    /// It is here, or was already.
+    case kept
+    /// Nobody wants it.
+    case unwanted
+    /// It should be here, and isn't: there is no room, or something failed.
+    case failed
+  }
+
   /// Keeps a plain message of a contact, or of somebody who was written to. False if it should be kept, and isn't.
   func take(_ message: XMPPMessage, isArchived: Bool) async -> Bool {
     let own = connection.address.bare
@@ -92,46 +102,41 @@ extension AccountExchange {
     guard let contact = isMine ? message.to?.bare : message.from.bare, contact != own, !isMine || isArchived else {
       return true
     }
-    guard let text = Self.text(message.body) else { return false }
-    let isKept = note { () throws(VaultError) in
-      guard try isWanted(contact, isMine: isMine) else { return }
-      let id: [UInt8]
-      if isMine, let known = message.id.flatMap(Self.bytes) {
-        id = known
-      } else if let stanza = message.id {
-        id = try PlainMessage.id(stanza: stanza, contact: contact.description, text: text)
-      } else if isArchived, try isKnown(text, from: contact) {
-        return
-      } else {
-        id = try PlainMessage.id(
-          stanza: message.stamp ?? XMPPConnection.freshID(), contact: contact.description, text: text)
-      }
-      let sentAt = message.stamp.flatMap { AccountStamp.milliseconds($0) } ?? vault.surroundings.now()
-      let number = try vault.keepPlain(
-        PlainMessage(id: id, contact: contact.description, isMine: isMine, text: text, sentAt: sentAt),
-        account: account.id)
-      if number != nil { happened { $0.report.plainTaken += isMine ? 0 : 1 } }
-    }
-    guard isKept, !isMine, !isArchived, message.wantsReceipt, let id = message.id, isFriend(contact) else {
-      return isKept
+    var taking = Taking.failed
+    note { () throws(VaultError) in taking = try keep(message, of: contact, isMine: isMine, isArchived: isArchived) }
+    guard taking == .kept, !isMine, !isArchived, message.wantsReceipt, let id = message.id, isFriend(contact) else {
+      return taking != .failed
     }
     await acknowledge(id, to: message.from)
     return true
   }
 
-  /// Strangers' texts aren't kept: anybody can write to an address.
-  private func isWanted(_ contact: JID, isMine: Bool) throws(VaultError) -> Bool {
-    if isMine { return true }
-    let isWithin = state.withLock { state in
-      guard state.plain[contact] != nil || state.plain.count < Self.presentLimit.contacts else { return false }
-      state.plain[contact, default: 0] += 1
-      return state.plain[contact, default: 0] <= Self.plainLimit
+  private func keep(
+    _ message: XMPPMessage, of contact: JID, isMine: Bool, isArchived: Bool
+  ) throws(VaultError) -> Taking {
+    let name = contact.description
+    // Strangers' texts aren't kept: anybody can write to an address.
+    if !isMine, !isFriend(contact), try !vault.hasWritten(to: name, account: account.id) {
+      log.debug("account \(account.address): somebody who is no contact writes; it is dropped")
+      return .unwanted
     }
-    guard isWithin else { return false }
-    if isFriend(contact) { return true }
-    if try vault.hasWritten(to: contact.description, account: account.id) { return true }
-    log.info("account \(account.address): somebody who is no contact writes; it is dropped")
-    return false
+    guard let text = Self.text(message.body) else { return .failed }
+    let id: [UInt8]
+    if isMine, let known = message.id.flatMap(Self.bytes) {
+      id = known
+    } else if let stanza = message.id {
+      id = try PlainMessage.id(stanza: stanza, contact: name, text: text)
+    } else if isArchived || message.stamp != nil, try isKnown(text, from: contact) {
+      return .kept
+    } else {
+      id = try PlainMessage.id(stanza: message.stamp ?? XMPPConnection.freshID(), contact: name, text: text)
+    }
+    if !isMine, try vault.isPlainFull(account: account.id, contact: name) { return .failed }
+    let sentAt = message.stamp.flatMap { AccountStamp.milliseconds($0) } ?? vault.surroundings.now()
+    let number = try vault.keepPlain(
+      PlainMessage(id: id, contact: name, isMine: isMine, text: text, sentAt: sentAt), account: account.id)
+    if number != nil { happened { $0.report.plainTaken += isMine ? 0 : 1 } }
+    return .kept
   }
 
   private func isFriend(_ contact: JID) -> Bool {
@@ -178,14 +183,20 @@ extension AccountExchange {
     note { () throws(VaultError) in
       switch change {
       case .requested:
+        // Whoever has no name before the @ is a server, and nobody's friend.
+        guard from.local != nil else { return }
         let known = try vault.friendRecord(account.id, from.description)
         guard known?.asks != true else { return }
         if known == nil, try vault.friendRecords(account.id).count(where: \.asks) >= Self.askingLimit { return }
-        log.info("account \(account.address): \(from) asks to be a friend: vault friend accept \(from)")
+        log.info("account \(account.address): somebody asks to be a friend: see `vault friend list`")
         try vault.keepFriend(account.id, from.description) { $0.asks = true }
       case .ended:
-        guard try vault.friendRecord(account.id, from.description)?.asks == true else { return }
-        try vault.keepFriend(account.id, from.description) { $0.asks = false }
+        guard let known = try vault.friendRecord(account.id, from.description), known.asks else { return }
+        if known.subscription == .none, known.name == nil, known.peer == nil {
+          try vault.forgetFriend(account.id, from.description)
+        } else {
+          try vault.keepFriend(account.id, from.description) { $0.asks = false }
+        }
       // The roster changes with these, which is told by itself.
       case .approved, .refused: break
       }
@@ -194,12 +205,12 @@ extension AccountExchange {
 
   private func take(_ presence: XMPPPresence) {
     let contact = presence.from.bare
-    guard contact != connection.address.bare else { return }
+    guard contact != connection.address.bare, isFriend(contact) else { return }
     let best: XMPPPresence.State? = state.withLock { state in
       var devices = state.present[contact] ?? [:]
       let device = presence.from.resource ?? ""
       if presence.state == .unavailable {
-        devices[device] = nil
+        if presence.from.resource == nil { devices = [:] } else { devices[device] = nil }
       } else if devices[device] != nil || devices.count < Self.presentLimit.devices {
         devices[device] = presence.state
       }

@@ -7,6 +7,8 @@ import XMPPLink
 extension AccountExchange {
   private static let pauses = (look: Duration.milliseconds(200), longest: 5000.0)
   private static let pageLimit = 200
+  /// Bytes that are sent before the server is asked whether it has them.
+  private static let handful = 512 << 10
 
   /// Hands over what is to be sent, whenever something is.
   func send() async {
@@ -48,7 +50,7 @@ extension AccountExchange {
     state.withLock { $0.isSending = true }
     var sent: [[UInt8]] = []
     var size = 0
-    var hasForgotten = false
+    var (hasForgotten, isAny) = (false, false)
     for post in posts {
       guard let text = try vault.accountAddress(of: post.recipient) else { continue }
       guard let to = try? JID(text) else {
@@ -63,13 +65,19 @@ extension AccountExchange {
       }
       size += bytes.count
       sent.append(post.record.id)
+      guard size >= Self.handful else { continue }
+      try await hand(sent, size)
+      (isAny, size, sent) = (true, 0, [])
     }
-    guard !sent.isEmpty else { return hasForgotten }
+    if !sent.isEmpty { try await hand(sent, size) }
+    return hasForgotten || isAny || !sent.isEmpty
+  }
+
+  /// Notes what the server has once it answers: what the connection ends amid, isn't noted.
+  private func hand(_ sent: [[UInt8]], _ size: Int) async throws {
     try await reach(Self.limit(size))
     for id in sent { try vault.handedToAccount(id) }
-    let count = sent.count
-    happened { $0.report.parcelsSent += count }
-    return true
+    happened { $0.report.parcelsSent += sent.count }
   }
 
   private func sendPlain() async throws {

@@ -24,8 +24,6 @@ final class AccountExchange: Sendable {
       limits: .init(bytes: 8 << 20, bytesOfSender: 4 << 20, parcelsOfSender: 8, parcels: 128))
     /// Who is there with which device.
     var present: [JID: [String: XMPPPresence.State]] = [:]
-    /// How many plain messages have come from whom.
-    var plain: [JID: Int] = [:]
     var isSending = false
     var report = AccountReport()
     /// When something happened last.
@@ -72,6 +70,8 @@ final class AccountExchange: Sendable {
     do throws(XMPPError) {
       let contacts = try await within(Limits.answer, sleep) { () throws(XMPPError) in try await connection.roster() }
       exchange.note { () throws(VaultError) in try vault.keepRoster(account.id, contacts) }
+      // Those who are there say so anew.
+      if !answers { exchange.note { () throws(VaultError) in try vault.forgetPresence(account.id) } }
       try await within(Limits.answer, sleep) { () throws(XMPPError) in try await connection.announce() }
     } catch {
       connection.close()

@@ -99,7 +99,10 @@ public struct AccountRunner: Sendable {
 
   /// Whether this account is still to be connected, and in the same way.
   private func isCurrent(_ account: AccountRecord) -> Bool {
-    guard let now = try? vault.currentAccount() else { return false }
+    let now: AccountRecord?
+    // What can't be read just now is as it was.
+    do throws(VaultError) { now = try vault.currentAccount() } catch { return true }
+    guard let now else { return false }
     return now.id == account.id && now.host == account.host && now.port == account.port
       && now.certificates == account.certificates && now.resource == account.resource
   }
@@ -119,11 +122,15 @@ public struct AccountRunner: Sendable {
   /// Waits, but not longer than until somebody has changed the accounts, or the network is another one.
   private func pause(for seconds: Double, beside account: AccountRecord?) async {
     let jitter = Double.random(in: 0.75...1.25)
-    let end = vault.surroundings.monotonic() + seconds * jitter * 1000
+    let began = vault.surroundings.monotonic()
+    let end = began + seconds * jitter * 1000
+    // A server may lock an account to which wrong passwords come often.
+    let earliest = account != nil && seconds >= Self.pauses.longest ? began + 5000 : began
     let mark = try? vault.accountMark()
     let network = NetworkMark.now()
     while vault.surroundings.monotonic() < end {
       do { try await vault.surroundings.sleep(.seconds(1)) } catch { return }
+      guard vault.surroundings.monotonic() >= earliest else { continue }
       if (try? vault.accountMark()) != mark || (account != nil && NetworkMark.now() != network) { return }
     }
   }

@@ -9,7 +9,12 @@ extension Vault {
     for friend in try friendRecords(account) where !named.contains(friend.address) && !friend.asks {
       try forgetFriend(account, friend.address)
     }
-    for contact in contacts.prefix(FriendRecord.limit) { try keepContact(account, contact) }
+    for contact in contacts.prefix(FriendRecord.limit) {
+      do throws(VaultError) { try keepContact(account, contact) } catch  where error.code == .usage {
+        // One that can't be kept keeps none of the others back.
+        surroundings.log.warning("a contact can't be kept: \(error.reason)")
+      }
+    }
   }
 
   /// Keeps one contact as the server has it.

@@ -9,10 +9,12 @@ extension VaultAccounts {
     let account = try find(nil)
     let names = try vault.namesOfPeers()
     let wanted = search?.lowercased()
+    let connection = try vault.accountConnection()
+    let isConnected = connection?.account == account.id && connection?.state == .connected
     return try vault.friendRecords(account.id).map { record in
       FriendSummary(
         address: record.address, name: record.name, peer: record.peer.flatMap { names[$0] },
-        subscription: record.subscription.word, asks: record.asks, presence: record.presence)
+        subscription: record.subscription.word, asks: record.asks, presence: isConnected ? record.presence : nil)
     }.filter { friend in
       guard let wanted else { return true }
       return [friend.address, friend.name, friend.peer].contains { $0?.lowercased().contains(wanted) == true }
@@ -27,7 +29,11 @@ extension VaultAccounts {
     let digest = try peer.map { (peer) throws(VaultError) in try vault.peerDigest(peer) }
     let asks = try vault.friendRecord(account.id, contact.description)?.asks == true
     let contacts = try await connected(account) { (connection) throws(XMPPError) in
-      try await connection.setContact(contact, name: name)
+      // To set a contact replaces what other programs have put there.
+      let known = try await connection.roster().first { $0.address == contact }
+      if known == nil || name != nil && name != known?.name {
+        try await connection.setContact(contact, name: name ?? known?.name)
+      }
       // Whoever asks and is asked is accepted.
       if asks { try await connection.change(.approved, with: contact) }
       try await connection.change(.requested, with: contact)
@@ -57,7 +63,9 @@ extension VaultAccounts {
   /// Ends a contact in both directions, or refuses one that asks.
   public func removeFriend(_ text: String) async throws(VaultError) {
     let account = try find(nil)
-    let contact = try address(text)
+    // Whatever stands in the list: a server has no name before the @.
+    let contact: JID
+    do throws(XMPPError) { contact = try JID(text).bare } catch { throw VaultError(error, account: text) }
     guard let known = try vault.friendRecord(account.id, contact.description) else {
       throw VaultError(.notFound, "\(contact) is no friend of \(account.address)", hint: "see `vault friend list`")
     }

@@ -21,6 +21,8 @@ public struct VaultAccounts: Sendable {
     let port: UInt16?
     let certificates: String?
 
+    var isGiven: Bool { host != nil || port != nil || certificates != nil }
+
     /// A place. `certificates` is a file of PEM certificates that are trusted beside the system's.
     public init(host: String? = nil, port: UInt16? = nil, certificates: String? = nil) {
       self.host = host
@@ -102,9 +104,8 @@ public struct VaultAccounts: Sendable {
       throw VaultError(.usage, "the file of certificates needs its whole path: \(certificates)")
     }
     if var known = try vault.accountRecord(wanted) {
-      known.host = place.host
-      known.port = place.port
-      known.certificates = place.certificates
+      // Where nothing is said, the server is where it was.
+      if place.isGiven { (known.host, known.port, known.certificates) = (place.host, place.port, place.certificates) }
       known.isCurrent = true
       return known
     }

@@ -80,7 +80,7 @@ public struct XMPPContact: Hashable, Sendable {
   }
 
   /// Longest name in bytes; longer ones are cut off.
-  public static let nameLimit = 1024
+  public static let nameLimit = 1023
 
   /// Who.
   public let address: JID

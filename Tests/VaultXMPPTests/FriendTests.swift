@@ -1,6 +1,7 @@
 import ChatServers
 import SecretVault
 import Testing
+import VaultStore
 
 @testable import VaultXMPP
 
@@ -12,6 +13,8 @@ extension AccountTests {
       let server = try ChatServer.shared(kind)
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       for person in [ada, bob] { try await person.register(at: server) }
+      let lock = try ada.vault.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      defer { withExtendedLifetime(lock) {} }
       let asked = try await ada.accounts.addFriend(bob.address, name: "Bobby", peer: nil)
       #expect(asked.subscription == "none" && asked.name == "Bobby")
       try await ada.online {
@@ -29,6 +32,8 @@ extension AccountTests {
         }
         try await eventually("ada sees bob go") { try ada.accounts.friends().first?.presence == nil }
         #expect(try ada.accounts.friends().first?.name == "Bobby")
+        // Asked again without a name, it keeps the one it has.
+        #expect(try await ada.accounts.addFriend(bob.address, name: nil, peer: nil).name == "Bobby")
         try await ada.accounts.removeFriend(bob.address)
         #expect(try ada.accounts.friends() == [])
       }

@@ -57,6 +57,9 @@ extension Vault {
   private static let route = "plain"
   /// Messages among which one is looked for whose fate is told.
   private static let pastLimit = 1000
+  /// Messages of a contact that are kept of a day.
+  private static let dayLimit = 1000
+  private static let day: Int64 = 86_400_000
 
   /// Keeps a plain message of an account, and says whether it is new. What is mine waits to be sent, unless another device has sent it.
   @discardableResult
@@ -72,8 +75,31 @@ extension Vault {
     let number = try stored { () throws(StoreError) in
       try database.addMessage(record, parts: [0: message.text], parcels: [])
     }
-    if number != nil, !message.isMine { self.record(.messageReceived, detail: "from an account without a vault") }
+    // Servers can say as often as they like that something has come.
+    if number != nil, !message.isMine, allowance.next(try Self.line(account), at: environment.monotonic()).isWritten {
+      self.record(.messageReceived, detail: "from an account without a vault")
+    }
     return number
+  }
+
+  /// For whom lines of the audit log are counted.
+  private static func line(_ account: [UInt8]) throws(VaultError) -> Digest {
+    do throws(SodiumError) {
+      var hash = try DomainHash("vault/plain-line/v1")
+      hash.append(account)
+      return hash.digest()
+    } catch { throw VaultError(.other, "an account can't be hashed: \(error)") }
+  }
+
+  /// Whether a contact has sent as much within a day as is kept.
+  public func isPlainFull(account: [UInt8], contact: String) throws(VaultError) -> Bool {
+    try stored { () throws(StoreError) in
+      try database.messages(
+        MessageFilter(
+          account: account, contact: contact, direction: .received, since: environment.now() - Self.day,
+          limit: Self.dayLimit)
+      ).count >= Self.dayLimit
+    }
   }
 
   /// Plain messages of an account that wait to be sent, the oldest first.

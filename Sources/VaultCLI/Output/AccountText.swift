@@ -46,7 +46,7 @@ enum FriendText {
   static func write(_ friends: [FriendSummary], _ console: Console) throws(VaultError) {
     try console.result(friends.isEmpty ? [] : table(friends).lines, json: .array(friends.map(\.json)))
     for friend in friends where friend.asks {
-      console.note("\(friend.address) asks to be a friend: 'vault friend accept \(friend.address)'")
+      console.note("\(friend.address) asks to be a friend: vault friend accept \(shellQuoted(friend.address))")
     }
   }
 
