@@ -205,7 +205,10 @@ extension AccountExchange {
 
   private func take(_ presence: XMPPPresence) {
     let contact = presence.from.bare
-    guard contact != connection.address.bare, isFriend(contact) else { return }
+    // Somebody may be seen a moment before the server says that the subscription has changed.
+    guard contact != connection.address.bare,
+      (try? vault.friendRecord(account.id, contact.description)) != nil
+    else { return }
     let best: XMPPPresence.State? = state.withLock { state in
       var devices = state.present[contact] ?? [:]
       let device = presence.from.resource ?? ""
