@@ -62,7 +62,7 @@ def head(count, facts):
     if others is not None:
         lines.append(f"Other programs used {100 * others:.0f} % of the cores' time meanwhile.")
         if others > 0.1:
-            lines[-1] += " **The machine was busy with other work**: times are too long, and the longest ones say nothing."
+            lines[-1] += " **The machine was busy with other work**: times are too long, those through the server most of all, which is a process that has to\nwait for a core at each step, and the longest ones say nothing."
     return lines + ["", *METHOD]
 
 
