@@ -29,6 +29,13 @@ enum MessageTables {
       PRIMARY KEY (number, part)
     ) STRICT;
 
+    -- Plain messages that were deleted: an account's server tells of them again.
+    CREATE TABLE removed_messages (
+      number INTEGER PRIMARY KEY NOT NULL,
+      account BLOB NOT NULL CHECK (length(account) = 16),
+      mac BLOB NOT NULL UNIQUE CHECK (length(mac) = 32)
+    ) STRICT;
+
     -- What peers were called with whom there are messages.
     CREATE TABLE former_peers (
       peer BLOB PRIMARY KEY NOT NULL CHECK (length(peer) = 32),

@@ -8,9 +8,27 @@ extension VaultDatabase {
   private static let accountTable = "accounts"
   private static let markKey = "accounts"
 
-  /// All accounts, by address. Throws ``StoreError/damaged(_:)`` if one doesn't verify.
+  /// All accounts, by address. Damaged ones are left out: they take neither the others along nor what goes by other ways.
   public func accounts() throws(StoreError) -> [AccountRecord] {
     try read { db in try self.storedAccounts(db) }
+  }
+
+  /// How many accounts don't verify.
+  public func damagedAccountCount() throws(StoreError) -> Int {
+    try readOne { db in try self.damagedAccounts(db).count }
+  }
+
+  /// Forgets all accounts that don't verify, with whatever belongs to them. Returns how many there were.
+  @discardableResult
+  public func removeDamagedAccounts() throws(StoreError) -> Int {
+    let count = try write { db in
+      let damaged = try self.damagedAccounts(db)
+      for id in damaged { _ = try self.deleteAccount(id, db) }
+      if !damaged.isEmpty { try Self.markAccounts(db) }
+      return damaged.count
+    }
+    if count > 0 { emptyLog() }
+    return count
   }
 
   /// The account in use, or nil.
@@ -65,22 +83,28 @@ extension VaultDatabase {
     }
   }
 
-  /// Forgets an account, its password, its friends and its plain messages. A damaged one, too. False if there is none.
+  /// Forgets an account, its password, its friends, the addresses of those friends who are peers, and its plain messages. A damaged
+  /// one, too. False if there is none.
   @discardableResult
   public func removeAccount(_ id: [UInt8]) throws(StoreError) -> Bool {
     let isGone = try write { db in
-      for table in ["friends", "message_parts", "messages"] {
-        let condition =
-          table == "message_parts" ? "number IN (SELECT number FROM messages WHERE account = ?)" : "account = ?"
-        try db.execute(sql: "DELETE FROM \(table) WHERE \(condition)", arguments: [id.blob])
-      }
-      try db.execute(sql: "DELETE FROM accounts WHERE id = ?", arguments: [id.blob])
-      let isGone = db.changesCount == 1
+      let isGone = try self.deleteAccount(id, db)
       try Self.markAccounts(db)
       return isGone
     }
     emptyLog()
     return isGone
+  }
+
+  private func deleteAccount(_ id: [UInt8], _ db: Database) throws -> Bool {
+    try forgetAddresses(ofFriends: id, db)
+    for table in ["friends", "message_parts", "messages", "removed_messages"] {
+      let condition =
+        table == "message_parts" ? "number IN (SELECT number FROM messages WHERE account = ?)" : "account = ?"
+      try db.execute(sql: "DELETE FROM \(table) WHERE \(condition)", arguments: [id.blob])
+    }
+    try db.execute(sql: "DELETE FROM accounts WHERE id = ?", arguments: [id.blob])
+    return db.changesCount == 1
   }
 
   // MARK: - Passwords
@@ -143,8 +167,19 @@ extension VaultDatabase {
   }
 
   private func storedAccounts(_ db: Database) throws -> [AccountRecord] {
-    try Row.fetchAll(db, sql: "SELECT id, sealed FROM accounts").map { try decodeAccount($0) }
-      .sorted { ($0.address, hexadecimal($0.id)) < ($1.address, hexadecimal($1.id)) }
+    try Row.fetchAll(db, sql: "SELECT id, sealed FROM accounts").compactMap { row in
+      do throws(StoreError) { return try decodeAccount(row) } catch .damaged { return nil }
+    }.sorted { ($0.address, hexadecimal($0.id)) < ($1.address, hexadecimal($1.id)) }
+  }
+
+  private func damagedAccounts(_ db: Database) throws -> [[UInt8]] {
+    var damaged: [[UInt8]] = []
+    for row in try Row.fetchAll(db, sql: "SELECT id, sealed FROM accounts") {
+      do throws(StoreError) { _ = try decodeAccount(row) } catch .damaged {
+        damaged.append(try StoredRow(row: row, what: "an account").bytes("id"))
+      }
+    }
+    return damaged
   }
 
   private func decodeAccount(_ row: Row) throws(StoreError) -> AccountRecord {

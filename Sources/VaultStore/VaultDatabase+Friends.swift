@@ -135,6 +135,31 @@ extension VaultDatabase {
     if hasChanged { try Self.markAccounts(db) }
   }
 
+  /// Forgets at which addresses those peers can be had who are friends of an account under them, unless another account knows them so, too.
+  func forgetAddresses(ofFriends account: [UInt8], _ db: Database) throws {
+    var (mine, others): (Set<PeerPlace>, Set<PeerPlace>) = ([], [])
+    for row in try Row.fetchAll(db, sql: "SELECT account, address, sealed FROM friends") {
+      let friend: FriendRecord
+      do throws(StoreError) { friend = try decodeFriend(row) } catch .damaged { continue }
+      guard let peer = friend.peer else { continue }
+      let place = PeerPlace(peer: peer, address: friend.address)
+      if friend.account == account { mine.insert(place) } else { others.insert(place) }
+    }
+    for place in mine.subtracting(others) {
+      guard let row = try Self.row("SELECT peer, sealed FROM peer_addresses WHERE peer = ?", [place.peer.blob], db)
+      else { continue }
+      // What is damaged may as well go.
+      do throws(StoreError) { guard try decodeAddress(row).address == place.address else { continue } } catch .damaged {
+      }
+      try db.execute(sql: "DELETE FROM peer_addresses WHERE peer = ?", arguments: [place.peer.blob])
+    }
+  }
+
+  private struct PeerPlace: Hashable {
+    let peer: Digest
+    let address: String
+  }
+
   // MARK: - Rows
 
   private func decodeAddress(_ row: Row) throws(StoreError) -> (peer: Digest, address: String) {

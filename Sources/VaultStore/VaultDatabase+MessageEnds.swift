@@ -64,6 +64,36 @@ extension VaultDatabase {
     if after != before { try putMessage(after, db) }
   }
 
+  // MARK: - What doesn't come back
+
+  /// Plain messages of which it is known that they were removed, beyond which the oldest are forgotten.
+  static let removedLimit: Int64 = 65536
+
+  /// Notes that a plain message was removed: its server keeps it in an archive that is read again. A sealed one is known by its parcels.
+  func noteRemoved(_ record: MessageRecord, _ db: Database) throws {
+    guard let account = record.account else { return }
+    try db.execute(
+      sql: "INSERT INTO removed_messages (account, mac) VALUES (?, ?) ON CONFLICT DO NOTHING",
+      arguments: [account.blob, try removedMAC(record).blob])
+    try db.execute(
+      sql: "DELETE FROM removed_messages WHERE number <= (SELECT max(number) FROM removed_messages) - ?",
+      arguments: [Self.removedLimit])
+  }
+
+  /// Whether it is a plain message that was removed.
+  func isRemoved(_ record: MessageRecord, _ db: Database) throws -> Bool {
+    guard let account = record.account else { return false }
+    return try Self.row(
+      "SELECT 1 AS found FROM removed_messages WHERE mac = ? AND account = ?",
+      [try removedMAC(record).blob, account.blob], db) != nil
+  }
+
+  /// The id of a plain message is made from what it said, which nobody is to try out on what stays of it.
+  private func removedMAC(_ record: MessageRecord) throws(StoreError) -> [UInt8] {
+    let row = try Self.messageRow(record)
+    return try keys.mac("vault/removed-message/v1") { hash in hash.append(row) }
+  }
+
   // MARK: - What a message is kept with
 
   /// Parcels that come with a message are its own, or those in which it came.

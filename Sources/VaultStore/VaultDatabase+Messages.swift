@@ -8,7 +8,7 @@ extension VaultDatabase {
   /// Keeps a message, what is in it by parts, and the parcels in which it goes or came, in one transaction. Part 0 of a text is the
   /// text; part -1 of a file what is said about it. Returns its number.
   ///
-  /// Nil, and nothing is changed, if the message or one of the parcels is known. Throws ``StoreError/unknownRecipient(_:)`` if the
+  /// Nil, and nothing is changed, if the message or one of the parcels is known, or the message is a plain one that was removed. Throws ``StoreError/unknownRecipient(_:)`` if the
   /// other side is no peer, and ``StoreError/notFound(_:)`` if there is no such account.
   public func addMessage(
     _ record: MessageRecord, parts: [Int: HeldSecret], parcels: [(record: ParcelRecord, content: [UInt8]?)] = []
@@ -20,7 +20,9 @@ extension VaultDatabase {
     let new = try newParcels(parcels, of: record)
     return try write { db in
       try self.checkCorrespondent(record, db)
-      guard try !Self.isMessage(record, db), try !Self.isKnown(new, db) else { return nil }
+      guard try !Self.isMessage(record, db), try !self.isRemoved(record, db), try !Self.isKnown(new, db) else {
+        return nil
+      }
       let number = try self.insertMessage(record, db).number
       for one in sealed { _ = try Self.insertPart(one.part, one.bytes, of: number, db) }
       for one in new { try self.insertParcel(one.parcel, content: one.content, secret: nil, db) }
@@ -123,7 +125,8 @@ extension VaultDatabase {
     }
   }
 
-  /// Destroys a message, what is in it, and the parcels in which it was to go. A damaged one, too. False if there is none.
+  /// Destroys a message, what is in it, and the parcels in which it was to go. A damaged one, too. False if there is none. A plain
+  /// one that is sound doesn't come back.
   @discardableResult
   public func removeMessage(_ number: Int64) throws(StoreError) -> Bool {
     let isGone = try write { db in
@@ -132,6 +135,7 @@ extension VaultDatabase {
       if let record, record.direction == .sent, let peer = record.peer {
         try self.endParcels(ofMessage: record.id, toPeer: peer, db)
       }
+      if let record { try self.noteRemoved(record, db) }
       return try self.deleteMessage(number, db)
     }
     if isGone { emptyLog() }

@@ -198,7 +198,7 @@ import VaultProtocol
     }
   }
 
-  @Test func `a damaged account is said to be, and can be removed`() throws {
+  @Test func `a damaged account takes no other along, and can be removed`() throws {
     try database.setAccount(sampleAccount(1))
     try database.setAccount(sampleAccount(2))
     try database.write { db in
@@ -206,9 +206,62 @@ import VaultProtocol
         sql: "UPDATE accounts SET sealed = (SELECT sealed FROM accounts WHERE id = ?) WHERE id = ?",
         arguments: [sampleID(1).blob, sampleID(2).blob])
     }
-    #expect(throws: StoreError.damaged("an account")) { try database.accounts() }
-    #expect(try database.removeAccount(sampleID(2)))
     #expect(try database.accounts() == [sampleAccount(1)])
+    #expect(try database.damagedAccountCount() == 1)
+    try database.setAccount(sampleAccount(3, isCurrent: true))
+    #expect(try database.currentAccount()?.id == sampleID(3))
+    #expect(try database.removeDamagedAccounts() == 1)
+    #expect(try database.damagedAccountCount() == 0)
+    #expect(try database.accounts().map(\.id) == [sampleID(1), sampleID(3)])
+    #expect(try !database.removeAccount(sampleID(2)))
+  }
+
+  @Test func `a plain message that was deleted doesn't come back, others do`() throws {
+    for number in 1...2 as ClosedRange<UInt8> { try database.setAccount(sampleAccount(number)) }
+    let message = samplePlainMessage(5, account: 1)
+    let number = try #require(try database.addMessage(message, parts: [0: held("text")]))
+    #expect(try database.removeMessage(number))
+    #expect(try home.reopen().addMessage(message, parts: [0: held("text")]) == nil)
+    #expect(try database.messages().isEmpty)
+    #expect(try database.addMessage(samplePlainMessage(6, account: 1), parts: [0: held("text")]) != nil)
+    // The other account has it from its own server.
+    #expect(try database.addMessage(samplePlainMessage(5, account: 2), parts: [0: held("text")]) != nil)
+    // What is kept of it goes with the account.
+    #expect(try database.removeAccount(sampleID(1)))
+    try database.setAccount(sampleAccount(1))
+    #expect(try database.addMessage(message, parts: [0: held("text")]) != nil)
+  }
+
+  @Test func `the oldest deleted messages are forgotten when there are too many`() throws {
+    try database.setAccount(sampleAccount(1))
+    let messages = (5...6 as ClosedRange<UInt8>).map { samplePlainMessage($0, account: 1) }
+    for (place, message) in messages.enumerated() {
+      if place == 1 {
+        try database.write { db in
+          try db.execute(
+            sql: "UPDATE removed_messages SET number = number - ?", arguments: [VaultDatabase.removedLimit - 1])
+          try db.execute(
+            sql: "INSERT INTO removed_messages (number, account, mac) VALUES (1, ?, ?)",
+            arguments: [sampleID(9).blob, [UInt8](repeating: 9, count: 32).blob])
+        }
+      }
+      let number = try #require(try database.addMessage(message, parts: [0: held("text")]))
+      #expect(try database.removeMessage(number))
+    }
+    #expect(try database.addMessage(messages[1], parts: [0: held("text")]) == nil)
+    #expect(try database.addMessage(messages[0], parts: [0: held("text")]) != nil)
+  }
+
+  @Test func `addresses of peers whom only the removed account knew go with it`() throws {
+    for name in ["dan", "eve"] { try database.addPeer(samplePeer(name), beaconKey: nil) }
+    for number in 1...2 as ClosedRange<UInt8> { try database.setAccount(sampleAccount(number)) }
+    for (account, name) in [(1, "cleo"), (1, "dan"), (2, "dan"), (1, "eve")] as [(UInt8, String)] {
+      try database.setFriend(
+        FriendRecord(account: sampleID(account), address: "\(name)@b", peer: try digest(name)))
+      try database.setPeerAddress(digest(name), name == "eve" ? "elsewhere@b" : "\(name)@b")
+    }
+    try database.removeAccount(sampleID(1))
+    #expect(try database.peerAddresses() == [try digest("dan"): "dan@b", try digest("eve"): "elsewhere@b"])
   }
 
   // MARK: - Addresses

@@ -150,6 +150,7 @@ import VaultProtocol
       try db.execute(
         sql: """
           DROP TABLE message_parts; DROP TABLE messages; DROP TABLE former_peers; DROP TABLE courier;
+          DROP TABLE removed_messages;
           DROP TABLE carried; DROP TABLE friends; DROP TABLE accounts; DROP TABLE peer_addresses;
           DELETE FROM grdb_migrations WHERE identifier = 'messages'
           """)

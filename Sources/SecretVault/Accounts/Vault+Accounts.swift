@@ -59,6 +59,23 @@ extension Vault {
     try stored { () throws(StoreError) in _ = try database.removeAccount(account.id) }
   }
 
+  /// How many accounts can't be read any more, because their rows are damaged.
+  public func damagedAccountCount() throws(VaultError) -> Int {
+    try stored { () throws(StoreError) in try database.damagedAccountCount() }
+  }
+
+  /// Removes the accounts that can't be read any more, with whatever is left of them. Returns how many there were.
+  public func forgetDamagedAccounts() throws(VaultError) -> Int {
+    try stored { () throws(StoreError) in try database.removeDamagedAccounts() }
+  }
+
+  /// How many plain messages of an account haven't been sent yet; nobody counts more than a thousand.
+  public func unsentPlainCount(_ account: [UInt8]) throws(VaultError) -> Int {
+    try stored { () throws(StoreError) in
+      try database.messages(MessageFilter(account: account, direction: .sent, states: [.waiting], limit: 1000)).count
+    }
+  }
+
   /// Notes up to where an account's archive was read.
   public func noteArchive(of account: [UInt8], to place: String) throws(VaultError) {
     try stored { () throws(StoreError) in _ = try database.updateAccount(account) { $0.archivedTo = place } }
