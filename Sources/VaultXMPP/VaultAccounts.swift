@@ -130,9 +130,29 @@ public struct VaultAccounts: Sendable {
     return try summary(record.address)
   }
 
+  /// How many accounts can't be read any more, because what is stored of them is damaged.
+  public func damagedCount() throws(VaultError) -> Int { try vault.damagedAccountCount() }
+
+  /// How many plain messages of an account haven't been sent yet; none of one that isn't found.
+  public func unsentCount(_ reference: String?) throws(VaultError) -> Int {
+    let record: AccountRecord
+    do throws(VaultError) { record = try find(reference) } catch {
+      guard error.code == .notFound else { throw error }
+      return 0
+    }
+    return try vault.unsentPlainCount(record.id)
+  }
+
   /// Ends the use of an account on this device; `forgets` also what came by it. Returns its address.
   public func logout(_ reference: String?, forgets: Bool) throws(VaultError) -> String {
-    let record = try find(reference)
+    let record: AccountRecord
+    do throws(VaultError) { record = try find(reference) } catch {
+      // Whose a damaged one is nobody can read: it is the one that isn't found.
+      guard forgets, let reference, error.code == .notFound else { throw error }
+      let count = try vault.forgetDamagedAccounts()
+      guard count > 0 else { throw error }
+      return try address(reference).description
+    }
     if forgets { try vault.forgetAccount(record) } else { try vault.endAccount(record) }
     return record.address
   }

@@ -71,6 +71,15 @@ struct MessageWordsTests {
     #expect(MessageWords.advice(arriving) == nil)
   }
 
+  @Test func aSuggestedCommandIsSafeToCopy() {
+    func advice(_ peer: String?, _ contact: String? = nil) -> String? {
+      MessageWords.advice(message(mine: true, state: "lost", peer: peer, contact: contact))
+    }
+    #expect(advice("Bob") == "send it again, or see what is wrong: vault peer ping Bob")
+    #expect(advice("x';id;'")?.hasSuffix(#" 'x'\'';id;'\'''"#) == true)
+    #expect(advice(nil, "x;id@evil.org") == "send it again")
+  }
+
   @Test func aMessageThatIsNotSealedSaysSo() {
     let facts = MessageWords.facts(message(state: "seen", route: "plain", sealed: false))
     #expect(facts.first { $0.name == "protection" }?.value == "none: its servers could read it")

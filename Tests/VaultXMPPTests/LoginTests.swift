@@ -18,6 +18,10 @@ extension AccountTests {
       #expect { try ada.accounts.use(ada.address) } throws: { ($0 as? VaultError)?.code == .refused }
       let again = try await ada.accounts.login(ada.address, at: .init(server), password: secret(ada.local))
       #expect(again.state == .current)
+      // Where the server is was said once.
+      _ = try ada.accounts.logout(nil, forgets: false)
+      let third = try await ada.accounts.login(ada.address, at: .init(), password: secret(ada.local))
+      #expect(third.state == .current && third.port == Int(server.port) && third.certificates == server.certificates)
     }
 
     @Test(arguments: ChatServer.Kind.allCases)

@@ -54,6 +54,30 @@ extension AccountTests {
       #expect(Set(try mine.compactMap { try ada.text($0) }) == ["first", "third"])
     }
 
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `what was deleted doesn't come back from the archive`(_ kind: ChatServer.Kind) async throws {
+      let server = try ChatServer.shared(kind)
+      let (ada, bob) = (try Person("Ada"), try Person("Bob"))
+      for person in [ada, bob] { try await person.register(at: server) }
+      _ = try ada.vault.sendPlain(held("first"), to: bob.address)
+      try await ada.online {
+        try await bob.online {
+          _ = try bob.vault.sendPlain(held("second"), to: ada.address)
+          try await eventually("ada has it") { try ada.received() == ["second"] }
+          try await eventually("hers goes") {
+            try ada.vault.messages().first { $0.isMine }.map { $0.state != "waiting" } == true
+          }
+        }
+      }
+      for message in try ada.vault.messages() { try ada.vault.deleteMessage(message.number) }
+      _ = try bob.vault.sendPlain(held("third"), to: ada.address)
+      _ = await AccountRound.run(bob.vault, limit: .seconds(20))
+      let report = await AccountRound.run(ada.vault, limit: .seconds(20))
+      #expect(report.problem == nil)
+      // What is new shows that the archive was read.
+      #expect(try ada.vault.messages().map { try ada.text($0) } == ["third"])
+    }
+
     @Test func `texts of strangers aren't kept, those of who was written to are`() async throws {
       let server = try ChatServer.shared(.prosody)
       let (ada, eve) = (try Person("Ada"), try Person("Eve"))

@@ -91,7 +91,9 @@ enum MessageWords {
   /// What the user can do with a message, if there is something that isn't plain.
   static func advice(_ message: MessageSummary) -> String? {
     switch message.state {
-    case "lost": "send it again, or see what is wrong: vault peer ping '\(other(message))'"
+    case "lost":
+      "send it again"
+        + (message.peer.map { ", or see what is wrong: vault peer ping \(shellQuoted($0))" } ?? "")
     case "new", "seen": message.kind == .text ? nil : "vault messages save \(message.number)"
     default: nil
     }

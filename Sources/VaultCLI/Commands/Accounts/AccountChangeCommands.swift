@@ -100,9 +100,13 @@ struct AccountLogoutCommand: OpenedCommand {
     abstract: "End the use of an account on this device.",
     discussion: """
       Its password is forgotten here; its friends and plain messages show again after
-      the next login. --forget removes these too, so that no trace of the account
-      stays on this device; it asks first, and --yes answers. What peers have sent
-      sealed stays in any case. The account itself goes on at its server.
+      the next login. --forget removes these too, and the addresses of friends who
+      are peers; it asks first, and --yes answers. What peers have sent sealed stays
+      in any case, and so does what the daemon has logged. Peers who were written to
+      know the address. The account itself goes on at its server.
+
+      An account whose row is damaged can't be read any more. --forget with its
+      address removes it.
 
       Example: vault account logout --forget
       """)
@@ -121,8 +125,10 @@ struct AccountLogoutCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     if forget, !yes {
+      let unsent = try VaultAccounts(vault).unsentCount(address)
+      let loss = unsent > 0 ? ", \(unsent) of them not sent yet" : ""
       try Question.confirm(
-        "Forget \(address ?? "the account in use"), its friends and its plain messages?", option: "--yes")
+        "Forget \(address ?? "the account in use"), its friends and its plain messages\(loss)?", option: "--yes")
     }
     let address = try VaultAccounts(vault).logout(address, forgets: forget)
     console.note(forget ? "forgot \(address)" : "logged out of \(address)")

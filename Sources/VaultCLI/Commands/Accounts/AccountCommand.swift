@@ -42,6 +42,12 @@ struct AccountListCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let accounts = try VaultAccounts(vault).list()
+    let damaged = try VaultAccounts(vault).damagedCount()
+    if damaged > 0 {
+      console.warning(
+        "\(Measures.count(damaged, "account")) can't be read, damaged on the disk: vault account logout --forget ADDRESS"
+      )
+    }
     if accounts.isEmpty {
       console.note("no accounts yet; 'vault account login' uses one, 'vault account register' makes one")
     }
