@@ -116,6 +116,8 @@ struct CarrierTests {
       let (alice, bob, carol) = (people.alice, people.bob, people.carol)
       let note = sample(5000)
       try alice.write(note, to: "note")
+      // Who has met nobody of late has nobody to carry anything.
+      try await alice.succeed("send", "bob", "hello")
       let shared = try await alice.run("share", "note", "--threshold", "2", "--to", "carol")
       #expect(shared.status == 3, "\(shared)")
       func isDelivered() async throws -> Bool {
