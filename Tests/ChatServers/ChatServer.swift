@@ -8,10 +8,13 @@ public import XMPPLink
 public final class ChatServer: @unchecked Sendable {
   /// Why there is no server.
   public struct Failure: Error, CustomStringConvertible {
+    /// In words.
     public let description: String
+    /// With these words.
     public init(_ description: String) { self.description = description }
   }
 
+  /// Which server it is.
   public enum Kind: String, CaseIterable, Sendable {
     case prosody, ejabberd
 
@@ -35,6 +38,7 @@ public final class ChatServer: @unchecked Sendable {
   public static let isAvailable =
     ProcessInfo.processInfo.environment["CI"] != nil || Kind.allCases.allSatisfy { $0.isInstalled }
 
+  /// Which server it is.
   public let kind: Kind
   /// Where it listens, on 127.0.0.1.
   public let port: UInt16
