@@ -67,8 +67,9 @@ test-server: setup ## let schemathesis (from PyPI) ask vault-server everything t
 # Tests that attack or crowd a daemon state how long honest peers wait meanwhile, and those of the share server and of groups how
 # long its clients do, so they have the machine to themselves; so have those that talk over real XMPP servers.
 ALONE = FloodTests|ManyAtOnceTests|ShareServerTests|VaultGroupsTests
-# In a process of their own: libstrophe can't use a connection whose descriptor is 1024 or more, and other tests leave many open.
-XMPP = XMPPLinkTests|VaultXMPPTests
+# In a process of their own, one after the other: libstrophe can't use a connection whose descriptor is 1024 or more, and other tests leave many open; and
+# what they start at the same time would hold the pipes by which servers end.
+XMPP = XMPPLinkTests|VaultXMPPTests|EndToEndTests.AccountTests
 
 # Two real XMPP servers, started by the tests on loopback with settings of their own, and an independent client from PyPI.
 .PHONY: xmpp-servers

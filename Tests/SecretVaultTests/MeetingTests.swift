@@ -169,6 +169,7 @@ extension VaultTests {
       let (ada, ben, cleo) = (world[0], world[1], world[2])
       try await ada.meet(ben)
       try await cleo.meet(ben)
+      try await world.prove(by: 0)
       world.set(.refuses, for: cleo)
       let report = try await world.share([1, 2, 3], threshold: 2, to: [1, 2])
       #expect(report.deliveries.first { $0.peer == "cleo" }?.state == .unreachable)
