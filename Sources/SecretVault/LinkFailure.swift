@@ -80,7 +80,7 @@ public struct LinkFailure: Error, Hashable, Sendable {
 
   /// This failure of somebody who is asked by parcel as well.
   var askedByParcel: LinkFailure {
-    LinkFailure(kind, reason + "; asked through a group", hint: hint, refusal: refusal, wait: wait)
+    LinkFailure(kind, reason + "; asked by parcel", hint: hint, refusal: refusal, wait: wait)
   }
 
   /// This failure with what came of another way to the same peer.

@@ -19,9 +19,9 @@ extension Vault {
     return ways
   }
 
-  static let tooLargeForParcels = "; too large to go through a group"
+  static let tooLargeForParcels = "; too large to go by parcel"
 
-  /// Whether a delivery would go through a group if it were smaller.
+  /// Whether a delivery would go by parcel if it were smaller.
   func isTooLargeForParcels(_ entry: OutboxRecord) throws(VaultError) -> Bool {
     guard let id = entry.entry.secretID, let index = entry.entry.index,
       let fragment = try stored({ () throws(StoreError) in try database.fragment(of: id, index: index) }),

@@ -198,7 +198,7 @@ extension VaultTests {
       #expect(try office.post(by: 0).isEmpty)
       #expect(try ada.foldersWithParcels().isEmpty)
       let delivery = try #require(try ada.secret(report.id).deliveries.first)
-      #expect(delivery.reason?.contains("too large to go through a group") == true)
+      #expect(delivery.reason?.contains("too large to go by parcel") == true)
     }
 
     @Test func `a peer in no group gets no parcel`() async throws {
