@@ -2,6 +2,8 @@
 enum ParcelTimes {
   /// After which a way that costs others something is taken as well, because no receipt has come by the others.
   static let patience: Int64 = 600_000
+  /// After which an account gets a parcel again for the first time: what comes to a server while its recipient comes or goes is lost now and then.
+  static let accountPatience: Int64 = 30_000
   /// How long word of what arrived here is worth something.
   static let receiptLifetime: Int64 = 2 * 86_400_000
   /// After which word of the same parcel is sent once more, if the parcel comes again.

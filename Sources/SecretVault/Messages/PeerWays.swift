@@ -40,11 +40,11 @@ struct WayOrder {
   /// By a clock that may have been set back.
   private var isOverdue: Bool { !(0..<ParcelTimes.patience).contains(now - record.createdAt) }
 
-  /// At once, then after ten minutes, and each time twice as long as before; receipts once.
+  /// At once, then after half a minute, and each time twice as long as before; receipts once.
   private var isAccountDue: Bool {
     guard record.accountAt > 0 else { return true }
     guard record.direction != .receipt else { return false }
-    let pause = max(ParcelTimes.patience, record.accountAt - record.createdAt)
+    let pause = max(ParcelTimes.accountPatience, record.accountAt - record.createdAt)
     return !(0..<pause).contains(now - record.accountAt)
   }
 }
