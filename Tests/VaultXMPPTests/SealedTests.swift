@@ -76,7 +76,9 @@ extension AccountTests {
       try await ada.online {
         try await bob.online {
           let message = try ada.vault.send(.file(file), to: "Bob")
-          try await eventually("it comes", seconds: 100) { try bob.vault.messages(unreadOnly: true).first?.state == "new" }
+          try await eventually("it comes", seconds: 100) {
+            try bob.vault.messages(unreadOnly: true).first?.state == "new"
+          }
           let came = try #require(try bob.vault.messages().first)
           #expect(came.kind == .photo && came.byteCount == Int64(bytes.count))
           var got: [UInt8] = []
