@@ -194,7 +194,10 @@ let package = Package(
       ["Grouper", "PeerAuth", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec", logging]),
     tests(
       of: "VaultXMPP",
-      ["ChatServers", "PeerAuth", "SecretVault", "Sodium", "VaultProtocol", "VaultStore", "XMPPLink", logging]),
+      [
+        "ChatServers", "Courier", "PeerAuth", "SecretVault", "Sodium", "VaultProtocol", "VaultStore", "XMPPLink",
+        logging,
+      ]),
     // Spoiled pictures, for the tests of vault-scan and for the table of what it reads.
     .target(
       name: "ScanPictures", dependencies: ["QRCode", "CPNG", "CJPEG"], path: "Tests/ScanPictures",

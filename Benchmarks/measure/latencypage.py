@@ -57,7 +57,7 @@ def head(count, facts):
         "# How long a message takes", "",
         f"Made by `make bench-latency` on {machine['date']}, in one run: {machine['text']}. Everybody is on this one machine and its loopback: the server, both of its",
         f"clients, and all vaults, which are in one process. {count} messages of {facts['bytes']} letters each way, one at a time, each way once in every round, in an order drawn anew,",
-        f"a round each {facts['pause'] / 1000:g} seconds. `latency.csv` has all of them. The load before the run was {facts['load']:.1f}.",
+        f"a round each {facts['pause'] / 1000:g} seconds; each waits until what follows the one before, receipts and the server's archive, is done. `latency.csv` has all of them. The load before the run was {facts['load']:.1f}.",
     ]
     if others is not None:
         lines.append(f"Other programs used {100 * others:.0f} % of the cores' time meanwhile.")

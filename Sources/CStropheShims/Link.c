@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "Link.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
@@ -21,6 +22,7 @@ static _Thread_local vault_strophe *current;
 static pthread_once_t preparation = PTHREAD_ONCE_INIT;
 
 static void prepare(void) {
+  vault_strophe_keep_descriptors();
   xmpp_initialize();
   // libstrophe's parser keeps the first context of the process for expat's memory, for ever and without a lock. This
   // one is never freed and never used for anything else.
@@ -38,12 +40,17 @@ static int made_socket(xmpp_conn_t *connection, void *socket) {
   (void)connection;
   vault_strophe *link = current;
   int descriptor = *(int *)socket;
-  // libstrophe waits with select(), which writes beyond its sets for larger ones.
-  if (link == NULL || descriptor >= FD_SETSIZE) return -1;
+  if (link == NULL) return -1;
+  // select() writes beyond its sets for larger ones.
+  link->isBeyond = descriptor >= FD_SETSIZE;
+  if (link->isBeyond) return -1;
   int yes = 1;
   fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+  // The low ones are for who needs them, if there may be others.
+  int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, FD_SETSIZE);
+  if (copy < 0) copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+  link->isBeyond = copy < 0;
   if (copy < 0) return -1;
   pthread_mutex_lock(&link->lock);
   if (link->socket >= 0) close(link->socket);
@@ -113,9 +120,26 @@ vault_strophe *vault_strophe_new(
   return link;
 }
 
-int vault_strophe_connect(vault_strophe *link, const char *host, unsigned short port) {
-  return xmpp_connect_raw(link->connection, host, port, happened, link);
+/// Whether it was for that that there is no socket.
+static int lacks_descriptors(vault_strophe *link) {
+  int probe = eventfd(0, EFD_CLOEXEC);
+  if (probe < 0 && (errno == EMFILE || errno == ENFILE)) link->isBeyond = 1;
+  if (probe >= 0) close(probe);
+  return link->isBeyond;
 }
+
+int vault_strophe_connect(vault_strophe *link, const char *host, unsigned short port) {
+  vault_strophe_keep_descriptors();
+  int result;
+  // Another thread may be quicker to take the one that is given up.
+  do {
+    link->isBeyond = 0;
+    result = xmpp_connect_raw(link->connection, host, port, happened, link);
+  } while (result != 0 && lacks_descriptors(link) && !link->isBroken && vault_strophe_give_descriptor());
+  return result;
+}
+
+int vault_strophe_lacks_descriptors(const vault_strophe *link) { return link->isBeyond; }
 
 int vault_strophe_open(vault_strophe *link) {
   link->isQueuing = 1;
@@ -124,7 +148,17 @@ int vault_strophe_open(vault_strophe *link) {
   return result;
 }
 
-int vault_strophe_secure(vault_strophe *link) { return xmpp_conn_tls_start(link->connection); }
+int vault_strophe_secure(vault_strophe *link) {
+  // The certificates are read from files.
+  int probe = eventfd(0, EFD_CLOEXEC);
+  if (probe >= 0)
+    close(probe);
+  else
+    vault_strophe_give_descriptor();
+  int result = xmpp_conn_tls_start(link->connection);
+  vault_strophe_keep_descriptors();
+  return result;
+}
 
 int vault_strophe_is_secure(vault_strophe *link) { return xmpp_conn_is_secured(link->connection); }
 
@@ -196,6 +230,7 @@ void vault_strophe_step(vault_strophe *link, int wake, int pause, vault_strophe_
 }
 
 void vault_strophe_break(vault_strophe *link) {
+  link->isBroken = 1;
   pthread_mutex_lock(&link->lock);
   if (link->socket >= 0) shutdown(link->socket, SHUT_RDWR);
   pthread_mutex_unlock(&link->lock);
@@ -212,6 +247,7 @@ size_t vault_strophe_free(vault_strophe *link) {
   size_t kept = link->live;
   explicit_bzero(link, sizeof *link);
   free(link);
+  vault_strophe_keep_descriptors();
   return kept;
 }
 

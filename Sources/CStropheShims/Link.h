@@ -4,6 +4,7 @@
 #include "CStropheShims.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct vault_strophe {
   xmpp_mem_t memory;
@@ -24,11 +25,18 @@ struct vault_strophe {
   /// all is written, and doesn't tell of a stanza that is half written.
   size_t isQueuing;
   size_t queued;
+  /// The last socket had a descriptor that libstrophe can't wait for.
+  int isBeyond;
+  /// Nothing is begun any more; another thread says so.
+  atomic_int isBroken;
   char refusal[256];
   /// A second descriptor of the connection, which stays ours whatever libstrophe closes.
   int socket;
   pthread_mutex_t lock;
 };
+
+/// Gives one of the descriptors up that are kept. False: there is none.
+int vault_strophe_give_descriptor(void);
 
 void *vault_strophe_take(size_t size, void *link);
 void vault_strophe_give(void *memory, void *link);

@@ -7,7 +7,9 @@ public import WireCodec
 extension Courier: WireValue {
   /// Most bytes of the state.
   public static let byteLimit = 16 << 20
-  static let version: UInt8 = 1
+  static let version: UInt8 = 2
+  /// The version before, whose headers don't say whether a parcel may be left at servers: none may.
+  static let oldVersion: UInt8 = 1
 
   /// Exact number of encoded bytes.
   public var encodedByteCount: Int {
@@ -35,16 +37,18 @@ extension Courier: WireValue {
     try received.encode(into: &writer)
   }
 
-  /// Reads a state.
+  /// Reads a state, of the version before as well.
   public init(from reader: inout Reader) throws(WireError) {
-    guard try reader.u8("version") == Self.version else { throw .invalidValue(field: "version") }
+    let version = try reader.u8("version")
+    guard version == Self.version || version == Self.oldVersion else { throw .invalidValue(field: "version") }
+    let namesServers = version != Self.oldVersion
     let own = try reader.device("own")
     self.init(own: own, policy: try CourierPolicy(from: &reader), limits: try CarryingLimits(from: &reader))
     account = try CarryingAccount(from: &reader)
-    satchel = try Satchel(from: &reader)
+    satchel = try Satchel(from: &reader, namesServers: namesServers)
     var last: ParcelKey?
     for _ in 0..<(try reader.count32(limit: Self.outgoingLimit, "parcels on their way")) {
-      let parcel = try OutgoingParcel(from: &reader)
+      let parcel = try OutgoingParcel(from: &reader, namesServers: namesServers)
       try ascend(parcel.header.id, &last)
       outgoing[parcel.header.id] = parcel
     }
@@ -70,7 +74,7 @@ func ascend<Key: Comparable>(_ key: Key, _ last: inout Key?) throws(WireError) {
 // MARK: - Parcels
 
 extension ParcelHeader {
-  static let encodedByteCount = 16 + 16 + 4 + 8 + 1 + 1
+  static let encodedByteCount = 16 + 16 + 4 + 8 + 1 + 1 + 1
 
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.key(id)
@@ -80,14 +84,16 @@ extension ParcelHeader {
     try writer.time(expiresAt)
     try writer.u8(hopsLeft)
     try writer.u8(branch)
+    try writer.flag(allowsServers)
   }
 
-  init(from reader: inout Reader) throws(WireError) {
+  init(from reader: inout Reader, namesServers: Bool) throws(WireError) {
     let id = try reader.parcel("parcel")
     guard let tag = RecipientTag(try reader.bytes(16, "tag")),
       let header = ParcelHeader(
         id: id, tag: tag, size: try reader.count32(limit: Self.sizeLimit, "size"),
-        expiresAt: try reader.time("expiry"), hopsLeft: try reader.u8("hops"), branch: try reader.u8("branch"))
+        expiresAt: try reader.time("expiry"), hopsLeft: try reader.u8("hops"), branch: try reader.u8("branch"),
+        allowsServers: namesServers ? try reader.flag("servers") : false)
     else { throw .invalidValue(field: "header of a parcel") }
     self = header
   }
@@ -108,8 +114,8 @@ extension OutgoingParcel {
     try writer.flag(isDeposited)
   }
 
-  init(from reader: inout Reader) throws(WireError) {
-    let header = try ParcelHeader(from: &reader)
+  init(from reader: inout Reader, namesServers: Bool) throws(WireError) {
+    let header = try ParcelHeader(from: &reader, namesServers: namesServers)
     guard header.branch == ParcelHeader.noBranch else { throw .invalidValue(field: "branch") }
     self.init(header: header, recipient: try reader.device("recipient"), createdAt: try reader.time("creation"))
     for _ in 0..<(try reader.count8(limit: ParcelHeader.branchLimit, "carriers")) {
@@ -135,9 +141,9 @@ extension CarriedParcel {
     try writer.flag(isHandedOver)
   }
 
-  init(from reader: inout Reader) throws(WireError) {
+  init(from reader: inout Reader, namesServers: Bool) throws(WireError) {
     self.init(
-      header: try ParcelHeader(from: &reader), from: try reader.device("giver"),
+      header: try ParcelHeader(from: &reader, namesServers: namesServers), from: try reader.device("giver"),
       fromPeer: try reader.flag("peer"), receivedAt: try reader.time("receipt"))
     for _ in 0..<(try reader.count8(limit: CourierPolicy.handOnLimit, "devices")) {
       let device = try reader.device("device")
@@ -168,11 +174,11 @@ extension Satchel {
     for stranger in strangers.sorted() { try writer.key(stranger) }
   }
 
-  init(from reader: inout Reader) throws(WireError) {
+  init(from reader: inout Reader, namesServers: Bool) throws(WireError) {
     self.init()
     var last: ParcelKey?
     for _ in 0..<(try reader.count32(limit: Self.readLimit, "satchel")) {
-      let parcel = try CarriedParcel(from: &reader)
+      let parcel = try CarriedParcel(from: &reader, namesServers: namesServers)
       try ascend(parcel.header.id, &last)
       let cost = try reader.number("cost")
       let (sum, overflow) = self.cost.addingReportingOverflow(cost)

@@ -3,13 +3,14 @@
 ///
 /// There is no clock, no randomness and no storage in here, and no content of parcels: time comes in milliseconds since
 /// 1970, chance from a generator, and the whole value can be stored. When two devices meet, each of them
-/// 1. notes it (``met(_:isPeer:at:)``) and says its ``greeting(_:at:)``;
+/// 1. notes it (``met(_:isPeer:at:)``) and says its ``greeting(for:_:isTheirs:at:)``;
 /// 2. tells receipts (``receipts(for:_:at:)``), which the other checks and takes (``learn(_:from:at:)``);
-/// 3. offers parcels (``offers(to:_:_:isTheirs:at:)``), the recipient's own first;
+/// 3. offers parcels (``offers(to:_:_:isTheirs:unconfirmed:declined:at:)``), the recipient's own first;
 /// 4. replies to offers (``replies(to:from:isPeer:_:isMine:recipient:at:)``);
-/// 5. gives some of what is wanted (``selection(_:_:to:budget:recipient:at:using:)``, ``gave(_:to:isTheirs:at:)``),
-///    which the other takes (``took(_:from:isPeer:isMine:at:)``), and confirms if it is the recipient
-///    (``confirmed(_:at:)``).
+/// 5. gives some of what is wanted (``selection(_:_:to:budget:recipient:at:using:)``), of which it notes that before it
+///    goes out (``promise(_:to:isTheirs:at:)``) and when it has arrived (``gave(_:to:isTheirs:at:)``, or
+///    ``takeBack(_:from:)``), which the other takes (``took(_:from:isPeer:isMine:at:)``), and confirms if it is the
+///    recipient (``confirmed(_:at:)``).
 ///
 /// Carriers are others' devices, and some lie. What one can do, and no more:
 /// - **Drop.** Each parcel goes to at most five carriers of its sender's choice, and the sender keeps it until its
@@ -24,8 +25,9 @@
 ///   ``learn(_:from:at:)``. A receipt, once seen, can be kept back: then copies live until they expire.
 /// - **Flood.** It gets at most ``CarryingLimits/bytesPerGiver``, displaces nobody who has given less, and as a
 ///   stranger shares ``CarryingLimits/strangersPercent`` with all strangers. It can use up the day's bytes of those it
-///   meets: so ``CarryingLimits/bytesADay`` is also what a flood costs at most, and while it lasts others aren't
-///   carried on that day. All tables are bounded; in full ones it pushes out its own first, or what matters least.
+///   meets: so ``CarryingLimits/bytesADay`` is also what a flood costs at most, bytes that come in vain included
+///   (``movedInVain(_:at:)``), and while it lasts others aren't carried on that day. All tables are bounded; in full
+///   ones it pushes out its own first, or what matters least.
 /// - **Invent parcels, change hops or expiry, keep copies.** Copies that it makes count as given by it. Hops are capped
 ///   at this device's own, and an expiry beyond 31 days isn't taken.
 /// - **Alter.** The recipient notices, and still takes a true copy. Carriers that took an altered copy don't take a
@@ -68,14 +70,17 @@ public struct Courier: Sendable, Codable {
     receipts.own = own
   }
 
-  /// Sends a parcel of this device's own. Returns false if it can't: expired, known, or too many are on their way.
+  /// Sends a parcel of this device's own, by servers too if it `allowsServers`. Returns false if it can't: expired,
+  /// known, or too many are on their way.
   public mutating func send(
-    _ id: ParcelKey, tag: RecipientTag, size: Int, expiresAt: Int64, to recipient: DeviceKey, at now: Int64
+    _ id: ParcelKey, tag: RecipientTag, size: Int, expiresAt: Int64, to recipient: DeviceKey,
+    allowsServers: Bool = false, at now: Int64
   ) -> Bool {
     guard
       outgoing.count < Self.outgoingLimit, outgoing[id] == nil, recipient != own, isAlive(expiresAt, at: now),
       let header = ParcelHeader(
-        id: id, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: policy.hops, branch: ParcelHeader.noBranch)
+        id: id, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: policy.hops, branch: ParcelHeader.noBranch,
+        allowsServers: allowsServers)
     else { return false }
     outgoing[id] = OutgoingParcel(header: header, recipient: recipient, createdAt: now)
     return true
@@ -110,7 +115,7 @@ public struct Courier: Sendable, Codable {
     var learned = Learned()
     for receipt in receipts.prefix(Greeting.idLimit) {
       // What is known has done its work: no parcel is taken whose receipt is here.
-      guard isAlive(receipt.expiresAt, at: now), self.receipts[receipt.id] == nil else { continue }
+      guard self.receipts[receipt.id] == nil, let receipt = dated(receipt, at: now) else { continue }
       if let parcel = outgoing.removeValue(forKey: receipt.id) {
         settle(parcel, receipt, at: now)
         learned.delivered.append(receipt.id)
@@ -121,6 +126,16 @@ public struct Courier: Sendable, Codable {
     return learned
   }
 
+  /// A receipt with the time of its parcel, where that is known. What it says itself nobody vouches for: who passes it
+  /// on could have it forgotten at once, and the other copies live on. Where nothing is known it keeps its own time, so
+  /// that none goes round for ever. Nil: it is worth nothing any more.
+  private func dated(_ receipt: Receipt, at now: Int64) -> Receipt? {
+    let parcel = outgoing[receipt.id]?.header ?? satchel.parcels[receipt.id]?.header
+    let expiry = parcel?.expiresAt ?? receipt.expiresAt
+    guard isAlive(expiry, at: now) else { return nil }
+    return Receipt(id: receipt.id, branch: receipt.branch, expiresAt: expiry, proof: receipt.proof)
+  }
+
   /// Notes that a parcel for this device has been opened and found genuine, and keeps its receipt, to tell it to
   /// others.
   public mutating func confirmed(_ receipt: Receipt, at now: Int64) {
@@ -129,18 +144,27 @@ public struct Courier: Sendable, Codable {
   }
 
   /// Parcels to leave at a server that keeps them for their recipients: own ones, then others', those that expire first
-  /// first.
-  public func deposits(_ condition: DeviceCondition, at now: Int64) -> [ParcelKey] {
-    let mine = outgoing.values.filter { !$0.isDeposited && $0.header.expiresAt > now }.map(\.header)
-    var ids = sorted(mine).map(\.id)
-    guard isAwake(condition) else { return ids }
+  /// first; none whose sender wants no server.
+  ///
+  /// `isReachable` tells whether a server that this device reaches keeps anything for whoever a parcel of others is for.
+  public func deposits(
+    _ condition: DeviceCondition, at now: Int64, isReachable: (ParcelHeader) -> Bool = { _ in true }
+  ) -> [ParcelKey] {
+    let mine = outgoing.values.filter { !$0.isDeposited }.map(\.header)
+    var ids = sorted(mine.filter { isForServers($0, at: now) }).map(\.id)
+    guard limits.isOn, isAwake(condition) else { return ids }
     var left = account.leftToday(limits, at: now)
-    for header in sorted(satchel.parcels.values.filter { !$0.isDeposited && $0.header.expiresAt > now }.map(\.header))
-    where header.size <= left {
+    // What was handed over is at its recipient's, whose receipt may still be on its way.
+    let others = satchel.parcels.values.filter { !$0.isDeposited && !$0.isHandedOver }.map(\.header)
+    for header in sorted(others.filter { isForServers($0, at: now) }) where header.size <= left && isReachable(header) {
       left -= header.size
       ids.append(header.id)
     }
     return ids
+  }
+
+  private func isForServers(_ header: ParcelHeader, at now: Int64) -> Bool {
+    header.allowsServers && header.expiresAt > now
   }
 
   /// Notes that a server has a parcel.
@@ -154,9 +178,11 @@ public struct Courier: Sendable, Codable {
 
   /// How likely this device gets a parcel to `recipient`, by a meeting or by a server. Nil: it doesn't know who that is.
   ///
-  /// A server counts a quarter: nobody here knows whether the recipient reaches it.
-  public func estimate(for recipient: DeviceKey?, at now: Int64) -> Double {
+  /// A server counts a quarter: nobody here knows whether the recipient reaches it; and nothing, if the parcel isn't for
+  /// servers.
+  public func estimate(for recipient: DeviceKey?, allowsServers: Bool, at now: Int64) -> Double {
     let meets = recipient.map { encounters.predictability(of: $0, at: now) } ?? 0
+    guard allowsServers else { return meets }
     return 1 - (1 - meets) * (1 - CourierPolicy.serverWeight * encounters.predictability(of: .network, at: now))
   }
 

@@ -1,10 +1,24 @@
 /// The steps of a meeting, in the order in which they are taken.
 extension Courier {
-  /// What this device says first.
-  public func greeting(_ condition: DeviceCondition, at now: Int64) -> Greeting {
+  /// What this device says first to `device`.
+  ///
+  /// If it has more parcels than can be named, those for `device` come first, own ones before others', so that it is
+  /// told which of them have arrived; then the rest of its own. `isTheirs` tells whether a parcel's tag is that of
+  /// `device`.
+  public func greeting(
+    for device: DeviceKey? = nil, _ condition: DeviceCondition, isTheirs: (ParcelHeader) -> Bool = { _ in false },
+    at now: Int64
+  ) -> Greeting {
     var ids = Array(satchel.parcels.keys) + Array(outgoing.keys)
     if ids.count > Greeting.idLimit {
-      ids = sorted(satchel.parcels.values.map(\.header) + outgoing.values.map(\.header)).map(\.id)
+      let own = sorted(outgoing.values.map(\.header))
+      let others = sorted(satchel.parcels.values.map(\.header))
+      let isOwnForThem = { (header: ParcelHeader) in device != nil && outgoing[header.id]?.recipient == device }
+      let theirs = others.filter(isTheirs)
+      let known = Set(theirs.map(\.id))
+      let ranked =
+        own.filter(isOwnForThem) + theirs + own.filter { !isOwnForThem($0) } + others.filter { !known.contains($0.id) }
+      ids = ranked.map(\.id)
     }
     return Greeting(
       ids: ids,
@@ -18,22 +32,25 @@ extension Courier {
     return told.filter { $0.expiresAt > now }
   }
 
-  /// What this device could give to `device`: first what is addressed to it, then own parcels that need a carrier, then
-  /// what may be handed on.
+  /// What this device could give to `device`: first own parcels for it, then others' for it, then own ones that need a
+  /// carrier, then what may be handed on; of each, `declined` ones, which it didn't want lately, last.
   ///
-  /// `isTheirs` tells whether a parcel's tag is that of `device`.
+  /// `isTheirs` tells whether a parcel's tag is that of `device`. `unconfirmed` are own parcels that were promised to
+  /// it, and went out, but of which it hasn't said that it has them: it may have them again, by the same branch.
   public func offers(
     to device: DeviceKey, _ greeting: Greeting, _ condition: DeviceCondition, isTheirs: (ParcelHeader) -> Bool,
-    at now: Int64
+    unconfirmed: Set<ParcelKey> = [], declined: Set<ParcelKey> = [], at now: Int64
   ) -> [Offer] {
+    var ownForThem: [ParcelHeader] = []
     var theirs: [ParcelHeader] = []
     var own: [ParcelHeader] = []
     var others: [ParcelHeader] = []
     for parcel in outgoing.values where parcel.header.expiresAt > now {
       if parcel.recipient == device {
-        theirs.append(parcel.header)
-      } else if greeting.takes, isOpen(parcel, to: device), !greeting.contains(parcel.header.id),
-        let header = parcel.header.handedOn(branch: UInt8(parcel.carriers.count))
+        ownForThem.append(parcel.header)
+      } else if greeting.takes, !greeting.contains(parcel.header.id),
+        let branch = branch(of: parcel, for: device, isAgain: unconfirmed.contains(parcel.header.id)),
+        let header = parcel.header.handedOn(branch: branch)
       {
         own.append(header)
       }
@@ -48,8 +65,12 @@ extension Courier {
         others.append(header)
       }
     }
-    let first = sorted(theirs).map { Offer(header: $0, isYours: true) }
-    let rest = (sorted(own) + sorted(others)).map { Offer(header: $0, isYours: false) }
+    func ordered(_ headers: [ParcelHeader]) -> [ParcelHeader] {
+      let sorted = sorted(headers)
+      return sorted.filter { !declined.contains($0.id) } + sorted.filter { declined.contains($0.id) }
+    }
+    let first = (ordered(ownForThem) + ordered(theirs)).map { Offer(header: $0, isYours: true) }
+    let rest = (ordered(own) + ordered(others)).map { Offer(header: $0, isYours: false) }
     return Array((first + rest).prefix(Offer.limit))
   }
 
@@ -62,21 +83,26 @@ extension Courier {
     recipient: (ParcelHeader) -> DeviceKey?, at now: Int64
   ) -> [Reply] {
     var moved = 0
+    var cost = satchel.cost(of: device)
     return offers.prefix(Offer.limit).map { offer in
       let header = offer.header
       guard isAlive(header.expiresAt, at: now) else { return Reply(id: header.id, answer: .refused) }
       if isMine(header) {
-        return Reply(id: header.id, answer: received.contains(header.id) ? .had : .wanted(UInt16.max))
+        // Without a receipt to tell, the other would never learn that it is here: taking it again makes one.
+        let isDone = received.contains(header.id) && receipts[header.id] != nil
+        return Reply(id: header.id, answer: isDone ? .had : .wanted(UInt16.max))
       }
       if carried.contains(header.id) || outgoing[header.id] != nil || receipts[header.id] != nil {
         return Reply(id: header.id, answer: .had)
       }
       let parcel = CarriedParcel(header: header, from: device, fromPeer: isPeer, receivedAt: now)
-      guard isAwake(condition), takes(header.size + moved, at: now), case .taken = satchel.taking(parcel, limits) else {
-        return Reply(id: header.id, answer: .refused)
-      }
+      let after = cost + limits.cost(of: header.size)
+      guard isAwake(condition), takes(header.size + moved, at: now), after <= limits.bytesPerGiver,
+        case .taken = satchel.taking(parcel, limits)
+      else { return Reply(id: header.id, answer: .refused) }
       moved += header.size
-      let likelihood = estimate(for: recipient(header), at: now)
+      cost = after
+      let likelihood = estimate(for: recipient(header), allowsServers: header.allowsServers, at: now)
       return Reply(id: header.id, answer: .wanted(UInt16(likelihood * Double(UInt16.max))))
     }
   }
@@ -109,12 +135,13 @@ extension Courier {
       if let parcel = outgoing[header.id] {
         if !offer.isYours {
           if shunned, !isDesperate(parcel, at: now), generator.next() % CourierPolicy.exploration != 0 { continue }
-          let better = believed > estimate(for: parcel.recipient, at: now)
+          let better = believed > estimate(for: parcel.recipient, allowsServers: header.allowsServers, at: now)
           guard better || isImpatient(parcel, at: now) else { continue }
         }
       } else {
         guard let parcel = satchel.parcels[header.id], header.size <= today else { continue }
-        let better = !shunned && believed > estimate(for: recipient(header), at: now)
+        let own = estimate(for: recipient(header), allowsServers: header.allowsServers, at: now)
+        let better = !shunned && believed > own
         // The last place is for one that meets the recipient, not only servers.
         let isLast = parcel.handedTo.count + 1 >= policy.handOn
         guard offer.isYours || better && (!isLast || believed > CourierPolicy.serverWeight) else { continue }
@@ -126,12 +153,33 @@ extension Courier {
     return chosen
   }
 
+  /// Notes that `device` gets a parcel of the selection. To be kept durably before the first byte goes out: whatever
+  /// then happens, nobody else gets a copy with the same branch, and no more than ``CourierPolicy/carriers`` get one.
+  ///
+  /// Returns false if it may not be given: it has arrived meanwhile, or another carrier has got this branch.
+  public mutating func promise(_ header: ParcelHeader, to device: DeviceKey, isTheirs: Bool, at now: Int64) -> Bool {
+    guard let parcel = outgoing[header.id] else { return satchel.parcels[header.id] != nil }
+    guard !isTheirs else { return true }
+    guard branch(of: parcel, for: device, isAgain: true) == header.branch else { return false }
+    if isOpen(parcel, to: device) {
+      outgoing[header.id]?.carriers.append(OutgoingParcel.Grant(carrier: device, at: now))
+    }
+    return true
+  }
+
+  /// Notes that `device` didn't want what it was promised. Its place is free again, unless there is one behind it.
+  public mutating func takeBack(_ header: ParcelHeader, from device: DeviceKey) {
+    guard let carriers = outgoing[header.id]?.carriers, carriers.last?.carrier == device,
+      carriers.count == Int(header.branch) + 1
+    else { return }
+    outgoing[header.id]?.carriers.removeLast()
+  }
+
   /// Notes that `device` has got a parcel of the selection: before its receipt, if it is the recipient, is learned.
   public mutating func gave(_ header: ParcelHeader, to device: DeviceKey, isTheirs: Bool, at now: Int64) {
-    if let parcel = outgoing[header.id] {
-      if !isTheirs, isOpen(parcel, to: device) {
-        outgoing[header.id]?.carriers.append(OutgoingParcel.Grant(carrier: device, at: now))
-      }
+    if outgoing[header.id] != nil {
+      // Nothing new, where it was promised.
+      _ = promise(header, to: device, isTheirs: isTheirs, at: now)
     } else if let parcel = satchel.parcels[header.id] {
       account.moved(header.size, at: now)
       if isTheirs {
@@ -153,10 +201,11 @@ extension Courier {
     if isMine {
       return received.contains(header.id) ? .known : .mine
     }
+    let isAllowed = takes(header.size, at: now)
+    // It has come over the radio, whatever becomes of it.
+    movedInVain(header.size, at: now)
     if carried.contains(header.id) || outgoing[header.id] != nil || receipts[header.id] != nil { return .known }
-    guard takes(header.size, at: now), let header = header.capped(hops: policy.hops - 1) else { return .refused }
-    // It has come over the radio, whether or not there is room.
-    account.moved(header.size, at: now)
+    guard isAllowed, let header = header.capped(hops: policy.hops - 1) else { return .refused }
     let parcel = CarriedParcel(header: header, from: device, fromPeer: isPeer, receivedAt: now)
     guard case .taken(let evicted) = satchel.take(parcel, limits) else { return .refused }
     account.took(header.size)
@@ -164,8 +213,18 @@ extension Courier {
     return .carried(evicted: evicted)
   }
 
+  /// Counts bytes that came for nothing: they use up the day's as what is carried does.
+  public mutating func movedInVain(_ byteCount: Int, at now: Int64) { account.moved(byteCount, at: now) }
+
   private func takes(_ size: Int, at now: Int64) -> Bool {
     limits.isOn && size <= account.leftToday(limits, at: now) && account.isFair(size, limits)
+  }
+
+  /// The branch by which `device` may get an own parcel: the next one, or again its own. Nil: none.
+  private func branch(of parcel: OutgoingParcel, for device: DeviceKey, isAgain: Bool) -> UInt8? {
+    if isOpen(parcel, to: device) { return UInt8(parcel.carriers.count) }
+    guard isAgain else { return nil }
+    return parcel.carriers.firstIndex { $0.carrier == device }.map { UInt8($0) }
   }
 
   private func isOpen(_ parcel: OutgoingParcel, to device: DeviceKey) -> Bool {

@@ -1,7 +1,8 @@
 /// What everybody sees of a parcel, without its sealed content.
 ///
-/// None of it is signed: a carrier can change the tag, the expiry, the hops and the branch. Changing the tag is the
-/// same as dropping the parcel; the others are capped by whoever takes it.
+/// None of it is signed: a carrier can change the tag, the expiry, the hops, the branch and whether servers may have it.
+/// Changing the tag is the same as dropping the parcel; expiry and hops are capped by whoever takes it. A dishonest
+/// carrier can leave at a server what its sender wanted at none, as it can give it to anybody; an honest one never does.
 public struct ParcelHeader: Hashable, Sendable, Codable {
   /// Most bytes of one parcel: 8 MiB of sealed content, and 64 around it.
   public static let sizeLimit = 8 << 20 | 64
@@ -27,29 +28,36 @@ public struct ParcelHeader: Hashable, Sendable, Codable {
   /// Which of its sender's carriers this copy went to first, from zero, or ``noBranch``: what the recipient's receipt
   /// tells the sender.
   public let branch: UInt8
+  /// Whether it may be left at servers: its sender uses them for it, too.
+  public let allowsServers: Bool
 
-  /// A header, or nil if a number is out of bounds.
-  public init?(id: ParcelKey, tag: RecipientTag, size: Int, expiresAt: Int64, hopsLeft: UInt8, branch: UInt8) {
+  /// A header, or nil if a number is out of bounds. Not for servers, unless that is said.
+  public init?(
+    id: ParcelKey, tag: RecipientTag, size: Int, expiresAt: Int64, hopsLeft: UInt8, branch: UInt8,
+    allowsServers: Bool = false
+  ) {
     guard size > 0, size <= Self.sizeLimit, expiresAt > 0, hopsLeft <= Self.hopLimit,
       branch <= Self.noBranch
     else {
       return nil
     }
     (self.id, self.tag, self.size, self.expiresAt) = (id, tag, size, expiresAt)
-    (self.hopsLeft, self.branch) = (hopsLeft, branch)
+    (self.hopsLeft, self.branch, self.allowsServers) = (hopsLeft, branch, allowsServers)
   }
 
   /// The same parcel in the hands of its next carrier: one hop less.
   func handedOn(branch: UInt8) -> ParcelHeader? {
     guard hopsLeft > 0 else { return nil }
     return ParcelHeader(
-      id: id, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: hopsLeft - 1, branch: branch)
+      id: id, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: hopsLeft - 1, branch: branch,
+      allowsServers: allowsServers)
   }
 
   /// The same with at most so many hops left.
   func capped(hops: UInt8) -> ParcelHeader? {
     ParcelHeader(
-      id: id, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: min(hops, hopsLeft), branch: branch)
+      id: id, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: min(hops, hopsLeft), branch: branch,
+      allowsServers: allowsServers)
   }
 }
 

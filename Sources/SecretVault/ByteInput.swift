@@ -35,37 +35,24 @@ extension ByteInput {
 final class DescriptorInput: ByteInput {
   private let descriptor: Int32
   private let name: String
-  private let closes: Bool
+  /// The file, if it is one that was opened here.
+  private let file: RegularFile?
 
   init(_ descriptor: Int32, name: String) {
     self.descriptor = descriptor
     self.name = name
-    closes = false
+    file = nil
   }
 
   init(path: String) throws(VaultError) {
-    // Without O_NONBLOCK a named pipe that nobody writes to would hang here.
-    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard descriptor >= 0 else { throw FileSource.failure("read", path, errno) }
-    name = path
-    closes = true
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw FileSource.failure("read", path, errno) }
-    guard status.st_mode & S_IFMT == S_IFREG else {
-      throw VaultError(.inputOutput, "\(path) is not a regular file", hint: "pipe it in with -")
-    }
-    posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL)
+    let file = try RegularFile(path: path, hint: "pipe it in with -")
+    file.willBeReadThrough()
+    (descriptor, name) = (file.descriptor, path)
+    self.file = file
   }
 
-  deinit { if closes { Glibc.close(descriptor) } }
-
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
-    while true {
-      let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-      if count >= 0 { return count }
-      if errno == EINTR { continue }
-      throw FileSource.failure("read", name, errno)
-    }
+    try readDescriptor(descriptor, name, into: buffer)
   }
 }
 

@@ -131,12 +131,13 @@ public struct LinkFailure: Error, Hashable, Sendable {
   }
 }
 
-/// A name as it has to be typed in a command that a hint suggests.
+/// A name as it has to be typed at the end of a command that a hint suggests. Quotes don't keep `-x` from being an option: what precedes it does.
 public func shellQuoted(_ name: String) -> String {
   let isPlain = name.utf8.allSatisfy { byte in
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"), 0x80...:
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"),
+      UInt8(ascii: "@"), UInt8(ascii: "+"), 0x80...:
       true
     default: false
     }
@@ -145,5 +146,5 @@ public func shellQuoted(_ name: String) -> String {
   if isPlain && !isOption && !name.isEmpty { return name }
   // Scalars, not characters: a quote with a combining mark behind it is still one to the shell.
   let parts = name.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
-  return "'" + parts.map { String($0) }.joined(separator: "'\\''") + "'"
+  return (isOption ? "-- " : "") + "'" + parts.map { String($0) }.joined(separator: "'\\''") + "'"
 }

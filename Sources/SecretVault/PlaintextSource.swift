@@ -11,38 +11,20 @@ protocol PlaintextSource: AnyObject {
 
 /// A regular file. Its length is taken once; a file that changes meanwhile is an error of the payload's own length check.
 final class FileSource: PlaintextSource {
-  let byteCount: UInt64
-  /// Which file this is, and in which state.
-  let fingerprint: FileFingerprint
-  private let descriptor: Int32
-  private let path: String
+  private let file: RegularFile
 
   init(path: String) throws(VaultError) {
-    // Without O_NONBLOCK a named pipe would hang here instead of being refused below.
-    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard descriptor >= 0 else { throw FileSource.failure("read", path, errno) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else {
-      let code = errno
-      Glibc.close(descriptor)
-      throw FileSource.failure("read", path, code)
-    }
-    guard status.st_mode & S_IFMT == S_IFREG else {
-      Glibc.close(descriptor)
-      throw VaultError(
-        .inputOutput, "\(path) is not a regular file",
-        hint: "pack a folder first, for example with tar, or pipe it in with -")
-    }
-    byteCount = UInt64(max(0, status.st_size))
-    fingerprint = FileFingerprint(status)
-    self.path = path
-    posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL)
+    file = try RegularFile(path: path, hint: "pack a folder first, for example with tar, or pipe it in with -")
+    file.willBeReadThrough()
   }
 
-  deinit { Glibc.close(descriptor) }
+  var byteCount: UInt64 { file.byteCount }
+
+  /// Which file this is, and in which state.
+  var fingerprint: FileFingerprint { file.fingerprint }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
-    try readDescriptor(descriptor, path, into: buffer)
+    try readDescriptor(file.descriptor, file.path, into: buffer)
   }
 
   static func failure(_ verb: String, _ path: String, _ code: Int32) -> VaultError {
@@ -98,16 +80,4 @@ final class SpooledSource: PlaintextSource {
   var byteCount: UInt64 { spool.byteCount }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int { try spool.read(into: buffer) }
-}
-
-/// read(2) with interruptions hidden.
-private func readDescriptor(
-  _ descriptor: Int32, _ name: String, into buffer: UnsafeMutableRawBufferPointer
-) throws(VaultError) -> Int {
-  while true {
-    let count = read(descriptor, buffer.baseAddress, buffer.count)
-    if count >= 0 { return count }
-    if errno == EINTR { continue }
-    throw FileSource.failure("read", name, errno)
-  }
 }

@@ -107,6 +107,8 @@ struct Answerer {
   var item: ItemBox?
   /// A meeting that is under way.
   var meeting: AnsweredMeeting?
+  /// What is noted of the last one.
+  var meetingNote: MeetingNote?
   /// Whether the peer has nothing more to ask.
   private var hasHeardGoodbye = false
   /// The state in which the peer's row was verified last.
@@ -178,6 +180,7 @@ struct Answerer {
       if vault.mayWrite(of: peer) { log.info("\(name) \(Vault.words(error)); its \(what) ends") }
     }
     await abandonDeposit()
+    await meetingNote?.end(ending == .fault ? .refused : .brokenOff)
     let isOver = hasHeardGoodbye
     try? await withDeadline(isOver ? vault.environment.deadlines.idle : .seconds(2), sleeper: vault.environment.sleep) {
       [channel] () async throws(SessionError) in

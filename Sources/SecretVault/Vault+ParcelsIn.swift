@@ -18,6 +18,7 @@ extension Vault {
     case letter(ParcelLetter, from: PeerRecord)
     case message(MessageLetter, from: PeerRecord)
     case worthless(String)
+    case ofNobodyKnown
   }
 
   /// Verifies a parcel that has come, and keeps it durably. Taking it again changes nothing. Throws only for this device's own faults: then it is
@@ -33,6 +34,9 @@ extension Vault {
     guard try !isOver(parcel.expiresAt, at: now) else { return .full }
     switch try open(parcel) {
     case .worthless(let reason): return ignore(parcel.id, reason)
+    case .ofNobodyKnown:
+      _ = ignore(parcel.id, "its sender is no peer")
+      return .unknownSender
     case .message(let letter, let peer):
       guard isTimely(letter.createdAt, letter.expiresAt, at: now) else { return .full }
       return try takeMessage(letter, from: peer, by: arrival.corrected(sender: peer.digest))
@@ -75,7 +79,7 @@ extension Vault {
           }
         }
       }
-      guard let peer else { return .worthless("nobody knows who sent it") }
+      guard let peer else { return .ofNobodyKnown }
       switch opened {
       case .letter(let letter): return .letter(letter, from: peer)
       case .message(let letter): return .message(letter, from: peer)
@@ -84,7 +88,7 @@ extension Vault {
       if let ownFault { throw ownFault }
       switch error {
       case .sodium: throw VaultError(.other, "a parcel can't be opened: \(error)")
-      case .foreignParcel("sender"): return .worthless("its sender is no peer")
+      case .foreignParcel("sender"): return .ofNobodyKnown
       default: return .worthless("it does not verify")
       }
     }

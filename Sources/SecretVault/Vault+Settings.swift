@@ -13,16 +13,40 @@ extension Vault {
 
   /// Changes a setting; an empty value restores the default.
   public func set(_ key: String, to value: String) throws(VaultError) -> Setting {
-    guard let key = SettingKey(rawValue: key) else {
+    let key = try Self.settingKey(key)
+    try change([(key, value)])
+    return Self.setting(key, value)
+  }
+
+  /// Changes several settings, or none if one of them isn't right.
+  public func set(_ changes: [(key: String, value: String)]) throws(VaultError) -> [Setting] {
+    var known: [(key: SettingKey, value: String)] = []
+    for change in changes { known.append((try Self.settingKey(change.key), change.value)) }
+    try change(known)
+    return known.map { Self.setting($0.key, $0.value) }
+  }
+
+  private static func settingKey(_ name: String) throws(VaultError) -> SettingKey {
+    guard let key = SettingKey(rawValue: name) else {
       throw VaultError(
-        .usage, "there is no setting named \(key)",
+        .usage, "there is no setting named \(name)",
         hint: "the settings are: \(SettingKey.allCases.map(\.rawValue).joined(separator: ", "))")
     }
-    if !value.isEmpty { try key.validate(value) }
+    return key
+  }
+
+  private func change(_ changes: [(key: SettingKey, value: String)]) throws(VaultError) {
+    for change in changes where !change.value.isEmpty { try change.key.validate(change.value) }
+    guard !changes.isEmpty else { return }
     _ = try stored { () throws(StoreError) in
-      try settingsFile.update { $0[key.rawValue] = value.isEmpty ? nil : value }
+      try settingsFile.update { settings throws(StoreError) in
+        for change in changes { settings[change.key.rawValue] = change.value.isEmpty ? nil : change.value }
+      }
     }
-    return Setting(
+  }
+
+  private static func setting(_ key: SettingKey, _ value: String) -> Setting {
+    Setting(
       key: key.rawValue, value: value.isEmpty ? key.defaultValue : value, defaultValue: key.defaultValue,
       explanation: key.explanation)
   }

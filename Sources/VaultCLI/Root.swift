@@ -32,7 +32,7 @@ struct Root: AsyncParsableCommand {
         name: "This device",
         subcommands: [
           InitCommand.self, IdentityCommand.self, StatusCommand.self, SettingsCommand.self, LogCommand.self,
-          BackupCommand.self,
+          BackupCommand.self, LicencesCommand.self,
         ]),
       CommandGroup(name: "Peers", subcommands: [PeerCommand.self, ScanCommand.self, DaemonCommand.self]),
       CommandGroup(

@@ -21,10 +21,13 @@ public struct CourierOffer: WireValue, Hashable, Sendable {
   public let branch: UInt8
   /// Whether it is addressed to the other, as far as the one who offers it can tell.
   public let isYours: Bool
+  /// Whether it may be left at servers. Nobody signs that: a dishonest carrier can disregard it.
+  public let allowsServers: Bool
 
-  /// An offer.
+  /// An offer; of a parcel for no server, unless that is said.
   public init(
-    id: ParcelID, tag: [UInt8], size: Int, expiresAt: Int64, hopsLeft: UInt8, branch: UInt8, isYours: Bool
+    id: ParcelID, tag: [UInt8], size: Int, expiresAt: Int64, hopsLeft: UInt8, branch: UInt8, isYours: Bool,
+    allowsServers: Bool = false
   ) {
     self.id = id
     self.tag = tag
@@ -33,6 +36,7 @@ public struct CourierOffer: WireValue, Hashable, Sendable {
     self.hopsLeft = hopsLeft
     self.branch = branch
     self.isYours = isYours
+    self.allowsServers = allowsServers
   }
 
   /// Always 47.
@@ -48,7 +52,7 @@ public struct CourierOffer: WireValue, Hashable, Sendable {
     try writer.u64(UInt64(expiresAt))
     try writer.u8(hopsLeft)
     try writer.u8(branch)
-    try writer.flag(isYours)
+    try writer.u8((isYours ? Flags.isYours : 0) | (allowsServers ? Flags.allowsServers : 0))
   }
 
   /// Reads an offer.
@@ -59,8 +63,16 @@ public struct CourierOffer: WireValue, Hashable, Sendable {
     expiresAt = try time(from: &reader, "parcel expiry")
     hopsLeft = try reader.u8("parcel hops")
     branch = try reader.u8("parcel branch")
-    isYours = try reader.flag("offer")
+    let flags = try reader.u8("offer")
+    guard flags & ~(Flags.isYours | Flags.allowsServers) == 0 else { throw .invalidValue(field: "offer") }
+    isYours = flags & Flags.isYours != 0
+    allowsServers = flags & Flags.allowsServers != 0
     try require()
+  }
+
+  private enum Flags {
+    static let isYours: UInt8 = 1
+    static let allowsServers: UInt8 = 2
   }
 
   private func require() throws(WireError) {

@@ -1,4 +1,4 @@
-public import Sodium
+import Sodium
 public import WireCodec
 
 /// A parcel's name everywhere: 16 bytes that follow from its ``ParcelSeed``. Never all zeros, which stand for "no parcel".
@@ -14,11 +14,6 @@ public struct ParcelID: WireValue, Hashable, Sendable, CustomStringConvertible {
     guard bytes.count == Self.byteCount, bytes.contains(where: { $0 != 0 }) else { return nil }
     self.bytes = bytes
   }
-
-  private init(drawn bytes: [UInt8]) { self.bytes = bytes }
-
-  /// A name that nothing has yet.
-  public static func fresh() throws(SodiumError) -> ParcelID { ParcelID(drawn: try Randomness.bytes(byteCount)) }
 
   /// Lower-case hexadecimal.
   public var description: String { hexadecimal(bytes) }

@@ -198,6 +198,8 @@ public struct MessageFilter: Hashable, Sendable {
   public var account: [UInt8]?
   /// Only plain ones with this contact.
   public var contact: String?
+  /// Only those of this id.
+  public var id: [UInt8]?
   /// Which plain ones there are besides those of peers.
   public var plain: Plain
   /// Only those of one side.
@@ -208,23 +210,27 @@ public struct MessageFilter: Hashable, Sendable {
   public var since: Int64?
   /// Only those of which nothing comes any more at this time.
   public var expiredAt: Int64?
-  /// Most that are listed: the newest.
+  /// Whether they come in the order of their numbers instead of the newest first.
+  public var isOldestFirst: Bool
+  /// Most that are listed: the first in their order.
   public var limit: Int
 
   /// A filter from its parts; without any, all messages pass.
   public init(
-    peer: Digest? = nil, account: [UInt8]? = nil, contact: String? = nil, plain: Plain = .all,
+    peer: Digest? = nil, account: [UInt8]? = nil, contact: String? = nil, id: [UInt8]? = nil, plain: Plain = .all,
     direction: MessageRecord.Direction? = nil, states: Set<MessageRecord.State>? = nil, since: Int64? = nil,
-    expiredAt: Int64? = nil, limit: Int = Int(Int32.max)
+    expiredAt: Int64? = nil, isOldestFirst: Bool = false, limit: Int = Int(Int32.max)
   ) {
     self.peer = peer
     self.account = account
     self.contact = contact
+    self.id = id
     self.plain = plain
     self.direction = direction
     self.states = states
     self.since = since
     self.expiredAt = expiredAt
+    self.isOldestFirst = isOldestFirst
     self.limit = limit
   }
 }
@@ -240,5 +246,19 @@ public struct MessageCounts: Hashable, Sendable {
   public init(count: Int, bytes: Int64) {
     self.count = count
     self.bytes = bytes
+  }
+}
+
+/// What a peer may leave here.
+public struct MessageRoom: Hashable, Sendable {
+  /// Messages.
+  public let count: Int
+  /// Bytes of messages and of everything else that is kept for it.
+  public let byteCount: UInt64
+
+  /// Room for so much.
+  public init(count: Int, byteCount: UInt64) {
+    self.count = count
+    self.byteCount = byteCount
   }
 }

@@ -36,6 +36,9 @@ public struct ParcelRecord: WireValue, Hashable, Sendable {
     public static let carriers = Ways(rawValue: 8)
     /// All of them.
     public static let all: Ways = [.session, .account, .group, .carriers]
+
+    /// Whether servers are among them.
+    public var hasServers: Bool { !isDisjoint(with: [.account, .group]) }
   }
 
   /// How far it is.

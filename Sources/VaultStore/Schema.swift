@@ -64,6 +64,7 @@ enum Schema {
     migrator.registerMigration("group-letters") { db in try db.execute(sql: groupLetters) }
     migrator.registerMigration("parcels") { db in try db.execute(sql: ParcelTables.sql) }
     migrator.registerMigration("messages") { db in try db.execute(sql: MessageTables.sql) }
+    migrator.registerMigration("meetings") { db in try db.execute(sql: MeetingTables.sql) }
     return migrator
   }
 

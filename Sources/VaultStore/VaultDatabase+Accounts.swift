@@ -41,25 +41,63 @@ extension VaultDatabase {
   /// account can't change. Throws ``StoreError/alreadyExists(_:)`` if there is another one with its address.
   public func setAccount(_ record: AccountRecord) throws(StoreError) {
     try record.check()
+    try write { db in try self.storeAccount(record, db) }
+  }
+
+  private func storeAccount(_ record: AccountRecord, _ db: Database) throws {
+    var others = try storedAccounts(db)
+    if let place = others.firstIndex(where: { $0.id == record.id }) {
+      guard others[place].address == record.address else { throw StoreError.invalid("another account") }
+      others.remove(at: place)
+    }
+    guard !others.contains(where: { $0.address == record.address }) else {
+      throw StoreError.alreadyExists("the account \(record.address)")
+    }
+    guard others.count < AccountRecord.limit else { throw StoreError.invalid("one more account") }
+    if record.isCurrent {
+      for var other in others where other.isCurrent {
+        other.isCurrent = false
+        try putAccount(other, db)
+      }
+    }
+    try putAccount(record, db)
+    try Self.markAccounts(db)
+  }
+
+  /// Puts an account in use, with its password if there is a new one, in one transaction: whoever finds it in use finds its
+  /// password. Of one that is known, its place may be new with a new password; all else that others have noted of it meanwhile stays. Throws
+  /// ``StoreError/notFound(_:)`` if it has gone, and comes without a password.
+  public func useAccount(_ account: AccountRecord, password: HeldSecret?) throws(StoreError) {
+    try account.check()
+    var sealed: [UInt8]?
+    if let password { sealed = try sealedPassword(password.bytes, of: account.id) }
+    let secret = sealed
     try write { db in
-      var others = try self.storedAccounts(db)
-      if let place = others.firstIndex(where: { $0.id == record.id }) {
-        guard others[place].address == record.address else { throw StoreError.invalid("another account") }
-        others.remove(at: place)
+      var record = account
+      record.isCurrent = true
+      if let known = try self.storedAccount(account.id, db) {
+        if secret == nil { record = known }
+        record.isCurrent = true
+        (record.resource, record.archivedTo) = (known.resource, known.archivedTo)
+      } else if secret == nil {
+        throw StoreError.notFound("the account")
       }
-      guard !others.contains(where: { $0.address == record.address }) else {
-        throw StoreError.alreadyExists("the account \(record.address)")
-      }
-      guard others.count < AccountRecord.limit else { throw StoreError.invalid("one more account") }
-      if record.isCurrent {
-        for var other in others where other.isCurrent {
-          other.isCurrent = false
-          try self.putAccount(other, db)
-        }
-      }
+      try self.storeAccount(record, db)
+      if let secret { try Self.putPassword(secret, of: account.id, db) }
+    }
+    if secret != nil { emptyLog() }
+  }
+
+  /// Ends the use of an account and forgets its password, in one transaction. Throws ``StoreError/notFound(_:)`` if there is no such account.
+  public func endAccount(_ id: [UInt8]) throws(StoreError) {
+    try write { db in
+      guard var record = try self.storedAccount(id, db) else { throw StoreError.notFound("the account") }
+      record.isCurrent = false
       try self.putAccount(record, db)
+      try db.execute(sql: "UPDATE accounts SET secret = NULL WHERE id = ?", arguments: [id.blob])
       try Self.markAccounts(db)
     }
+    emptyLog()
   }
 
   /// Changes an account in one transaction: `change` sees what is stored. False if there is none.
@@ -121,23 +159,22 @@ extension VaultDatabase {
 
   /// Stores the password of an account. Throws ``StoreError/notFound(_:)`` if there is no such account.
   public func setAccountPassword(_ id: [UInt8], _ password: borrowing SecretBytes) throws(StoreError) {
-    guard password.count <= 1024 else { throw .invalid("a password") }
-    let sealed = try keys.seal(password, Self.passwordName(id))
+    let sealed = try sealedPassword(password, of: id)
     try write { db in
-      try db.execute(sql: "UPDATE accounts SET secret = ? WHERE id = ?", arguments: [sealed.blob, id.blob])
-      guard db.changesCount == 1 else { throw StoreError.notFound("the account") }
+      try Self.putPassword(sealed, of: id, db)
       try Self.markAccounts(db)
     }
     emptyLog()
   }
 
-  /// Forgets the password of an account; that there is none is no error.
-  public func removeAccountPassword(_ id: [UInt8]) throws(StoreError) {
-    try write { db in
-      try db.execute(sql: "UPDATE accounts SET secret = NULL WHERE id = ?", arguments: [id.blob])
-      try Self.markAccounts(db)
-    }
-    emptyLog()
+  private func sealedPassword(_ password: borrowing SecretBytes, of id: [UInt8]) throws(StoreError) -> [UInt8] {
+    guard password.count <= 1024 else { throw .invalid("a password") }
+    return try keys.seal(password, Self.passwordName(id))
+  }
+
+  private static func putPassword(_ sealed: [UInt8], of id: [UInt8], _ db: Database) throws {
+    try db.execute(sql: "UPDATE accounts SET secret = ? WHERE id = ?", arguments: [sealed.blob, id.blob])
+    guard db.changesCount == 1 else { throw StoreError.notFound("the account") }
   }
 
   private static func passwordName(_ id: [UInt8]) -> RecordName { RecordName(table: "accounts.secret", row: id) }

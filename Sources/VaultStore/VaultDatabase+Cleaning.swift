@@ -44,6 +44,7 @@ extension VaultDatabase {
     var report = CleaningReport()
     try removeExpiredPartials(at: time, &report)
     report.auditLines = try pruneAuditLog(keeping: Self.auditLineLimit)
+    try removeOldMeetings(at: time)
     let lock = try OpenFile(folders.filesLockPath, O_RDWR | O_CREAT)
     defer { withExtendedLifetime(lock) {} }
     guard try lock.lock(exclusive: true, waits: false) else { return report }

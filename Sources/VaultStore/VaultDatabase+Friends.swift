@@ -49,29 +49,67 @@ extension VaultDatabase {
   public func setFriend(_ friend: FriendRecord) throws(StoreError) -> Bool {
     try friend.check()
     return try write { db in
-      guard try self.storedAccount(friend.account, db) != nil else { throw StoreError.notFound("the account") }
-      if let peer = friend.peer, try !self.isPeer(peer, db) { throw StoreError.unknownRecipient(peer) }
-      let others = try Int.fetchOne(
-        db, sql: "SELECT count(*) FROM friends WHERE account = ? AND address <> ?",
-        arguments: [friend.account.blob, friend.address])
-      guard others ?? 0 < FriendRecord.limit else { return false }
-      var before = try self.storedFriend(friend.account, friend.address, db)
-      try self.putFriend(friend, db)
-      // That friends come and go matters to nobody who looks at marks.
-      before?.presence = friend.presence
-      before?.presenceAt = friend.presenceAt
-      if before != friend { try Self.markAccounts(db) }
-      return true
+      try self.storeFriend(friend, for: self.storedFriend(friend.account, friend.address, db), db)
     }
+  }
+
+  /// Changes a friend in one transaction, a new one if there is none: `change` sees what is stored. Otherwise as ``setFriend(_:)``.
+  @discardableResult
+  public func updateFriend(
+    _ account: [UInt8], _ address: String, _ change: (inout FriendRecord) -> Void
+  ) throws(StoreError) -> Bool {
+    try write { db in
+      let before = try self.storedFriend(account, address, db)
+      var after = before ?? FriendRecord(account: account, address: address)
+      change(&after)
+      guard after.account == account, after.address == address else { throw StoreError.invalid("another friend") }
+      guard after != before else { return true }
+      try after.check()
+      return try self.storeFriend(after, for: before, db)
+    }
+  }
+
+  /// Changes or removes a friend in one transaction: `change` sees what is stored, and leaves nil of whom is to go. Nothing happens if there is none.
+  public func changeFriend(
+    _ account: [UInt8], _ address: String, _ change: (inout FriendRecord?) -> Void
+  ) throws(StoreError) {
+    try write { db in
+      guard let before = try self.storedFriend(account, address, db) else { return }
+      var changed: FriendRecord? = before
+      change(&changed)
+      guard let after = changed else { return try Self.deleteFriend(account, address, db) }
+      guard after.account == account, after.address == address else { throw StoreError.invalid("another friend") }
+      guard after != before else { return }
+      try after.check()
+      _ = try self.storeFriend(after, for: before, db)
+    }
+  }
+
+  private func storeFriend(_ friend: FriendRecord, for known: FriendRecord?, _ db: Database) throws -> Bool {
+    guard try storedAccount(friend.account, db) != nil else { throw StoreError.notFound("the account") }
+    if let peer = friend.peer, try !isPeer(peer, db) { throw StoreError.unknownRecipient(peer) }
+    let others = try Int.fetchOne(
+      db, sql: "SELECT count(*) FROM friends WHERE account = ? AND address <> ?",
+      arguments: [friend.account.blob, friend.address])
+    guard others ?? 0 < FriendRecord.limit else { return false }
+    try putFriend(friend, db)
+    // That friends come and go matters to nobody who looks at marks.
+    var before = known
+    before?.presence = friend.presence
+    before?.presenceAt = friend.presenceAt
+    if before != friend { try Self.markAccounts(db) }
+    return true
   }
 
   /// Forgets a friend; that there is none is no error.
   public func removeFriend(_ account: [UInt8], _ address: String) throws(StoreError) {
-    try write { db in
-      try db.execute(
-        sql: "DELETE FROM friends WHERE account = ? AND address = ?", arguments: [account.blob, address])
-      if db.changesCount > 0 { try Self.markAccounts(db) }
-    }
+    try write { db in try Self.deleteFriend(account, address, db) }
+  }
+
+  private static func deleteFriend(_ account: [UInt8], _ address: String, _ db: Database) throws {
+    try db.execute(
+      sql: "DELETE FROM friends WHERE account = ? AND address = ?", arguments: [account.blob, address])
+    if db.changesCount > 0 { try markAccounts(db) }
   }
 
   // MARK: - Addresses of peers

@@ -138,6 +138,7 @@ extension VaultDatabase {
     if let peer = filter.peer { condition.and("peer = ?", [peer.blob]) }
     if let account = filter.account { condition.and("account = ?", [account.blob]) }
     if let contact = filter.contact { condition.and("contact = ?", [contact]) }
+    if let id = filter.id { condition.and("id = ?", [id.blob]) }
     switch filter.plain {
     case .all: break
     case .none: condition.and("account IS NULL")

@@ -68,11 +68,16 @@ extension VaultDatabase {
   }
 
   /// Records that verify, newest first.
-  func soundMessages(_ condition: Condition, limit: Int, _ db: Database) throws -> [MessageRecord] {
+  func soundMessages(
+    _ condition: Condition, isOldestFirst: Bool = false, limit: Int, _ db: Database
+  ) throws -> [MessageRecord] {
     let arguments = condition.arguments + StatementArguments([max(0, limit)])
     return try Row.fetchAll(
-      db, sql: "SELECT \(Self.messageColumns) FROM messages WHERE \(condition.sql) ORDER BY number DESC LIMIT ?",
-      arguments: arguments
+      db,
+      sql: """
+        SELECT \(Self.messageColumns) FROM messages WHERE \(condition.sql)
+        ORDER BY number \(isOldestFirst ? "ASC" : "DESC") LIMIT ?
+        """, arguments: arguments
     ).compactMap { row in
       do throws(StoreError) { return try decodeMessage(row) } catch .damaged { return nil }
     }

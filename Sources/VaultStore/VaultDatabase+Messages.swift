@@ -8,10 +8,11 @@ extension VaultDatabase {
   /// Keeps a message, what is in it by parts, and the parcels in which it goes or came, in one transaction. Part 0 of a text is the
   /// text; part -1 of a file what is said about it. Returns its number.
   ///
-  /// Nil, and nothing is changed, if the message or one of the parcels is known, or the message is a plain one that was removed. Throws ``StoreError/unknownRecipient(_:)`` if the
-  /// other side is no peer, and ``StoreError/notFound(_:)`` if there is no such account.
+  /// Nil, and nothing is changed, if the message or one of the parcels is known, the message is a plain one that was removed, or there
+  /// is no `room` for it. Throws ``StoreError/unknownRecipient(_:)`` if the other side is no peer, and ``StoreError/notFound(_:)`` if there is no such account.
   public func addMessage(
-    _ record: MessageRecord, parts: [Int: HeldSecret], parcels: [(record: ParcelRecord, content: [UInt8]?)] = []
+    _ record: MessageRecord, parts: [Int: HeldSecret], parcels: [(record: ParcelRecord, content: [UInt8]?)] = [],
+    within room: MessageRoom? = nil
   ) throws(StoreError) -> Int64? {
     try record.check()
     guard record.number == 0 else { throw .invalid("a message that has a number") }
@@ -23,6 +24,7 @@ extension VaultDatabase {
       guard try !Self.isMessage(record, db), try !self.isRemoved(record, db), try !Self.isKnown(new, db) else {
         return nil
       }
+      if let room, try !Self.hasRoom(room, for: record, db) { return nil }
       let number = try self.insertMessage(record, db).number
       for one in sealed { _ = try Self.insertPart(one.part, one.bytes, of: number, db) }
       for one in new { try self.insertParcel(one.parcel, content: one.content, secret: nil, db) }
@@ -72,9 +74,12 @@ extension VaultDatabase {
     try readOne { db in try self.storedMessage(direction, peer, id, db) }
   }
 
-  /// Messages that pass the filter, newest first. Damaged ones are left out.
+  /// Messages that pass the filter, newest first unless it says otherwise. Damaged ones are left out.
   public func messages(_ filter: MessageFilter = MessageFilter()) throws(StoreError) -> [MessageRecord] {
-    try read { db in try self.soundMessages(Self.condition(filter), limit: filter.limit, db) }
+    try read { db in
+      try self.soundMessages(
+        Self.condition(filter), isOldestFirst: filter.isOldestFirst, limit: filter.limit, db)
+    }
   }
 
   /// Whether there are messages that pass the filter. Cheap, and a hint only: no row is verified.
@@ -144,16 +149,44 @@ extension VaultDatabase {
 
   /// How many messages of a peer are here, and what room they take: for limits.
   public func messageCounts(peer: Digest) throws(StoreError) -> MessageCounts {
+    try readOne { db in try Self.messageCounts(peer, db) }
+  }
+
+  private static func messageCounts(_ peer: Digest, _ db: Database) throws -> MessageCounts {
+    let row = try row(
+      """
+      SELECT count(*) AS messages, coalesce(sum(byte_count), 0) AS bytes FROM messages
+      WHERE peer = ? AND direction = 'received'
+      """, [peer.blob], db)
+    guard let row else { throw StoreError.damaged("the table of messages") }
+    let columns = StoredRow(row: row, what: "the table of messages")
+    return MessageCounts(
+      count: try columns.number("messages", in: 0...Int.max), bytes: try columns.integer("bytes"))
+  }
+
+  /// Whether a message fits in what its peer may leave here, with all else that is kept for it.
+  private static func hasRoom(_ room: MessageRoom, for record: MessageRecord, _ db: Database) throws -> Bool {
+    guard let peer = record.peer else { return true }
+    let counts = try messageCounts(peer, db)
+    var total: UInt64 = 0
+    for bytes in [try usage(ofDealer: peer, db).byteCount, counts.bytes, record.byteCount] {
+      let (sum, overflow) = total.addingReportingOverflow(UInt64(max(0, bytes)))
+      guard !overflow else { return false }
+      total = sum
+    }
+    return counts.count < room.count && total <= room.byteCount
+  }
+
+  /// Whether something of a peer's message has come that isn't here any more: it was deleted, or its parts didn't make up what they should.
+  public func wasRemoved(peer: Digest, id: [UInt8]) throws(StoreError) -> Bool {
     try readOne { db in
-      let row = try Self.row(
+      try Self.row(
         """
-        SELECT count(*) AS messages, coalesce(sum(byte_count), 0) AS bytes FROM messages
-        WHERE peer = ? AND direction = 'received'
-        """, [peer.blob], db)
-      guard let row else { throw StoreError.damaged("the table of messages") }
-      let columns = StoredRow(row: row, what: "the table of messages")
-      return MessageCounts(
-        count: try columns.number("messages", in: 0...Int.max), bytes: try columns.integer("bytes"))
+        SELECT 1 AS found FROM parcels WHERE message_id = ? AND peer = ? AND direction = 'received' AND NOT EXISTS
+          (SELECT 1 FROM messages WHERE messages.peer = parcels.peer AND messages.direction = 'received'
+            AND messages.id = parcels.message_id)
+        LIMIT 1
+        """, [id.blob, peer.blob], db) != nil
     }
   }
 

@@ -86,8 +86,8 @@ extension VaultDatabase {
     }
   }
 
-  /// For a copy of the database that is kept: nothing that was on its way goes on from there, nor is anything carried. Returns
-  /// whether it was large, or secret, so that it shouldn't leave its room behind either.
+  /// For a copy of the database that is kept: nothing that was on its way goes on from there, nor is anything carried, nor
+  /// does it tell who was met. Returns whether it was large, or secret, so that it shouldn't leave its room behind either.
   func endAllParcels(_ db: Database) throws -> Bool {
     let isRoomy = try Bool.fetchOne(
       db,
@@ -98,6 +98,7 @@ extension VaultDatabase {
     try endParcels(db, keepsIDs: false) { _ in true }
     try loseMessages(nil, db)
     try Self.removeCarried(db)
+    try db.execute(sql: "DELETE FROM meetings")
     return isRoomy == true
   }
 

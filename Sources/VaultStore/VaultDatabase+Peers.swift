@@ -184,6 +184,7 @@ extension VaultDatabase {
       try self.endParcels(ofPeer: digest, db)
       try self.endMessages(ofPeer: digest, name: peer.name, db)
       try self.forgetAddress(ofPeer: digest, db)
+      try self.forgetMeetings(withPeer: digest, db)
       return RemovedPeer(peer: peer, cancelled: cancelled)
     }
     removeFragmentFiles(of: removed.cancelled)

@@ -63,13 +63,15 @@ extension VaultDatabase {
 
   /// How much of this device's room a dealer takes, partial deposits and items included: for quotas.
   public func usage(ofDealer dealer: Digest) throws(StoreError) -> DepositUsage {
-    try read { db in
-      let row = try Row.fetchOne(db, sql: Self.usageQuery, arguments: ["dealer": dealer.blob])
-      guard let row else { return DepositUsage(count: 0, byteCount: 0) }
-      let columns = StoredRow(row: row, what: "the table of secrets")
-      return DepositUsage(
-        count: try columns.number("secret_count", in: 0...Int.max), byteCount: try columns.integer("bytes"))
-    }
+    try read { db in try Self.usage(ofDealer: dealer, db) }
+  }
+
+  static func usage(ofDealer dealer: Digest, _ db: Database) throws -> DepositUsage {
+    let row = try Row.fetchOne(db, sql: usageQuery, arguments: ["dealer": dealer.blob])
+    guard let row else { return DepositUsage(count: 0, byteCount: 0) }
+    let columns = StoredRow(row: row, what: "the table of secrets")
+    return DepositUsage(
+      count: try columns.number("secret_count", in: 0...Int.max), byteCount: try columns.integer("bytes"))
   }
 
   /// Deletes a secret for good in one transaction: header, share, fragments, waiting deliveries, and the items under it if it

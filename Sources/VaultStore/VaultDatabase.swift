@@ -21,6 +21,8 @@ public final class VaultDatabase: Sendable {
   let folders: VaultFolders
   let auditBuffer = Mutex(AuditBuffer())
   let courierMemory = Mutex<CourierMemory?>(nil)
+  /// Opened at the first question whether something has changed.
+  let changeWatch = Mutex<DatabaseQueue?>(nil)
 
   /// Seconds that an operation waits for another process.
   static let busySeconds = OpenFile.patience

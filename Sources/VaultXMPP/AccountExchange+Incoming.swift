@@ -31,10 +31,10 @@ extension AccountExchange {
       case .subscription(let change, let from): take(change, from)
       case .presence(let presence): take(presence)
       case .missed(let count):
-        log.warning("account \(account.address): \(count) things came too fast, and have to come again")
+        log.warning("\(account.logName): \(count) things came too fast, and have to come again")
         // With the next connection: contacts and the archive are read at its beginning.
         connection.close()
-      case .ignored(let reason): log.debug("account \(account.address): passed over \(reason)")
+      case .ignored(let reason): log.debug("\(account.logName): passed over \(reason)")
       }
     }
     return nil
@@ -49,8 +49,14 @@ extension AccountExchange {
     }
     guard let parcel = whole else { return }
     let taking: ParcelTaking
-    do throws(VaultError) { taking = try vault.takeParcel(parcel.bytes, by: ParcelArrival(way: .account)) } catch {
-      return log.error("account \(account.address): a parcel can't be taken: \(error.reason)")
+    do throws(VaultError) {
+      let from = try vault.peerDigest(at: parcel.from.bare.description)
+      let arrival = ParcelArrival(
+        way: .account, from: from, hops: parcel.carriage?.hops ?? 0,
+        branch: parcel.carriage?.branch ?? ParcelArrival.noBranch)
+      taking = try vault.takeParcel(parcel.bytes, by: arrival)
+    } catch {
+      return log.error("\(account.logName): a parcel can't be taken: \(error.reason)")
     }
     // Only who sent something worth taking learns that somebody is here. What there is no room for comes again.
     guard case .taken = taking else { return }
@@ -62,7 +68,7 @@ extension AccountExchange {
     await acknowledge(parcel.id, to: parcel.from)
   }
 
-  private func acknowledge(_ id: String, to: JID) async {
+  func acknowledge(_ id: String, to: JID) async {
     // The end of the connection is noticed elsewhere.
     let connection = connection
     try? await within(Self.answerLimit, sleep) { () throws(XMPPError) in try await connection.acknowledge(id, to: to) }
@@ -70,7 +76,7 @@ extension AccountExchange {
 
   private func undelivered(_ id: String, _ to: JID?, _ condition: XMPPCondition) {
     guard let bytes = Self.bytes(id), let to else { return }
-    log.debug("account \(account.address): \(to.bare) can't be reached: \(condition)")
+    log.debug("\(account.logName): \(to.bare) can't be reached: \(condition)")
     note { () throws(VaultError) in
       try vault.notePlain(bytes, account: account.id, contact: to.bare.description, .lost)
     }
@@ -81,80 +87,6 @@ extension AccountExchange {
     let text = address.description
     if let friend = try? vault.friendRecord(account.id, text), !friend.asks || friend.peer != nil { return true }
     return (try? vault.isAccountAddress(text)) ?? false
-  }
-
-  // MARK: - Plain messages
-
-  /// What became of a plain message.
-  private enum Taking {
-    /// It is here, or was already.
-    case kept
-    /// Nobody wants it.
-    case unwanted
-    /// It should be here, and isn't: there is no room, or something failed.
-    case failed
-  }
-
-  /// Keeps a plain message of a contact, or of somebody who was written to. False if it should be kept, and isn't.
-  func take(_ message: XMPPMessage, isArchived: Bool) async -> Bool {
-    let own = connection.address.bare
-    let isMine = message.from.bare == own
-    guard let contact = isMine ? message.to?.bare : message.from.bare, contact != own, !isMine || isArchived else {
-      return true
-    }
-    var taking = Taking.failed
-    note { () throws(VaultError) in taking = try keep(message, of: contact, isMine: isMine, isArchived: isArchived) }
-    guard taking == .kept, !isMine, !isArchived, message.wantsReceipt, let id = message.id, isFriend(contact) else {
-      return taking != .failed
-    }
-    await acknowledge(id, to: message.from)
-    return true
-  }
-
-  private func keep(
-    _ message: XMPPMessage, of contact: JID, isMine: Bool, isArchived: Bool
-  ) throws(VaultError) -> Taking {
-    let name = contact.description
-    // Strangers' texts aren't kept: anybody can write to an address.
-    if !isMine, !isFriend(contact), try !vault.hasWritten(to: name, account: account.id) {
-      log.debug("account \(account.address): somebody who is no contact writes; it is dropped")
-      return .unwanted
-    }
-    guard let text = Self.text(message.body) else { return .failed }
-    let id: [UInt8]
-    if isMine, let known = message.id.flatMap(Self.bytes) {
-      id = known
-    } else if let stanza = message.id {
-      id = try PlainMessage.id(stanza: stanza, contact: name, text: text)
-    } else if isArchived || message.stamp != nil, try isKnown(text, from: contact) {
-      return .kept
-    } else {
-      id = try PlainMessage.id(stanza: message.stamp ?? XMPPConnection.freshID(), contact: name, text: text)
-    }
-    if !isMine, try vault.isPlainFull(account: account.id, contact: name) { return .failed }
-    let sentAt = message.stamp.flatMap { AccountStamp.milliseconds($0) } ?? vault.surroundings.now()
-    let number = try vault.keepPlain(
-      PlainMessage(id: id, contact: name, isMine: isMine, text: text, sentAt: sentAt), account: account.id)
-    if number != nil { happened { $0.report.plainTaken += isMine ? 0 : 1 } }
-    return .kept
-  }
-
-  private func isFriend(_ contact: JID) -> Bool {
-    let known = try? vault.friendRecord(account.id, contact.description)
-    return known.map { $0.subscription != .none } ?? false
-  }
-
-  /// Whether a text without a name of its own has come already.
-  private func isKnown(_ text: HeldSecret, from contact: JID) throws(VaultError) -> Bool {
-    try vault.recentPlainTexts(account: account.id, contact: contact.description).contains {
-      $0.bytes.matches(text.bytes)
-    }
-  }
-
-  private static func text(_ body: String) -> HeldSecret? {
-    do throws(SodiumError) { return HeldSecret(try SecretBytes(copying: Array(body.utf8).span.bytes)) } catch {
-      return nil
-    }
   }
 
   /// The 16 bytes that 32 digits stand for: as this program names what it sends.
@@ -188,14 +120,14 @@ extension AccountExchange {
         let known = try vault.friendRecord(account.id, from.description)
         guard known?.asks != true else { return }
         if known == nil, try vault.friendRecords(account.id).count(where: \.asks) >= Self.askingLimit { return }
-        log.info("account \(account.address): somebody asks to be a friend: see `vault friend list`")
+        log.info("\(account.logName): somebody asks to be a friend: see `vault friend list`")
         try vault.keepFriend(account.id, from.description) { $0.asks = true }
       case .ended:
-        guard let known = try vault.friendRecord(account.id, from.description), known.asks else { return }
-        if known.subscription == .none, known.name == nil, known.peer == nil {
-          try vault.forgetFriend(account.id, from.description)
-        } else {
-          try vault.keepFriend(account.id, from.description) { $0.asks = false }
+        guard try vault.friendRecord(account.id, from.description)?.asks == true else { return }
+        try vault.changeFriend(account.id, from.description) { friend in
+          guard let known = friend, known.asks else { return }
+          let isOther = known.subscription != .none || known.name != nil || known.peer != nil
+          if isOther { friend?.asks = false } else { friend = nil }
         }
       // The roster changes with these, which is told by itself.
       case .approved, .refused: break
@@ -226,12 +158,12 @@ extension AccountExchange {
     }
     guard !answers else { return }
     note { () throws(VaultError) in
-      guard try vault.friendRecord(account.id, contact.description) != nil else { return }
+      let known = try vault.friendRecord(account.id, contact.description)
+      guard let known, known.presence != best?.rawValue else { return }
       let now = vault.surroundings.now()
-      try vault.keepFriend(account.id, contact.description) { friend in
-        guard friend.presence != best?.rawValue else { return }
-        friend.presence = best?.rawValue
-        friend.presenceAt = now
+      try vault.changeFriend(account.id, contact.description) { friend in
+        friend?.presence = best?.rawValue
+        friend?.presenceAt = now
       }
     }
   }

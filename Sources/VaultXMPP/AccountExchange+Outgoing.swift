@@ -1,11 +1,12 @@
 import SecretVault
+import Sodium
 import VaultProtocol
 import VaultStore
 import XMPPLink
 
 // What is to be sent, and the archive.
 extension AccountExchange {
-  private static let pauses = (look: Duration.milliseconds(200), longest: 5000.0)
+  private static let pauses = (look: Duration.milliseconds(200), longest: 5000.0, note: 3_600_000.0)
   private static let pageLimit = 200
   /// Bytes that are sent before the server is asked whether it has them.
   private static let handful = 512 << 10
@@ -14,70 +15,109 @@ extension AccountExchange {
   func send() async {
     var mark: UInt64?
     var next = 0.0
+    var (carried, nextNote) = (CarriedSearch(), -Double.infinity)
     while !Task.isCancelled {
-      let seen = vault.changeMark()
+      if now >= nextNote {
+        nextNote = now + Self.pauses.note
+        note { () throws(VaultError) in try vault.noteServer() }
+      }
+      // Before looking. What can't be asked just now is asked again, and looked at all the same after a while.
+      let seen = try? vault.changeMark()
       if seen != mark || now >= next {
         mark = seen
         next = now + Self.pauses.longest
-        await sendDue()
+        await sendDue(&carried)
       }
       do { try await sleep(Self.pauses.look) } catch { return }
     }
   }
 
-  private func sendDue() async {
+  private func sendDue(_ carried: inout CarriedSearch) async {
     defer { state.withLock { $0.isSending = false } }
     do {
       if answers, state.withLock({ $0.hasQuestions }) {
         state.withLock { $0.hasQuestions = false }
         _ = try await vault.answerParcels()
       }
-      while try await sendParcels() {}
-      try await sendPlain()
+      // What is this device's own goes first, also while much is carried.
+      repeat {
+        while try await sendParcels() {}
+        try await sendPlain()
+      } while try await sendCarried(&carried)
       state.withLock { $0.isLookedThrough = !$0.hasQuestions }
     } catch let error as VaultError {
-      log.error("account \(account.address): what waits can't be read: \(error.reason)")
+      log.error("\(account.logName): what waits can't be read: \(error.reason)")
     } catch {
       // The connection has ended, or this task; or the server takes too long.
       if case .unreachable? = error as? XMPPError { connection.close() }
     }
   }
 
+  /// A parcel that goes to the server for a peer.
+  private struct Delivery {
+    let id: [UInt8]
+    let bytes: [UInt8]
+    let recipient: Digest
+    /// What is said of somebody else's.
+    var carriage: XMPPCarriage?
+  }
+
   /// Whether there may be more.
   private func sendParcels() async throws -> Bool {
     let posts = try vault.outgoingParcels(to: nil, way: .account)
-    guard !posts.isEmpty else { return false }
+    return try await send(posts.map { Delivery(id: $0.record.id, bytes: $0.post.bytes, recipient: $0.recipient) }) {
+      sent in
+      for id in sent { try vault.handedToAccount(id) }
+      happened { $0.report.parcelsSent += sent.count }
+    }
+  }
+
+  /// Leaves at the server what is carried for others, some at a time. Whether there may be more.
+  private func sendCarried(_ search: inout CarriedSearch) async throws -> Bool {
+    let deliveries = try vault.carriedForAccounts(&search).map { one in
+      Delivery(
+        id: one.post.id, bytes: one.post.bytes, recipient: one.recipient,
+        carriage: XMPPCarriage(branch: one.branch, hops: one.hops))
+    }
+    return try await send(deliveries) { sent in
+      try vault.carriedWereLeft(sent)
+      happened()
+      log.debug("\(account.logName): \(sent.count) parcels of others were left at the server")
+    }
+  }
+
+  /// Sends parcels, and lets those be noted that the server has. Whether there may be more.
+  private func send(_ deliveries: [Delivery], _ note: ([[UInt8]]) throws -> Void) async throws -> Bool {
+    guard !deliveries.isEmpty else { return false }
     state.withLock { $0.isSending = true }
     var sent: [[UInt8]] = []
     var size = 0
     var (hasForgotten, isAny) = (false, false)
-    for post in posts {
-      guard let text = try vault.accountAddress(of: post.recipient) else { continue }
+    for delivery in deliveries {
+      guard let text = try vault.accountAddress(of: delivery.recipient) else { continue }
       guard let to = try? JID(text) else {
         // What a peer has said itself may be no address; it holds nobody else up.
         try vault.forgetAccountAddress(text)
         hasForgotten = true
         continue
       }
-      let (connection, bytes, id) = (connection, post.post.bytes, Self.digits(post.post.id))
-      try await within(Self.limit(bytes.count), sleep) { () throws(XMPPError) in
-        try await connection.send(parcel: bytes, to: to.bare, id: id)
+      let connection = connection
+      try await within(Self.limit(delivery.bytes.count), sleep) { () throws(XMPPError) in
+        try await connection.send(
+          parcel: delivery.bytes, to: to.bare, id: Self.digits(delivery.id), carriage: delivery.carriage)
       }
-      size += bytes.count
-      sent.append(post.record.id)
+      size += delivery.bytes.count
+      sent.append(delivery.id)
       guard size >= Self.handful else { continue }
-      try await hand(sent, size)
+      // What the connection ends amid, isn't noted.
+      try await reach(Self.limit(size))
+      try note(sent)
       (isAny, size, sent) = (true, 0, [])
     }
-    if !sent.isEmpty { try await hand(sent, size) }
-    return hasForgotten || isAny || !sent.isEmpty
-  }
-
-  /// Notes what the server has once it answers: what the connection ends amid, isn't noted.
-  private func hand(_ sent: [[UInt8]], _ size: Int) async throws {
+    guard !sent.isEmpty else { return hasForgotten || isAny }
     try await reach(Self.limit(size))
-    for id in sent { try vault.handedToAccount(id) }
-    happened { $0.report.parcelsSent += sent.count }
+    try note(sent)
+    return true
   }
 
   private func sendPlain() async throws {
@@ -85,7 +125,9 @@ extension AccountExchange {
   }
 
   private func send(_ waiting: WaitingPlain) async throws {
-    guard let to = try? JID(waiting.contact) else { return }
+    guard let to = try? JID(waiting.contact) else {
+      return try vault.notePlain(waiting.id, account: account.id, contact: waiting.contact, .lost)
+    }
     let isSound = try await write(
       waiting.text.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, to, waiting.id)
     if isSound { try await reach() }
@@ -145,7 +187,7 @@ extension AccountExchange {
         place = .after(last)
       }
     } catch {
-      log.debug("account \(account.address): the archive can't be read: \(error)")
+      log.debug("\(account.logName): the archive can't be read: \(error)")
     }
   }
 }

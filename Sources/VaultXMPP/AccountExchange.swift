@@ -16,6 +16,8 @@ final class AccountExchange: Sendable {
   /// Answers requests itself, where no daemon does.
   let answers: Bool
   let state: Mutex<State>
+  /// One plain message after the other is compared with what is here, and kept.
+  let keeping = Mutex(())
 
   struct State {
     var collector = XMPPParcelCollector()
@@ -33,14 +35,21 @@ final class AccountExchange: Sendable {
     var isArchiveRead = false
     /// A peer may have asked something.
     var hasQuestions = false
+    /// Plain messages that this connection has read from the archive.
+    var archived: Set<[UInt8]> = []
   }
 
   private struct Limits {
     static let login = Duration.seconds(30)
     static let answer = Duration.seconds(30)
-    /// Between two looks at whether the server is there.
-    static let alive = Duration.seconds(60)
+    /// Milliseconds between two looks at whether the server is there.
+    static let alive = 60_000.0
+    /// Between two looks at whether the network is another one, and how long the server may take for an answer then.
+    static let network = (look: Duration.seconds(2), answer: Duration.seconds(10))
   }
+
+  /// More than other programs have: some servers give what comes to the highest alone, and nobody else knows what to do with a parcel.
+  private static let priority: Int8 = 100
 
   /// How long the server may take for an answer.
   static let answerLimit = Limits.answer
@@ -72,7 +81,9 @@ final class AccountExchange: Sendable {
       exchange.note { () throws(VaultError) in try vault.keepRoster(account.id, contacts) }
       // Those who are there say so anew.
       if !answers { exchange.note { () throws(VaultError) in try vault.forgetPresence(account.id) } }
-      try await within(Limits.answer, sleep) { () throws(XMPPError) in try await connection.announce() }
+      try await within(Limits.answer, sleep) { () throws(XMPPError) in
+        try await connection.announce(priority: Self.priority)
+      }
     } catch {
       connection.close()
       throw error
@@ -106,11 +117,19 @@ final class AccountExchange: Sendable {
     }
   }
 
-  /// Notices a server that has gone without a word.
+  /// Notices a server that has gone without a word, and a network that has gone with it.
   private func keepAlive() async {
-    while (try? await sleep(Limits.alive)) != nil {
+    var (network, next) = (NetworkMark.now(), now + Limits.alive)
+    while (try? await sleep(Limits.network.look)) != nil {
+      let isOther = NetworkMark.now() != network
+      guard isOther || now >= next else { continue }
+      // What is being sent waits for an answer of its own, as long as so many bytes may take. The question would wait behind them, and networks
+      // change also where nobody's way is concerned.
       if state.withLock({ $0.isSending }) { continue }
-      do throws(XMPPError) { try await reach() } catch .cancelled { return } catch { return connection.close() }
+      (network, next) = (NetworkMark.now(), now + Limits.alive)
+      do throws(XMPPError) {
+        try await reach(isOther ? Limits.network.answer : Limits.answer)
+      } catch .cancelled { return } catch { return connection.close() }
     }
   }
 
@@ -131,7 +150,7 @@ final class AccountExchange: Sendable {
       try body()
       return true
     } catch {
-      log.error("account \(account.address): \(error.reason)")
+      log.error("\(account.logName): \(error.reason)")
       return false
     }
   }
@@ -161,6 +180,12 @@ public struct AccountReport: Hashable, Sendable {
 }
 
 extension AccountRecord {
+  /// What it is called in logs, which others may read and which stay when it is forgotten.
+  var logName: String { "account " + AccountExchange.digits(Array(id.prefix(4))) }
+
+  /// A name for this device at a server.
+  static func freshResource() -> String { "vault-" + XMPPConnection.freshID().prefix(8) }
+
   /// Where and who it is, for a connection.
   var place: XMPPAccount {
     get throws(XMPPError) {

@@ -19,6 +19,8 @@ public struct AccountRunner: Sendable {
 
   /// Works until the task is cancelled.
   public func run() async {
+    // Before this program has many files open.
+    XMPPConnection.prepare()
     var failures = 0
     while !Task.isCancelled {
       guard let (account, password) = current() else {
@@ -39,6 +41,7 @@ public struct AccountRunner: Sendable {
       if lasted >= Self.goodAfter { failures = 0 }
       tell(account, reason, isFirst: failures == 0)
       failures = min(failures + 1, 16)
+      if case .streamEnded(let condition) = reason, condition.description == "conflict" { rename(account) }
       await pause(for: Self.pause(after: failures, reason), beside: account)
     }
     if let account = try? vault.currentAccount() { note(account, nil) }
@@ -72,7 +75,8 @@ public struct AccountRunner: Sendable {
         vault, account, password: password, resource: account.resource, answers: false)
     } catch { return isCurrent(account) ? error : nil }
     note(account, .connected)
-    log.info("account \(account.address): connected")
+    log.info("\(account.logName): connected")
+    log.debug("\(account.logName) is \(account.address)")
     let reason = await withTaskGroup(of: XMPPError??.self) { tasks in
       tasks.addTask { .some(await exchange.run()) }
       tasks.addTask {
@@ -87,7 +91,7 @@ public struct AccountRunner: Sendable {
       return reason
     }
     do throws(VaultError) { try vault.forgetPresence(account.id) } catch {
-      log.error("account \(account.address): \(error.reason)")
+      log.error("\(account.logName): \(error.reason)")
     }
     guard isCurrent(account), !Task.isCancelled else {
       note(account, nil)
@@ -95,6 +99,14 @@ public struct AccountRunner: Sendable {
     }
     // Nobody on this side has closed it.
     return reason ?? .closed
+  }
+
+  /// Another device has this one's name at the server, perhaps because both are the same backup: with one name they would push
+  /// each other out for ever.
+  private func rename(_ account: AccountRecord) {
+    do throws(VaultError) { try vault.renameDevice(of: account.id, to: AccountRecord.freshResource()) } catch {
+      log.error("\(account.logName): \(error.reason)")
+    }
   }
 
   /// Whether this account is still to be connected, and in the same way.
@@ -108,14 +120,14 @@ public struct AccountRunner: Sendable {
   }
 
   private func tell(_ account: AccountRecord, _ reason: XMPPError, isFirst: Bool) {
-    let error = VaultError(reason, account: account.address)
+    let error = VaultError(reason, account: account.logName)
     if isFirst { log.warning("\(error.reason)") } else { log.debug("\(error.reason)") }
     note(account, AccountConnection.State(reason))
   }
 
   private func note(_ account: AccountRecord, _ state: AccountConnection.State?) {
     do throws(VaultError) { try vault.noteAccountConnection(state, of: account.id) } catch {
-      log.error("account \(account.address): \(error.reason)")
+      log.error("\(account.logName): \(error.reason)")
     }
   }
 

@@ -39,6 +39,10 @@ extension VaultError {
       self.init(.unreachable, "the server of \(account) ended the connection: \(condition)")
     case .closed, .busy: self.init(.unreachable, "the connection of \(account) ended")
     case .cancelled: self.init(.interrupted, "interrupted")
+    case .tooManyFiles:
+      self.init(
+        .other, "too many files and connections are open in this program for one of \(account)",
+        hint: "with fewer peers connected at once there is room; it is tried again")
     case .noResources: self.init(.other, "no memory, thread or descriptor is left for a connection")
     }
   }

@@ -18,6 +18,10 @@ extension Vault {
     let isText = text.bytes.withUnsafeBytes { bytes in
       String(validating: bytes, as: UTF8.self) != nil
         && bytes.allSatisfy { $0 >= 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }
+        // U+FFFE and U+FFFF: XML has no place for them.
+        && !zip(bytes, zip(bytes.dropFirst(), bytes.dropFirst(2))).contains { first, others in
+          first == 0xEF && others.0 == 0xBF && others.1 >= 0xBE
+        }
     }
     guard isText else { throw VaultError(.usage, "this is no text that can be sent: UTF-8 without control characters") }
     let id: [UInt8]

@@ -21,10 +21,10 @@ extension Vault {
   func keepContact(_ account: [UInt8], _ contact: XMPPContact) throws(VaultError) {
     let address = contact.address.description
     guard contact.subscription != .remove else {
-      guard try friendRecord(account, address)?.asks == true else { return try forgetFriend(account, address) }
-      return try keepFriend(account, address) { friend in
-        friend.subscription = .none
-        friend.presence = nil
+      return try changeFriend(account, address) { friend in
+        guard friend?.asks == true else { return friend = nil }
+        friend?.subscription = .none
+        friend?.presence = nil
       }
     }
     try keepFriend(account, address) { friend in

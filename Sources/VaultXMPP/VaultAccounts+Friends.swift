@@ -41,10 +41,10 @@ extension VaultAccounts {
     }
     try vault.keepRoster(account.id, contacts)
     if let peer, let digest {
-      try vault.keepFriend(account.id, contact.description) { $0.peer = digest }
+      try vault.changeFriend(account.id, contact.description) { $0?.peer = digest }
       try vault.setAccountAddress(peer, to: contact.description)
     }
-    if asks { try vault.keepFriend(account.id, contact.description) { $0.asks = false } }
+    if asks { try vault.changeFriend(account.id, contact.description) { $0?.asks = false } }
     return try friend(contact)
   }
 
@@ -60,8 +60,9 @@ extension VaultAccounts {
     return try await addFriend(text, name: name, peer: peer)
   }
 
-  /// Ends a contact in both directions, or refuses one that asks.
-  public func removeFriend(_ text: String) async throws(VaultError) {
+  /// Ends a contact in both directions, or refuses one that asks. Returns its address.
+  @discardableResult
+  public func removeFriend(_ text: String) async throws(VaultError) -> String {
     let account = try find(nil)
     // Whatever stands in the list: a server has no name before the @.
     let contact: JID
@@ -78,6 +79,7 @@ extension VaultAccounts {
     }
     try vault.forgetFriend(account.id, contact.description)
     try vault.forgetAccountAddress(contact.description)
+    return contact.description
   }
 
   private func friend(_ contact: JID) throws(VaultError) -> FriendSummary {

@@ -83,7 +83,7 @@ public struct VaultAccounts: Sendable {
         try await XMPPConnection.register(account, password: password.bytes)
       }
     }
-    try vault.keepAccount(record, password: password)
+    try vault.useAccount(record, password: password)
     return try summary(record.address)
   }
 
@@ -93,7 +93,7 @@ public struct VaultAccounts: Sendable {
   ) async throws(VaultError) -> AccountSummary {
     let record = try record(text, at: place)
     try await connected(record, password) { (_) throws(XMPPError) in }
-    try vault.keepAccount(record, password: password)
+    try vault.useAccount(record, password: password)
     return try summary(record.address)
   }
 
@@ -115,18 +115,14 @@ public struct VaultAccounts: Sendable {
     }
     return AccountRecord(
       id: id, address: wanted, host: place.host, port: place.port, certificates: place.certificates,
-      resource: "vault-" + XMPPConnection.freshID().prefix(8), isCurrent: true)
+      resource: AccountRecord.freshResource(), isCurrent: true)
   }
 
   /// Uses another account that is logged in.
   public func use(_ reference: String) throws(VaultError) -> AccountSummary {
-    var record = try find(reference)
-    guard try vault.accountPassword(record.id) != nil else {
-      throw VaultError(
-        .refused, "\(record.address) is logged out", hint: "log in with `vault account login \(record.address)`")
-    }
-    record.isCurrent = true
-    try vault.keepAccount(record, password: nil)
+    let record = try find(reference)
+    guard try vault.accountPassword(record.id) != nil else { throw Self.isLoggedOut(record) }
+    try vault.useAccount(record, password: nil)
     return try summary(record.address)
   }
 
@@ -157,16 +153,37 @@ public struct VaultAccounts: Sendable {
     return record.address
   }
 
+  /// Whether an account's password can be changed, before somebody is asked for a new one: throws if there is no such account, or it is logged out.
+  public func checkPasswordChange(_ reference: String?) throws(VaultError) {
+    let record = try find(reference)
+    guard try vault.accountPassword(record.id) != nil else { throw Self.isLoggedOut(record) }
+  }
+
+  private static func isLoggedOut(_ record: AccountRecord) -> VaultError {
+    VaultError(
+      .refused, "\(record.address) is logged out",
+      hint: "log in with `vault account login \(shellQuoted(record.address))`")
+  }
+
   /// Gives an account another password, at its server and here.
   public func changePassword(_ reference: String?, to password: HeldSecret) async throws(VaultError) -> AccountSummary {
     let record = try find(reference)
-    try await connected(record) { (connection) throws(XMPPError) in
-      try await connection.changePassword(to: password.bytes)
+    do throws(VaultError) {
+      try await connected(record) { (connection) throws(XMPPError) in
+        try await connection.changePassword(to: password.bytes)
+      }
+    } catch {
+      guard error.code == .unreachable else { throw error }
+      throw VaultError(
+        error.code, error.reason,
+        hint:
+          "it may have taken the new password before: then log in with it, `vault account login \(shellQuoted(record.address))`"
+      )
     }
-    do throws(VaultError) { try vault.keepAccount(record, password: password) } catch {
+    do throws(VaultError) { try vault.keepAccountPassword(record.id, password) } catch {
       throw VaultError(
         error.code, "the server has the new password, but it can't be kept here: \(error.reason)",
-        hint: "log in with it: `vault account login \(record.address)`")
+        hint: "log in with it: `vault account login \(shellQuoted(record.address))`")
     }
     return try summary(record.address)
   }
@@ -179,10 +196,7 @@ public struct VaultAccounts: Sendable {
     _ body: @escaping @Sendable (XMPPConnection) async throws(XMPPError) -> Value
   ) async throws(VaultError) -> Value {
     let kept = given == nil ? try vault.accountPassword(record.id) : nil
-    guard let password = given ?? kept else {
-      throw VaultError(
-        .refused, "\(record.address) is logged out", hint: "log in with `vault account login \(record.address)`")
-    }
+    guard let password = given ?? kept else { throw Self.isLoggedOut(record) }
     return try await said(record.address) { () throws(XMPPError) in
       let account = try record.place
       return try await within(Self.patience, vault.surroundings.sleep) { () throws(XMPPError) in

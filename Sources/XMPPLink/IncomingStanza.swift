@@ -4,9 +4,11 @@ enum IncomingStanza {
   static let idLimit = 256
   static let stampLimit = 64
 
-  /// What a message says, with the `stamp` of what contains it. `account` is who is logged in: a message without a
-  /// sender is from its own server.
-  static func events(message: XMLElement, account: JID, stamp: String? = nil) -> [XMPPEvent] {
+  /// What a message says, with the `stamp` of what contains it, and the name that it has in an archive. `account` is who is
+  /// logged in: a message without a sender is from its own server.
+  static func events(
+    message: XMLElement, account: JID, stamp: String? = nil, archiveID: String? = nil
+  ) -> [XMPPEvent] {
     let from: JID
     do throws(XMPPError) { from = try sender(message, account: account) } catch {
       return [.ignored("a message from nobody")]
@@ -40,7 +42,10 @@ enum IncomingStanza {
         let wantsReceipt = id != nil && message.child("request", Namespace.receipts) != nil
         let to = message["to"].flatMap { try? JID($0) }
         events.append(
-          .message(XMPPMessage(id: id, from: from, to: to, body: body, stamp: stamp, wantsReceipt: wantsReceipt)))
+          .message(
+            XMPPMessage(
+              id: id, from: from, to: to, body: body, stamp: stamp, wantsReceipt: wantsReceipt,
+              archiveID: archiveID ?? self.archiveID(message, account: account))))
       } else {
         events.append(.ignored("a message that is too long"))
       }
@@ -93,7 +98,20 @@ enum IncomingStanza {
       let number = Int(element["part"] ?? "0"), (0..<count).contains(number), element.children.isEmpty,
       let bytes = Base64Bytes.decode(element.text, limit: XMPPParcelPart.sizeLimit)
     else { return nil }
-    return XMPPParcelPart(id: id, from: from, number: number, count: count, bytes: bytes, stamp: stamp)
+    let isCarried = element["branch"] != nil || element["hops"] != nil
+    let carriage = isCarried ? XMPPCarriage(branch: element["branch"], hops: element["hops"]) : nil
+    guard isCarried == (carriage != nil) else { return nil }
+    return XMPPParcelPart(
+      id: id, from: from, number: number, count: count, bytes: bytes, stamp: stamp, carriage: carriage)
+  }
+
+  /// What the account's own server calls a message. What others call it is theirs to choose.
+  private static func archiveID(_ message: XMLElement, account: JID) -> String? {
+    let name = message.children.first { child in
+      child.name == "stanza-id" && child.namespace == Namespace.stanzaID
+        && child["by"].flatMap { try? JID($0) } == account.bare
+    }
+    return name?["id"].flatMap { $0.utf8.count <= idLimit ? $0 : nil }
   }
 
   static func stamp(_ stanza: XMLElement) -> String? {

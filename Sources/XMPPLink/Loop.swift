@@ -179,7 +179,9 @@ final class Loop: @unchecked Sendable {
     }
     if isBroken { return false }
     if vault_strophe_connect(link, account.namedHost, account.port ?? 0) != 0, end == nil {
-      end = .failure(.unreachable("no server was found at \(account.host ?? account.address.domain)"))
+      end = .failure(
+        vault_strophe_lacks_descriptors(link) != 0
+          ? .tooManyFiles : .unreachable("no server was found at \(account.host ?? account.address.domain)"))
     }
     return end == nil
   }
@@ -284,7 +286,8 @@ final class Loop: @unchecked Sendable {
     } else if let link, let reason = refusal(link) {
       end = .failure(.untrusted(reason))
     } else {
-      end = .failure(.unreachable(Self.reason(error)))
+      let isFull = link.map { vault_strophe_lacks_descriptors($0) != 0 } ?? false
+      end = .failure(isFull ? .tooManyFiles : .unreachable(Self.reason(error)))
     }
   }
 

@@ -16,6 +16,7 @@ enum Namespace {
   static let hints = "urn:xmpp:hints"
   static let delay = "urn:xmpp:delay"
   static let forward = "urn:xmpp:forward:0"
+  static let stanzaID = "urn:xmpp:sid:0"
   static let archive = "urn:xmpp:mam:2"
   static let forms = "jabber:x:data"
   static let resultSet = "http://jabber.org/protocol/rsm"

@@ -82,7 +82,9 @@ extension XMPPConnection {
         let message = forwarded.child("message", Namespace.client)
       else { return [] }
       let stamp = IncomingStanza.stamp(forwarded)
-      return IncomingStanza.events(message: message, account: address, stamp: stamp).compactMap { event in
+      let name = result["id"]?.nonEmpty(limit: IncomingStanza.idLimit)
+      let events = IncomingStanza.events(message: message, account: address, stamp: stamp, archiveID: name)
+      return events.compactMap { event in
         if case .message(let message) = event { message } else { nil }
       }
     }

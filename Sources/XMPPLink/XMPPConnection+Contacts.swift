@@ -2,7 +2,11 @@ extension XMPPConnection {
   /// The contacts that the server keeps for this account. Changes come as events from now on.
   public func roster() async throws(XMPPError) -> [XMPPContact] {
     let answer = try await ask("get", to: nil) { writer, _ in writer.element("query", Namespace.roster) }
-    return answer.element?.child("query", Namespace.roster).map(IncomingStanza.contacts) ?? []
+    // An answer without contacts would take all of them for gone.
+    guard let query = answer.element?.child("query", Namespace.roster) else {
+      throw .malformed("an answer without contacts")
+    }
+    return IncomingStanza.contacts(query)
   }
 
   /// Adds a contact, or changes its name.
@@ -27,9 +31,10 @@ extension XMPPConnection {
     try await send { $0.begin("presence", nil, [("type", change.rawValue), ("to", contact.bare.description)]) }
   }
 
-  /// Says to all subscribers, or to one address, whether this account is there. What is kept for it comes from then on.
+  /// Says to all subscribers, or to one address, whether this account is there. What is kept for it comes from then on. Of several devices of an
+  /// account servers give what comes to those with the highest priority, some to these alone.
   public func announce(
-    _ state: XMPPPresence.State = .available, status: String? = nil, to: JID? = nil
+    _ state: XMPPPresence.State = .available, status: String? = nil, priority: Int8 = 0, to: JID? = nil
   ) async throws(XMPPError) {
     if let status { try XMLWriter.check(status, limit: XMPPPresence.statusLimit) }
     try await send { writer in
@@ -40,6 +45,7 @@ extension XMPPConnection {
       case .chat, .away, .extendedAway, .doNotDisturb: writer.element("show", text: state.rawValue)
       }
       if let status { writer.element("status", text: status) }
+      if priority != 0 { writer.element("priority", text: String(priority)) }
     }
   }
 }

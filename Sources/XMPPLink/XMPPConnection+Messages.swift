@@ -14,32 +14,37 @@ extension XMPPConnection {
     }
   }
 
-  /// Sends a parcel, in as many parts as it needs. Returns when the turn of the last one has come.
+  /// Sends a parcel, in as many parts as it needs; with `carriage` one that somebody else has made. Returns when the turn of the last one has come.
   ///
   /// The receipt comes for the parcel as a whole, under its id. The parts are as in the documents: an element of its
   /// own namespace, which servers leave alone, unlike attributes that they don't know.
-  public func send(parcel bytes: [UInt8], to: JID, id: String) async throws(XMPPError) {
+  public func send(
+    parcel bytes: [UInt8], to: JID, id: String, carriage: XMPPCarriage? = nil
+  ) async throws(XMPPError) {
     guard XMPPParcelPart.isID(id) else { throw .invalidContent("the id isn't printable ASCII") }
     let count = XMPPParcelPart.parts(bytes.count)
     guard count <= XMPPParcelPart.countLimit else { throw .invalidContent("the parcel is too large") }
+    var common: [(String, String?)] = [("id", id)]
+    if let carriage { common += [("branch", String(carriage.branch)), ("hops", String(carriage.hops))] }
     for number in 0..<count {
       let start = number * XMPPParcelPart.sizeLimit
       let part = Array(bytes[start..<min(start + XMPPParcelPart.sizeLimit, bytes.count)])
-      try await send(part: part, number: number, count: count, to: to, id: id)
+      let attributes = common + (count > 1 ? [("part", String(number)), ("of", String(count))] : [])
+      try await send(part: part, attributes, isLast: number == count - 1, to: to, id: id)
     }
   }
 
-  private func send(part: [UInt8], number: Int, count: Int, to: JID, id: String) async throws(XMPPError) {
+  private func send(
+    part: [UInt8], _ attributes: [(String, String?)], isLast: Bool, to: JID, id: String
+  ) async throws(XMPPError) {
     let text = Base64Bytes.encode(part)
     try await send { writer in
       // What can't be delivered comes back under the parcel's id, whichever part it was.
       writer.begin("message", nil, [("type", "chat"), ("to", to.description), ("id", id)])
-      writer.begin(
-        "parcel", Namespace.parcel,
-        [("id", id), ("part", count > 1 ? String(number) : nil), ("of", count > 1 ? String(count) : nil)])
+      writer.begin("parcel", Namespace.parcel, attributes)
       writer.plain(text)
       writer.end()
-      if number == count - 1 { writer.element("request", Namespace.receipts) }
+      if isLast { writer.element("request", Namespace.receipts) }
       // For who is away, but not for the archive.
       writer.element("store", Namespace.hints)
       writer.element("no-permanent-store", Namespace.hints)

@@ -1,4 +1,5 @@
 import CSodium
+import CStropheShims
 public import Sodium
 
 /// A connection of one account to its server: encrypted, logged in, with its own thread for as long as it lives.
@@ -22,6 +23,10 @@ public final class XMPPConnection: Sendable {
   }
 
   deinit { loop.breakOff() }
+
+  /// Keeps what a connection needs and a program with more than a thousand open files has no more: for those that will open them. Costs four
+  /// descriptors. The first connection does it, too.
+  public static func prepare() { vault_strophe_keep_descriptors() }
 
   /// Connects and logs in. The server has to encrypt, with a certificate for the account's domain, and to do without
   /// the password itself (SCRAM). `resource` names this device; nil leaves that to the server.

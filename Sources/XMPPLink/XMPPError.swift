@@ -34,6 +34,8 @@ public enum XMPPError: Error, Hashable, Sendable {
   case busy
   /// The task that asked was cancelled.
   case cancelled
+  /// So many files and connections are open in this program that a connection to a server finds no descriptor below 1024.
+  case tooManyFiles
   /// This machine has no memory, thread or descriptor left for a connection.
   case noResources
 }

@@ -39,6 +39,8 @@ public struct XMPPMessage: Hashable, Sendable {
   public let stamp: String?
   /// The sender asks for a receipt.
   public let wantsReceipt: Bool
+  /// What the account's own server calls it in its archive (XEP-0359): the same whenever and however it comes; nil if it doesn't say.
+  public internal(set) var archiveID: String?
 }
 
 /// Whether somebody is there.

@@ -19,6 +19,42 @@ public struct XMPPParcelPart: Hashable, Sendable {
   public let bytes: [UInt8]
   /// When it was first kept by a server; nil if it came at once.
   public let stamp: String?
+  /// What a carrier says of it; nil if its sender brings it itself.
+  public internal(set) var carriage: XMPPCarriage?
+}
+
+/// What a carrier says of somebody else's parcel that it leaves at a server: in attributes of the parcel's element, which servers leave alone. Only a
+/// word: what is said in a receipt is what the parcel's sender can check.
+public struct XMPPCarriage: Hashable, Sendable {
+  /// Most carriers that a sender gives a parcel to.
+  public static let branchLimit: UInt8 = 5
+  /// Most carriers in a row.
+  public static let hopLimit: UInt8 = 8
+
+  /// Which of its sender's carriers had the parcel first, from zero.
+  public let branch: UInt8
+  /// By how many carriers it has come.
+  public let hops: UInt8
+
+  /// So many carriers, on this branch; nil if a number is out of bounds.
+  public init?(branch: UInt8, hops: UInt8) {
+    guard branch < Self.branchLimit, (1...Self.hopLimit).contains(hops) else { return nil }
+    self.branch = branch
+    self.hops = hops
+  }
+
+  /// What two attributes say, each of one digit.
+  init?(branch: String?, hops: String?) {
+    guard let branch = Self.digit(branch), let hops = Self.digit(hops) else { return nil }
+    self.init(branch: branch, hops: hops)
+  }
+
+  private static func digit(_ text: String?) -> UInt8? {
+    guard let bytes = text?.utf8, bytes.count == 1, let byte = bytes.first, (0x30...0x39).contains(byte) else {
+      return nil
+    }
+    return byte - 0x30
+  }
 }
 
 extension XMPPParcelPart {

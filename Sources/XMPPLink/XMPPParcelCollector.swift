@@ -37,6 +37,8 @@ public struct XMPPParcelCollector: Sendable {
     public let from: JID
     /// All of it.
     public let bytes: [UInt8]
+    /// What a carrier said of it with the part that made it whole.
+    public let carriage: XMPPCarriage?
   }
 
   /// Bytes that a part counts beside its own: what it takes to keep it, and more.
@@ -70,7 +72,9 @@ public struct XMPPParcelCollector: Sendable {
 
   /// Takes a part, at a time in milliseconds of a clock that never jumps. Returns the parcel if it is whole with it.
   public mutating func add(_ part: XMPPParcelPart, at now: Double = 0) -> Parcel? {
-    guard part.count > 1 else { return Parcel(id: part.id, from: part.from, bytes: part.bytes) }
+    guard part.count > 1 else {
+      return Parcel(id: part.id, from: part.from, bytes: part.bytes, carriage: part.carriage)
+    }
     sweep(at: now)
     let cost = part.bytes.count + Self.partCost
     // Nobody cuts a parcel into parts in which there is nothing.
@@ -95,7 +99,7 @@ public struct XMPPParcelCollector: Sendable {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(partial.size)
     for number in 0..<partial.count { bytes += partial.parts[number] ?? [] }
-    return Parcel(id: part.id, from: part.from, bytes: bytes)
+    return Parcel(id: part.id, from: part.from, bytes: bytes, carriage: part.carriage)
   }
 
   /// Forgets what waits of a sender, or of all.

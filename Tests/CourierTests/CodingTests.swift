@@ -44,6 +44,26 @@ import WireCodec
     }
   }
 
+  @Test func `a state of the version before is read, and none of its parcels may be left at servers`() throws {
+    var courier = Courier(own: try device(1))
+    let id = try parcel(7)
+    let isSent = try courier.send(
+      id, tag: tag(7), size: 9, expiresAt: start + day, to: device(2), allowsServers: true, at: start)
+    #expect(isSent)
+    var older = try courier.encoded()
+    // Behind what is chosen, the account, and three counts.
+    let place =
+      33 + CourierPolicy.encodedByteCount + courier.limits.encodedByteCount + CarryingAccount.encodedByteCount + 12
+    #expect(older.remove(at: place + ParcelHeader.encodedByteCount - 1) == 1)
+    older[0] = 1
+    let same = try read(older)
+    #expect(same.outgoing.mapValues(\.header.allowsServers) == [id: false])
+    #expect(same.outgoing[id]?.header.size == 9)
+    #expect(try same.encoded().first == 2)
+    older[0] = 3
+    #expect(throws: WireError.invalidValue(field: "version")) { try read(older) }
+  }
+
   @Test func `what a person has chosen is kept`() throws {
     var courier = Courier(own: try device(1), policy: CourierPolicy(carriers: 3, hops: 2, handOn: 1, patience: 77))
     courier.policy.usesRecords = false

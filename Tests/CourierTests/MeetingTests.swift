@@ -162,6 +162,57 @@ import Testing
     #expect(town.devices[0].deposits(DeviceCondition(), at: start) == [id])
   }
 
+  @Test func `what is for no server is left at none, in whoever's hands it is`() throws {
+    var town = try Town(5)
+    try town.meet(2, 4, at: start - 10 * hour)
+    for hours: Int64 in 1...2 { try town.meet(3, 4, at: start - (3 - hours) * hour) }
+    let id = try town.send(from: 0, to: 4, allowsServers: false)
+    for place in 0..<3 { try town.meet(place, place + 1, at: start + Int64(place) * hour) }
+    for device in town.devices[1...3] { #expect(device.satchel.parcels[id]?.header.allowsServers == false) }
+    for device in town.devices { #expect(device.deposits(DeviceCondition(), at: start + 3 * hour).isEmpty) }
+  }
+
+  @Test func `what servers may have is left there by each of its carriers`() throws {
+    var town = try Town(5)
+    try town.meet(3, 4, at: start - hour)
+    try town.meet(2, 3, at: start - hour / 2)
+    town.devices[2].met(.network, isPeer: true, at: start)
+    let id = try town.send(from: 0, to: 4)
+    for place in 0..<3 { try town.meet(place, place + 1, at: start + Int64(place) * 60_000) }
+    #expect(town.given.map(\.to) == [1, 2, 3])
+    for device in town.devices[...3] { #expect(device.deposits(DeviceCondition(), at: start + hour) == [id]) }
+  }
+
+  @Test func `a server is no way for what is for none`() throws {
+    var town = try Town(5)
+    town.devices[2].met(.network, isPeer: true, at: start)
+    try town.send(from: 0, to: 4, allowsServers: false)
+    try town.meet(0, 1, at: start)
+    try town.meet(1, 2, at: start)
+    #expect(town.given.map(\.to) == [1])
+    let (one, key) = (town.devices[2], town.keys[4])
+    #expect(one.estimate(for: key, allowsServers: false, at: start) == 0)
+    #expect(one.estimate(for: key, allowsServers: true, at: start) > 0)
+  }
+
+  @Test func `what is left at servers keeps within the limits, and is neither handed over nor out of reach`() throws {
+    var town = try Town(5)
+    town.devices[1].limits.bytesADay = 5000
+    let ids = try (2...4).map { try town.send(from: 0, to: $0, size: 1500) }
+    try town.meet(0, 1, at: start)
+    #expect(town.devices[1].deposits(DeviceCondition(), at: start, isReachable: { $0.id == ids[2] }) == [])
+    // What can't be left anywhere takes nothing of the day from others.
+    town.devices[1].limits.bytesADay = 6000
+    #expect(town.devices[1].deposits(DeviceCondition(), at: start, isReachable: { $0.id == ids[2] }) == [ids[2]])
+    let header = try #require(town.devices[1].satchel.parcels[ids[2]]?.header)
+    town.devices[1].gave(header, to: town.keys[4], isTheirs: true, at: start)
+    town.devices[1].limits.bytesADay = 60_000
+    #expect(Set(town.devices[1].deposits(DeviceCondition(), at: start)) == [ids[0], ids[1]])
+    #expect(town.devices[1].deposits(DeviceCondition(battery: 1), at: start).isEmpty)
+    town.devices[1].limits.isOn = false
+    #expect(town.devices[1].deposits(DeviceCondition(), at: start).isEmpty)
+  }
+
   @Test func `a carrier that reaches a server is better than one that doesn't`() throws {
     var town = try Town(5)
     town.devices[2].met(.network, isPeer: true, at: start)

@@ -37,11 +37,12 @@ func present<T>(_ value: T?) throws -> T {
 
 func header(
   _ number: Int, for recipient: Int = 99, size: Int = 1000, expiresAt: Int64 = start + day, hopsLeft: UInt8 = 2,
-  branch: UInt8 = 0
+  branch: UInt8 = 0, allowsServers: Bool = false
 ) throws -> ParcelHeader {
   try present(
     ParcelHeader(
-      id: parcel(number), tag: tag(recipient), size: size, expiresAt: expiresAt, hopsLeft: hopsLeft, branch: branch))
+      id: parcel(number), tag: tag(recipient), size: size, expiresAt: expiresAt, hopsLeft: hopsLeft, branch: branch,
+      allowsServers: allowsServers))
 }
 
 func carried(
@@ -89,13 +90,15 @@ struct Town {
 
   @discardableResult
   mutating func send(
-    from sender: Int, to recipient: Int, size: Int = 1000, at now: Int64 = start, lasts: Int64 = day
+    from sender: Int, to recipient: Int, size: Int = 1000, allowsServers: Bool = true, at now: Int64 = start,
+    lasts: Int64 = day
   ) throws -> ParcelKey {
     next += 1
     let id = try parcel(next)
     recipients[id] = recipient
     let isSent = devices[sender].send(
-      id, tag: try tag(recipient), size: size, expiresAt: now + lasts, to: keys[recipient], at: now)
+      id, tag: try tag(recipient), size: size, expiresAt: now + lasts, to: keys[recipient],
+      allowsServers: allowsServers, at: now)
     guard isSent else { throw Missing() }
     return id
   }
@@ -104,7 +107,8 @@ struct Town {
     devices[one].met(keys[other], isPeer: true, at: now)
     devices[other].met(keys[one], isPeer: true, at: now)
     let greetings = (
-      devices[one].greeting(DeviceCondition(), at: now), devices[other].greeting(DeviceCondition(), at: now)
+      devices[one].greeting(for: keys[other], DeviceCondition(), at: now),
+      devices[other].greeting(for: keys[one], DeviceCondition(), at: now)
     )
     tell(one, other, greetings.1, now)
     tell(other, one, greetings.0, now)
@@ -155,7 +159,9 @@ struct Town {
       if meeting * parcels / meetings != (meeting + 1) * parcels / meetings {
         let sender = Int(generator.next() % UInt64(keys.count))
         let recipient = (sender + 1 + Int(generator.next() % UInt64(keys.count - 1))) % keys.count
-        try send(from: sender, to: recipient, size: 500 + Int(generator.next() % 5000), at: now)
+        try send(
+          from: sender, to: recipient, size: 500 + Int(generator.next() % 5000), allowsServers: meeting % 2 == 0,
+          at: now)
       }
       let one = Int(generator.next() % UInt64(keys.count))
       let other = (one + 1 + Int(generator.next() % UInt64(keys.count - 1))) % keys.count

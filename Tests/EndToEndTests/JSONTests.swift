@@ -18,6 +18,8 @@ struct JSONTests {
       let delivery: Set = ["peer", "index", "state", "reason", "onItsWay"]
       let identity = try await alice.succeed("id", "--json").json()
       #expect(identity.keys == ["label", "fingerprint", "addresses", "text", "qrText"])
+      let licences = try await alice.succeed("licences", "--json").json()
+      #expect(licences[0].keys == ["name", "licence", "holder", "home"])
       let ping = try await alice.succeed("peer", "ping", "bob", "--json").json()
       #expect(ping.keys == ["peer", "address", "handshakeMilliseconds", "roundTripMilliseconds"])
       #expect(try await alice.succeed("peer", "list", "--json").json()[0].keys == peer)
@@ -108,8 +110,15 @@ struct JSONTests {
           "sentDirectly", "sentByCarriers", "deliveredForOthers", "carriedForOthersBytes", "carriedForMeBytes",
         ])
       let seen = try await alice.succeed("carry", "status", "--diagnostics", "--json").json()
-      #expect(seen.keys == status.union(["encounters"]))
+      #expect(seen.keys == status.union(["encounters", "meetings"]))
       #expect(seen["encounters"][0].keys == ["name", "isNetwork", "lastAt", "predictability"])
+      #expect(
+        seen["meetings"][0].keys == [
+          "peer", "beganAt", "milliseconds", "link", "begunHere", "end", "given", "taken",
+        ])
+      #expect(
+        seen["meetings"][0]["given"].keys == ["delivered", "handedOver", "toCarry", "passedOn", "receipts", "bytes"])
+      #expect(seen["meetings"][0]["taken"].keys == ["received", "toCarry", "receipts", "bytes"])
       for command in [["carry", "on"], ["carry", "off"]] {
         #expect(try await alice.run(command + ["--json"]).json().keys == status)
       }

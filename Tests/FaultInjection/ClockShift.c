@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -24,10 +25,17 @@ __attribute__((constructor)) static void map_clock(void) {
   ahead = page;
 }
 
+typedef int (*clock_function)(clockid_t, struct timespec *);
+
 int clock_gettime(clockid_t clock, struct timespec *time) {
-  static int (*real)(clockid_t, struct timespec *);
-  if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
-  if (!real) abort();
+  // All threads find the same.
+  static _Atomic(clock_function) found;
+  clock_function real = atomic_load_explicit(&found, memory_order_relaxed);
+  if (!real) {
+    real = (clock_function)dlsym(RTLD_NEXT, "clock_gettime");
+    if (!real) abort();
+    atomic_store_explicit(&found, real, memory_order_relaxed);
+  }
   int status = real(clock, time);
   if (!status && ahead && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) time->tv_sec += *ahead;
   return status;

@@ -12,7 +12,7 @@ extension VaultTests {
 
     init() throws {
       world = try TestWorld(2)
-      try world[0].vault.keepAccount(account, password: nil)
+      try world[0].vault.useAccount(account, password: held(Array("password".utf8)))
       try world[0].execute("UPDATE accounts SET sealed = zeroblob(length(sealed))")
     }
 
@@ -30,7 +30,7 @@ extension VaultTests {
       // The address is free at once.
       let again = AccountRecord(
         id: [UInt8](repeating: 8, count: 16), address: account.address, resource: "r", isCurrent: true)
-      try ada.keepAccount(again, password: nil)
+      try ada.useAccount(again, password: held(Array("password".utf8)))
       #expect(try ada.forgetDamagedAccounts() == 1)
       #expect(try ada.accountRecords() == [again])
       #expect(try ada.forgetDamagedAccounts() == 0)

@@ -141,7 +141,7 @@ extension VaultTests {
         Issue.record("dan answers what cleo was asked")
         return
       }
-      guard case .ignored = try send(frames(letter), to: letter, inReplyTo: .fresh()) else {
+      guard case .ignored = try send(frames(letter), to: letter, inReplyTo: ParcelSeed.fresh().parcelID()) else {
         Issue.record("nobody has asked this")
         return
       }

@@ -14,6 +14,7 @@ import Testing
   private func waits(_ number: UInt8, parcels: [UInt8]) throws -> Situation {
     var situation = Situation(peer: try peer(number))
     situation.waiting = Set(parcels.map { [$0] })
+    situation.hasOwn = true
     situation.hasAddress = true
     return situation
   }
@@ -147,20 +148,33 @@ import Testing
 
   @Test mutating func `few are met at a time, those first for whom something waits, and each once`() throws {
     var schedule = MeetingSchedule()
-    var all: [Situation] = []
-    for number: UInt8 in 1...6 {
-      var carrier = Situation(peer: try peer(number))
-      carrier.hasAddress = true
-      carrier.mayCarry = true
-      all.append(carrier)
-    }
+    var all = try (1...6).map { try carrier($0) }
     all.append(try waits(7, parcels: [1]))
     let first = schedule.begin(all, at: 0, using: &generator)
-    #expect(first.count == MeetingSchedule.atOnce)
+    #expect(first.count == 3)
     #expect(first.first == all[6].peer)
     #expect(schedule.begin(all, at: 1000, using: &generator).isEmpty)
-    schedule.finished(first[0], isDone: true)
+    schedule.finished(first[1], isDone: true)
     let second = schedule.begin(all, at: 2000, using: &generator)
     #expect(second.count == 1 && !first.contains(second[0]))
+  }
+
+  @Test mutating func `carriers that are slow keep no peer waiting for what is its own`() throws {
+    var schedule = MeetingSchedule()
+    let slow = try (1...6).map { try carrier($0) }
+    #expect(schedule.begin(slow, at: 0, using: &generator).count == MeetingSchedule.atOnce - MeetingSchedule.keptForOwn)
+    let waiting = try (7...9).map { try waits($0, parcels: [$0]) }
+    #expect(schedule.begin(slow + waiting, at: 5000, using: &generator).count == MeetingSchedule.keptForOwn)
+    // Those take the others' places, too.
+    var fresh = MeetingSchedule()
+    let many = try (11...16).map { try waits($0, parcels: [$0]) }
+    #expect(fresh.begin(slow + many, at: 0, using: &generator).count == MeetingSchedule.atOnce)
+  }
+
+  private func carrier(_ number: UInt8) throws -> Situation {
+    var carrier = Situation(peer: try peer(number))
+    carrier.hasAddress = true
+    carrier.mayCarry = true
+    return carrier
   }
 }

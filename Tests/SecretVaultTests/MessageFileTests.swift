@@ -112,6 +112,17 @@ extension VaultTests {
       #expect(try ben.messages().isEmpty)
     }
 
+    @Test func `the rest of a file that was deleted before it was whole isn't kept`() throws {
+      try ada.send(file: randomBytes(3 * MessagePart.byteLimit), to: "ben")
+      let parts = try parcels()
+      #expect(try ben.takeParcel(parts[0], by: arrival).isTaken)
+      try ben.deleteMessage(#require(try ben.messages().first).number)
+      // Its sender hears that they have arrived, and sends them to nobody any more.
+      for part in parts { #expect(try ben.takeParcel(part, by: arrival).isTaken) }
+      #expect(try ben.messages().isEmpty)
+      #expect(try ben.database.messageCounts(peer: world[0].vault.identity.keys.digest).bytes == 0)
+    }
+
     @Test func `a peer leaves no more here than its quota allows, shares and messages together`() throws {
       _ = try ben.set("quota-bytes", to: "3000")
       try ada.send(file: randomBytes(2000), to: "ben")

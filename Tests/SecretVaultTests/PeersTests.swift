@@ -40,12 +40,15 @@ extension VaultTests {
     }
 
     @Test(arguments: [
-      ("bob", "bob"), ("Bøb", "Bøb"), ("Bob Ross", "'Bob Ross'"), ("it's", "'it'\\''s'"), ("-x", "'-x'"),
+      ("bob", "bob"), ("Bøb", "Bøb"), ("Bob Ross", "'Bob Ross'"), ("it's", "'it'\\''s'"), ("-x", "-- '-x'"),
       ("$(ls)", "'$(ls)'"), ("", "''"),
       // With a mark above, a quote is another letter to a reader, and still a quote to the shell.
-      ("a'\u{301}$(ls)", "'a'\\''\u{301}$(ls)'"), ("-\u{301}x", "'-\u{301}x'"),
+      ("a'\u{301}$(ls)", "'a'\\''\u{301}$(ls)'"), ("-\u{301}x", "-- '-\u{301}x'"),
+      ("--help", "-- '--help'"),
     ])
-    func `a name in a suggested command is quoted for the shell where it has to be`(name: String, quoted: String) {
+    func `a name in a suggested command is quoted for the shell where it has to be, and no option`(
+      name: String, quoted: String
+    ) {
       #expect(shellQuoted(name) == quoted)
     }
 

@@ -46,7 +46,8 @@ struct ArgumentContractTests {
     "messages", "messages Bob", "messages --search word", "messages Bob --limit 3", "messages list show",
     "messages show 12", "messages show 12 --mark-read", "messages save 12", "messages save 12 f --force",
     "messages save 12 -", "messages delete 12", "messages delete 12 13 --yes", "outbox",
-    "carry", "carry status", "carry status --diagnostics", "carry on", "carry off", "carry limits",
+    "carry", "carry status", "carry status --diagnostics", "carry status --diagnostics --all",
+    "carry on", "carry off", "carry limits",
     "carry limits --bytes 32M --day 64M --peer 8M --battery 50 --fair-share 256M/200",
   ])
   func isAccepted(line: String) throws {
@@ -84,7 +85,7 @@ struct ArgumentContractTests {
     "send Bob x --lifetime 40d", "send Bob - --passphrase-fd 0", "inbox x", "inbox --limit 0", "messages show",
     "messages show x", "messages --search=", "messages --limit 0", "messages a b", "messages save",
     "messages save 1 -  --json",
-    "messages delete", "outbox x", "carry x", "carry limits --bytes",
+    "messages delete", "outbox x", "carry x", "carry status --all", "carry limits --bytes",
   ])
   func isAUsageError(line: String) {
     let error = #expect(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }

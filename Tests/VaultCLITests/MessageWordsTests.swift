@@ -26,6 +26,8 @@ struct MessageWordsTests {
     #expect(way("bluetooth") == "directly, over Bluetooth")
     #expect(way("group") == "through a group's servers")
     #expect(way("account") == "through an XMPP account")
+    #expect(way("account", 0) == "through an XMPP account")
+    #expect(way("account", 1, ["Bob"]) == "through an XMPP account, by way of Bob, 1 hop")
     #expect(way("carriers", 2, ["Bob", "Dan"]) == "by way of Bob and Dan, 2 hops")
     #expect(way("carriers", 1, ["Dan"]) == "by way of Dan, 1 hop")
     #expect(way("carriers", 3) == "by others' devices, 3 hops")
@@ -86,13 +88,12 @@ struct MessageWordsTests {
     #expect(facts.first { $0.name == "delivered" } == nil && facts.contains { $0.name == "received" })
   }
 
-  @Test func textsAreSetInAndCannotSteerTheTerminal() throws {
-    let text = Array("one\n7  2026-01-01 00:00  from Eve  new\n\u{1B}[2J\ttab\u{202E}\n".utf8)
-    var page = try SecretText()
-    try MessagePage.append(lines: SecretBytes(copying: text.span.bytes), to: &page)
-    let shown = try page.finish()
-    let lines = shown.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    #expect(lines == "    one\n    7  2026-01-01 00:00  from Eve  new\n    \\u{1b}[2J\ttab\\u{202e}\n")
+  @Test func aLongNameInAHeadingGoesOnSetIn() throws {
+    let contact = String(repeating: "x", count: 40) + "  8  2026-01-01"
+    let head = MessageWords.head(message(state: "seen", peer: nil, contact: contact))
+    let rows = try shownLines(head, width: 40, isHeading: true).split(separator: "\n")
+    #expect(rows.count > 1 && rows.first?.hasPrefix("12") == true)
+    #expect(rows.dropFirst().allSatisfy { $0.hasPrefix("    ") })
   }
 
   @Test func keysOfJSONAreStable() {

@@ -115,6 +115,20 @@ struct TablesTests {
     #expect(PeerPingCommand.explained(refusal, peer) == refusal)
   }
 
+  @Test(arguments: [
+    ("Family", "Family"), ("our house", "'our house'"), ("x';id;'", #"'x'\'';id;'\'''"#), ("`id`", "'`id`'"),
+    ("--help", "-- '--help'"),
+  ])
+  func suggestedCommandsDoNothingElseThoughTheNameWouldHaveThem(name: String, word: String) throws {
+    #expect(GroupText.joining(name) == "vault group join \(word)")
+    #expect(GroupText.inviting(name) == "vault group invite \(word)")
+    let peer = PeerSummary(
+      name: name, label: name, state: .proven, fingerprint: "", cardDigest: "",
+      addresses: [try PeerAddress(parsing: "192.0.2.7:1")], cardText: "", addedAt: 0, lastSeenAt: nil)
+    let error = PeerPingCommand.explained(VaultError(.unreachable, "\(name) unreachable: refused"), peer)
+    #expect(error.hint?.hasSuffix("vault peer address \(word) HOST:PORT") == true)
+  }
+
   @Test func theGivenAddressesComeFirstAndThoseOfTheCardStay() throws {
     let given = [try PeerAddress(parsing: "192.0.2.7:1")]
     let card = try PeerAddress(parsing: "bob.example:2")

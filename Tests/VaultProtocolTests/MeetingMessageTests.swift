@@ -77,7 +77,8 @@ struct MeetingMessageTests {
     for time in [UInt64(0), 1 << 48 + 1, .max] { #expect(changed(36, bigEndian(time)) == invalid("parcel expiry")) }
     #expect(changed(44, [8]) == nil && changed(44, [9]) == invalid("parcel hops"))
     #expect(changed(45, [5]) == nil && changed(45, [6]) == invalid("parcel branch"))
-    #expect(changed(46, [2]) == invalid("offer"))
+    for flags: UInt8 in [0, 1, 2, 3] { #expect(changed(46, [flags]) == nil) }
+    for flags: UInt8 in [4, 5, 0x80, 0xff] { #expect(changed(46, [flags]) == invalid("offer")) }
   }
 
   @Test("claim something only for a parcel that is wanted")

@@ -15,7 +15,8 @@ func sampleOffer(_ id: ParcelID? = nil, box size: Int = 1024) throws -> CourierO
   CourierOffer(
     id: try id ?? .fresh(), tag: try Randomness.bytes(16), size: 46 + size,
     expiresAt: .random(in: 1...Parcel.timeLimit),
-    hopsLeft: .random(in: 0...Parcel.hopLimit), branch: .random(in: 0...ParcelProof.noBranch), isYours: .random())
+    hopsLeft: .random(in: 0...Parcel.hopLimit), branch: .random(in: 0...ParcelProof.noBranch), isYours: .random(),
+    allowsServers: .random())
 }
 
 private func sampleReplies() throws -> [CourierReply] {
@@ -93,7 +94,7 @@ extension WalkedExample {
       id: id, branch: 2, expiresAt: 1_700_607_600_000, proof: try seed.proof(branch: 2))
     let offer = CourierOffer(
       id: id, tag: try Parcel.tag(of: id, for: people[2].keys.digest), size: 1070, expiresAt: 1_700_607_600_000,
-      hopsLeft: 2, branch: 2, isYours: true)
+      hopsLeft: 2, branch: 2, isYours: true, allowsServers: true)
     let refused = CourierReply(id: other, answer: .refused)
     let piece = CourierPiece(
       request: request, id: id, hopsLeft: 2, branch: 2, of: [UInt8](repeating: 0, count: 1070), offset: 0)

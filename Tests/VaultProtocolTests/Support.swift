@@ -171,3 +171,8 @@ func bigEndian(_ number: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of
 func refusal(ofHeader bytes: [UInt8]) -> ProtocolError? {
   protocolError { () throws(ProtocolError) in _ = try SecretHeader(bytes: bytes) }
 }
+
+extension ParcelID {
+  /// A name that nothing has yet.
+  static func fresh() throws -> ParcelID { try ParcelSeed.fresh().parcelID() }
+}

@@ -103,10 +103,39 @@ import VaultProtocol
     try database.setAccount(sampleAccount(1, isCurrent: true))
     #expect(try password(1) == "second")
     let last = try sealedPassword()
-    try database.removeAccountPassword(sampleID(1))
+    try database.endAccount(sampleID(1))
     #expect(try password(1) == nil)
+    #expect(try database.accounts().map(\.isCurrent) == [false])
     #expect(home.files(containing: last) == [])
     #expect(throws: StoreError.notFound("the account")) { try database.setAccountPassword(sampleID(2), text("x")) }
+  }
+
+  @Test func `to use an account takes back nothing that others have noted of it meanwhile`() throws {
+    let read = sampleAccount(1)
+    try database.useAccount(read, password: held("first"))
+    #expect(try password(1) == "first")
+    #expect(try database.currentAccount()?.id == sampleID(1))
+    try database.updateAccount(sampleID(1)) { account in
+      account.archivedTo = "later"
+      account.resource = "another"
+    }
+    var moved = read
+    moved.host = "elsewhere.example"
+    try database.useAccount(moved, password: held("second"))
+    let now = try #require(try database.currentAccount())
+    #expect(now.archivedTo == "later" && now.resource == "another" && now.host == "elsewhere.example")
+    // Where nothing is new but that it is in use, what was read before isn't either.
+    try database.useAccount(read, password: nil)
+    #expect(try database.currentAccount() == now)
+    #expect(try password(1) == "second")
+  }
+
+  @Test func `an account that has gone meanwhile doesn't come back without its password`() throws {
+    try database.useAccount(sampleAccount(1), password: held("first"))
+    try database.removeAccount(sampleID(1))
+    #expect(throws: StoreError.notFound("the account")) { try database.useAccount(sampleAccount(1), password: nil) }
+    #expect(throws: StoreError.notFound("the account")) { try database.endAccount(sampleID(1)) }
+    #expect(try database.accounts() == [])
   }
 
   @Test func `a password in the place of another doesn't open`() throws {
@@ -323,6 +352,39 @@ import VaultProtocol
     #expect(try !database.removeAccount(sampleID(1)))
   }
 
+  private static func change(
+    _ database: VaultDatabase, _ change: @Sendable (inout FriendRecord, Int) -> Void
+  ) async throws {
+    for number in 0..<50 {
+      try database.updateFriend(sampleID(1), "zoe@example.org") { change(&$0, number) }
+    }
+  }
+
+  @Test func `two who change a friend at once lose nothing of one another`() async throws {
+    try database.setAccount(sampleAccount(1))
+    let (one, other, cleo) = (database, try home.reopen(), try digest("cleo"))
+    async let renamed: Void = Self.change(one) { $0.name = "Zoe \($1)" }
+    async let seen: Void = Self.change(other) { friend, number in
+      friend.peer = cleo
+      friend.presenceAt = Int64(number)
+    }
+    _ = try await (renamed, seen)
+    let zoe = try #require(try database.friend(sampleID(1), "zoe@example.org"))
+    #expect(zoe.name == "Zoe 49" && zoe.peer == cleo && zoe.presenceAt == 49)
+  }
+
+  @Test func `a friend who was removed doesn't come back by a change, and a change can remove one`() throws {
+    try database.setAccount(sampleAccount(1))
+    func change(_ change: (inout FriendRecord?) -> Void) throws -> FriendRecord? {
+      try database.changeFriend(sampleID(1), "zoe@example.org", change)
+      return try database.friend(sampleID(1), "zoe@example.org")
+    }
+    #expect(try change { $0 = FriendRecord(account: sampleID(1), address: "zoe@example.org") } == nil)
+    try database.updateFriend(sampleID(1), "zoe@example.org") { $0.asks = true }
+    #expect(try change { $0?.name = "Zoe" }?.name == "Zoe")
+    #expect(try change { $0 = nil } == nil)
+  }
+
   @Test func `whoever looks at the mark sees what changed, and only that`() throws {
     var last = try database.accountMark()
     func hasChanged() throws -> Bool {
@@ -336,7 +398,7 @@ import VaultProtocol
       { try database.setFriend(friend) }, { try database.setPeerAddress(digest("cleo"), "a@b") },
       { try database.setPeerAddress(digest("cleo"), nil) }, { try database.removeFriend(sampleID(1), "f@b") },
       { try database.updateAccount(sampleID(1)) { $0.host = "h" } },
-      { try database.removeAccountPassword(sampleID(1)) }, { try database.removeAccount(sampleID(1)) },
+      { try database.endAccount(sampleID(1)) }, { try database.removeAccount(sampleID(1)) },
     ]
     for change in changes {
       try change()

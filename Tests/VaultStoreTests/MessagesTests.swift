@@ -67,11 +67,42 @@ import VaultProtocol
     #expect(try database.messages().isEmpty && database.parcels() == [known])
     let number = try database.addMessage(message, parts: [0: text], parcels: [(parcels[0], [1, 2])])
     #expect(number == 1)
-    #expect(try database.parcels(ofMessage: message.id, toPeer: parcels[0].peer) == [parcels[0]])
-    #expect(try database.parcels(toPeer: parcels[0].peer).count == 2)
+    let toPeer = try database.parcels(toPeer: parcels[0].peer)
+    #expect(toPeer.count == 2 && toPeer.filter { $0.message == message.id } == [parcels[0]])
+    #expect(try database.parcelByteCounts() == [parcels[0].id: 2])
     #expect(try database.parcels(toPeer: parcels[0].peer, [.posted]).isEmpty)
     #expect(try database.parcelContent(parcels[0].id) == [1, 2])
     #expect(try home.reopen().parcel(parcels[0].id) == parcels[0])
+  }
+
+  @Test func `a message for which its peer has no room isn't stored`() throws {
+    let peer = try digest("cleo")
+    let kept = try add(sampleMessage(1, .received, .new))
+    let text = try held("text")
+    for room in [
+      MessageRoom(count: 1, byteCount: .max), MessageRoom(count: 9, byteCount: UInt64(2 * kept.byteCount - 1)),
+    ] {
+      #expect(try database.addMessage(sampleMessage(2, .received, .new), parts: [0: text], within: room) == nil)
+    }
+    #expect(try database.messageCounts(peer: peer).count == 1)
+    let room = MessageRoom(count: 2, byteCount: UInt64(2 * kept.byteCount))
+    #expect(try database.addMessage(sampleMessage(2, .received, .new), parts: [0: text], within: room) != nil)
+    // Others have a room of their own.
+    let other = try sampleMessage(1, .received, .new, peer: "dan")
+    #expect(try database.addMessage(other, parts: [0: text], within: room) != nil)
+  }
+
+  @Test func `of a message that was removed it is known that it was here`() throws {
+    let message = try sampleMessage(1, .received, .partial, parts: 2)
+    let peer = try #require(message.peer)
+    #expect(try !database.wasRemoved(peer: peer, id: message.id))
+    let parcel = try sampleParcel(7, of: message, direction: .received)
+    let number = try #require(
+      try database.addMessage(message, parts: [0: held("one")], parcels: [(parcel, nil)]))
+    #expect(try !database.wasRemoved(peer: peer, id: message.id))
+    #expect(try database.removeMessage(number))
+    #expect(try database.wasRemoved(peer: peer, id: message.id))
+    #expect(try !database.wasRemoved(peer: digest("dan"), id: message.id))
   }
 
   @Test func `a parcel of another message isn't stored with one`() throws {

@@ -114,7 +114,8 @@ extension AccountTests {
       }
       try await ada.register(at: try ChatServer.shared(.prosody))
       for (text, to) in [
-        ("", "bob@localhost"), ("\u{1B}[2J", "bob@localhost"), ("hello", ada.address), ("hello", "bob"),
+        ("", "bob@localhost"), ("\u{1B}[2J", "bob@localhost"), ("a\u{FFFE}", "bob@localhost"), ("hello", ada.address),
+        ("hello", "bob"),
       ] {
         #expect { try ada.vault.sendPlain(held(text), to: to) } throws: { ($0 as? VaultError)?.code == .usage }
       }

@@ -66,16 +66,9 @@ extension AccountTests {
     func `a file of several megabytes goes by the account`(_ kind: ChatServer.Kind) async throws {
       let (ada, bob) = try await pair(kind)
       let bytes = (0..<2_500_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) }
-      let file = MessageFile(
-        name: "photo.jpg", mediaType: "image/jpeg", byteCount: UInt64(bytes.count), isPhoto: true, caption: nil
-      ) { (offset, count) throws(VaultError) in
-        let start = Int(offset)
-        guard let part = Self.held(bytes[start..<(start + count)]) else { throw VaultError(.other, "no memory") }
-        return part
-      }
       try await ada.online {
         try await bob.online {
-          let message = try ada.vault.send(.file(file), to: "Bob")
+          let message = try ada.vault.send(.file(photo(bytes)), to: "Bob")
           try await eventually("it comes", seconds: 100) {
             try bob.vault.messages(unreadOnly: true).first?.state == "new"
           }
@@ -89,10 +82,6 @@ extension AccountTests {
           try await eventually("it is confirmed") { try ada.state(message) == "delivered" }
         }
       }
-    }
-
-    private static func held(_ bytes: ArraySlice<UInt8>) -> HeldSecret? {
-      do { return HeldSecret(try SecretBytes(copying: Array(bytes).span.bytes)) } catch { return nil }
     }
 
     @Test func `a round of a command hands over what waits and takes what has come`() async throws {

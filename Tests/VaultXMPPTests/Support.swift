@@ -106,7 +106,20 @@ extension VaultAccounts.Place {
   init(_ server: ChatServer) { self.init(host: "127.0.0.1", port: server.port, certificates: server.certificates) }
 }
 
-func held(_ text: String) throws -> HeldSecret { HeldSecret(try SecretBytes(copying: Array(text.utf8).span.bytes)) }
+func held(_ text: String) throws -> HeldSecret { try held(Array(text.utf8)) }
+
+func held(_ bytes: [UInt8]) throws -> HeldSecret { HeldSecret(try SecretBytes(copying: bytes.span.bytes)) }
+
+/// Bytes as a photo to be sent.
+func photo(_ bytes: [UInt8]) -> MessageFile {
+  MessageFile(
+    name: "photo.jpg", mediaType: "image/jpeg", byteCount: UInt64(bytes.count), isPhoto: true, caption: nil
+  ) { (offset, count) throws(VaultError) in
+    do { return try held(Array(bytes[Int(offset)..<(Int(offset) + count)])) } catch {
+      throw VaultError(.other, "no memory")
+    }
+  }
+}
 
 /// The password of a test's account.
 func secret(_ name: String) throws -> HeldSecret { HeldSecret(try password(name)) }

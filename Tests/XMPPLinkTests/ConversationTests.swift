@@ -95,6 +95,23 @@ extension ServerTests {
     }
 
     @Test(arguments: ChatServer.Kind.allCases)
+    func `what a carrier says of a parcel comes with each part, also at somebody who was away`(
+      _ kind: ChatServer.Kind
+    ) async throws {
+      let (ada, bob) = try await pair(kind)
+      bob.connection.logout()
+      _ = try await bob.end()
+      let bytes = [UInt8](repeating: 7, count: XMPPParcelPart.sizeLimit + 1)
+      let carriage = try #require(XMPPCarriage(branch: 4, hops: 2))
+      try await ada.connection.send(parcel: bytes, to: bob.address, id: "carried", carriage: carriage)
+      try await ada.connection.ping()
+      let again = try await bob.again()
+      #expect(try await again.parcel("carried") == bytes)
+      let said = await again.events.compactMap { if case .parcel(let part) = $0 { part.carriage } else { nil } }
+      #expect(said.count == 2 && said.allSatisfy { $0 == carriage })
+    }
+
+    @Test(arguments: ChatServer.Kind.allCases)
     func `what nobody can get comes back`(_ kind: ChatServer.Kind) async throws {
       let ada = try await ChatServer.shared(kind).newConnection("ada")
       try await ada.connection.send("hello", to: JID("nobody@localhost"), id: "lost")

@@ -31,6 +31,13 @@ extension ServerTests {
       try await ada.connection.send(parcel: bytes, to: bob.address, id: "p-1")
       _ = try await ada.message("p-1 \(hash)")
       #expect(try await ada.parcel("back") == bytes)
+
+      let carriage = try #require(XMPPCarriage(branch: 3, hops: 8))
+      try await ada.connection.send(parcel: [1, 2, 3], to: bob.address, id: "p-2", carriage: carriage)
+      let back = try await ada.wait("what was carried") { event -> XMPPCarriage? in
+        if case .parcel(let part) = event { part.carriage } else { nil }
+      }
+      #expect(back == carriage)
     }
   }
 }

@@ -67,6 +67,23 @@ import Testing
     #expect(collector.add(try part("b", 1, of: 2, [2]), at: 1600)?.bytes == [1, 2])
   }
 
+  @Test func `what a carrier says has its bounds, and is taken from the part that comes last`() throws {
+    let limits = (branch: XMPPCarriage.branchLimit, hops: XMPPCarriage.hopLimit)
+    #expect(
+      XMPPCarriage(branch: 0, hops: 1) != nil && XMPPCarriage(branch: limits.branch - 1, hops: limits.hops) != nil)
+    for (branch, hops) in [(limits.branch, 1), (0, 0), (0, limits.hops + 1)] as [(UInt8, UInt8)] {
+      #expect(XMPPCarriage(branch: branch, hops: hops) == nil)
+    }
+    var collector = XMPPParcelCollector()
+    for number in 0..<2 {
+      var part = try part("a", number, of: 2, [1])
+      part.carriage = XMPPCarriage(branch: 1, hops: UInt8(number + 1))
+      let whole = collector.add(part)
+      #expect(whole?.carriage == (number == 1 ? part.carriage : nil))
+    }
+    #expect(collector.add(try part("b", 0, of: 1, [1]))?.carriage == nil)
+  }
+
   @Test(arguments: [(0, 1), (1, 1), (180_000, 1), (180_001, 2), (3_000_000, 17)])
   func `a parcel has as many parts as it needs`(_ size: Int, _ count: Int) {
     #expect(XMPPParcelPart.parts(size) == count)

@@ -100,7 +100,7 @@ struct CourierRun {
     let message = messages[number]
     let isSent = devices[message.sender].send(
       ids[number], tag: tags[number], size: message.size, expiresAt: time(message.expires),
-      to: keys[message.recipient], at: time(message.at))
+      to: keys[message.recipient], allowsServers: true, at: time(message.at))
     precondition(isSent, "a device of the simulation has too much on its way")
     versions[message.sender] += 1
   }

@@ -34,6 +34,8 @@ vault_strophe *vault_strophe_new(
     const char *jid, const char *certificates, size_t liveLimit, vault_strophe_callbacks callbacks, void *context);
 /// Begins to connect; what comes of it comes to the callbacks. With a host, that one instead of what DNS says.
 int vault_strophe_connect(vault_strophe *link, const char *host, unsigned short port);
+/// Whether it could not connect because too many descriptors are in use: libstrophe needs one below 1024.
+int vault_strophe_lacks_descriptors(const vault_strophe *link);
 /// Opens a stream, the first or the next one of this connection.
 int vault_strophe_open(vault_strophe *link);
 /// The handshake, which waits for the server; ended by `vault_strophe_break`.
@@ -53,6 +55,8 @@ size_t vault_strophe_free(vault_strophe *link);
 
 /// Keeps signals of broken connections away from this thread.
 void vault_strophe_ignore_pipe_signals(void);
+/// Keeps some descriptors that libstrophe can use, while there are any; from any thread.
+void vault_strophe_keep_descriptors(void);
 /// A descriptor to wake a step by, or -1.
 int vault_strophe_wake_new(void);
 void vault_strophe_wake(int wake);

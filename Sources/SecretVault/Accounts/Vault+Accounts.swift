@@ -1,4 +1,3 @@
-import Glibc
 public import VaultProtocol
 public import VaultStore
 
@@ -22,18 +21,19 @@ extension Vault {
     try accountRecords().first { $0.address == address }
   }
 
-  /// Keeps an account and, if there is one, its password.
-  public func keepAccount(_ account: AccountRecord, password: HeldSecret?) throws(VaultError) {
-    try stored { () throws(StoreError) in
-      // The password first: whoever finds the account in use finds its password.
-      if !(try database.accounts().contains { $0.id == account.id }) {
-        var inactive = account
-        inactive.isCurrent = false
-        try database.setAccount(inactive)
-      }
-      if let password { try database.setAccountPassword(account.id, password.bytes) }
-      try database.setAccount(account)
-    }
+  /// Puts an account in use, with its password if there is a new one. What others have noted of one that is known stays.
+  public func useAccount(_ account: AccountRecord, password: HeldSecret?) throws(VaultError) {
+    try stored { () throws(StoreError) in try database.useAccount(account, password: password) }
+  }
+
+  /// Keeps another password of an account, if that is still here.
+  public func keepAccountPassword(_ id: [UInt8], _ password: HeldSecret) throws(VaultError) {
+    try stored { () throws(StoreError) in try database.setAccountPassword(id, password.bytes) }
+  }
+
+  /// Calls this device something else at the server of an account.
+  public func renameDevice(of account: [UInt8], to resource: String) throws(VaultError) {
+    try stored { () throws(StoreError) in _ = try database.updateAccount(account) { $0.resource = resource } }
   }
 
   /// The password of an account; nil if it is logged out.
@@ -43,13 +43,7 @@ extension Vault {
 
   /// Logs an account out: it isn't used any more, and its password is forgotten. Its friends and messages stay.
   public func endAccount(_ account: AccountRecord) throws(VaultError) {
-    var ended = account
-    ended.isCurrent = false
-    let record = ended
-    try stored { () throws(StoreError) in
-      try database.setAccount(record)
-      try database.removeAccountPassword(account.id)
-    }
+    try stored { () throws(StoreError) in try database.endAccount(account.id) }
     try noteAccountConnection(nil, of: account.id)
   }
 
@@ -86,17 +80,10 @@ extension Vault {
     try stored { () throws(StoreError) in try database.accountMark() }
   }
 
-  /// Something that changes whenever this vault is written to, by whichever program. Costs next to nothing to ask for.
-  public func changeMark() -> UInt64 {
-    var mark: UInt64 = 0
-    for suffix in ["", "-wal"] {
-      var facts = stat()
-      guard stat(folders.databasePath + suffix, &facts) == 0 else { continue }
-      for number in [facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec, Int(facts.st_size)] {
-        mark = (mark ^ UInt64(bitPattern: Int64(number))) &* 0x9E37_79B9_7F4A_7C15
-      }
-    }
-    return mark
+  /// A number that is another one whenever this vault has been written to, by whichever program. Whoever asks before looking misses nothing. Costs
+  /// next to nothing to ask for.
+  public func changeMark() throws(VaultError) -> UInt64 {
+    try stored { () throws(StoreError) in try database.changeMark() }
   }
 
   /// Whether a command should see to the account by itself: one is in use, and no daemon runs.

@@ -16,16 +16,18 @@ extension Vault {
     }
   }
 
-  /// Keeps a contact, or what is new of it. Beyond the limit of an account nothing is added.
+  /// Keeps a contact, or what is new of it, in one step: others change it, too. Beyond the limit of an account nothing is added.
   public func keepFriend(
     _ account: [UInt8], _ address: String, change: (inout FriendRecord) -> Void
   ) throws(VaultError) {
-    let known = try friendRecord(account, address)
-    var record = known ?? FriendRecord(account: account, address: address)
-    change(&record)
-    guard record != known else { return }
-    let changed = record
-    try stored { () throws(StoreError) in _ = try database.setFriend(changed) }
+    try stored { () throws(StoreError) in _ = try database.updateFriend(account, address, change) }
+  }
+
+  /// Changes a contact in one step, or forgets it where `change` leaves nil. One that has been removed meanwhile doesn't come back.
+  public func changeFriend(
+    _ account: [UInt8], _ address: String, change: (inout FriendRecord?) -> Void
+  ) throws(VaultError) {
+    try stored { () throws(StoreError) in try database.changeFriend(account, address, change) }
   }
 
   /// Forgets a contact. What is known of a peer's address stays.
@@ -36,7 +38,7 @@ extension Vault {
   /// Nobody is known to be there any more.
   public func forgetPresence(_ account: [UInt8]) throws(VaultError) {
     for friend in try friendRecords(account) where friend.presence != nil {
-      try keepFriend(account, friend.address) { $0.presence = nil }
+      try changeFriend(account, friend.address) { $0?.presence = nil }
     }
   }
 
@@ -47,6 +49,12 @@ extension Vault {
       return try summary(peer)
     }
     return nil
+  }
+
+  /// The digest of the peer that has this address; nil if none has, or more than one.
+  public func peerDigest(at address: String) throws(VaultError) -> Digest? {
+    let known = try stored { () throws(StoreError) in try database.peerAddresses() }.filter { $0.value == address }
+    return known.count == 1 ? known.keys.first : nil
   }
 
   /// Whether some peer has this address.

@@ -14,29 +14,45 @@ public struct PlainMessage: Sendable {
   public let text: HeldSecret
   /// When it was sent, as far as is known, in milliseconds since 1970.
   public let sentAt: Int64
+  /// What it is known by besides its id.
+  public let mark: PlainMark
 
   /// One from its parts.
-  public init(id: [UInt8], contact: String, isMine: Bool, text: HeldSecret, sentAt: Int64) {
+  public init(
+    id: [UInt8], contact: String, isMine: Bool, text: HeldSecret, sentAt: Int64, mark: PlainMark = PlainMark()
+  ) {
     self.id = id
     self.contact = contact
     self.isMine = isMine
     self.text = text
     self.sentAt = sentAt
+    self.mark = mark
   }
 
   /// The id of what came as `stanza` from `contact` saying `text`: the same whenever it comes again. Others' programs don't always give each
   /// message a name of its own, so what it says counts, too.
   public static func id(stanza: String, contact: String, text: HeldSecret) throws(VaultError) -> [UInt8] {
-    do throws(SodiumError) { return try digest(stanza, contact, text.bytes) } catch {
+    try id("vault/plain-message/v1", stanza, contact, text)
+  }
+
+  /// The id of what an account's server calls `name` in its archive, and which has no name of its sender's.
+  public static func id(archived name: String, contact: String, text: HeldSecret) throws(VaultError) -> [UInt8] {
+    try id("vault/plain-archived/v1", name, contact, text)
+  }
+
+  private static func id(
+    _ label: StaticString, _ name: String, _ contact: String, _ text: HeldSecret
+  ) throws(VaultError) -> [UInt8] {
+    do throws(SodiumError) { return try digest(label, name, contact, text.bytes) } catch {
       throw VaultError(.other, "a message can't be hashed: \(error)")
     }
   }
 
   private static func digest(
-    _ stanza: String, _ contact: String, _ text: borrowing SecretBytes
+    _ label: StaticString, _ name: String, _ contact: String, _ text: borrowing SecretBytes
   ) throws(SodiumError) -> [UInt8] {
-    var hash = try DomainHash("vault/plain-message/v1")
-    hash.append(stanza)
+    var hash = try DomainHash(label)
+    hash.append(name)
     hash.append(contact)
     hash.append(text.bytes)
     return Array(hash.digest().bytes.prefix(16))
@@ -54,29 +70,33 @@ public struct WaitingPlain: Sendable {
 }
 
 extension Vault {
-  private static let route = "plain"
-  /// Messages among which one is looked for whose fate is told.
-  private static let pastLimit = 1000
+  /// Messages that are handed out at a time to be sent.
+  private static let turn = 100
+  /// Messages among which one is looked for that comes again.
+  private static let recentLimit = 50
   /// Messages of a contact that are kept of a day.
   private static let dayLimit = 1000
   private static let day: Int64 = 86_400_000
 
-  /// Keeps a plain message of an account, and says whether it is new. What is mine waits to be sent, unless another device has sent it.
+  /// Keeps a plain message of an account, and says whether it is new. What is mine waits to be sent, unless another device has sent it. What isn't
+  /// news is told to nobody.
   @discardableResult
   public func keepPlain(
-    _ message: PlainMessage, account: [UInt8], isSent: Bool = true
+    _ message: PlainMessage, account: [UInt8], isSent: Bool = true, isNews: Bool = true
   ) throws(VaultError) -> Int64? {
     let now = environment.now()
     let record = MessageRecord(
       id: message.id, account: account, contact: message.contact, direction: message.isMine ? .sent : .received,
       kind: .text, isSealed: false, byteCount: Int64(message.text.count), partCount: 1,
-      partsDone: message.isMine ? 0 : 1, sentAt: message.sentAt, storedAt: now, route: Self.route,
+      partsDone: message.isMine ? 0 : 1, sentAt: message.sentAt, storedAt: now, route: message.mark.route,
       state: message.isMine ? (isSent ? .underway : .waiting) : .new)
     let number = try stored { () throws(StoreError) in
       try database.addMessage(record, parts: [0: message.text], parcels: [])
     }
     // Servers can say as often as they like that something has come.
-    if number != nil, !message.isMine, allowance.next(try Self.line(account), at: environment.monotonic()).isWritten {
+    if number != nil, isNews, !message.isMine,
+      allowance.next(try Self.line(account), at: environment.monotonic()).isWritten
+    {
       self.record(.messageReceived, detail: "from an account without a vault")
     }
     return number
@@ -102,17 +122,21 @@ extension Vault {
     }
   }
 
-  /// Plain messages of an account that wait to be sent, the oldest first.
+  /// Plain messages of an account that wait to be sent, the oldest first, and not more than some. Those whose text is damaged are lost.
   public func plainWaiting(_ account: [UInt8]) throws(VaultError) -> [WaitingPlain] {
     var waiting: [WaitingPlain] = []
     let records = try stored { () throws(StoreError) in
       try database.messages(
-        MessageFilter(account: account, direction: .sent, states: [.waiting], limit: 100))
+        MessageFilter(
+          account: account, direction: .sent, states: [.waiting], isOldestFirst: true, limit: Self.turn))
     }
-    for record in records.reversed() {
-      guard let contact = record.contact,
-        let text = try stored({ () throws(StoreError) in try database.messagePart(record.number, part: 0) })
-      else { continue }
+    for record in records {
+      guard let contact = record.contact else { continue }
+      guard let text = try soundText(record) else {
+        // It keeps nothing else from going.
+        try notePlain(record.id, account: account, contact: contact, .lost)
+        continue
+      }
       waiting.append(WaitingPlain(id: record.id, contact: contact, text: text))
     }
     return waiting
@@ -124,9 +148,8 @@ extension Vault {
   ) throws(VaultError) {
     try stored { () throws(StoreError) in
       let filter = MessageFilter(
-        account: account, contact: contact, direction: .sent, states: [.waiting, .underway, .lost],
-        limit: Self.pastLimit)
-      while let before = try database.messages(filter).first(where: { $0.id == id }) {
+        account: account, contact: contact, id: id, direction: .sent, states: [.waiting, .underway, .lost], limit: 1)
+      while let before = try database.messages(filter).first {
         guard Self.rank(state) > Self.rank(before.state) else { return }
         var after = before
         after.state = state
@@ -150,20 +173,62 @@ extension Vault {
     }
   }
 
-  /// Texts that came lately from a contact, to know again what has no name of its own.
-  public func recentPlainTexts(
-    account: [UInt8], contact: String, limit: Int = 50
-  ) throws(VaultError) -> [HeldSecret] {
-    let records = try stored { () throws(StoreError) in
-      try database.messages(MessageFilter(account: account, contact: contact, direction: .received, limit: limit))
+  /// Messages that say the same as this one to or from the same contact, and were sent about when it was, the oldest first. Damaged ones are
+  /// left out.
+  public func plainMessages(
+    like message: PlainMessage, account: [UInt8], within difference: Int64
+  ) throws(VaultError) -> [KnownPlain] {
+    let filter = MessageFilter(
+      account: account, contact: message.contact, direction: message.isMine ? .sent : .received,
+      limit: Self.recentLimit)
+    let count = Int64(message.text.count)
+    var found: [KnownPlain] = []
+    for record in try stored({ () throws(StoreError) in try database.messages(filter) })
+    where record.byteCount == count
+      && (record.sentAt - difference...record.sentAt + difference).contains(message.sentAt)
+    {
+      if let text = try soundText(record), text.bytes.matches(message.text.bytes) { found.append(KnownPlain(record)) }
     }
-    var texts: [HeldSecret] = []
-    for record in records {
-      if let text = try stored({ () throws(StoreError) in try database.messagePart(record.number, part: 0) }) {
-        texts.append(text)
-      }
+    return found.reversed()
+  }
+
+  /// The message of this id from or to a contact, if it is here.
+  public func knownPlain(
+    _ id: [UInt8], account: [UInt8], contact: String, isMine: Bool
+  ) throws(VaultError) -> KnownPlain? {
+    try plainRecord(id, account, contact, isMine).map(KnownPlain.init)
+  }
+
+  /// Notes what a message is known by, in addition to what it was known by.
+  public func notePlain(
+    _ known: KnownPlain, account: [UInt8], contact: String, isMine: Bool, mark: PlainMark
+  ) throws(VaultError) {
+    while let before = try plainRecord(known.id, account, contact, isMine) {
+      var all = PlainMark(before)
+      all.kinds.formUnion(mark.kinds)
+      all.archived = all.archived ?? mark.archived
+      var after = before
+      after.route = all.route
+      guard after != before else { return }
+      if try stored({ () throws(StoreError) in try database.updateMessage(after, from: before) }) { return }
     }
-    return texts
+  }
+
+  private func plainRecord(
+    _ id: [UInt8], _ account: [UInt8], _ contact: String, _ isMine: Bool
+  ) throws(VaultError) -> MessageRecord? {
+    let filter = MessageFilter(
+      account: account, contact: contact, id: id, direction: isMine ? .sent : .received, limit: 1)
+    return try stored { () throws(StoreError) in try database.messages(filter) }.first
+  }
+
+  /// What a message says; nil if that is damaged.
+  private func soundText(_ record: MessageRecord) throws(VaultError) -> HeldSecret? {
+    do throws(StoreError) { return try database.messagePart(record.number, part: 0) } catch .damaged {
+      return nil
+    } catch {
+      throw VaultError(error)
+    }
   }
 }
 

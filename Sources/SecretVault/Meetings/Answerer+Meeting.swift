@@ -12,7 +12,10 @@ struct AnsweredMeeting: Sendable {
   /// What the peer said first.
   let theirs: CarrierGreeting
   var patience: MeetingPatience
-  var report = MeetingReport()
+  let note: MeetingNote
+  var report = MeetingReport() {
+    didSet { note.keep(report) }
+  }
   /// What this device has offered.
   var offers: [CarriedOffer] = []
   var intake: MeetingIntake
@@ -20,27 +23,42 @@ struct AnsweredMeeting: Sendable {
   var giving: ArraySlice<ParcelHeader> = []
   /// What was given last.
   var given: ParcelHeader?
+
+  /// Whether what was offered is for the peer itself.
+  func isTheirs(_ header: ParcelHeader) -> Bool { offers.contains { $0.header.id == header.id && $0.isYours } }
 }
 
 /// The answerer's side of a meeting.
 extension Answerer {
   /// Takes the dialler's next message, in the order that the dialogue has checked.
   mutating func meet(_ message: CourierMessage) async throws {
-    switch message {
-    case .greeting(let greeting): try await begin(greeting)
-    case .offers(let offers): try await consider(offers)
-    case .piece(let piece): try await take(piece)
-    case .turn(let turn): try await begin(turn)
-    case .taken(let taken): try await note(taken)
+    do {
+      switch message {
+      case .greeting(let greeting): try await begin(greeting)
+      case .offers(let offers): try await consider(offers)
+      case .piece(let piece): try await take(piece)
+      case .turn(let turn): try await begin(turn)
+      case .taken(let taken): try await note(taken)
+      }
+    } catch {
+      await meetingNote?.end(MeetingRecord.Ending(error))
+      throw error
     }
   }
 
   private mutating func begin(_ greeting: CourierGreeting) async throws {
     meeting = nil
-    guard let place = vault.meetings.begin(with: peer.digest, isDialling: false) else {
+    let note = MeetingNote(vault, with: peer, isNearby: isNearby, isDialled: false)
+    guard let place = vault.meetings.begin(with: peer.digest, isDialling: false),
+      vault.meetings.admits(peer.digest, at: vault.environment.monotonic())
+    else {
       dialogue.metToTheEnd()
-      return try await reply(CourierEnd(request: greeting.request))
+      try await reply(CourierEnd(request: greeting.request))
+      await note.end(.busy)
+      return
     }
+    await meetingNote?.end(.brokenOff)
+    meetingNote = note
     let (vault, peer, isNearby) = (vault, peer, isNearby)
     let theirs = CarrierGreeting(greeting)
     let words = greeting.receipts.compactMap { CarriedReceipt($0) }
@@ -51,10 +69,11 @@ extension Answerer {
     }
     var meeting = AnsweredMeeting(
       request: greeting.request, desk: desk, place: place, theirs: theirs,
-      patience: MeetingPatience(vault.environment, isNearby: isNearby),
+      patience: MeetingPatience(vault.environment, isNearby: isNearby), note: note,
       intake: MeetingIntake([], [], vault.meetings))
     meeting.report.receipts += learned
     self.meeting = meeting
+    note.told(receipts.count)
     try await reply(desk.greeting.message(greeting.request, receipts))
   }
 
@@ -64,9 +83,12 @@ extension Answerer {
     let (desk, greeting) = (meeting.desk, meeting.theirs)
     let words = offers.receipts.compactMap { CarriedReceipt($0) }
     let theirs = offers.offers.compactMap { CarriedOffer($0) }
-    let (learned, replies, own) = try await offPool {
-      (try desk.learn(words), try desk.replies(to: theirs), try desk.offers(to: greeting))
+    let (learned, replies, own, isForCarrying) = try await offPool {
+      let learned = try desk.learn(words)
+      let (replies, own) = (try desk.replies(to: theirs), try desk.offers(to: greeting))
+      return (learned, replies, own, !desk.concern((own + theirs).map(\.header)))
     }
+    meeting.patience.isForCarrying = isForCarrying
     meeting.report.receipts += learned
     meeting.offers = own
     meeting.intake = MeetingIntake(theirs, replies, vault.meetings)
@@ -81,6 +103,7 @@ extension Answerer {
     // Nobody else refers to what has come so far: it isn't copied for each piece.
     self.meeting = nil
     meeting.patience.moved(piece.bytes.count)
+    meeting.note.took(piece.bytes.count)
     try meeting.patience.check()
     guard let whole = try meeting.intake.take(piece) else {
       self.meeting = meeting
@@ -89,6 +112,8 @@ extension Answerer {
     let desk = meeting.desk
     let outcome = try await offPool { try desk.take(whole) }
     meeting.report.note(outcome)
+    noteUse(of: meeting)
+    meeting.note.told(outcome.receipts)
     self.meeting = meeting
     try await reply(outcome.message(meeting.request, piece.id))
   }
@@ -107,27 +132,36 @@ extension Answerer {
     guard var meeting, let header = meeting.given else {
       throw ProtocolError.unexpectedMessage(MessageType.courierTaken.rawValue)
     }
-    if taken.outcome != .refused {
-      let desk = meeting.desk
-      let isTheirs = meeting.offers.contains { $0.header.id == header.id && $0.isYours }
+    let desk = meeting.desk
+    let isTheirs = meeting.isTheirs(header)
+    if taken.outcome == .refused {
+      try await offPool { try desk.wasRefused(header, isTheirs: isTheirs) }
+    } else {
       let words = taken.receipt.flatMap { CarriedReceipt($0) }.map { [$0] } ?? []
       let (isOwn, learned) = try await offPool {
         (try desk.gave(header, isTheirs: isTheirs), try desk.learn(words, handedOver: isTheirs ? header.id : nil))
       }
       meeting.report.note(given: taken.outcome, isTheirs: isTheirs, isOwn: isOwn, isConfirmed: learned > 0)
       meeting.report.receipts += learned
+      noteUse(of: meeting)
     }
     try await giveNext(meeting)
+  }
+
+  /// A meeting that has brought something counts at once, however it ends.
+  private func noteUse(of meeting: AnsweredMeeting) {
+    if meeting.report.hasMovedParcels { vault.meetings.noteUseful(peer.digest) }
   }
 
   /// Gives the next parcel, and waits for what becomes of it; or says that this was all.
   private mutating func giveNext(_ now: AnsweredMeeting) async throws {
     var meeting = now
-    while let header = meeting.giving.popFirst() {
+    while meeting.patience.mayGiveMore(isFirst: false), let header = meeting.giving.popFirst() {
       let desk = meeting.desk
+      let isTheirs = meeting.isTheirs(header)
       // What there is no memory for now goes the next time.
       guard let id = ParcelID(header.id.bytes), let room = vault.meetings.room(for: header.size),
-        let content = try await offPool({ try desk.content(of: header) })
+        let content = try await offPool({ try desk.content(of: header, isTheirs: isTheirs) })
       else { continue }
       defer { withExtendedLifetime(room) {} }
       for offset in stride(from: 0, to: content.count, by: CourierPiece.byteLimit) {
@@ -137,6 +171,7 @@ extension Answerer {
           offset: offset)
         try await reply(piece)
         meeting.patience.moved(piece.bytes.count)
+        meeting.note.gave(piece.bytes.count)
       }
       dialogue.gave(id)
       meeting.given = header
@@ -147,5 +182,6 @@ extension Answerer {
     dialogue.metToTheEnd()
     vault.finishedMeeting(with: peer, meeting.report)
     try await reply(CourierEnd(request: meeting.request))
+    await meeting.note.end(.regular)
   }
 }

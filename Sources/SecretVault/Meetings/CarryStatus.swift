@@ -84,11 +84,12 @@ extension Vault {
     _ = try changeCourier { courier, _ in courier.learn(words, from: own, at: now) }
   }
 
-  /// Tells the courier that a parcel for this device has come by another way: whoever carries a copy is told so.
-  func tellCourier(received receipt: ParcelReceipt) throws(VaultError) {
-    guard let word = Self.carried(receipt) else { return }
+  /// Tells the courier that parcels for this device have come by another way: whoever carries a copy is told so.
+  func tellCourier(received receipts: [ParcelReceipt]) throws(VaultError) {
+    let words = receipts.compactMap { Self.carried($0) }
+    guard !words.isEmpty else { return }
     let now = environment.now()
-    try changeCourier { courier, _ in courier.confirmed(word, at: now) }
+    try changeCourier { courier, _ in for word in words { courier.confirmed(word, at: now) } }
   }
 
   private static func carried(_ receipt: ParcelReceipt) -> CarriedReceipt? {

@@ -17,12 +17,6 @@ struct CourierDesk: Sendable {
   /// Most own parcels that become known to the courier in one meeting.
   private static let newLimit = 256
 
-  /// A peer that this device has met.
-  private struct Person: Sendable {
-    let digest: Digest
-    let device: DeviceKey
-  }
-
   let vault: Vault
   /// Who is met.
   let peer: PeerRecord
@@ -34,9 +28,8 @@ struct CourierDesk: Sendable {
   let budget: Int
   /// What this device says first.
   let greeting: CarrierGreeting
-  private let own: DeviceKey
-  private let device: DeviceKey
-  private let people: [Person]
+  let device: DeviceKey
+  private let lookup: RecipientLookup
   /// Own parcels that no carrier gets at present.
   private let heldBack: Set<ParcelKey>
 
@@ -45,9 +38,8 @@ struct CourierDesk: Sendable {
     self.vault = vault
     self.peer = peer
     self.isNearby = isNearby
-    let own = try vault.ownDevice()
     let device = try Self.device(peer.digest)
-    (self.own, self.device) = (own, device)
+    self.device = device
     let limit = isNearby ? Int(clamping: vault.nearbySettings().byteLimit) : ParcelHeader.sizeLimit
     parcelLimit = min(limit, ParcelHeader.sizeLimit)
     let nearbyBudget = parcelLimit.multipliedReportingOverflow(by: Self.nearbyBudget)
@@ -55,9 +47,9 @@ struct CourierDesk: Sendable {
     let now = vault.environment.now()
     // What the courier knew before is compared with what is there afterwards: what another program adds meanwhile stays.
     let before = try vault.readCourier()
-    people = try Self.people(vault, before.encounters, at: now)
-    let all = try vault.outgoingRecords(way: .session, at: now)
-    let open = Set(try vault.outgoingRecords(way: .carriers, at: now).compactMap { ParcelKey($0.id) })
+    lookup = RecipientLookup(try Self.people(vault, before.encounters, at: now))
+    let (all, spreading) = try vault.outgoingRecordsOfMeetings(at: now)
+    let open = Set(spreading.compactMap { ParcelKey($0.id) })
     let known = Set(all.compactMap { ParcelKey($0.id) })
     heldBack = known.subtracting(open)
     let gone = before.outgoing.keys.filter { !known.contains($0) }
@@ -70,10 +62,12 @@ struct CourierDesk: Sendable {
       _ = courier.expire(at: now)
       for id in gone { courier.withdraw(id) }
       for one in fresh {
-        _ = courier.send(one.id, tag: one.tag, size: one.size, expiresAt: one.expiresAt, to: one.recipient, at: now)
+        _ = courier.send(
+          one.id, tag: one.tag, size: one.size, expiresAt: one.expiresAt, to: one.recipient,
+          allowsServers: one.allowsServers, at: now)
       }
       courier.met(device, isPeer: true, at: now)
-      return courier.greeting(condition, at: now)
+      return courier.greeting(for: device, condition, isTheirs: { Self.isFor(peer.digest, $0) }, at: now)
     }
   }
 
@@ -85,6 +79,7 @@ struct CourierDesk: Sendable {
     let size: Int
     let expiresAt: Int64
     let recipient: DeviceKey
+    let allowsServers: Bool
   }
 
   /// Own parcels that the courier doesn't know yet, the oldest first.
@@ -92,6 +87,7 @@ struct CourierDesk: Sendable {
     _ records: [ParcelRecord], _ courier: Courier, _ vault: Vault
   ) throws(VaultError) -> [FreshParcel] {
     var fresh: [FreshParcel] = []
+    let usesServers = vault.usualWays().hasServers
     for record in records.sorted(by: { $0.createdAt < $1.createdAt }) {
       guard fresh.count < newLimit else { break }
       guard let id = ParcelKey(record.id), courier.outgoing[id] == nil,
@@ -102,7 +98,8 @@ struct CourierDesk: Sendable {
       else { continue }
       fresh.append(
         FreshParcel(
-          id: id, tag: tag, size: content.count, expiresAt: parcel.expiresAt, recipient: try device(record.peer)))
+          id: id, tag: tag, size: content.count, expiresAt: parcel.expiresAt, recipient: try device(record.peer),
+          allowsServers: usesServers && record.ways.hasServers))
     }
     return fresh
   }
@@ -110,12 +107,14 @@ struct CourierDesk: Sendable {
   /// Peers that were met and may be met again: of no others it matters whom a parcel is for.
   private static func people(
     _ vault: Vault, _ encounters: Encounters, at now: Int64
-  ) throws(VaultError) -> [Person] {
-    var people: [Person] = []
-    for peer in try stored({ () throws(StoreError) in try vault.database.peers() }) where people.count < peopleLimit {
+  ) throws(VaultError) -> [RecipientLookup.Person] {
+    var people: [RecipientLookup.Person] = []
+    let peers = try stored { () throws(StoreError) in try vault.database.peers() }
+    vault.meetings.notePeers(Set(peers.map(\.digest)))
+    for peer in peers where people.count < peopleLimit {
       let device = try device(peer.digest)
       if encounters.predictability(of: device, at: now) > 0 {
-        people.append(Person(digest: peer.digest, device: device))
+        people.append(RecipientLookup.Person(digest: peer.digest, device: device))
       }
     }
     return people
@@ -164,10 +163,17 @@ struct CourierDesk: Sendable {
   func offers(to greeting: CarrierGreeting) throws(VaultError) -> [CarriedOffer] {
     let now = vault.environment.now()
     var courier = try vault.readCourier()
+    let monotonic = vault.environment.monotonic()
     for id in heldBack where courier.outgoing[id]?.recipient != device { courier.withdraw(id) }
     let offers = courier.offers(
-      to: device, greeting, vault.deviceCondition(), isTheirs: { Self.isFor(peer.digest, $0) }, at: now)
-    return offers.filter { $0.header.size <= parcelLimit }
+      to: device, greeting, vault.deviceCondition(), isTheirs: { Self.isFor(peer.digest, $0) },
+      unconfirmed: vault.meetings.unconfirmed(with: peer.digest),
+      declined: vault.meetings.declined(by: peer.digest, at: monotonic), at: now)
+    return offers.filter { offer in
+      // What it has wanted and then refused isn't for it to carry.
+      offer.header.size <= parcelLimit
+        && (offer.isYours || !vault.meetings.isRefused(offer.header.id, from: peer.digest, at: monotonic))
+    }
   }
 
   /// What this device says to the peer's offers.
@@ -178,12 +184,15 @@ struct CourierDesk: Sendable {
     let ownDigest = vault.identity.keys.digest
     let replies = courier.replies(
       to: offers, from: device, isPeer: true, vault.deviceCondition(), isMine: { Self.isFor(ownDigest, $0) },
-      recipient: { recipient(of: $0) }, at: now)
+      recipient: { lookup.recipient(of: $0) }, at: now)
+    let isWasteful = vault.meetings.hasWastedEnough(peer.digest, isCarried: false, at: monotonic)
+    let carriesWaste = vault.meetings.hasWastedEnough(peer.digest, isCarried: true, at: monotonic)
     var left = budget
     return zip(offers, replies).map { offer, reply in
       guard case .wanted = reply.answer else { return reply }
       let size = offer.header.size
-      guard size <= parcelLimit, size <= left,
+      let isCarried = offer.header.branch != ParcelHeader.noBranch
+      guard !isWasteful, !(carriesWaste && isCarried), size <= parcelLimit, size <= left,
         !vault.meetings.isRefused(offer.header.id, from: peer.digest, at: monotonic)
       else {
         return CarriedReply(id: reply.id, answer: .refused)
@@ -197,123 +206,24 @@ struct CourierDesk: Sendable {
   func selection(_ offers: [CarriedOffer], _ replies: [CarriedReply]) throws(VaultError) -> [ParcelHeader] {
     let now = vault.environment.now()
     let courier = try vault.readCourier()
+    let wanted = Set(replies.filter { if case .wanted = $0.answer { true } else { false } }.map(\.id))
+    let declined = offers.map(\.header.id).filter { !wanted.contains($0) }
+    vault.meetings.noteDeclined(declined, by: peer.digest, at: vault.environment.monotonic())
     var generator = SystemRandomNumberGenerator()
     return courier.selection(
-      offers, replies, to: device, budget: budget, recipient: { recipient(of: $0) }, at: now, using: &generator)
+      offers, replies, to: device, budget: budget, recipient: { lookup.recipient(of: $0) }, at: now, using: &generator)
   }
 
-  private func recipient(of header: ParcelHeader) -> DeviceKey? {
-    people.first { Self.isFor($0.digest, header) }?.device
+  /// Whether one of these is for the peer, or for this device: nobody else gains by a meeting without any.
+  func concern(_ headers: [ParcelHeader]) -> Bool {
+    let own = vault.identity.keys.digest
+    return headers.contains { Self.isFor(peer.digest, $0) || Self.isFor(own, $0) }
   }
 
   /// Whether a parcel is for the card with this digest.
   static func isFor(_ card: Digest, _ header: ParcelHeader) -> Bool {
     guard let id = ParcelID(header.id.bytes) else { return false }
     do throws(SodiumError) { return try Parcel.tag(of: id, for: card) == header.tag.bytes } catch { return false }
-  }
-
-  // MARK: - Parcels
-
-  /// A parcel that is to be given; nil if it is here no more, or was damaged.
-  func content(of header: ParcelHeader) throws(VaultError) -> [UInt8]? {
-    let id = header.id.bytes
-    if let content = try vault.parcelContent(id), isWhole(content, header) { return content }
-    if let carried = try carriedContent(header.id), isWhole(carried, header) { return carried }
-    try vault.changeCourier { courier, _ in courier.drop(header.id) }
-    return nil
-  }
-
-  private func carriedContent(_ id: ParcelKey) throws(VaultError) -> [UInt8]? {
-    do throws(StoreError) { return try vault.database.carriedContent(id) } catch .damaged { return nil } catch {
-      throw VaultError(error)
-    }
-  }
-
-  /// Notes that the peer has got a parcel; returns whether that was one of this device's own.
-  func gave(_ header: ParcelHeader, isTheirs: Bool) throws(VaultError) -> Bool {
-    let now = vault.environment.now()
-    let isOwn = try vault.changeCourier { courier, _ in
-      let isOwn = courier.outgoing[header.id] != nil
-      courier.gave(header, to: device, isTheirs: isTheirs, at: now)
-      return isOwn
-    }
-    let record = isOwn ? try stored { () throws(StoreError) in try vault.database.parcel(header.id.bytes) } : nil
-    if let record { try vault.noteUnderway(record) }
-    return isOwn
-  }
-
-  /// What became of a parcel that has come.
-  enum Outcome: Sendable {
-    /// It is durable here: for this device, with what proves it, or for others.
-    case mine(CarriedReceipt?)
-    case carried
-    /// It was here before.
-    case known(CarriedReceipt?)
-    case refused
-  }
-
-  /// Keeps a parcel that has come, durably, if it is what was offered.
-  func take(_ parcel: MeetingIntake.Whole) throws(VaultError) -> Outcome {
-    let header = parcel.header
-    guard let content = parcel.content else { return .refused }
-    guard isWhole(content, header) else {
-      vault.meetings.refuse(
-        header.id, from: peer.digest, at: vault.environment.monotonic(), for: MeetingMemory.worthlessTime)
-      return .refused
-    }
-    return Self.isFor(vault.identity.keys.digest, header) ? try takeOwn(header, content) : try carry(header, content)
-  }
-
-  private func takeOwn(_ header: ParcelHeader, _ content: [UInt8]) throws(VaultError) -> Outcome {
-    let monotonic = vault.environment.monotonic()
-    let isDirect = header.branch == ParcelHeader.noBranch
-    let arrival = ParcelArrival(
-      way: !isDirect ? .carriers : isNearby ? .bluetooth : .session, from: peer.digest,
-      hops: isDirect ? 0 : max(1, CourierPolicy().hops - min(header.hopsLeft, CourierPolicy().hops)),
-      branch: header.branch)
-    switch try vault.takeParcel(content, by: arrival) {
-    case .taken(let receipt):
-      guard let receipt,
-        let word = CarriedReceipt(
-          id: header.id, branch: receipt.branch, expiresAt: receipt.expiresAt, proof: receipt.proof)
-      else { return .mine(nil) }
-      let now = vault.environment.now()
-      let isNew = try vault.changeCourier { courier, _ in
-        defer { courier.confirmed(word, at: now) }
-        return courier.receipts[word.id] == nil
-      }
-      return isNew ? .mine(word) : .known(word)
-    case .ignored:
-      vault.meetings.refuse(header.id, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
-      return .refused
-    case .full:
-      vault.meetings.refuse(header.id, from: peer.digest, at: monotonic, for: MeetingMemory.fullTime)
-      return .refused
-    }
-  }
-
-  private func carry(_ header: ParcelHeader, _ content: [UInt8]) throws(VaultError) -> Outcome {
-    let now = vault.environment.now()
-    let arrival = try vault.changeCourier { (courier, contents) throws(StoreError) in
-      let arrival = courier.took(header, from: device, isPeer: true, isMine: false, at: now)
-      // In one transaction with the word that it is carried.
-      if case .carried = arrival { try contents.put(header.id, content) }
-      return arrival
-    }
-    switch arrival {
-    case .carried: return .carried
-    case .known: return .known(nil)
-    case .mine, .refused: return .refused
-    }
-  }
-
-  /// Whether these bytes are the parcel that a header speaks of.
-  private func isWhole(_ content: [UInt8], _ header: ParcelHeader) -> Bool {
-    guard content.count == header.size, let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit) else {
-      return false
-    }
-    return parcel.id.bytes == header.id.bytes && parcel.tag == header.tag.bytes
-      && parcel.expiresAt == header.expiresAt
   }
 }
 

@@ -10,23 +10,65 @@ final class MeetingMemory: Sendable {
   static let worthlessTime = 86_400_000.0
   /// The same for one for which there was no room.
   static let fullTime = 600_000.0
+  /// Most bytes of worthless parcels that come from a peer before nothing more of the kind is asked of it, for the rest of a day.
+  static let wasteLimit = 16 << 20
+  /// How often a parcel goes out to a carrier that doesn't say that it has it.
+  static let promiseLimit = 4
+  /// Meetings that a peer may begin in vain before it has to wait.
+  static let idleLimit = 16
+  private static let day = 86_400_000.0
   private static let limit = 2048
+  /// Of these, how many of one peer.
+  private static let limitOfPeer = 256
 
   private struct Side: Hashable {
     let peer: Digest
     let isDialling: Bool
   }
 
-  /// A parcel as it comes from somebody: another one's copy may be better.
+  /// A parcel as it comes from somebody, or goes to somebody: another one's copy may be better.
   private struct Copy: Hashable {
     let id: ParcelKey
     let giver: Digest
+  }
+
+  /// Whose waste it is: a carrier can't look into what it carries, so that counts apart from its own.
+  private struct WasteSource: Hashable {
+    let giver: Digest
+    let isCarried: Bool
+  }
+
+  /// A parcel whose sender is no peer, whoever brings it.
+  private struct Unknown {
+    var until: Double
+    var pause: Double
+  }
+
+  /// Bytes that came for nothing, from some time on.
+  private struct Waste {
+    var since: Double
+    var byteCount = 0
+  }
+
+  /// Meetings that came to nothing, the last of which began at some time.
+  private struct Idleness {
+    var count = 0.0
+    var beganAt: Double
+
+    /// One a minute is forgotten.
+    mutating func fade(to now: Double) { count = max(0, count - max(0, (now - beganAt) / 60_000)) }
   }
 
   private struct State {
     var sides: Set<Side> = []
     var collecting = 0
     var worthless: [Copy: Double] = [:]
+    var declined: [Copy: Double] = [:]
+    var unknown: [ParcelKey: Unknown] = [:]
+    var peers: Set<Digest> = []
+    var wasted: [WasteSource: Waste] = [:]
+    var unconfirmed: [Copy: Int] = [:]
+    var idle: [Digest: Idleness] = [:]
     var seen: [Digest: Double] = [:]
     var met: [Digest: Double] = [:]
     var changes = 0
@@ -56,17 +98,137 @@ final class MeetingMemory: Sendable {
 
   /// Remembers for so many milliseconds that a peer's copy of a parcel isn't wanted.
   func refuse(_ id: ParcelKey, from giver: Digest, at now: Double, for time: Double) {
-    state.withLock { state in
-      if state.worthless.count >= Self.limit { state.worthless = state.worthless.filter { $0.value > now } }
-      if state.worthless.count >= Self.limit { state.worthless.removeAll() }
-      state.worthless[Copy(id: id, giver: giver)] = now + time
+    state.withLock { Self.put(Copy(id: id, giver: giver), until: now + time, in: &$0.worthless, at: now) }
+  }
+
+  /// Nobody's are forgotten for those of another: one that has too many loses its own that end soonest.
+  private static func put(_ copy: Copy, until: Double, in table: inout [Copy: Double], at now: Double) {
+    // Counting takes a while, so it waits until there may be too many, and then makes room for some.
+    if table[copy] == nil, table.count >= limitOfPeer {
+      if table.count >= limit { table = table.filter { $0.value > now } }
+      let own = table.filter { $0.key.giver == copy.giver }
+      let ending = own.count >= limitOfPeer ? own : table.count >= limit ? table : [:]
+      for one in ending.sorted(by: { $0.value < $1.value }).prefix(ending.count / 8) { table[one.key] = nil }
     }
+    table[copy] = until
   }
 
   /// Whether a peer's copy of a parcel isn't wanted at present.
   func isRefused(_ id: ParcelKey, from giver: Digest, at now: Double) -> Bool {
-    state.withLock { $0.worthless[Copy(id: id, giver: giver)].map { $0 > now } ?? false }
+    state.withLock { state in
+      if let unknown = state.unknown[id], unknown.until > now { return true }
+      return state.worthless[Copy(id: id, giver: giver)].map { $0 > now } ?? false
+    }
   }
+
+  /// Remembers that a parcel's sender is no peer, for twice as long each time it comes, up to a day. Returns whether that is new.
+  func noteUnknownSender(_ id: ParcelKey, at now: Double) -> Bool {
+    state.withLock { state in
+      if let known = state.unknown[id] {
+        let pause = min(2 * known.pause, Self.worthlessTime)
+        state.unknown[id] = Unknown(until: now + pause, pause: pause)
+        return false
+      }
+      if state.unknown.count >= Self.limit {
+        let ending = state.unknown.sorted { $0.value.until < $1.value.until }
+        for one in ending.prefix(Self.limit / 8) { state.unknown[one.key] = nil }
+      }
+      state.unknown[id] = Unknown(until: now + Self.fullTime, pause: Self.fullTime)
+      return true
+    }
+  }
+
+  /// Notes who the peers are: where there is a new one, it may be the sender of what came from somebody unknown.
+  func notePeers(_ peers: Set<Digest>) {
+    state.withLock { state in
+      if !peers.isSubset(of: state.peers) { state.unknown.removeAll() }
+      state.peers = peers
+    }
+  }
+
+  /// Remembers that a peer didn't want parcels which it was offered: others come first for an hour.
+  func noteDeclined(_ ids: [ParcelKey], by peer: Digest, at now: Double) {
+    state.withLock { state in
+      for id in ids.prefix(Offer.limit) {
+        Self.put(Copy(id: id, giver: peer), until: now + 3_600_000, in: &state.declined, at: now)
+      }
+    }
+  }
+
+  /// What a peer didn't want lately.
+  func declined(by peer: Digest, at now: Double) -> Set<ParcelKey> {
+    state.withLock { state in
+      Set(state.declined.filter { $0.key.giver == peer && $0.value > now }.map(\.key.id))
+    }
+  }
+
+  /// Counts bytes from a peer that were worth nothing: what it carried apart from what it says is its own. Returns whether they are enough now.
+  @discardableResult
+  func noteWaste(_ byteCount: Int, of giver: Digest, isCarried: Bool, at now: Double) -> Bool {
+    let source = WasteSource(giver: giver, isCarried: isCarried)
+    return state.withLock { state in
+      if state.wasted.count >= Self.limit { state.wasted = state.wasted.filter { now - $0.value.since < Self.day } }
+      if state.wasted.count >= Self.limit { state.wasted.removeAll() }
+      var waste = state.wasted[source].flatMap { now - $0.since < Self.day ? $0 : nil } ?? Waste(since: now)
+      let before = waste.byteCount
+      waste.byteCount = min(before, Self.wasteLimit) + byteCount
+      state.wasted[source] = waste
+      return before < Self.wasteLimit && waste.byteCount >= Self.wasteLimit
+    }
+  }
+
+  /// Whether so much from a peer was worth nothing that nothing more of the kind is asked of it.
+  func hasWastedEnough(_ giver: Digest, isCarried: Bool, at now: Double) -> Bool {
+    state.withLock { state in
+      state.wasted[WasteSource(giver: giver, isCarried: isCarried)].map {
+        now - $0.since < Self.day && $0.byteCount >= Self.wasteLimit
+      } ?? false
+    }
+  }
+
+  // MARK: - Parcels that went out
+
+  /// Notes that a carrier is being given a parcel of this device's own.
+  func promised(_ id: ParcelKey, to carrier: Digest) {
+    state.withLock { state in
+      // Whoever is forgotten isn't offered what may have got lost on its way.
+      if state.unconfirmed.count >= Self.limit { state.unconfirmed.removeAll() }
+      state.unconfirmed[Copy(id: id, giver: carrier), default: 0] += 1
+    }
+  }
+
+  /// Notes that the carrier has said what became of it; returns how often it had gone out.
+  func settled(_ id: ParcelKey, with carrier: Digest) -> Int {
+    state.withLock { $0.unconfirmed.removeValue(forKey: Copy(id: id, giver: carrier)) } ?? 0
+  }
+
+  /// Own parcels that went out to a carrier, of which it hasn't said anything: it may have them once more.
+  func unconfirmed(with carrier: Digest) -> Set<ParcelKey> {
+    state.withLock { state in
+      Set(state.unconfirmed.filter { $0.key.giver == carrier && $0.value < Self.promiseLimit }.map(\.key.id))
+    }
+  }
+
+  // MARK: - Who begins meetings
+
+  /// Whether a peer may begin a meeting now, which counts as in vain until ``noteUseful(_:)``. Behind some of those it has to wait, twice as long
+  /// each time: each costs this device reading and writing.
+  func admits(_ peer: Digest, at now: Double) -> Bool {
+    state.withLock { state in
+      if state.idle.count >= Self.limit, state.idle[peer] == nil { state.idle.removeAll() }
+      var idle = state.idle[peer] ?? Idleness(beganAt: now)
+      let tooMany = Int(idle.count.rounded(.up)) - Self.idleLimit
+      if tooMany >= 0, now - idle.beganAt < Double(1 << min(tooMany, 9)) * MeetingSchedule.leastPause { return false }
+      idle.fade(to: now)
+      idle.count += 1
+      idle.beganAt = now
+      state.idle[peer] = idle
+      return true
+    }
+  }
+
+  /// A meeting that a peer began has moved something.
+  func noteUseful(_ peer: Digest) { state.withLock { state in state.idle[peer] = nil } }
 
   // MARK: - Who is there
 

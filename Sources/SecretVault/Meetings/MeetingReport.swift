@@ -2,6 +2,8 @@
 public struct MeetingReport: Hashable, Sendable {
   /// Parcels that were given to the peer as a carrier.
   public var given = 0
+  /// Those of them that were others' already.
+  public var passedOn = 0
   /// Parcels that were taken to be carried for others.
   public var taken = 0
   /// Own parcels that the peer, their recipient, has now.
@@ -18,6 +20,9 @@ public struct MeetingReport: Hashable, Sendable {
 
   /// Whether anything has changed hands.
   public var isEmpty: Bool { self == MeetingReport() }
+
+  /// Whether a parcel has changed hands. Receipts alone cost nothing: anybody can make as many as they like.
+  var hasMovedParcels: Bool { given + taken + delivered + handedOver + received > 0 }
 
   /// The same in words, for the log.
   var words: String {

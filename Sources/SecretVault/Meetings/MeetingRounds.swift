@@ -33,6 +33,8 @@ final class MeetingRounds: Sendable {
     var withAddress: Set<Digest> = []
     /// Parcels that a peer itself is to get.
     var waiting: [Digest: Set<[UInt8]>] = [:]
+    /// For whom some of them are this device's own.
+    var withOwn: Set<Digest> = []
     /// Whether there is something for carriers.
     var hasCargo = false
     /// Whom there is word for of what has arrived.
@@ -98,17 +100,17 @@ final class MeetingRounds: Sendable {
   }
 
   private func begin(_ survey: Survey, at now: Double) -> [PeerRecord] {
-    var generator = SystemRandomNumberGenerator()
     let seen = survey.peers.map { (vault.meetings.seen($0.digest), vault.meetings.met($0.digest)) }
     let due = state.withLock { state in
       let situations = zip(survey.peers, seen).map { peer, times in
         MeetingSchedule.Situation(
-          peer: peer.digest, waiting: survey.waiting[peer.digest] ?? [], spreading: survey.spreading,
-          mayCarry: survey.hasCargo, hasNews: survey.news.contains(peer.digest),
+          peer: peer.digest, waiting: survey.waiting[peer.digest] ?? [], hasOwn: survey.withOwn.contains(peer.digest),
+          spreading: survey.spreading, mayCarry: survey.hasCargo, hasNews: survey.news.contains(peer.digest),
           isHeard: state.heard.contains(peer.name),
           hasAddress: survey.withAddress.contains(peer.digest), seenAt: times.0, metAt: times.1)
       }
       state.hasReason = survey.hasCargo || !survey.waiting.isEmpty || !survey.news.isEmpty
+      var generator = SystemRandomNumberGenerator()
       return state.schedule.begin(situations, at: now, using: &generator)
     }
     let chosen = Set(due)
@@ -119,13 +121,24 @@ final class MeetingRounds: Sendable {
     var isDone = false
     do throws(LinkFailure) {
       _ = try await vault.meet(peer)
-      let left = try? vault.outgoingRecords(way: .session, at: vault.environment.now())
-      isDone = left.map { !$0.contains { $0.peer == peer.digest } } ?? false
+      isDone = (try? isSomethingLeft(for: peer.digest)) == false
     } catch {
       vault.environment.log.debug("\(peer.name) \(error.reason)")
     }
     let outcome = isDone
     state.withLock { $0.schedule.finished(peer.digest, isDone: outcome) }
+  }
+
+  /// Whether something waits for a peer that was met: what it doesn't take, it isn't called for again and again.
+  private func isSomethingLeft(for peer: Digest) throws(VaultError) -> Bool {
+    let now = vault.environment.now()
+    if try vault.outgoingRecords(way: .session, at: now).contains(where: { $0.peer == peer }) { return true }
+    let carried = try vault.readCourier().satchel.parcels.values.filter {
+      $0.header.expiresAt > now && !$0.isHandedOver
+    }
+    return state.withLock { state in
+      carried.contains { parcel in state.recipients[parcel.header.id].flatMap { $0 } == peer }
+    }
   }
 
   // MARK: - What there is
@@ -140,10 +153,12 @@ final class MeetingRounds: Sendable {
         survey.withAddress.insert(peer.digest)
       }
     }
-    for record in try vault.outgoingRecords(way: .session, at: now) {
+    let (own, spreading) = try vault.outgoingRecordsOfMeetings(at: now)
+    for record in own {
       survey.waiting[record.peer, default: []].insert(record.id)
+      survey.withOwn.insert(record.peer)
     }
-    survey.spreading = Set(try vault.outgoingRecords(way: .carriers, at: now).map(\.id))
+    survey.spreading = Set(spreading.map(\.id))
     survey.hasCargo = !survey.spreading.isEmpty
     let courier = try vault.readCourier()
     for peer in survey.peers where courier.hasNews(for: try CourierDesk.device(peer.digest)) {

@@ -7,6 +7,7 @@ import Sodium
 /// - Everybody else is dialled each quarter of an hour while there is something to be carried, and sooner when there is something new of this device's own,
 ///   or word of what has arrived.
 /// - Whoever appears in the room is dialled at once, at most each two minutes.
+/// - A few are met at a time; half of these places are for peers that have parcels of this device's own to get.
 struct MeetingSchedule: Sendable {
   static let firstPause = 60_000.0
   static let longestPause = 3_600_000.0
@@ -18,6 +19,8 @@ struct MeetingSchedule: Sendable {
   static let leastPause = 2_000.0
   /// Meetings that are under way at a time.
   static let atOnce = 4
+  /// How many of them are only for peers that have something of this device's own to get: whoever is slow at carrying keeps nothing else waiting.
+  static let keptForOwn = 2
   private static let limit = 4096
 
   /// What is known of one peer at some time.
@@ -25,6 +28,8 @@ struct MeetingSchedule: Sendable {
     let peer: Digest
     /// Parcels that wait for it.
     var waiting: Set<[UInt8]> = []
+    /// Whether some of them are this device's own.
+    var hasOwn = false
     /// Own parcels that may be given to it as a carrier.
     var spreading: Set<[UInt8]> = []
     /// Whether it may be a carrier: there is something that could be given, or taken.
@@ -51,28 +56,33 @@ struct MeetingSchedule: Sendable {
   }
 
   private var states: [Digest: State] = [:]
-  private var running: Set<Digest> = []
+  /// Who is being met, and whether for something of this device's own.
+  private var running: [Digest: Bool] = [:]
 
   /// Who is to be met now, those first who have something to get; they count as being met until ``finished(_:_:waiting:at:)``.
   mutating func begin(
     _ situations: [Situation], at now: Double, using generator: inout some RandomNumberGenerator
   ) -> [Digest] {
-    if states.count > Self.limit { states = states.filter { running.contains($0.key) } }
+    if states.count > Self.limit { states = states.filter { running[$0.key] != nil } }
     var due: [(rank: Int, last: Double, peer: Digest)] = []
     for situation in situations {
       let isNew = states[situation.peer] == nil
       var state = states[situation.peer] ?? State()
       if isNew { state.jitter = Double.random(in: -0.1...0.1, using: &generator) }
-      if !running.contains(situation.peer), isDue(situation, state, at: now) {
-        due.append((situation.waiting.isEmpty ? 1 : 0, state.attemptedAt, situation.peer))
+      if running[situation.peer] == nil, isDue(situation, state, at: now) {
+        due.append((situation.hasOwn ? 0 : situation.waiting.isEmpty ? 2 : 1, state.attemptedAt, situation.peer))
       }
       // Whoever went and comes again has appeared.
       if !situation.isHeard { state.wasHeard = false }
       states[situation.peer] = state
     }
-    let chosen = due.sorted { ($0.rank, $0.last) < ($1.rank, $1.last) }.prefix(max(0, Self.atOnce - running.count))
-    for one in chosen {
-      running.insert(one.peer)
+    var chosen: [Digest] = []
+    for one in due.sorted(by: { ($0.rank, $0.last) < ($1.rank, $1.last) }) {
+      let isOwn = one.rank == 0
+      guard running.count < Self.atOnce else { break }
+      guard isOwn || running.values.count(where: { !$0 }) < Self.atOnce - Self.keptForOwn else { continue }
+      chosen.append(one.peer)
+      running[one.peer] = isOwn
       let situation = situations.first { $0.peer == one.peer }
       states[one.peer]?.attemptedAt = now
       states[one.peer]?.tried = situation?.waiting ?? []
@@ -80,7 +90,7 @@ struct MeetingSchedule: Sendable {
       states[one.peer]?.wasHeard = situation?.isHeard ?? false
       states[one.peer]?.jitter = Double.random(in: -0.1...0.1, using: &generator)
     }
-    return chosen.map(\.peer)
+    return chosen
   }
 
   /// The machine has other ways into the network than before: whoever has a parcel to get, or could carry one, may be reached by now.
@@ -94,7 +104,7 @@ struct MeetingSchedule: Sendable {
 
   /// A meeting has ended; `isDone` says whether the peer was met and has got what waited for it.
   mutating func finished(_ peer: Digest, isDone: Bool) {
-    running.remove(peer)
+    running[peer] = nil
     let failures = states[peer]?.failures ?? 0
     states[peer]?.failures = isDone ? 0 : min(failures + 1, 16)
   }

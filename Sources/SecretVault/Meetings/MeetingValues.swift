@@ -19,7 +19,8 @@ extension CarriedOffer {
   init?(_ offer: CourierOffer) {
     guard let id = ParcelKey(offer.id.bytes), let tag = RecipientTag(offer.tag),
       let header = ParcelHeader(
-        id: id, tag: tag, size: offer.size, expiresAt: offer.expiresAt, hopsLeft: offer.hopsLeft, branch: offer.branch)
+        id: id, tag: tag, size: offer.size, expiresAt: offer.expiresAt, hopsLeft: offer.hopsLeft, branch: offer.branch,
+        allowsServers: offer.allowsServers)
     else { return nil }
     self.init(header: header, isYours: offer.isYours)
   }
@@ -32,7 +33,8 @@ extension [CarriedOffer] {
       ParcelID(offer.header.id.bytes).map {
         CourierOffer(
           id: $0, tag: offer.header.tag.bytes, size: offer.header.size, expiresAt: offer.header.expiresAt,
-          hopsLeft: offer.header.hopsLeft, branch: offer.header.branch, isYours: offer.isYours)
+          hopsLeft: offer.header.hopsLeft, branch: offer.header.branch, isYours: offer.isYours,
+          allowsServers: offer.header.allowsServers)
       }
     }
   }

@@ -1,6 +1,7 @@
 import Courier
 import Sodium
 import VaultProtocol
+import VaultStore
 
 /// What it takes to meet a peer.
 public struct MeetingJob: Sendable {
@@ -18,10 +19,15 @@ extension SessionRoute {
     try await conversation.require(.courier)
     let isNearby = conversation.isNearby
     let desk = try await local { () throws(VaultError) in try job.begin(isNearby) }
+    let note = MeetingNote(desk.vault, with: desk.peer, isNearby: isNearby, isDialled: true)
     var meeting = DialledMeeting(
       id: id, desk: desk, conversation: conversation,
-      patience: MeetingPatience(environment, isNearby: isNearby))
-    try await meeting.run()
+      patience: MeetingPatience(environment, isNearby: isNearby), note: note)
+    do throws(LinkFailure) { try await meeting.run() } catch {
+      await note.end(MeetingRecord.Ending(error))
+      throw error
+    }
+    await note.end(.regular)
     return meeting.report
   }
 }
@@ -40,7 +46,10 @@ private struct DialledMeeting {
   let desk: CourierDesk
   let conversation: Conversation
   var patience: MeetingPatience
-  var report = MeetingReport()
+  let note: MeetingNote
+  var report = MeetingReport() {
+    didSet { note.keep(report) }
+  }
 
   mutating func run() async throws(LinkFailure) {
     let desk = desk
@@ -49,6 +58,7 @@ private struct DialledMeeting {
     let (receipts, offers) = try await local { () throws(VaultError) in
       (try desk.receipts(for: theirs), try desk.offers(to: theirs))
     }
+    note.told(receipts.count)
     try await conversation.send(
       CourierOffers(request: id, receipts: receipts.messages, offers: offers.messages))
     let answer = try await conversation.receive(CourierReplies.self, patience: 2)
@@ -56,8 +66,12 @@ private struct DialledMeeting {
     let replies = answer.replies.compactMap { CarriedReply($0) }
     let chosen = try await local { () throws(VaultError) in try desk.selection(offers, replies) }
     let isTheirs = Set(offers.filter(\.isYours).map(\.header.id))
-    for header in chosen { try await give(header, isTheirs: isTheirs.contains(header.id)) }
-    try await listen(to: answer.offers.compactMap { CarriedOffer($0) })
+    let offered = answer.offers.compactMap { CarriedOffer($0) }
+    patience.isForCarrying = try await local { () throws(VaultError) in !desk.concern(chosen + offered.map(\.header)) }
+    for header in chosen where patience.mayGiveMore(isFirst: true) {
+      try await give(header, isTheirs: isTheirs.contains(header.id))
+    }
+    try await listen(to: offered)
   }
 
   /// What the peer says first, with receipts.
@@ -81,7 +95,7 @@ private struct DialledMeeting {
     let desk = desk
     // What there is no memory for now goes the next time.
     guard let id = ParcelID(header.id.bytes), let room = desk.vault.meetings.room(for: header.size),
-      let content = try await local({ () throws(VaultError) in try desk.content(of: header) })
+      let content = try await local({ () throws(VaultError) in try desk.content(of: header, isTheirs: isTheirs) })
     else { return }
     defer { withExtendedLifetime(room) {} }
     for offset in stride(from: 0, to: content.count, by: CourierPiece.byteLimit) {
@@ -90,10 +104,13 @@ private struct DialledMeeting {
         request: self.id, id: id, hopsLeft: header.hopsLeft, branch: header.branch, of: content, offset: offset)
       try await conversation.send(piece)
       patience.moved(piece.bytes.count)
+      note.gave(piece.bytes.count)
     }
     let taken = try await conversation.receive(CourierTaken.self, patience: 2)
     guard taken.request == self.id, taken.id == id else { throw .notAsked }
-    guard taken.outcome != .refused else { return }
+    guard taken.outcome != .refused else {
+      return try await local { () throws(VaultError) in try desk.wasRefused(header, isTheirs: isTheirs) }
+    }
     let isOwn = try await local { () throws(VaultError) in try desk.gave(header, isTheirs: isTheirs) }
     let before = report.receipts
     if let receipt = taken.receipt { try await learn([receipt], handedOver: isTheirs ? header.id : nil) }
@@ -116,12 +133,15 @@ private struct DialledMeeting {
       }
       let piece = try conversation.parse(received, as: CourierPiece.self)
       guard piece.request == id else { throw .notAsked }
+      if piece.offset == 0 { try patience.checkNext() }
       patience.moved(piece.bytes.count)
+      note.took(piece.bytes.count)
       let whole: MeetingIntake.Whole?
       do throws(ProtocolError) { whole = try intake.take(piece) } catch { throw LinkFailure(error) }
       guard let whole else { continue }
       let outcome = try await local { () throws(VaultError) in try desk.take(whole) }
       report.note(outcome)
+      note.told(outcome.receipts)
       try await conversation.send(outcome.message(id, piece.id))
     }
   }
@@ -133,7 +153,9 @@ extension MeetingReport {
     switch (isTheirs, isOwn) {
     case (true, true): delivered += isConfirmed ? 1 : 0
     case (true, false): handedOver += outcome == .taken ? 1 : 0
-    case (false, _): given += outcome == .taken ? 1 : 0
+    case (false, _):
+      given += outcome == .taken ? 1 : 0
+      passedOn += outcome == .taken && !isOwn ? 1 : 0
     }
   }
 

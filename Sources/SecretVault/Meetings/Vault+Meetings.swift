@@ -35,18 +35,22 @@ extension Vault {
 
   /// One meeting; if the daemon is at it, or the peer has dialled in the same moment, behind that one, unless nothing is left to be brought.
   private func meetOnceFree(_ peer: PeerRecord) async {
+    var pause = Self.busyPause
     while !Task.isCancelled {
       do throws(LinkFailure) {
         _ = try await meet(peer)
         return
       } catch { guard error.refusal == .busy else { return } }
-      do { try await environment.sleep(Self.busyPause) } catch { return }
+      do { try await environment.sleep(pause) } catch { return }
+      // It may be this device that is to wait.
+      pause = min(pause * 2, Self.longestBusyPause)
       let left = try? outgoingRecords(way: .session, at: environment.now())
       guard left?.contains(where: { $0.peer == peer.digest }) == true else { return }
     }
   }
 
   private static let busyPause = Duration.milliseconds(300)
+  private static let longestBusyPause = Duration.seconds(3)
 
   /// One meeting. What is too large for Bluetooth goes by network; where that doesn't lead to the peer, at least the rest goes through the air.
   func meet(_ peer: PeerRecord) async throws(LinkFailure) -> MeetingReport {
@@ -95,10 +99,8 @@ extension Vault {
 
   /// Bytes of the largest parcel that waits for a peer.
   private func largestParcel(to peer: Digest) throws(VaultError) -> UInt64 {
-    var largest = 0
-    for record in try outgoingRecords(way: .session, at: environment.now()) where record.peer == peer {
-      largest = max(largest, try parcelContent(record.id)?.count ?? 0)
-    }
-    return UInt64(largest)
+    let byteCounts = try stored { () throws(StoreError) in try database.parcelByteCounts() }
+    let waiting = try outgoingRecords(way: .session, at: environment.now()).filter { $0.peer == peer }
+    return waiting.map { UInt64(clamping: byteCounts[$0.id] ?? 0) }.max() ?? 0
   }
 }

@@ -8,7 +8,7 @@ public struct ParcelArrival: Hashable, Sendable {
   public enum Way: Hashable, Sendable {
     /// From its sender, over the network or over Bluetooth.
     case session, bluetooth
-    /// Through an account at a server.
+    /// Through an account at a server: its sender's, or that of somebody who carried it.
     case account
     /// Through the group in this folder.
     case group(folder: [UInt8])
@@ -32,7 +32,7 @@ public struct ParcelArrival: Hashable, Sendable {
 
   /// The last stretch of its way.
   public let way: Way
-  /// Who handed it over, in a session.
+  /// Who handed it over: in a session, or at a server, as far as it is known whose account that is.
   public let from: Digest?
   /// By how many carriers it came.
   public let hops: UInt8
@@ -50,13 +50,22 @@ public struct ParcelArrival: Hashable, Sendable {
   /// The folder of the group by which it came, if so.
   var folder: [UInt8]? { if case .group(let folder) = way { folder } else { nil } }
 
-  /// The same, if this sender has made the parcel: whoever else hands one over in a session is a carrier, whatever it says.
+  /// The same, if this sender has made the parcel: whoever else hands one over is a carrier, whatever it says, and the sender itself is none.
   func corrected(sender: Digest) -> ParcelArrival {
-    guard isDirect, let from, from != sender else { return self }
-    return ParcelArrival(way: .carriers, from: from, hops: max(1, hops), branch: branch)
+    guard let from else { return self }
+    if way == .account, from == sender { return ParcelArrival(way: .account, from: from) }
+    guard isDirect || way == .account, from != sender else { return self }
+    return ParcelArrival(way: isDirect ? .carriers : way, from: from, hops: max(1, hops), branch: branch)
   }
 
-  /// Whether it has come without any server: then its sender may want none.
+  /// Who has carried it, as far as anybody here knows: the last one.
+  var carriers: [Digest] {
+    guard way == .carriers || (way == .account && hops > 0), let from else { return [] }
+    return [from]
+  }
+
+  /// Whether it has come without any server: then its sender may want none. One that came by a carrier's account was for servers, too, or its carrier
+  /// has let it be known already.
   var isPrivate: Bool { isDirect || way == .carriers }
 
   /// Whether its sender hears in the same moment that it was taken.
@@ -69,6 +78,8 @@ public enum ParcelTaking: Hashable, Sendable {
   case taken(receipt: ParcelReceipt?)
   /// It is worth nothing, and why.
   case ignored(String)
+  /// Nobody here knows who sent it: worth nothing, unless its sender becomes a peer before its time is over.
+  case unknownSender
   /// Not now, and perhaps later: so many wait here that no more are taken, or its time is not, as this device's clock has it.
   case full
 

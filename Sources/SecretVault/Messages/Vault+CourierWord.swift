@@ -8,7 +8,8 @@ extension Vault {
   /// Whether somebody was met lately who could carry something.
   func mayMeetCarriers() throws(VaultError) -> Bool {
     let now = environment.now()
-    return try readCourier().encounters.meetings(at: now).first.map { now - $0.at < ParcelTimes.encounter } ?? false
+    let met = try readCourier().encounters.meetings(at: now).first { $0.device != .network }
+    return met.map { now - $0.at < ParcelTimes.encounter } ?? false
   }
 
   /// Whom an own parcel was given to, in the order of its branches.

@@ -46,12 +46,14 @@ extension Vault {
   // MARK: - Looking
 
   /// Messages with a peer, or with a plain contact of the account in use, or with all, newest first. `search` finds bytes in texts, captions
-  /// and names, whatever the case of their ASCII letters.
+  /// and names, whatever the case of their ASCII letters. `receivedOnly` leaves out what was sent from here.
   public func messages(
-    with reference: String? = nil, unreadOnly: Bool = false, search: HeldSecret? = nil, limit: Int = 100
+    with reference: String? = nil, unreadOnly: Bool = false, receivedOnly: Bool = false, search: HeldSecret? = nil,
+    limit: Int = 100
   ) throws(VaultError) -> [MessageSummary] {
     var filter = try filter(reference)
     if unreadOnly { filter.states = [.new] }
+    if receivedOnly { filter.direction = .received }
     filter.limit = search == nil ? max(0, limit) : ParcelTimes.searchLimit
     let found = try stored { () throws(StoreError) in try database.messages(filter) }
     let names = try peerNames()
@@ -69,7 +71,8 @@ extension Vault {
       return MessageFilter(plain: account.map { .of(account: $0.id) } ?? .none)
     }
     if let account, reference.contains("@") {
-      let plain = MessageFilter(account: account.id, contact: reference)
+      // Letters of addresses are small ones.
+      let plain = MessageFilter(account: account.id, contact: reference.lowercased())
       if try stored({ () throws(StoreError) in try database.hasMessages(plain) }) { return plain }
     }
     return MessageFilter(peer: try find(reference).digest)
@@ -192,7 +195,7 @@ extension Vault {
       state: record.state.rawValue, name: record.name, mediaType: record.mediaType, byteCount: record.byteCount,
       parts: record.partCount, partsDone: record.partsDone, sentAt: record.sentAt, storedAt: record.storedAt,
       deliveredAt: time(record.deliveredAt), readAt: time(record.readAt),
-      route: record.route.isEmpty ? nil : record.route, hops: record.hops > 0 ? Int(record.hops) : nil,
+      route: record.publicRoute, hops: record.hops > 0 ? Int(record.hops) : nil,
       carriers: record.carriers.map(name), isSealed: record.isSealed,
       expiresAt: isOpen ? time(record.expiresAt) : nil)
   }

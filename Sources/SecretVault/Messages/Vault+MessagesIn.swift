@@ -47,17 +47,24 @@ extension Vault {
   private func take(
     _ text: MessageText, _ letter: MessageLetter, _ row: ParcelRecord, _ peer: PeerRecord, _ arrival: ParcelArrival
   ) throws(VaultError) -> ParcelTaking {
-    guard try hasRoom(for: text.text.count, of: peer) else { return .full }
+    guard let room = try room(for: text.text.count, of: peer) else { return .full }
     let record = MessageRecord(
       id: text.message, peer: peer.digest, direction: .received, kind: .text, isSealed: true,
       byteCount: Int64(text.text.count), partsDone: 1, sentAt: letter.createdAt, storedAt: max(1, environment.now()),
-      route: arrival.way.name, hops: arrival.hops, carriers: carriers(of: arrival), state: .new)
+      route: arrival.way.name, hops: arrival.hops, carriers: arrival.carriers, state: .new)
     let number = try stored { () throws(StoreError) in
-      try database.addMessage(record, parts: [0: text.text], parcels: [(row, nil)])
+      try database.addMessage(record, parts: [0: text.text], parcels: [(row, nil)], within: room)
     }
-    // Nil if it was known: perhaps it came in another parcel.
-    if number != nil { noteArrival(of: record, from: peer, text.address) }
-    return .taken(receipt: nil)
+    if number != nil {
+      noteArrival(of: record, from: peer, text.address)
+      return .taken(receipt: nil)
+    }
+    // It was known: perhaps it came in another parcel. Or the room was taken in the same moment.
+    let isHere = try stored { () throws(StoreError) -> Bool in
+      if try database.parcel(row.id) != nil { return true }
+      return try database.message(direction: .received, peer: peer.digest, id: text.message) != nil
+    }
+    return isHere ? .taken(receipt: nil) : .full
   }
 
   private func take(
@@ -74,7 +81,7 @@ extension Vault {
         caption: part.caption, parcels: [(row, nil)]
       ) { message in
         message.hops = max(message.hops, arrival.hops)
-        for carrier in carriers(of: arrival)
+        for carrier in arrival.carriers
         where !message.carriers.contains(carrier) && message.carriers.count < MessageRecord.carrierLimit {
           message.carriers.append(carrier)
         }
@@ -88,18 +95,21 @@ extension Vault {
   private func takeFirst(
     _ part: MessagePart, _ letter: MessageLetter, _ row: ParcelRecord, _ peer: PeerRecord, _ arrival: ParcelArrival
   ) throws(VaultError) -> ParcelTaking {
-    guard try hasRoom(for: Int(clamping: part.file.byteCount), of: peer) else { return .full }
+    if try stored({ () throws(StoreError) in try database.wasRemoved(peer: peer.digest, id: part.message) }) {
+      return try takeRest(row)
+    }
+    guard let room = try room(for: Int(clamping: part.file.byteCount), of: peer) else { return .full }
     let file = part.file
     let record = MessageRecord(
       id: part.message, peer: peer.digest, direction: .received, kind: file.kind == .photo ? .photo : .file,
       isSealed: true, name: file.name, mediaType: file.mediaType.isEmpty ? nil : file.mediaType,
       byteCount: Int64(clamping: file.byteCount), partCount: file.partCount, partsDone: 1, digest: file.digest,
       sentAt: letter.createdAt, storedAt: max(1, environment.now()), route: arrival.way.name, hops: arrival.hops,
-      carriers: carriers(of: arrival), expiresAt: letter.expiresAt, state: .partial)
+      carriers: arrival.carriers, expiresAt: letter.expiresAt, state: .partial)
     var parts = [Int(part.number): part.bytes]
     if let caption = part.caption { parts[-1] = caption }
     let number = try stored { () throws(StoreError) in
-      try database.addMessage(record, parts: parts, parcels: [(row, nil)])
+      try database.addMessage(record, parts: parts, parcels: [(row, nil)], within: room)
     }
     guard let number else {
       // Another program of this vault has taken another part in the same moment.
@@ -112,6 +122,15 @@ extension Vault {
       try settle(stored, from: peer, part.address)
     }
     return .taken(receipt: nil)
+  }
+
+  /// The rest of a file that was deleted before it was whole, and never can be: nobody is to send it again.
+  private func takeRest(_ row: ParcelRecord) throws(VaultError) -> ParcelTaking {
+    try stored { () throws(StoreError) -> ParcelTaking in
+      guard try database.parcelCounts(ofPeer: row.peer).known < Self.knownParcelsOfPeer else { return .full }
+      _ = try database.addParcel(row, content: nil, replySecret: nil)
+      return .taken(receipt: nil)
+    }
   }
 
   /// A file that is whole is shown, if it is what its sender said that it is.
@@ -151,9 +170,10 @@ extension Vault {
     recordUnlessTooMany(.messageReceived, peer: peer, detail: "\(what) of \(peer.name)")
   }
 
-  /// Whether a peer may leave so much more here: messages count against the same quota as its shares.
-  private func hasRoom(for byteCount: Int, of peer: PeerRecord) throws(VaultError) -> Bool {
-    guard let quota else { return false }
+  /// What a peer may leave here, if that is so much more: messages count against the same quota as its shares. Whoever keeps something compares once
+  /// more, as others may do so in the same moment.
+  private func room(for byteCount: Int, of peer: PeerRecord) throws(VaultError) -> MessageRoom? {
+    guard let quota else { return nil }
     let (usage, counts, known) = try stored { () throws(StoreError) in
       (
         try self.usage(of: peer.digest), try database.messageCounts(peer: peer.digest),
@@ -167,9 +187,9 @@ extension Vault {
       if strangers.isNew("messages of \(peer.name)", at: environment.monotonic()) {
         environment.log.warning("\(peer.name) has left as much here as it may: its messages aren't taken")
       }
-      return false
+      return nil
     }
-    return true
+    return MessageRoom(count: ParcelTimes.messagesOfPeer, byteCount: quota.bytes)
   }
 
   /// What a peer has left here: shares and items, and the bytes of its messages.
@@ -178,12 +198,6 @@ extension Vault {
     let messages = try database.messageCounts(peer: peer).bytes
     let (sum, overflow) = usage.byteCount.addingReportingOverflow(max(0, messages))
     return (usage.count, overflow ? .max : sum)
-  }
-
-  /// Who has carried what came, as far as anybody here knows: the last one.
-  private func carriers(of arrival: ParcelArrival) -> [Digest] {
-    guard arrival.way == .carriers, let from = arrival.from else { return [] }
-    return [from]
   }
 
   private func ignoreMessage(_ id: ParcelID, _ reason: String, _ peer: PeerRecord) -> ParcelTaking {

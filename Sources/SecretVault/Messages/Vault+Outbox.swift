@@ -16,14 +16,15 @@ extension Vault {
     let withCarriers = try parcelsWithCarriers()
     var parcels: [OutboxParcel] = []
     let now = environment.now()
+    let byteCounts = try stored { () throws(StoreError) in try database.parcelByteCounts() }
     let own = try ownParcels().filter { WayOrder.isUnderWay($0, at: now) }
     for record in own.sorted(by: { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }) {
-      let byteCount = try parcelContent(record.id)?.count ?? 0
       var ways = record.triedRoutes.filter { $0 != ParcelArrival.Way.carriers.name }
       if withCarriers.contains(record.id) { ways.append(ParcelArrival.Way.carriers.name) }
       parcels.append(
         OutboxParcel(
-          kind: record.kindName, peer: names[record.peer], byteCount: Int64(byteCount), createdAt: record.createdAt,
+          kind: record.kindName, peer: names[record.peer], byteCount: byteCounts[record.id] ?? 0,
+          createdAt: record.createdAt,
           expiresAt: record.expiresAt, ways: ways))
     }
     return OutboxSummary(

@@ -21,10 +21,24 @@ extension Vault {
     return try records(way, to: nil, at: now)
   }
 
+  /// The same for the two ways of a meeting, of one reading: what is for the peer itself, and what carriers may get.
+  func outgoingRecordsOfMeetings(
+    at now: Int64
+  ) throws(VaultError) -> (session: [ParcelRecord], carriers: [ParcelRecord]) {
+    try prepareParcels()
+    let all = try ownParcels()
+    return (try due(all, .session, to: nil, at: now), try due(all, .carriers, to: nil, at: now))
+  }
+
   private func records(
     _ way: ParcelRecord.Ways, to peer: Digest?, at now: Int64
   ) throws(VaultError) -> [ParcelRecord] {
-    let all = try ownParcels()
+    try due(try ownParcels(), way, to: peer, at: now)
+  }
+
+  private func due(
+    _ all: [ParcelRecord], _ way: ParcelRecord.Ways, to peer: Digest?, at now: Int64
+  ) throws(VaultError) -> [ParcelRecord] {
     guard !all.isEmpty else { return [] }
     let directory = WayDirectory(self)
     var due: [ParcelRecord] = []
@@ -61,12 +75,6 @@ extension Vault {
       posts.append(OutgoingParcelPost(post: post, recipient: record.peer, record: record))
     }
     return posts
-  }
-
-  /// Whether something waits for this way: cheap enough to be asked each second.
-  public func hasOutgoing(way: ParcelRecord.Ways) throws(VaultError) -> Bool {
-    try prepareParcels()
-    return try !records(way, to: nil, at: environment.now()).isEmpty
   }
 
   /// A server has taken a parcel that was sent by the account.

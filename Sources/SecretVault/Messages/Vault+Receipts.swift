@@ -35,7 +35,7 @@ extension Vault {
         let isSaid = try makeReceiptParcel(
           delivered: receipts, read: [], to: owed.peer, ways: usualWays(pigeonsOnly: !owed.usesServers))
         if !isSaid { parcelMemory.oweAgain(receipts, to: owed) }
-        for receipt in receipts { try tellCourier(received: receipt) }
+        try tellCourier(received: receipts)
       } catch {
         parcelMemory.oweAgain(receipts, to: owed)
         failure = error

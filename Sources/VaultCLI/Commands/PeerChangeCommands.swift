@@ -132,7 +132,8 @@ struct PeerPingCommand: OpenedCommand {
     return VaultError(
       .unreachable, PeerSentence.problem("\(peer.name) at \(places)", why),
       hint: error.hint
-        ?? "is its daemon running, and the address right? Another one: vault peer address '\(peer.name)' HOST:PORT")
+        ?? "is its daemon running, and the address right? Another one: vault peer address \(shellQuoted(peer.name)) HOST:PORT"
+    )
   }
 
   /// The result for people.

@@ -77,12 +77,12 @@ struct SecretText: ~Copyable {
     try append(byte: UInt8(ascii: "\""))
   }
 
-  private mutating func append(scalar: Unicode.Scalar) throws(VaultError) {
+  mutating func append(scalar: Unicode.Scalar) throws(VaultError) {
     for byte in UTF8.encode(scalar) ?? .init() { try append(byte: byte) }
   }
 
   /// Decodes UTF-8; what is none comes as U+FFFD. With each scalar comes whether it may be shown where it stands.
-  private static func scalars(
+  static func scalars(
     of bytes: UnsafeRawBufferPointer, _ body: (Unicode.Scalar, _ isHarmless: Bool) throws(VaultError) -> Void
   ) throws(VaultError) {
     var decoder = UTF8()

@@ -3,10 +3,13 @@ import SecretVault
 
 /// What this device carries for others, in lines for people.
 enum CarryText {
-  static func lines(_ status: CarryStatus, diagnostics: Bool, now: Int64) -> [String] {
+  /// `meetings`: the log, for diagnostics only.
+  static func lines(
+    _ status: CarryStatus, meetings: [MeetingLine]?, isCut: Bool = false, now: Int64
+  ) -> [String] {
     let (limits, account) = (status.limits, status.account)
     let used = "\(size(status.carriedBytes)) of \(size(limits.bytes)) used, \(Measures.count(status.carried, "parcel"))"
-    var lines = TextTable.facts([
+    let lines = TextTable.facts([
       ("carrying", words(status)), ("room", used),
       ("today", "\(size(status.leftToday)) of \(size(limits.bytesADay)) left"),
       ("from one device", "at most \(size(limits.bytesPerGiver)) at a time"),
@@ -16,16 +19,20 @@ enum CarryText {
       ("carried for others", "\(size(account.carriedForOthers)) in all"),
       ("carried for you", "\(size(account.carriedForMe)) in all, as recipients have confirmed"),
     ])
-    guard diagnostics else { return lines }
-    lines.append("")
-    guard !status.encounters.isEmpty else { return lines + ["nobody was met yet"] }
+    guard let meetings else { return lines }
+    return lines + [""] + encounters(status, now: now) + [""] + MeetingText.lines(meetings, isCut: isCut)
+  }
+
+  /// Whom this device has met.
+  private static func encounters(_ status: CarryStatus, now: Int64) -> [String] {
+    guard !status.encounters.isEmpty else { return ["nobody was met yet"] }
     var table = TextTable("MET", "LAST", "AGAIN")
     for encounter in status.encounters {
       table.add(
         who(encounter), Measures.ago(encounter.lastAt, now: now),
         "\(Measures.decimal(encounter.predictability * 100, digits: 0)) %")
     }
-    return lines + table.lines
+    return table.lines
   }
 
   private static func size(_ bytes: Int) -> String { Measures.size(UInt64(clamping: bytes)) }
@@ -55,7 +62,8 @@ enum CarryText {
 }
 
 extension CarryStatus {
-  func json(diagnostics: Bool) -> JSONValue {
+  /// `meetings`: the log, for diagnostics only.
+  func json(meetings: [MeetingLine]? = nil) -> JSONValue {
     var members: [JSONValue.Member] = [
       .init(key: "on", value: .bool(isOn)), .init(key: "paused", value: JSONValue(pausedBecause)),
       .init(key: "battery", value: JSONValue(battery)),
@@ -66,7 +74,10 @@ extension CarryStatus {
       .init(key: "overFairShare", value: .bool(isOverFairShare)),
       .init(key: "counters", value: account.json),
     ]
-    if diagnostics { members.append(.init(key: "encounters", value: .array(encounters.map(\.json)))) }
+    if let meetings {
+      members.append(.init(key: "encounters", value: .array(encounters.map(\.json))))
+      members.append(.init(key: "meetings", value: .array(meetings.map(\.json))))
+    }
     return .object(members)
   }
 }

@@ -20,6 +20,12 @@ enum GroupText {
     return table
   }
 
+  /// The command by which somebody joins a group, whose name is its owner's choice.
+  static func joining(_ name: String) -> String { "vault group join \(shellQuoted(name))" }
+
+  /// The beginning of the command by which somebody is invited to one.
+  static func inviting(_ name: String) -> String { "vault group invite \(shellQuoted(name))" }
+
   private static func owner(_ group: GroupFacts, _ invitations: [WaitingInvitation]) -> String {
     invitations.first { $0.group == group.group }?.peer ?? "?"
   }

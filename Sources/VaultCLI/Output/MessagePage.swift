@@ -15,17 +15,23 @@ struct MessagePage {
 
   /// Shows messages with their texts, or captions.
   mutating func show(_ messages: [MessageSummary], of vault: Vault) throws(VaultError) {
-    for message in messages { try add(message, Self.text(of: message, vault, console)) }
+    for message in messages {
+      let (text, isDamaged) = try Self.text(of: message, vault, console)
+      try add(message, text)
+      // What nobody could read wasn't read.
+      if message.state == "new", !isDamaged { shown.append(message.number) }
+    }
   }
 
   /// The text of a message. One that is damaged doesn't hide the others.
   private static func text(
     of message: MessageSummary, _ vault: Vault, _ console: Console
-  ) throws(VaultError) -> VaultProtocol.HeldSecret? {
+  ) throws(VaultError) -> (text: VaultProtocol.HeldSecret?, isDamaged: Bool) {
     // The text of one that hasn't come whole may be missing.
-    do throws(VaultError) { return try vault.messageText(message.number) } catch  where error.code == .damaged {
+    do throws(VaultError) { return (try vault.messageText(message.number), false) } catch  where error.code == .damaged
+    {
       console.warning("message \(message.number) is damaged in this device's store")
-      return nil
+      return (nil, true)
     }
   }
 
@@ -37,14 +43,16 @@ struct MessagePage {
       try Self.append(message, text, to: &page)
     } else {
       if count > 0 { try page.append("\n") }
-      try page.append(Printable.escape(MessageWords.head(message)) + "\n")
-      if let file = MessageWords.file(message) { try page.append("    \(Printable.escape(file))\n") }
-      if let text { try Self.append(lines: text.bytes, to: &page) }
-      if let advice = MessageWords.advice(message) { try page.append("    (\(Printable.escape(advice)))\n") }
+      let width = SecretText.terminalWidth
+      try page.append(heading: MessageWords.head(message), width: width)
+      if let file = MessageWords.file(message) { try page.append(heading: SecretText.indent + file, width: width) }
+      if let text { try Self.append(lines: text.bytes, to: &page, width: width) }
+      if let advice = MessageWords.advice(message) {
+        try page.append(heading: SecretText.indent + "(\(advice))", width: width)
+      }
     }
     try Self.write(page)
     count += 1
-    if message.state == "new" { shown.append(message.number) }
   }
 
   /// Ends the page.
@@ -52,21 +60,23 @@ struct MessagePage {
     if console.json { try Console.write(count == 0 ? "[]\n" : "]\n", to: STDOUT_FILENO) }
   }
 
-  /// A page of one message: what is known about it, then its text.
-  static func show(_ message: MessageSummary, of vault: Vault, _ console: Console) throws(VaultError) {
-    let text = try text(of: message, vault, console)
+  /// A page of one message: what is known about it, then its text. False if the text is damaged.
+  static func show(_ message: MessageSummary, of vault: Vault, _ console: Console) throws(VaultError) -> Bool {
+    let (text, isDamaged) = try text(of: message, vault, console)
     var page = try SecretText(capacity: 1024 + (text?.bytes.count ?? 0) * 2)
     if console.json {
       try append(message, text, to: &page)
       try page.append("\n")
     } else {
-      for line in TextTable.facts(MessageWords.facts(message)) { try page.append(line + "\n") }
+      let width = SecretText.terminalWidth
+      for line in TextTable.facts(MessageWords.facts(message)) { try page.append(heading: line, width: width) }
       if let text {
         try page.append("\n")
-        try append(lines: text.bytes, to: &page)
+        try append(lines: text.bytes, to: &page, width: width)
       }
     }
     try write(page)
+    return !isDamaged
   }
 
   private static func write(_ page: consuming SecretText) throws(VaultError) {
@@ -74,22 +84,10 @@ struct MessagePage {
     try SecretStream.write(bytes.bytes, to: STDOUT_FILENO)
   }
 
-  /// A text line by line, set in: none of its lines can be taken for one of this program's.
-  static func append(lines text: borrowing SecretBytes, to page: inout SecretText) throws(VaultError) {
-    var start = 0
-    while start < text.count {
-      let end = end(ofLineAt: start, in: text)
-      try page.append("    ")
-      try page.append(printable: text.bytes.extracting(start..<end), keepsLines: true)
-      try page.append("\n")
-      start = end + 1
-    }
-  }
-
-  private static func end(ofLineAt start: Int, in text: borrowing SecretBytes) -> Int {
-    text.withUnsafeBytes { bytes in
-      bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
-    }
+  private static func append(
+    lines text: borrowing SecretBytes, to page: inout SecretText, width: Int?
+  ) throws(VaultError) {
+    try page.append(lines: text.bytes, width: width)
   }
 
   private static func append(json text: borrowing SecretBytes, to page: inout SecretText) throws(VaultError) {

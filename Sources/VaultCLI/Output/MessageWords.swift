@@ -24,14 +24,19 @@ enum MessageWords {
     switch route {
     case "session": return "directly"
     case "bluetooth": return "directly, over Bluetooth"
-    case "account": return "through an XMPP account"
+    case "account":
+      guard let hops = message.hops, hops > 0 else { return "through an XMPP account" }
+      return "through an XMPP account, \(carriers(message, hops: hops))"
     case "group": return "through a group's servers"
     case "plain": return "through an XMPP account, not sealed: its servers could read it"
-    case "carriers":
-      let whom = message.carriers.isEmpty ? "by others' devices" : "by way of \(list(message.carriers))"
-      return whom + (message.hops.map { $0 > 0 ? ", \(Measures.count($0, "hop"))" : "" } ?? "")
+    case "carriers": return carriers(message, hops: message.hops ?? 0)
     default: return "by \(route)"
     }
+  }
+
+  private static func carriers(_ message: MessageSummary, hops: Int) -> String {
+    let whom = message.carriers.isEmpty ? "by others' devices" : "by way of \(list(message.carriers))"
+    return whom + (hops > 0 ? ", \(Measures.count(hops, "hop"))" : "")
   }
 
   /// The same behind a comma; nothing while nobody knows.
@@ -105,8 +110,12 @@ enum MessageWords {
     switch message.state {
     case "delivered", "read": return "delivered to \(name)" + comma(way(message))
     case "underway":
-      return
-        "\(underway(message)) to \(name)\(parts(message))\(until(message)); a receipt will tell when it has arrived"
+      let word =
+        message.isSealed
+        ? "a receipt will tell when it has arrived" : "a receipt comes if the other's program makes one"
+      return "\(underway(message)) to \(name)\(parts(message))\(until(message)); \(word)"
+    case "waiting" where !message.isSealed:
+      return "waits here for \(name); 'vault daemon' or 'vault account sync' sends it"
     case "waiting":
       return "waits here for \(name)\(until(message)); 'vault daemon' sends it by every way there is"
     case "lost": return "not delivered to \(name)"

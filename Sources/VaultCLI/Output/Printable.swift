@@ -93,16 +93,25 @@ enum Printable {
 
   /// Columns that a text takes on a terminal, close enough to line tables up.
   static func columns(_ text: String) -> Int {
-    text.reduce(0) { $0 + columns($1) }
+    text.reduce(0) { sum, character in
+      let scalars = character.unicodeScalars
+      // With this selector everything is drawn as a picture.
+      return sum + (scalars.contains { $0.value == 0xFE0F } ? 2 : scalars.map(columns).max() ?? 0)
+    }
   }
 
-  private static func columns(_ character: Character) -> Int {
-    var widest = 0
-    for scalar in character.unicodeScalars {
-      if scalar.value == 0xFE0F { return 2 }
-      widest = max(widest, columns(scalar))
+  /// The most columns that a terminal gives a scalar, whatever stands around it. Many know only older marks or join no emoji, some tell wide
+  /// scalars from others by tables of their own, and behind most scalars a selector can ask for a picture: nothing counts for less than one column,
+  /// and beyond the alphabets two is the rule.
+  static func mostColumns(_ scalar: Unicode.Scalar) -> Int {
+    if scalar.isASCII { return 1 }
+    switch scalar.value {
+    // A Khmer sign and the dash that some draw as wide as their parts.
+    case 0x17D8, 0x2E3B: return 3
+    case 0x17A4: return 2
+    case 0x1100...0x11FF, 0x2100...: return 2
+    default: return scalar.properties.isEmoji ? 2 : 1
     }
-    return widest
   }
 
   private static func columns(_ scalar: Unicode.Scalar) -> Int {
@@ -113,9 +122,11 @@ enum Printable {
     if scalar.properties.isEmojiPresentation { return 2 }
     // East Asian Wide and Fullwidth, after Unicode's EastAsianWidth.txt, by block.
     switch scalar.value {
-    case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF,
-      0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6,
-      0x20000...0x3FFFD:
+    case 0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
+      0xF900...0xFAFF,
+      0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x18DFF, 0x1AFF0...0x1B2FF,
+      0x1D300...0x1D376,
+      0x1F200...0x1F2FF, 0x20000...0x3FFFD:
       return 2
     default: return 1
     }

@@ -18,6 +18,13 @@ final class GroupParcels: GroupClass {
   /// Parcels for this device that couldn't be taken when they came, of each group. Kept nowhere: who has sent one puts it there
   /// again after a day.
   private let left = Mutex<[String: [ObjectName]]>([:])
+  /// The same of those whose sender was no peer, and who the peers were then.
+  private let strangers = Mutex<[String: Strangers]>([:])
+
+  private struct Strangers {
+    var names: [ObjectName] = []
+    var peers: Set<String> = []
+  }
   /// Groups from which parcels went since their last round.
   private let dropped = Mutex<Set<String>>([])
 
@@ -62,6 +69,7 @@ final class GroupParcels: GroupClass {
       case .taken: break
       case .ignored(let reason): log.info("group \(group.id): a parcel is not taken: \(reason)")
       case .full: return leave(name, in: group)
+      case .unknownSender: return try leaveOfStranger(name, in: group)
       }
     } catch  where error.code == .damaged {
       // Its sender can't help it, and what he sends besides must not wait for it.
@@ -84,8 +92,43 @@ final class GroupParcels: GroupClass {
     }
   }
 
+  /// Its sender may become a peer before its time is over.
+  private func leaveOfStranger(_ name: ObjectName, in group: GroupContext) throws(VaultError) {
+    let isFirst = strangers.withLock { $0[group.id] == nil }
+    // Whoever is a peer since the first of them came may be the sender of any.
+    var peers: Set<String> = []
+    if isFirst { peers = try self.peers() }
+    let known = peers
+    strangers.withLock { strangers in
+      let names = strangers[group.id]?.names ?? []
+      guard names.count < Self.leftLimit, !names.contains(name) else { return }
+      strangers[group.id, default: Strangers(peers: known)].names.append(name)
+    }
+  }
+
+  private func peers() throws(VaultError) -> Set<String> { Set(try vault.peers().map(\.cardDigest)) }
+
+  /// Asks again for what came from strangers, when there is a new peer.
+  private func catchUpWithStrangers(in group: GroupContext) async throws(GroupError) {
+    guard let known = strangers.withLock({ $0[group.id] })?.peers else { return }
+    let now: Set<String>
+    do throws(VaultError) { now = try peers() } catch { throw .plugin("\(error)") }
+    guard !now.isSubset(of: known), let ones = strangers.withLock({ $0.removeValue(forKey: group.id) }) else { return }
+    for (place, name) in ones.names.enumerated() {
+      do throws(GroupError) { try await group.grouper.offerAgain(name) } catch {
+        strangers.withLock { strangers in
+          // Some may have been left once more meanwhile.
+          strangers[group.id, default: Strangers(peers: known)].peers = known
+          strangers[group.id]?.names += ones.names[place...]
+        }
+        throw error
+      }
+    }
+  }
+
   /// Asks again for what was left, until there is no more room.
   func catchUp(in group: GroupContext) async throws(GroupError) {
+    try await catchUpWithStrangers(in: group)
     let names = left.withLock { $0.removeValue(forKey: group.id) } ?? []
     for (place, name) in names.enumerated() {
       let hasRoom = left.withLock { $0[group.id] == nil }

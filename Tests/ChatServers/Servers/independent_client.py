@@ -1,7 +1,8 @@
 """An independent client (slixmpp): echoes plain messages, and tells of parcels what it sees.
 
 Arguments: address, password, port, file of certificates. It says "ready" when it is logged in. To a message "hello" it
-answers "hello to you"; to a parcel it answers with its id and the SHA-256 of its bytes, and with a parcel "back" of the same bytes.
+answers "hello to you"; to a parcel it answers with its id and the SHA-256 of its bytes, and with a parcel "back" of the same bytes,
+and of the same carrier's word.
 """
 import asyncio, base64, hashlib, sys
 import xml.etree.ElementTree as ET
@@ -31,7 +32,8 @@ class Client(slixmpp.ClientXMPP):
             self.send_message(mto=message["from"], mtype="chat",
                               mbody="%s %s" % (parcel.get("id"), hashlib.sha256(data).hexdigest()))
             answer = self.make_message(mto=message["from"], mtype="chat")
-            back = ET.Element("{%s}parcel" % PARCEL, {"id": "back"})
+            said = {name: parcel.get(name) for name in ("branch", "hops") if parcel.get(name) is not None}
+            back = ET.Element("{%s}parcel" % PARCEL, {"id": "back", **said})
             back.text = base64.b64encode(data).decode()
             answer.xml.append(back)
             answer.send()

@@ -58,9 +58,9 @@ extension Vault {
 
   /// Uses an account, and knows those of others.
   func logIn(_ address: String, friends: [Member: String] = [:]) throws {
-    try keepAccount(
+    try useAccount(
       AccountRecord(id: [UInt8](repeating: 3, count: 16), address: address, resource: "test", isCurrent: true),
-      password: nil)
+      password: held(Array("password".utf8)))
     for (member, address) in friends { try database.setPeerAddress(member.vault.identity.keys.digest, address) }
   }
 }

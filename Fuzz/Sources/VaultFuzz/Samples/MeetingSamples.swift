@@ -27,6 +27,7 @@ enum MeetingSamples {
       + Sample.of(
         "message",
         [
+          "valid-offer-for-servers": body(.courierOffers, number, none, one, offer.with(46, [3])),
           "valid-replies": body(.courierReplies, number, one, reply, one, offer),
           "valid-meeting-end": body(.courierEnd, number),
           "meeting-out-of-order": body(.courierGreeting, number, two, other, id, [1], none),
@@ -43,6 +44,7 @@ enum MeetingSamples {
           "offer-of-huge-size": body(.courierOffers, number, none, one, offer.with(32, many(0xff, 4))),
           "offer-of-nine-hops": body(.courierOffers, number, none, one, offer.with(44, [9])),
           "offer-of-unknown-branch": body(.courierOffers, number, none, one, offer.with(45, [6])),
+          "offer-with-unknown-flag": body(.courierOffers, number, none, one, offer.with(46, [5])),
           "offer-that-expires-never": body(.courierOffers, number, none, one, offer.with(36, many(0, 8))),
           "unknown-reply": body(.courierTurn, number, one, reply.with(16, [4])),
           "refusal-with-claim": body(.courierTurn, number, one, reply.with(16, [3])),

@@ -2,11 +2,11 @@ enum StateSamples {
   static func all() -> [Sample] {
     let numbers: [UInt64] = [64 << 20, 128 << 20, 16 << 20, 50, 20]
     let limits: [UInt8] = [1] + numbers.flatMap { bigEndian($0) } + [0]
-    let front: [UInt8] = [1] + many(1, 32) + [5, 3, 2] + many(0, 8) + [1] + limits + many(0, 56)
+    let front: [UInt8] = [2] + many(1, 32) + [5, 3, 2] + many(0, 8) + [1] + limits + many(0, 56)
     let none = many(0, 4)
     let record = many(0, 24)
     let half: [UInt8] = [0x3f, 0xe0] + many(0, 6)
-    let header: [UInt8] = many(2, 16) + many(3, 16) + [0, 0, 0, 9] + bigEndian(UInt64(1_700_000_100_000)) + [2, 0]
+    let header: [UInt8] = many(2, 16) + many(3, 16) + [0, 0, 0, 9] + bigEndian(UInt64(1_700_000_100_000)) + [2, 0, 1]
     let carried: [UInt8] =
       [0, 0, 0, 1] + header + many(4, 32) + [0] + many(0, 8) + [0, 0, 0] + bigEndian(UInt64(32_768))
     let strangers: [UInt8] = [0, 0, 0, 1] + many(4, 32)
@@ -27,13 +27,16 @@ enum StateSamples {
     let account: [UInt8] =
       [1] + many(1, 16) + Array("a@b".utf8).counted + [0, 0, 0] + Array("r".utf8).counted + [1, 0]
     let friend: [UInt8] = [1] + many(1, 16) + Array("a@b".utf8).counted + [0, 3, 0, 0, 0] + many(0, 8)
+    let meeting: [UInt8] = [1] + many(7, 32) + many(0, 16) + [0, 1, 1] + many(0, 28) + many(0, 20)
     return Sample.of(
       "courier-state",
       [
-        "valid-fresh": fresh, "valid-full": full, "empty": [], "unknown-version": [2] + fresh.dropFirst(),
+        "valid-fresh": fresh, "valid-full": full, "empty": [], "unknown-version": [3] + fresh.dropFirst(),
+        "valid-older": [1] + fresh.dropFirst(), "older-with-parcels": [1] + full.dropFirst(),
         "trailing-byte": fresh + [0], "truncated": full.without(last: 1),
         "huge-count": front + [0xff, 0xff, 0xff, 0xff],
         "nine-hops": fresh.with(34, [9]), "parcel-of-nobody": front + carried + none,
+        "servers-of-two": front + carried.with(50, [2]) + strangers,
         "itself-met": front + none + none + none + none + met.with(4, many(1, 32)) + none + record + none + none,
         "sure-to-meet": front + none + none + none + none + met.with(36, [0x3f, 0xf0]) + none + record + none + none,
         "no-number": front + none + none + none + none + met.with(36, [0x7f, 0xf8]) + none + record + none + none,
@@ -62,6 +65,13 @@ enum StateSamples {
         [
           "valid-smallest": friend, "empty": [], "trailing-byte": friend + [0],
           "unknown-subscription": friend.with(23, [4]), "presence-too-long": friend.with(friend.count - 9, [1, 0, 33]),
+        ])
+      + Sample.of(
+        "meeting-row",
+        [
+          "valid-smallest": meeting, "empty": [], "truncated": meeting.without(last: 1),
+          "trailing-byte": meeting + [0], "unknown-version": meeting.with(0, [2]),
+          "unknown-ending": meeting.with(51, [6]), "flag-of-two": meeting.with(49, [2]),
         ])
   }
 }

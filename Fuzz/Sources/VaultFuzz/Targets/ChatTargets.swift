@@ -12,8 +12,9 @@ enum ChatTargets {
     var count = 0
     let element = element(&tape, depth: 0, &count)
     let stamp = tape.flag() ? tape.text(upTo: 80) : nil
-    for event in IncomingStanza.events(message: element, account: account, stamp: stamp) { check(event) }
-    for event in IncomingStanza.events(presence: element, account: account) { check(event) }
+    let stampLimit = max(IncomingStanza.stampLimit, stamp?.utf8.count ?? 0)
+    for event in IncomingStanza.events(message: element, account: account, stamp: stamp) { check(event, stampLimit) }
+    for event in IncomingStanza.events(presence: element, account: account) { check(event, stampLimit) }
     for contact in IncomingStanza.contacts(element) {
       require(contact.address.resource == nil, "a contact is somebody, not a device")
       require((contact.name?.utf8.count ?? 0) <= XMPPContact.nameLimit, "names are cut off")
@@ -21,21 +22,28 @@ enum ChatTargets {
     return true
   }
 
-  private static func check(_ event: XMPPEvent) {
+  private static func check(_ event: XMPPEvent, _ stampLimit: Int) {
     require(event.size > 0, "an event counts")
     switch event {
     case .message(let message):
       require((1...XMPPMessage.bodyLimit).contains(message.body.utf8.count), "texts have their limit")
       require((message.id?.utf8.count ?? 0) <= IncomingStanza.idLimit, "ids have their limit")
-      require((message.stamp?.utf8.count ?? 0) <= max(IncomingStanza.stampLimit, 80), "stamps have their limit")
+      require((message.stamp?.utf8.count ?? 0) <= stampLimit, "stamps have their limit")
     case .parcel(let part):
       require(XMPPParcelPart.isID(part.id), "a parcel has a name that can be sent back")
       require(
         (0..<part.count).contains(part.number) && part.count <= XMPPParcelPart.countLimit, "parts are in their range")
       require(part.bytes.count <= XMPPParcelPart.sizeLimit, "parts have their limit")
+      if let carriage = part.carriage {
+        require(
+          carriage.branch < XMPPCarriage.branchLimit && (1...XMPPCarriage.hopLimit).contains(carriage.hops),
+          "what a carrier says has its limits")
+      }
       var collector = XMPPParcelCollector(limits: .init(bytes: 4096, bytesOfSender: 2048, parcelsOfSender: 2))
       let whole = collector.add(part)
-      require(part.count == 1 ? whole?.bytes == part.bytes : whole == nil, "one part is the whole, or not")
+      require(
+        part.count == 1 ? whole?.bytes == part.bytes && whole?.carriage == part.carriage : whole == nil,
+        "one part is the whole, or not")
       require(collector.size <= 2048, "what waits has its limit")
     case .presence(let presence):
       require((presence.status?.utf8.count ?? 0) <= XMPPPresence.statusLimit, "words are cut off")
@@ -55,6 +63,7 @@ enum ChatTargets {
   ]
   private static let attributes = [
     "from", "to", "id", "type", "of", "part", "stamp", "jid", "name", "subscription", "ask", "by",
+    "branch", "hops",
   ]
   private static let values = [
     "bob@example.org", "bob@example.org/phone", "example.org", "chat", "error", "groupchat", "unavailable", "subscribe",

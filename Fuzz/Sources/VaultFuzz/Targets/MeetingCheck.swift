@@ -84,7 +84,8 @@ struct MeetingCheck {
       let choice = tape.byte()
       let offers = parcels.enumerated().filter { choice >> $0.offset & 1 == 1 }.map { _, parcel in
         CourierOffer(
-          id: parcel.id, tag: many(7, 16), size: parcel.size, expiresAt: 1, hopsLeft: 2, branch: 1, isYours: false)
+          id: parcel.id, tag: many(7, 16), size: parcel.size, expiresAt: 1, hopsLeft: 2, branch: 1, isYours: false,
+          allowsServers: choice & 4 != 0)
       }
       return .offers(CourierOffers(request: number, receipts: [], offers: offers))
     case 20:

@@ -234,6 +234,12 @@ enum RowTargets {
       _ = try? $0.peerAddresses()
       _ = try $0.peerAddress(Digest(digest))
     },
+    Table(
+      name: "meetings",
+      row: [("number", .int64(1)), ("mark", digestBlob), ("began_at", .int64(5)), ("sealed", digestBlob)]
+    ) {
+      _ = try $0.meetings(at: 6)
+    },
   ]
 
   private static func readRow(_ bytes: [UInt8]) throws -> Bool {

@@ -123,7 +123,10 @@ enum TextTargets {
     },
     FuzzTarget("shell-word", upTo: 600, judges: false) { bytes in
       let text = String(decoding: bytes, as: UTF8.self)
-      require(word(shellQuoted(text)) == Array(text.utf8), "a quoted name is one word, and no option")
+      let quoted = shellQuoted(text)
+      let isGuarded = quoted.hasPrefix("-- ")
+      require(word(isGuarded ? String(quoted.dropFirst(3)) : quoted) == Array(text.utf8), "a quoted name is one word")
+      require(isGuarded == (text.utf8.first == UInt8(ascii: "-")), "a quoted name is no option")
       require(word(quotedForShell(text)) == Array(text.utf8), "a quoted path is one word")
       return true
     },

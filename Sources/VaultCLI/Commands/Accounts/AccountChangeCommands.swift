@@ -52,6 +52,7 @@ struct AccountPasswordCommand: OpenedCommand {
   func validate() throws { try password.check(beside: unlock) }
 
   func run(_ vault: Vault, _ console: Console) async throws {
+    try VaultAccounts(vault).checkPasswordChange(address)
     let secret = try password.new("New password of \(address ?? "the account"): ", console)
     let account = try await Interruptible.run { () async throws(VaultError) in
       try await VaultAccounts(vault).changePassword(address, to: secret)

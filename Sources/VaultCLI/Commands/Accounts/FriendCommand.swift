@@ -159,8 +159,10 @@ struct FriendRemoveCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let address = address
-    try await Interruptible.run { () async throws(VaultError) in try await VaultAccounts(vault).removeFriend(address) }
-    console.note("removed \(address)")
-    if console.json { try console.result(["removed": .string(address)]) }
+    let removed = try await Interruptible.run { () async throws(VaultError) in
+      try await VaultAccounts(vault).removeFriend(address)
+    }
+    console.note("removed \(removed)")
+    if console.json { try console.result(["removed": .string(removed)]) }
   }
 }

@@ -80,7 +80,7 @@ struct GroupListCommand: OpenedCommand {
       json: ["groups": .array(all.map(\.json)), "invitations": .array(waiting.map(\.json))])
     for invitation in waiting {
       console.note(
-        "\(invitation.peer) invites you to \(invitation.name): 'vault group join \(shellQuoted(invitation.name))'")
+        "\(invitation.peer) invites you to \(invitation.name): \(GroupText.joining(invitation.name))")
     }
   }
 }

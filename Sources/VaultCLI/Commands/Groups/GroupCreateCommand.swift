@@ -55,7 +55,7 @@ struct GroupCreateCommand: OpenedCommand {
     console.note(
       "made the group \(made.name) on \(made.servers) servers: any \(made.threshold) of them are enough to read, "
         + "\(made.sufficient) to send")
-    console.note("invite a peer: vault group invite \(shellQuoted(made.name)) PEER")
+    console.note("invite a peer: \(GroupText.inviting(made.name)) PEER")
     try console.result([made.id], json: made.json)
   }
 }

@@ -60,7 +60,7 @@ struct GroupInviteCommand: OpenedCommand {
     let group = try await groups.findMember(asked.group)
     let report = try await groups.invite(asked.somebody, to: group)
     if report.isDelivered {
-      console.note("\(report.peer) is told, and joins with 'vault group join \(shellQuoted(group.name))'")
+      console.note("\(report.peer) is told, and joins with: \(GroupText.joining(group.name))")
     } else {
       let reason = report.problem?.reason ?? "the daemon is at it"
       console.note("\(report.peer) is invited, and will be told later: \(reason)")

@@ -11,6 +11,9 @@ struct CarryCommand: AsyncParsableCommand {
       they meet whoever they are for, and you carry theirs. All of it is sealed: a
       carrier sees neither from whom nor for whom. It is on, within limits.
 
+      With an XMPP account, what is for a peer whose address is known here is left at
+      the server, too, unless its sender wants none, or pigeons-only is on.
+
       Without a command, the status is shown.
 
       Examples: vault carry
@@ -29,22 +32,39 @@ struct CarryStatusCommand: OpenedCommand {
     discussion: """
       How many of your parcels went to their recipients directly and by carriers, and
       how many of others' this device delivered. --diagnostics adds whom it has met,
-      and how likely it meets them again.
+      how likely it meets them again, and the meetings of the last days one by one:
+      when, with whom, who began, how long it took, what was given and taken, and how
+      it ended. What was taken to be carried is nobody's that can be seen here.
 
       Example: vault carry status --diagnostics
       """)
 
-  @Flag(help: "Show whom this device has met, too.")
+  @Flag(help: "Show whom this device has met, too, and what came of that.")
   var diagnostics = false
+
+  @Flag(help: "With --diagnostics: show all meetings that are known, not just the newest.")
+  var all = false
 
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
+  func validate() throws {
+    if all, !diagnostics { throw ValidationError("--all belongs to --diagnostics.") }
+  }
+
   func run(_ vault: Vault, _ console: Console) async throws {
     let status = try vault.carryStatus()
+    var meetings: [MeetingLine]?
+    var isCut = false
+    if diagnostics {
+      // One more, to know whether there are more.
+      let found = try all ? vault.meetingLog() : vault.meetingLog(limit: MeetingText.usualLimit + 1)
+      isCut = !all && found.count > MeetingText.usualLimit
+      meetings = isCut ? Array(found.prefix(MeetingText.usualLimit)) : found
+    }
     try console.result(
-      CarryText.lines(status, diagnostics: diagnostics, now: Clocks.now()),
-      json: status.json(diagnostics: diagnostics))
+      CarryText.lines(status, meetings: meetings, isCut: isCut, now: Clocks.now()),
+      json: status.json(meetings: meetings))
   }
 }
 
@@ -59,7 +79,7 @@ struct CarryOnCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     _ = try vault.set(SettingKey.carry.rawValue, to: SettingKey.on)
     console.note("parcels of others are carried, within the limits that 'vault carry limits' shows")
-    if console.json { try console.result(vault.carryStatus().json(diagnostics: false)) }
+    if console.json { try console.result(vault.carryStatus().json()) }
   }
 }
 
@@ -81,7 +101,7 @@ struct CarryOffCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     _ = try vault.set(SettingKey.carry.rawValue, to: SettingKey.off)
     console.note("nothing more is taken to be carried for others")
-    if console.json { try console.result(vault.carryStatus().json(diagnostics: false)) }
+    if console.json { try console.result(vault.carryStatus().json()) }
   }
 }
 
@@ -93,9 +113,9 @@ struct CarryLimitsCommand: OpenedCommand {
     discussion: """
       Without an option the limits are shown. Sizes are bytes, or such as 64M. A fair
       share is how much is carried in any case, and how many percent of what others
-      carried for you beyond that; after it, nothing more is taken. The limits are
-      settings, too: carry-bytes, carry-day, carry-peer, carry-battery and
-      carry-fair-share.
+      carried for you beyond that; after it, nothing more is taken. Of several
+      limits all are changed, or none if one isn't right. The limits are settings,
+      too: carry-bytes, carry-day, carry-peer, carry-battery and carry-fair-share.
 
       Examples: vault carry limits
                 vault carry limits --day 64M --fair-share 256M/200
@@ -126,10 +146,8 @@ struct CarryLimitsCommand: OpenedCommand {
       (.carryBytes, bytes), (.carryDay, day), (.carryPeer, peer), (.carryBattery, battery),
       (.carryFairShare, fairShare),
     ]
-    for case (let key, let value?) in given {
-      let setting = try vault.set(key.rawValue, to: value)
-      console.note("\(setting.key) is \(setting.value)")
-    }
+    let changes = given.compactMap { key, value in value.map { (key: key.rawValue, value: $0) } }
+    for setting in try vault.set(changes) { console.note("\(setting.key) is \(setting.value)") }
     let keys = given.map(\.0.rawValue)
     let settings = try vault.settings().filter { keys.contains($0.key) }
     let isQuestion = given.allSatisfy { $0.1 == nil }

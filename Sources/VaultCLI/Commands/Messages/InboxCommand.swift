@@ -30,17 +30,15 @@ struct InboxCommand: OpenedCommand {
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
-  /// How far back messages that were read are looked for.
-  private static let searchLimit = 1000
-
   func validate() throws { try MessagesListCommand.check(limit: limit) }
 
   func run(_ vault: Vault, _ console: Console) async throws {
     var messages = try vault.messages(with: nil, unreadOnly: true, search: nil, limit: limit)
     if !onlyNew, messages.count < limit {
       let known = Set(messages.map(\.number))
-      let older = try vault.messages(with: nil, unreadOnly: false, search: nil, limit: Self.searchLimit)
-      messages += older.filter { !$0.isMine && !known.contains($0.number) }.prefix(limit - messages.count)
+      // As many as would do if all new ones were among them.
+      let older = try vault.messages(with: nil, receivedOnly: true, search: nil, limit: limit + known.count)
+      messages += older.filter { !known.contains($0.number) }.prefix(limit - messages.count)
     }
     if messages.isEmpty { console.note(onlyNew ? "no new messages" : "no messages yet") }
     var page = MessagePage(console)

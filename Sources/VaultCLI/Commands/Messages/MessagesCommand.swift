@@ -104,8 +104,8 @@ struct MessagesShowCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let message = try vault.message(number)
-    try MessagePage.show(message, of: vault, console)
-    if message.state == "new", marksRead || Console.outputIsTerminal { try vault.markRead([number]) }
+    let isWhole = try MessagePage.show(message, of: vault, console)
+    if message.state == "new", isWhole, marksRead || Console.outputIsTerminal { try vault.markRead([number]) }
   }
 }
 

@@ -1,0 +1,78 @@
+public import VaultStore
+
+/// By what a plain message is known that its sender's program gave no name, or one that it had given before. It lies in the place of the
+/// route of a message, behind the word that says that it is plain.
+public struct PlainMark: Hashable, Sendable {
+  /// What a message can be known by besides a name of its sender's.
+  public enum Kind: Character, Hashable, Sendable, CaseIterable {
+    /// What the account's server calls it in its archive.
+    case archive = "a"
+    /// It came without a name and without a time.
+    case none = "n"
+    /// When a server says that it kept it.
+    case stamp = "s"
+  }
+
+  static let route = "plain"
+  private static let tagCount = 8
+
+  /// Under what kinds of names it has come; none: its sender's program named it.
+  public var kinds: Set<Kind>
+  /// What stands for its name in the archive of the account's server, if that is known.
+  public var archived: [UInt8]?
+
+  /// One from its parts; without any, that of a message of which nothing is known but its sender's name.
+  public init(kinds: Set<Kind> = [], archived: [UInt8]? = nil) {
+    self.kinds = kinds
+    self.archived = archived.map { Array($0.prefix(Self.tagCount)) }
+  }
+
+  /// The mark of a plain message; what says nothing is a message that its sender named.
+  init(_ record: MessageRecord) {
+    let words = record.route.split(separator: " ", omittingEmptySubsequences: false)
+    self.init(kinds: Set(words.dropFirst().first.map { $0.compactMap { Kind(rawValue: $0) } } ?? []))
+    guard words.count == 3 else { return }
+    let digits = Array(words[2].utf8)
+    guard digits.count == 2 * Self.tagCount else { return }
+    let values = digits.map { digit in Self.digits.firstIndex(of: digit).map(UInt8.init) }
+    var tag: [UInt8] = []
+    for place in stride(from: 0, to: values.count, by: 2) {
+      guard let high = values[place], let low = values[place + 1] else { return }
+      tag.append(high << 4 | low)
+    }
+    archived = tag
+  }
+
+  /// What is stored.
+  var route: String {
+    guard !kinds.isEmpty || archived != nil else { return Self.route }
+    let letters = String(kinds.map(\.rawValue).sorted())
+    guard let archived else { return "\(Self.route) \(letters)" }
+    let tag = archived.flatMap { [Self.digits[Int($0 >> 4)], Self.digits[Int($0 & 15)]] }
+    return "\(Self.route) \(letters) \(String(decoding: tag, as: UTF8.self))"
+  }
+
+  private static let digits = Array("0123456789abcdef".utf8)
+}
+
+/// A plain message that is here, and what it is known by.
+public struct KnownPlain: Sendable {
+  /// Its id, 16 bytes.
+  public let id: [UInt8]
+  /// When it was sent, as far as is known, in milliseconds since 1970.
+  public let sentAt: Int64
+  /// What it is known by.
+  public let mark: PlainMark
+
+  init(_ record: MessageRecord) {
+    (id, sentAt, mark) = (record.id, record.sentAt, PlainMark(record))
+  }
+}
+
+extension MessageRecord {
+  /// The route as it is said to others, if it is known: what a plain message is known by is nobody's business.
+  var publicRoute: String? {
+    guard account == nil else { return PlainMark.route }
+    return route.isEmpty ? nil : route
+  }
+}

@@ -1,0 +1,160 @@
+import Courier
+import VaultProtocol
+import VaultStore
+
+/// Parcels that go out in a meeting, and those that come.
+extension CourierDesk {
+  // MARK: - Giving
+
+  /// A parcel that is to be given, of which it is noted durably that the peer gets it; nil if it is here no more, was damaged, or may not be given:
+  /// another meeting was faster.
+  func content(of header: ParcelHeader, isTheirs: Bool) throws(VaultError) -> [UInt8]? {
+    let id = header.id.bytes
+    if let content = try vault.parcelContent(id), isWhole(content, header) {
+      return try promise(header, isTheirs: isTheirs) ? content : nil
+    }
+    if let carried = try vault.carriedContent(header.id), isWhole(carried, header) { return carried }
+    try vault.changeCourier { courier, _ in courier.drop(header.id) }
+    return nil
+  }
+
+  private func promise(_ header: ParcelHeader, isTheirs: Bool) throws(VaultError) -> Bool {
+    guard !isTheirs else { return true }
+    let now = vault.environment.now()
+    let isPromised = try vault.changeCourier { courier, _ in
+      courier.promise(header, to: device, isTheirs: isTheirs, at: now)
+    }
+    if isPromised { vault.meetings.promised(header.id, to: peer.digest) }
+    return isPromised
+  }
+
+  /// Notes that the peer has got a parcel; returns whether that was one of this device's own.
+  func gave(_ header: ParcelHeader, isTheirs: Bool) throws(VaultError) -> Bool {
+    _ = vault.meetings.settled(header.id, with: peer.digest)
+    let now = vault.environment.now()
+    let isOwn = try vault.changeCourier { courier, _ in
+      let isOwn = courier.outgoing[header.id] != nil
+      courier.gave(header, to: device, isTheirs: isTheirs, at: now)
+      return isOwn
+    }
+    let record = isOwn ? try stored { () throws(StoreError) in try vault.database.parcel(header.id.bytes) } : nil
+    if let record { try vault.noteUnderway(record) }
+    return isOwn
+  }
+
+  /// Notes that the peer didn't want a parcel after all: another carrier may have its place, unless this one may have got a copy before. A carrier isn't
+  /// given it again on that day, and what has gone out of others' parcels counts.
+  func wasRefused(_ header: ParcelHeader, isTheirs: Bool) throws(VaultError) {
+    let isFirst = vault.meetings.settled(header.id, with: peer.digest) == 1
+    let (now, monotonic) = (vault.environment.now(), vault.environment.monotonic())
+    if !isTheirs {
+      vault.meetings.refuse(header.id, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
+    }
+    try vault.changeCourier { courier, _ in
+      if courier.outgoing[header.id] == nil {
+        courier.movedInVain(header.size, at: now)
+      } else if !isTheirs, isFirst {
+        courier.takeBack(header, from: device)
+      }
+    }
+  }
+
+  // MARK: - Taking
+
+  /// What became of a parcel that has come.
+  enum Outcome: Sendable {
+    /// It is durable here: for this device, with what proves it, or for others.
+    case mine(CarriedReceipt?)
+    case carried
+    /// It was here before.
+    case known(CarriedReceipt?)
+    case refused
+  }
+
+  /// Keeps a parcel that has come, durably, if it is what was offered.
+  func take(_ parcel: MeetingIntake.Whole) throws(VaultError) -> Outcome {
+    let header = parcel.header
+    guard let content = parcel.content else {
+      // There was no memory for it, which isn't its giver's fault.
+      try cameInVain(header)
+      return .refused
+    }
+    guard isWhole(content, header) else { return try refuse(header, for: MeetingMemory.worthlessTime, isWaste: true) }
+    return Self.isFor(vault.identity.keys.digest, header) ? try takeOwn(header, content) : try carry(header, content)
+  }
+
+  private func takeOwn(_ header: ParcelHeader, _ content: [UInt8]) throws(VaultError) -> Outcome {
+    let isDirect = header.branch == ParcelHeader.noBranch
+    let arrival = ParcelArrival(
+      way: !isDirect ? .carriers : isNearby ? .bluetooth : .session, from: peer.digest,
+      hops: isDirect ? 0 : header.hops, branch: header.branch)
+    switch try vault.takeParcel(content, by: arrival) {
+    case .taken(let receipt):
+      guard let receipt,
+        let word = CarriedReceipt(
+          id: header.id, branch: receipt.branch, expiresAt: receipt.expiresAt, proof: receipt.proof)
+      else { return .mine(nil) }
+      let now = vault.environment.now()
+      let isNew = try vault.changeCourier { courier, _ in
+        defer { courier.confirmed(word, at: now) }
+        return courier.receipts[word.id] == nil
+      }
+      return isNew ? .mine(word) : .known(word)
+    case .ignored: return try refuse(header, for: MeetingMemory.worthlessTime, isWaste: true)
+    case .unknownSender:
+      // Its sender may become a peer in a moment; but anybody can make such parcels.
+      let isNew = vault.meetings.noteUnknownSender(header.id, at: vault.environment.monotonic())
+      if isNew { noteWaste(header) }
+      try cameInVain(header)
+      return .refused
+    case .full: return try refuse(header, for: MeetingMemory.fullTime, isWaste: false)
+    }
+  }
+
+  /// Doesn't ask this peer for the parcel again for so long.
+  private func refuse(_ header: ParcelHeader, for time: Double, isWaste: Bool) throws(VaultError) -> Outcome {
+    let monotonic = vault.environment.monotonic()
+    vault.meetings.refuse(header.id, from: peer.digest, at: monotonic, for: time)
+    if isWaste { noteWaste(header) }
+    try cameInVain(header)
+    return .refused
+  }
+
+  private func noteWaste(_ header: ParcelHeader) {
+    let isEnough = vault.meetings.noteWaste(
+      header.size, of: peer.digest, isCarried: header.branch != ParcelHeader.noBranch,
+      at: vault.environment.monotonic())
+    guard isEnough else { return }
+    vault.environment.log.warning("\(peer.name) brings what is worth nothing, and isn't asked for more today")
+  }
+
+  /// What came for nothing uses up the bytes of the day, too.
+  private func cameInVain(_ header: ParcelHeader) throws(VaultError) {
+    let now = vault.environment.now()
+    try vault.changeCourier { courier, _ in courier.movedInVain(header.size, at: now) }
+  }
+
+  private func carry(_ header: ParcelHeader, _ content: [UInt8]) throws(VaultError) -> Outcome {
+    let now = vault.environment.now()
+    let arrival = try vault.changeCourier { (courier, contents) throws(StoreError) in
+      let arrival = courier.took(header, from: device, isPeer: true, isMine: false, at: now)
+      // In one transaction with the word that it is carried.
+      if case .carried = arrival { try contents.put(header.id, content) }
+      return arrival
+    }
+    switch arrival {
+    case .carried: return .carried
+    case .known: return .known(nil)
+    case .mine, .refused: return .refused
+    }
+  }
+
+  /// Whether these bytes are the parcel that a header speaks of.
+  private func isWhole(_ content: [UInt8], _ header: ParcelHeader) -> Bool {
+    guard content.count == header.size, let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit) else {
+      return false
+    }
+    return parcel.id.bytes == header.id.bytes && parcel.tag == header.tag.bytes
+      && parcel.expiresAt == header.expiresAt
+  }
+}

@@ -1,0 +1,26 @@
+import Sodium
+public import VaultStore
+
+/// A line of the log of meetings.
+public struct MeetingLine: Hashable, Sendable {
+  /// What the peer is called.
+  public let peer: String?
+  /// What is known of the meeting.
+  public let record: MeetingRecord
+
+  /// A line from its parts.
+  public init(peer: String?, record: MeetingRecord) {
+    self.peer = peer
+    self.record = record
+  }
+}
+
+extension Vault {
+  /// The meetings of the last days, the newest first. For whoever wants to know why something went, or didn't.
+  public func meetingLog(limit: Int = VaultDatabase.meetingLimit) throws(VaultError) -> [MeetingLine] {
+    let names = try peerNames()
+    let now = environment.now()
+    let records = try stored { () throws(StoreError) in try database.meetings(at: now, limit: limit) }
+    return records.map { MeetingLine(peer: names[$0.peer], record: $0) }
+  }
+}

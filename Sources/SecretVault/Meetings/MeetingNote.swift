@@ -1,0 +1,108 @@
+import Sodium
+import Synchronization
+import VaultProtocol
+import VaultStore
+
+/// Gathers what a meeting comes to, and writes it into the log of meetings once, when it is over. Nothing of the meeting depends on that.
+final class MeetingNote: Sendable {
+  private struct State {
+    var report = MeetingReport()
+    var bytesGiven: UInt64 = 0
+    var bytesTaken: UInt64 = 0
+    var receiptsTold = 0
+    var isOver = false
+  }
+
+  private let vault: Vault
+  private let peer: PeerRecord
+  private let isNearby: Bool
+  private let isDialled: Bool
+  private let beganAt: Int64
+  private let began: Double
+  private let state = Mutex(State())
+
+  /// Begins with nothing.
+  init(_ vault: Vault, with peer: PeerRecord, isNearby: Bool, isDialled: Bool) {
+    (self.vault, self.peer, self.isNearby, self.isDialled) = (vault, peer, isNearby, isDialled)
+    (beganAt, began) = (vault.environment.now(), vault.environment.monotonic())
+  }
+
+  /// What the meeting has come to so far.
+  func keep(_ report: MeetingReport) { state.withLock { $0.report = report } }
+
+  /// So many bytes of parcels were sent.
+  func gave(_ count: Int) { state.withLock { $0.bytesGiven &+= UInt64(max(0, count)) } }
+
+  /// So many bytes of parcels have come.
+  func took(_ count: Int) { state.withLock { $0.bytesTaken &+= UInt64(max(0, count)) } }
+
+  /// So many receipts were told.
+  func told(_ count: Int) { state.withLock { $0.receiptsTold += count } }
+
+  /// It is over. Only the first word of that counts. Of busy answers one a minute is noted: who is told to wait tries again soon, or as often as it likes.
+  func end(_ ending: MeetingRecord.Ending) async {
+    guard let record = record(ending) else { return }
+    let name = "\(isDialled ? "busy with" : "busy for") \(peer.name)"
+    if ending == .busy, !vault.strangers.isNew(name, at: vault.environment.monotonic()) { return }
+    let vault = vault
+    do {
+      try await offPool { try vault.database.addMeeting(record, at: vault.environment.now()) }
+    } catch {
+      vault.environment.log.error("the meeting with \(peer.name) can't be noted: \(error)")
+    }
+  }
+
+  private func record(_ ending: MeetingRecord.Ending) -> MeetingRecord? {
+    let last = state.withLock { state -> State? in
+      guard !state.isOver else { return nil }
+      state.isOver = true
+      return state
+    }
+    guard let last else { return nil }
+    let report = last.report
+    var given = MeetingRecord.Given()
+    given.delivered = UInt32(clamping: report.delivered)
+    given.toCarry = UInt32(clamping: report.given - report.passedOn)
+    given.handedOver = UInt32(clamping: report.handedOver)
+    given.passedOn = UInt32(clamping: report.passedOn)
+    given.byteCount = last.bytesGiven
+    given.receipts = UInt32(clamping: last.receiptsTold)
+    var taken = MeetingRecord.Taken()
+    taken.received = UInt32(clamping: report.received)
+    taken.toCarry = UInt32(clamping: report.taken)
+    taken.byteCount = last.bytesTaken
+    taken.receipts = UInt32(clamping: report.receipts)
+    let duration = UInt64(min(max(0, vault.environment.monotonic() - began), 1e12))
+    return MeetingRecord(
+      peer: peer.digest, beganAt: beganAt, duration: duration, isNearby: isNearby, isDialled: isDialled,
+      ending: ending, given: given, taken: taken)
+  }
+}
+
+extension MeetingRecord.Ending {
+  /// How a meeting ended that this error has ended.
+  init(_ error: any Error) {
+    switch error {
+    case let error as LinkFailure:
+      switch error.kind {
+      case .refused: self = error.refusal == .busy ? .busy : .refused
+      case .misbehaved, .unknownHere: self = .refused
+      case .local: self = .failed
+      case .unreachable, .cutOff, .slow: self = .brokenOff
+      }
+    case is ProtocolError: self = .refused
+    case is VaultError, is StoreError, is SodiumError: self = .failed
+    default: self = .brokenOff
+    }
+  }
+}
+
+extension CourierDesk.Outcome {
+  /// Receipts that the giver is told.
+  var receipts: Int {
+    switch self {
+    case .mine(let receipt), .known(let receipt): receipt == nil ? 0 : 1
+    case .carried, .refused: 0
+    }
+  }
+}

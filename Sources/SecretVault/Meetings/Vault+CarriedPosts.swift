@@ -1,0 +1,113 @@
+import Courier
+public import Sodium
+import VaultProtocol
+import VaultStore
+
+/// A parcel of somebody else that this device carries, and that it may leave at a server for its recipient.
+public struct CarriedPost: Hashable, Sendable {
+  /// The parcel.
+  public let post: ParcelPost
+  /// Whom it is for: a peer of this device's.
+  public let recipient: Digest
+  /// Which of its sender's carriers had it first, from zero.
+  public let branch: UInt8
+  /// By how many carriers it has come, this device included.
+  public let hops: UInt8
+}
+
+/// Whom the parcels are for that this device carries, as far as they are peers whose accounts it knows. Looked up once for each parcel.
+public struct CarriedSearch: Sendable {
+  private var people: Set<Digest> = []
+  private var recipients: [ParcelKey: Digest] = [:]
+  private var foreign: Set<ParcelKey> = []
+
+  /// Has looked for nothing yet.
+  public init() {}
+
+  /// Forgets what isn't carried any more, and everything if others can be reached than before.
+  mutating func begin(_ people: Set<Digest>, _ carried: [ParcelKey: CarriedParcel]) {
+    if people != self.people { self = CarriedSearch() }
+    self.people = people
+    recipients = recipients.filter { carried[$0.key] != nil }
+    foreign = foreign.filter { carried[$0] != nil }
+  }
+
+  mutating func recipient(of header: ParcelHeader) -> Digest? {
+    if let known = recipients[header.id] { return known }
+    guard !foreign.contains(header.id) else { return nil }
+    let recipient = people.first { CourierDesk.isFor($0, header) }
+    if let recipient { recipients[header.id] = recipient } else { foreign.insert(header.id) }
+    return recipient
+  }
+}
+
+/// A carrier that reaches a server needn't wait until it meets the recipient.
+extension Vault {
+  /// Most parcels that are handed over at a time, and most bytes, if it is more than one: what is this device's own doesn't wait for long.
+  private static let carriedPostLimit = (count: 64, bytes: 1 << 20)
+
+  /// Whether this device leaves at servers what it carries: it carries, and uses servers for itself.
+  private var leavesCarried: Bool { carryingLimits().isOn && usualWays().contains(.account) }
+
+  /// A server was reached: carriers count that for what they can do for others.
+  public func noteServer() throws(VaultError) {
+    guard leavesCarried else { return }
+    let now = environment.now()
+    try changeCourier { courier, _ in courier.met(.network, isPeer: true, at: now) }
+  }
+
+  /// Parcels of others for peers whose accounts are known here, those first that expire first; none whose sender wants no server. Each is left at a
+  /// server once, as far as this device's limits reach: to be asked again, when ``carriedWereLeft(_:)`` was said of these, until nothing is left.
+  public func carriedForAccounts(_ search: inout CarriedSearch) throws(VaultError) -> [CarriedPost] {
+    guard leavesCarried else { return [] }
+    var courier = try readCourier()
+    let carried = courier.satchel.parcels
+    guard !carried.isEmpty else { return [] }
+    courier.limits = carryingLimits()
+    let addresses = try stored { () throws(StoreError) in try database.peerAddresses() }
+    search.begin(Set(addresses.filter { Self.isAddress($0.value) }.keys), carried)
+    let ids = courier.deposits(
+      deviceCondition(), at: environment.now(), isReachable: { search.recipient(of: $0) != nil })
+    var posts: [CarriedPost] = []
+    var byteCount = 0
+    for id in ids {
+      guard let header = carried[id]?.header, let recipient = search.recipient(of: header) else { continue }
+      guard posts.count < Self.carriedPostLimit.count,
+        posts.isEmpty || byteCount + header.size <= Self.carriedPostLimit.bytes
+      else { break }
+      guard let content = try carriedContent(id) else {
+        // Damaged, and nobody's any more; so it holds up no others.
+        try changeCourier { courier, _ in courier.drop(id) }
+        continue
+      }
+      byteCount += content.count
+      posts.append(
+        CarriedPost(
+          post: ParcelPost(id: id.bytes, tag: header.tag.bytes, bytes: content, expiresAt: header.expiresAt),
+          recipient: recipient, branch: header.branch, hops: header.hops))
+    }
+    return posts
+  }
+
+  /// A server has these parcels of others. They are carried on all the same: nobody knows when their recipients ask there.
+  public func carriedWereLeft(_ ids: [[UInt8]]) throws(VaultError) {
+    let (keys, now) = (ids.compactMap { ParcelKey($0) }, environment.now())
+    guard !keys.isEmpty else { return }
+    try changeCourier { courier, _ in for key in keys { courier.deposited(key, at: now) } }
+  }
+
+  /// What is in a parcel that is carried; nil if it is here no more, or damaged.
+  func carriedContent(_ id: ParcelKey) throws(VaultError) -> [UInt8]? {
+    do throws(StoreError) { return try database.carriedContent(id) } catch .damaged { return nil } catch {
+      throw VaultError(error)
+    }
+  }
+}
+
+extension ParcelHeader {
+  /// By how many carriers a copy has come, as far as its own word goes: one at least, as nobody but a carrier has it on a branch.
+  var hops: UInt8 {
+    let most = CourierPolicy().hops
+    return max(1, most - min(hopsLeft, most))
+  }
+}

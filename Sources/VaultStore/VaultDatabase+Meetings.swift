@@ -1,0 +1,110 @@
+import GRDB
+public import Sodium
+import WireCodec
+
+/// The table of the migration `meetings`.
+enum MeetingTables {
+  static let sql = """
+    -- The log of meetings. Whom a row is about is sealed; the mark only tells rows of one peer from those of others.
+    CREATE TABLE meetings (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      mark BLOB NOT NULL CHECK (length(mark) = 32),
+      began_at INTEGER NOT NULL,
+      sealed BLOB NOT NULL CHECK (length(sealed) <= 256)
+    ) STRICT;
+    """
+}
+
+/// The log of meetings: a row each, the newest ones of the last days.
+extension VaultDatabase {
+  /// Most meetings that are kept.
+  public static let meetingLimit = 512
+  /// Most of one peer: a peer can begin as many as it likes, and shall not push out those with others.
+  public static let meetingLimitPerPeer = 256
+  /// How long they are kept, in milliseconds.
+  public static let meetingTime: Int64 = 14 * 86_400_000
+
+  private static let meetingTable = "meetings"
+
+  /// Notes a meeting, unless it was with somebody who isn't a peer any more. The oldest ones make room.
+  public func addMeeting(_ record: MeetingRecord, at time: Int64) throws(StoreError) {
+    let plain: [UInt8]
+    do throws(WireError) { plain = try record.encoded() } catch { throw .invalid("a meeting") }
+    let mark = try meetingMark(record.peer)
+    try write { db in
+      guard try self.isPeer(record.peer, db) else { return }
+      try db.execute(
+        sql: "INSERT INTO meetings (mark, began_at, sealed) VALUES (?, ?, X'')", arguments: [mark.blob, record.beganAt])
+      let number = db.lastInsertedRowID
+      let sealed = try self.keys.sealPlain(plain, Self.meetingName(number))
+      try db.execute(sql: "UPDATE meetings SET sealed = ? WHERE number = ?", arguments: [sealed.blob, number])
+      try db.execute(
+        sql: """
+          DELETE FROM meetings WHERE number IN
+            (SELECT number FROM meetings WHERE mark = ? ORDER BY number DESC LIMIT -1 OFFSET ?)
+          """, arguments: [mark.blob, Self.meetingLimitPerPeer])
+      try db.execute(
+        sql: """
+          DELETE FROM meetings WHERE number IN (SELECT number FROM meetings ORDER BY number DESC LIMIT -1 OFFSET ?)
+          """, arguments: [Self.meetingLimit])
+      try db.execute(sql: "DELETE FROM meetings WHERE began_at <= ?", arguments: [Self.meetingEnd(time)])
+    }
+  }
+
+  /// Meetings of the last days, the newest first. Rows that don't verify are left out.
+  public func meetings(at time: Int64, limit: Int = meetingLimit) throws(StoreError) -> [MeetingRecord] {
+    try read { db in
+      let rows = try Row.fetchAll(
+        db, sql: "SELECT number, mark, began_at, sealed FROM meetings WHERE began_at > ? ORDER BY number DESC LIMIT ?",
+        arguments: [Self.meetingEnd(time), Self.meetingLimit])
+      var meetings: [MeetingRecord] = []
+      for row in rows where meetings.count < limit {
+        do throws(StoreError) { meetings.append(try decodeMeeting(row)) } catch .damaged { continue }
+      }
+      return meetings
+    }
+  }
+
+  /// Forgets meetings that are too long ago, when there is none that would make them go.
+  func removeOldMeetings(at time: Int64) throws(StoreError) {
+    let end = Self.meetingEnd(time)
+    let isNeeded = try readOne { db in
+      try Self.row("SELECT 1 AS found FROM meetings WHERE began_at <= ? LIMIT 1", [end], db) != nil
+    }
+    guard isNeeded else { return }
+    try write { db in try db.execute(sql: "DELETE FROM meetings WHERE began_at <= ?", arguments: [end]) }
+  }
+
+  /// Nothing is kept of when a removed peer was met.
+  func forgetMeetings(withPeer peer: Digest, _ db: Database) throws {
+    try db.execute(sql: "DELETE FROM meetings WHERE mark = ?", arguments: [try meetingMark(peer).blob])
+  }
+
+  private static func meetingEnd(_ time: Int64) -> Int64 {
+    let (end, isTooEarly) = time.subtractingReportingOverflow(meetingTime)
+    return isTooEarly ? .min : end
+  }
+
+  private static func meetingName(_ number: Int64) -> RecordName {
+    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+    return RecordName(table: meetingTable, row: bytes)
+  }
+
+  func meetingMark(_ peer: Digest) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/meeting-peer/v1") { $0.append(peer.bytes) }
+  }
+
+  private func decodeMeeting(_ row: Row) throws(StoreError) -> MeetingRecord {
+    let columns = StoredRow(row: row, what: "a meeting")
+    let number = try columns.integer("number")
+    let opened = try keys.openPlain(try columns.bytes("sealed"), Self.meetingName(number), what: columns.what)
+    let record: MeetingRecord
+    do throws(WireError) { record = try MeetingRecord.decode(opened, limit: MeetingRecord.byteLimit) } catch {
+      throw .damaged(columns.what)
+    }
+    guard record.beganAt == (try columns.integer("began_at")),
+      macsMatch(try columns.bytes("mark"), try meetingMark(record.peer))
+    else { throw .damaged(columns.what) }
+    return record
+  }
+}

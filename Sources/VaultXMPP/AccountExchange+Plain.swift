@@ -1,0 +1,152 @@
+import Logging
+import SecretVault
+import Sodium
+import VaultProtocol
+import VaultStore
+import XMPPLink
+
+// Plain messages that come, at once or out of the archive.
+extension AccountExchange {
+  /// Milliseconds between two looks of servers at one message, and between their clocks and this one.
+  private static let difference: Int64 = 120_000
+  /// How long after a message another one under its sender's name for it is taken for the same, where the archive gives no names.
+  private static let day: Int64 = 86_400_000
+  /// Messages out of the archive that are remembered.
+  private static let archivedLimit = 4096
+
+  /// What became of a plain message.
+  private enum Taking {
+    /// It is here, or was already.
+    case kept
+    /// Nobody wants it.
+    case unwanted
+    /// It should be here, and isn't: there is no room, or something failed.
+    case failed
+  }
+
+  /// Keeps a plain message of a contact, or of somebody who was written to. False if it should be kept, and isn't.
+  func take(_ message: XMPPMessage, isArchived: Bool) async -> Bool {
+    let own = connection.address.bare
+    let isMine = message.from.bare == own
+    guard let contact = isMine ? message.to?.bare : message.from.bare, contact != own, !isMine || isArchived else {
+      return true
+    }
+    var taking = Taking.failed
+    note { () throws(VaultError) in taking = try keep(message, of: contact, isMine: isMine, isArchived: isArchived) }
+    guard taking == .kept, !isMine, !isArchived, message.wantsReceipt, let id = message.id,
+      (try? isFriend(contact)) == true
+    else { return taking != .failed }
+    await acknowledge(id, to: message.from)
+    return true
+  }
+
+  private func keep(
+    _ message: XMPPMessage, of contact: JID, isMine: Bool, isArchived: Bool
+  ) throws(VaultError) -> Taking {
+    let address = contact.description
+    // Strangers' texts aren't kept: anybody can write to an address.
+    if !isMine, try !isFriend(contact), try !vault.hasWritten(to: address, account: account.id) {
+      log.debug("\(account.logName): somebody who is no contact writes; it is dropped")
+      return .unwanted
+    }
+    guard let text = Self.text(message.body) else { return .failed }
+    var tag: [UInt8]?
+    if let name = message.archiveID { tag = try PlainMessage.id(archived: name, contact: address, text: text) }
+    let sentAt = message.stamp.flatMap { AccountStamp.milliseconds($0) } ?? vault.surroundings.now()
+    func plain(_ id: [UInt8], _ kinds: Set<PlainMark.Kind>) -> PlainMessage {
+      PlainMessage(
+        id: id, contact: address, isMine: isMine, text: text, sentAt: sentAt,
+        mark: PlainMark(kinds: kinds, archived: tag))
+    }
+    // Of what comes by two ways at once one finds the other.
+    return try keeping.withLock { (_) throws(VaultError) -> Taking in
+      if let stanza = message.id {
+        let id = isMine ? Self.bytes(stanza) : nil
+        let hash = try PlainMessage.id(stanza: stanza, contact: address, text: text)
+        let named = plain(id ?? hash, [])
+        guard let known = try known(named) else { return try keep(named, isArchived: isArchived) }
+        if id != nil { return .kept }
+        if try isRepeat(named, of: known) { return .kept }
+        // A program that counts its names anew each time has said the same again.
+      }
+      let nameless: PlainMessage
+      if let tag {
+        nameless = plain(tag, [.archive])
+      } else {
+        let stanza = message.stamp ?? XMPPConnection.freshID()
+        nameless = plain(
+          try PlainMessage.id(stanza: stanza, contact: address, text: text), [message.stamp == nil ? .none : .stamp])
+      }
+      if try hasCome(nameless, isArchived: isArchived) { return .kept }
+      return try keep(nameless, isArchived: isArchived)
+    }
+  }
+
+  private func keep(_ message: PlainMessage, isArchived: Bool) throws(VaultError) -> Taking {
+    // What others say waits behind it: it isn't asked for again.
+    if !message.isMine, try vault.isPlainFull(account: account.id, contact: message.contact) { return .unwanted }
+    // What was said before this device knew the account is nobody's news.
+    let isNews = !isArchived || account.archivedTo != nil
+    let number = try vault.keepPlain(message, account: account.id, isNews: isNews)
+    if isArchived { rememberArchived(message.id) }
+    if number != nil { happened { $0.report.plainTaken += message.isMine ? 0 : 1 } }
+    return .kept
+  }
+
+  private func known(_ message: PlainMessage) throws(VaultError) -> KnownPlain? {
+    try vault.knownPlain(message.id, account: account.id, contact: message.contact, isMine: message.isMine)
+  }
+
+  /// Whether a message is the one that is known under its sender's name for it. Where the archive has names for both these decide, but for one that
+  /// its sender's program sends again after a moment.
+  private func isRepeat(_ message: PlainMessage, of known: KnownPlain) throws(VaultError) -> Bool {
+    let isNamed = message.mark.archived != nil && known.mark.archived != nil
+    let limit = isNamed ? Self.difference : Self.day
+    let isNear = (known.sentAt - limit...known.sentAt + limit).contains(message.sentAt)
+    guard isNear || isNamed && message.mark.archived == known.mark.archived else { return false }
+    try add(message.mark, to: known, message)
+    return true
+  }
+
+  /// Whether a message that its sender hasn't named is here, perhaps under another kind of name: it came to another connection, or to this one before
+  /// it was archived. What is known under the same kind of name already is another message, even if it says the same.
+  private func hasCome(_ message: PlainMessage, isArchived: Bool) throws(VaultError) -> Bool {
+    if try known(message) != nil { return true }
+    let (tag, kinds) = (message.mark.archived, message.mark.kinds)
+    let found = try vault.plainMessages(like: message, account: account.id, within: Self.difference)
+    if let tag, found.contains(where: { $0.mark.archived == PlainMark(archived: tag).archived }) { return true }
+    let archived = state.withLock { $0.archived }
+    let known = found.first { known in
+      guard !known.mark.kinds.isEmpty, known.mark.kinds.isDisjoint(with: kinds) else { return false }
+      guard tag == nil || known.mark.archived == nil else { return false }
+      // What comes now, and hasn't waited, no other connection has had.
+      return kinds != [.none] || archived.contains(known.id)
+    }
+    guard let known else { return false }
+    try add(message.mark, to: known, message)
+    if isArchived { rememberArchived(known.id) }
+    return true
+  }
+
+  private func add(_ mark: PlainMark, to known: KnownPlain, _ message: PlainMessage) throws(VaultError) {
+    try vault.notePlain(
+      known, account: account.id, contact: message.contact, isMine: message.isMine, mark: mark)
+  }
+
+  private func rememberArchived(_ id: [UInt8]) {
+    state.withLock { state in
+      if state.archived.count < Self.archivedLimit { state.archived.insert(id) }
+    }
+  }
+
+  private func isFriend(_ contact: JID) throws(VaultError) -> Bool {
+    guard let known = try vault.friendRecord(account.id, contact.description) else { return false }
+    return known.subscription != .none
+  }
+
+  private static func text(_ body: String) -> HeldSecret? {
+    do throws(SodiumError) { return HeldSecret(try SecretBytes(copying: Array(body.utf8).span.bytes)) } catch {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import ChatServers
+import Courier
+import SecretVault
+import Testing
+import VaultProtocol
+
+@testable import VaultXMPP
+
+extension AccountTests {
+  /// A carrier whose account reaches somebody whom it doesn't meet.
+  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(5)))
+  struct CarriedTests {
+    /// Ada, who doesn't know where Cy is, Bob, who does and carries, and Cy.
+    private func people(_ kind: ChatServer.Kind) async throws -> (Person, Person, Person) {
+      let server = try ChatServer.shared(kind)
+      let (ada, bob, cy) = (try Person("Ada"), try Person("Bob"), try Person("Cy"))
+      for (one, other) in [(ada, bob), (bob, cy), (ada, cy)] { try one.meet(other) }
+      for person in [ada, bob, cy] { try await person.register(at: server) }
+      try bob.vault.setAccountAddress("Cy", to: cy.address)
+      return (ada, bob, cy)
+    }
+
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `a carrier's account brings another's parcels, once each, and the sender hears by whom`(
+      _ kind: ChatServer.Kind
+    ) async throws {
+      let (ada, bob, cy) = try await people(kind)
+      try cy.vault.setAccountAddress("Bob", to: bob.address)
+      let message = try ada.send("by Bob", to: cy)
+      try ada.hand(to: bob)
+      try await cy.online {
+        try await bob.online {
+          try await eventually("it comes", seconds: 60) { try cy.received() == ["by Bob"] }
+          try await eventually("it is noted") { try bob.waitingForServers() == 0 }
+          try await eventually("the receipt goes") { try cy.hasSentAll() }
+          let came = try #require(try cy.vault.messages().first)
+          #expect(came.route == "account" && came.hops == 1 && came.carriers == ["Bob"])
+          try await ada.online {
+            try await eventually("the receipt comes", seconds: 100) { try ada.state(message) == "delivered" }
+          }
+          #expect(try ada.vault.message(message.number).carriers == ["Bob"])
+          #expect(try ada.vault.carryStatus().account.sentByCarriers == 1)
+          // Another one behind it comes, and nothing twice.
+          try ada.send("again by Bob", to: cy)
+          try ada.hand(to: bob)
+          try await eventually("the other comes", seconds: 60) { try cy.received().count == 2 }
+        }
+      }
+      #expect(try cy.received() == ["by Bob", "again by Bob"])
+      #expect(try bob.vault.carryStatus().encounters.contains { $0.isNetwork })
+    }
+
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `what is cut into parts keeps its carrier's word`(_ kind: ChatServer.Kind) async throws {
+      let (ada, bob, cy) = try await people(kind)
+      let bytes = (0..<400_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) }
+      let sent = try ada.vault.send(.file(photo(bytes)), to: "Cy")
+      try ada.hand(to: bob)
+      try await cy.online {
+        try await bob.online {
+          try await eventually("it comes", seconds: 60) {
+            try cy.vault.messages(unreadOnly: true).first?.state == "new"
+          }
+          try await eventually("the receipts go") { try cy.hasSentAll() }
+        }
+        try await ada.online {
+          try await eventually("the receipt comes", seconds: 100) { try ada.state(sent) == "delivered" }
+        }
+      }
+      #expect(try ada.vault.message(sent.number).route == "carriers")
+      // Bob isn't known to Cy by his address, but his copy says that it was carried.
+      let came = try #require(try cy.vault.messages().first)
+      #expect(came.hops == 1 && came.carriers.isEmpty && came.byteCount == Int64(bytes.count))
+    }
+
+    @Test func `what wants no server isn't given to one, also by a round of a command`() async throws {
+      let (ada, bob, cy) = try await people(.prosody)
+      try ada.vault.send(.text(held("hidden")), to: "Cy", pigeonsOnly: true)
+      try ada.send("open", to: cy)
+      try ada.hand(to: bob)
+      for person in [bob, cy] { #expect(await AccountRound.run(person.vault, limit: .seconds(20)).problem == nil) }
+      try await cy.online {
+        try await eventually("the other comes", seconds: 60) { try cy.received() == ["open"] }
+      }
+      #expect(try bob.vault.carryStatus().carried == 2)
+      #expect(try bob.waitingForServers() == 0)
+      #expect(try cy.received() == ["open"])
+    }
+  }
+}

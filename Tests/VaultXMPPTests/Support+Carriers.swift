@@ -1,0 +1,45 @@
+import Courier
+import Testing
+import VaultProtocol
+import VaultStore
+
+@testable import SecretVault
+
+extension Person {
+  /// Gives a carrier what waits for carriers here, as in a meeting.
+  func hand(to carrier: Person) throws {
+    let (own, other) = (try vault.ownDevice(), try carrier.vault.ownDevice())
+    let now = vault.surroundings.now()
+    for one in try vault.outgoingParcels(way: .carriers) {
+      let id = try #require(ParcelKey(one.post.id))
+      let tag = try #require(RecipientTag(one.post.tag))
+      let recipient = try CourierDesk.device(one.recipient)
+      let header = try vault.changeCourier { courier, _ in
+        _ = courier.send(
+          id, tag: tag, size: one.post.bytes.count, expiresAt: one.post.expiresAt, to: recipient,
+          allowsServers: one.record.ways.hasServers, at: now)
+        let offers = courier.offers(
+          to: other, CarrierGreeting(ids: [], takes: true), DeviceCondition(), isTheirs: { _ in false }, at: now)
+        let header = offers.first { $0.header.id == id }?.header
+        if let header { courier.gave(header, to: other, isTheirs: false, at: now) }
+        return header
+      }
+      guard let header else { continue }
+      let arrival = try carrier.vault.changeCourier { (courier, contents) throws(StoreError) in
+        let arrival = courier.took(header, from: own, isPeer: true, isMine: false, at: now)
+        if case .carried = arrival { try contents.put(id, one.post.bytes) }
+        return arrival
+      }
+      #expect(arrival == .carried(evicted: []))
+    }
+  }
+
+  /// Whether the server has all that goes by it. What comes while its recipient logs in, servers lose now and then.
+  func hasSentAll() throws -> Bool { try vault.outgoingRecords(way: .account, at: vault.surroundings.now()).isEmpty }
+
+  /// How many parcels of others could still be left at a server.
+  func waitingForServers() throws -> Int {
+    var search = CarriedSearch()
+    return try vault.carriedForAccounts(&search).count
+  }
+}
