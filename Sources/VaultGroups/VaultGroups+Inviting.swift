@@ -86,18 +86,21 @@ extension VaultGroups {
     }
   }
 
-  /// Takes a letter whose time has come, so that nobody else tries it for a minute. Nil if there is none.
-  func claim(_ id: [UInt8]) throws(VaultError) -> GroupLetterRecord? {
+  /// Takes a letter whose time has come, or in any case, so that the daemon doesn't begin with it for the time of a lease. Nil if
+  /// there is none.
+  func claim(_ id: [UInt8], isForced: Bool = false) throws(VaultError) -> GroupLetterRecord? {
     let now = vault.surroundings.now()
     return try vault.changeGroupLetters { letters in
-      guard let place = letters.firstIndex(where: { $0.id == id }), letters[place].isDue(at: now) else { return nil }
+      guard let place = letters.firstIndex(where: { $0.id == id }), isForced || letters[place].isDue(at: now) else {
+        return nil
+      }
       letters[place].nextAttemptAt = now + Self.lease
       return letters[place]
     }
   }
 
   /// Milliseconds for which an attempt is nobody else's business.
-  private static let lease: Int64 = 90_000
+  static let lease: Int64 = 90_000
 
   func change(_ id: [UInt8], _ body: (inout GroupLetterRecord) -> Void) throws(VaultError) {
     try vault.changeGroupLetters { letters in

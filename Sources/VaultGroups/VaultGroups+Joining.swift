@@ -94,12 +94,16 @@ extension VaultGroups {
       throw VaultError(.usage, "this device is in \(known.name) already", hint: "see `vault group status`")
     }
     let folder = letter.folder.isEmpty ? try await begin(letter, email: email, userName: userName) : letter.folder
-    try change(letter.id) { $0.nextAttemptAt = vault.surroundings.now() }
-    if let failure = try await ask(letter.id) { throw failure }
-    guard let joined = try facts.read(folder), joined.state == .member else {
-      throw VaultError(.other, "the daemon is just asking to join \(letter.name)", hint: "see `vault group list`")
-    }
-    return joined
+    // Whoever is at it already, the daemon, may be waiting for somebody who is away: the user wants an answer now.
+    let failure: VaultError?
+    do throws(VaultError) { failure = try await ask(letter.id, isForced: true) } catch { failure = error }
+    // The daemon may have been first by a moment; its success is one.
+    if let joined = try facts.read(folder), joined.state == .member { return joined }
+    throw failure ?? Self.notWaiting(letter)
+  }
+
+  private static func notWaiting(_ letter: GroupLetterRecord) -> VaultError {
+    VaultError(.notFound, "the invitation to \(letter.name) is gone", hint: "see `vault group list`")
   }
 
   private func chosen(_ reference: String?) throws(VaultError) -> GroupLetterRecord {
@@ -139,16 +143,27 @@ extension VaultGroups {
     _ letter: GroupLetterRecord, email: String, userName: String?
   ) async throws(VaultError) -> String {
     let id = try await makeRequest(letter.name, GroupID(letter.group), email: email, userName: userName).id
-    try change(letter.id) {
-      $0.folder = id
-      $0.state = .taken
+    let now = vault.surroundings.now()
+    var folder = ""
+    try change(letter.id) { letter in
+      if letter.folder.isEmpty {
+        letter.folder = id
+        letter.state = .taken
+        // The daemon leaves it alone until this attempt has ended.
+        letter.nextAttemptAt = now + Self.lease
+      }
+      folder = letter.folder
     }
-    return id
+    if folder != id {
+      try await discard(id)
+      guard !folder.isEmpty else { throw Self.notWaiting(letter) }
+    }
+    return folder
   }
 
-  /// One attempt to join. Nil if that has worked, or somebody else is at it.
-  func ask(_ id: [UInt8]) async throws(VaultError) -> VaultError? {
-    guard let letter = try claim(id) else { return nil }
+  /// One attempt to join. Nil if that has worked, or somebody else is at it and it isn't forced.
+  func ask(_ id: [UInt8], isForced: Bool = false) async throws(VaultError) -> VaultError? {
+    guard let letter = try claim(id, isForced: isForced) else { return nil }
     guard let peer = try vault.groupPeer(letter.peer), let group = GroupID(letter.group) else {
       try await giveUp(letter)
       return VaultError(.notFound, "the peer who has invited you is none any more")

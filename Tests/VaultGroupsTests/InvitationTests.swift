@@ -38,6 +38,25 @@ import WireCodec
     #expect(seen.map(\.isSelf) == [false, true] && seen.map(\.state) == [.owner, .member])
   }
 
+  @Test func `a daemon that asks at the same time as the user takes no success from him`() async throws {
+    let (house, made) = try await invited()
+    async let other = house[1].groups.join("Family", email: "", userName: nil)
+    let joined = try await house[1].groups.join("Family", email: "", userName: nil)
+    #expect(try await other == joined && joined.state == .member)
+    #expect(try await house[1].groups.list().count == 1)
+    #expect(try await house[0].groups.status(of: made).members.count == 2)
+  }
+
+  @Test func `the user's attempt is made at once while the daemon's has the invitation for itself`() async throws {
+    let (house, _) = try await invited()
+    house.set(house[0], isAway: true)
+    _ = await vaultError { _ = try await house[1].groups.join(nil, email: "", userName: nil) }
+    let letter = try #require(try house[1].vault.groupLetters().first)
+    #expect(try house[1].groups.claim(letter.id) == nil)
+    house.set(house[0], isAway: false)
+    #expect(try await house[1].groups.join(nil, email: "", userName: nil).state == .member)
+  }
+
   @Test func `who wasn't invited isn't let in`() async throws {
     let (house, made) = try await invited()
     let group = try #require(made.group)

@@ -55,15 +55,17 @@ struct Editor {
     // The shell between gets Ctrl-C too, and would end by it although the editor has made something of it.
     let script = "trap : INT QUIT; " + command + " \"$@\""
     let arguments = ["sh", "-c", script, "editor"] + Self.options(for: command) + [path]
-    let process = try ChildProcess.spawn(
-      "/bin/sh", arguments, standard: [terminal, terminal, terminal], inOwnGroup: false)
-    let child = EditorProcess(process)
+    let child = EditorProcess()
+    // Before the editor is there: a Ctrl-C just after its first sign of life is its own already.
     Interruption.redirect { signal in
       guard signal != SIGINT, signal != SIGQUIT else { return }
       child.end()
       Interruption.end()
     }
     defer { Interruption.redirect(to: nil) }
+    try child.start { () throws(VaultError) in
+      try ChildProcess.spawn("/bin/sh", arguments, standard: [terminal, terminal, terminal], inOwnGroup: false)
+    }
     let code = ChildProcess.exitCode(try child.wait())
     guard code == 0 else {
       let how = code > 128 ? "was ended by signal \(code - 128)" : "ended with code \(code)"

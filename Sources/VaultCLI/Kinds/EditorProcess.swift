@@ -8,14 +8,21 @@ final class EditorProcess: Sendable {
   private static let patience: Int64 = 2000
 
   private struct State {
-    /// The shell; 0 when it has ended by itself and its number may be another's.
-    var shell: pid_t
+    /// The shell; 0 before it is there, and when it has ended by itself and its number may be another's.
+    var shell: pid_t = 0
     var isEnding = false
   }
 
-  private let state: Mutex<State>
+  private let state = Mutex(State())
 
-  init(_ shell: pid_t) { state = Mutex(State(shell: shell)) }
+  /// Starts it, unless ``end()`` has been called before: then this doesn't return. Nobody looks for the shell until it is noted.
+  func start(_ spawn: () throws(VaultError) -> pid_t) throws(VaultError) {
+    while try !state.withLock({ state throws(VaultError) in
+      guard !state.isEnding else { return false }
+      state.shell = try spawn()
+      return true
+    }) { pause() }
+  }
 
   /// Waits until it ends by itself, and gives its status. If it is ended because this program is, that is for ``end()``'s caller,
   /// and this doesn't return.
