@@ -61,9 +61,17 @@ public struct CarryingAccount: Hashable, Sendable, Codable {
   /// Nothing done yet.
   public init() {}
 
-  /// Bytes that may still be moved for others on the day of `now`. A clock that was set back doesn't start a day anew.
+  /// Bytes that may still be moved for others on the day of `now`. A clock that is set back by no more than a day doesn't
+  /// start a day anew.
   func leftToday(_ limits: CarryingLimits, at now: Int64) -> Int {
-    max(0, limits.bytesADay - (now / 86_400_000 > day ? 0 : movedToday))
+    max(0, limits.bytesADay - (isOver(at: now) ? 0 : movedToday))
+  }
+
+  /// Whether ``day`` isn't that of `now`. One that lies more than a day ahead was counted by a clock that was wrong, and
+  /// would otherwise be that of years.
+  private func isOver(at now: Int64) -> Bool {
+    let today = now / 86_400_000
+    return day < today || day > today + 1
   }
 
   /// Whether another parcel of `size` bytes keeps within the fair share.
@@ -74,7 +82,7 @@ public struct CarryingAccount: Hashable, Sendable, Codable {
   }
 
   mutating func moved(_ size: Int, at now: Int64) {
-    if now / 86_400_000 > day { (day, movedToday) = (now / 86_400_000, 0) }
+    if isOver(at: now) { (day, movedToday) = (now / 86_400_000, 0) }
     movedToday = sum(movedToday, size)
   }
 

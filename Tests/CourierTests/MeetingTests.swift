@@ -247,15 +247,28 @@ import Testing
     #expect(town.arrivals.count == 3)
   }
 
-  @Test func `a clock that is set back starts no new day`() throws {
+  @Test func `a clock that is set back by a day starts no new day`() throws {
     var account = CarryingAccount()
     var limits = CarryingLimits()
     limits.bytesADay = 1000
     account.moved(1000, at: start)
-    #expect(account.leftToday(limits, at: start - 3 * day) == 0)
-    account.moved(1, at: start - 3 * day)
+    #expect(account.leftToday(limits, at: start - day) == 0)
+    account.moved(1, at: start - day)
     #expect(account.leftToday(limits, at: start) == 0)
     #expect(account.leftToday(limits, at: start + day) == 1000)
+  }
+
+  @Test(arguments: [1000 * day, day + 1])
+  func `what a clock has counted that was ahead counts for no day of the right one`(ahead: Int64) throws {
+    var limits = CarryingLimits()
+    limits.bytesADay = 1000
+    var town = try Town(2, limits: limits)
+    town.devices[0].movedInVain(1000, at: start + ahead)
+    #expect(town.devices[0].leftToday(at: start + ahead) == 0)
+    #expect(town.devices[0].greeting(DeviceCondition(), at: start - 1).takes)
+    town.devices[0].movedInVain(400, at: start - 1)
+    #expect(town.devices[0].leftToday(at: start - 1) == 600)
+    #expect(town.devices[0].leftToday(at: start) == 1000)
   }
 
   @Test func `who has done their share carries no more until others did something for them`() throws {
