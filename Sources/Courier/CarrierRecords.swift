@@ -3,12 +3,12 @@
 /// A carrier's parcel is settled once: when the recipient confirms that its copy arrived, or when the parcel expires
 /// without that. An arrival counts for it. A copy that never arrived counts against it, but only half if another
 /// carrier's did, since an honest carrier drops its copy when it hears that. Both fade by half in ``halfLife``, so that
-/// nobody is shunned for ever.
+/// nobody is shunned for ever. Nothing is settled with a carrier that has never said that it has the parcel.
 ///
 /// A carrier is shunned if it should have delivered at least ``enough`` parcels, going by what this sender's carriers
-/// do on average, but at least by ``least``, and delivered at most a third of that. So one that drops everything gets
-/// there after some parcels, whatever it says, since only the recipient can confirm; even if all whom the sender has
-/// tried drop everything. One that delivers just enough stays; then it delivers just enough. One that takes a new
+/// do on average, but at least by ``least``, and delivered at most a third of that. So one that says it has
+/// parcels and drops them all gets there after some, whatever else it says, since only the recipient can confirm; even
+/// if all whom the sender has tried drop everything. One that delivers just enough stays; then it delivers just enough. One that takes a new
 /// identity starts anew. Others are preferred to one that is shunned, which gets a parcel only if it has waited for
 /// long.
 ///

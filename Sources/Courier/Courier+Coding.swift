@@ -7,9 +7,12 @@ public import WireCodec
 extension Courier: WireValue {
   /// Most bytes of the state.
   public static let byteLimit = 16 << 20
-  static let version: UInt8 = 2
-  /// The version before, whose headers don't say whether a parcel may be left at servers: none may.
-  static let oldVersion: UInt8 = 1
+  static let version: UInt8 = 3
+  /// Before this, headers don't say whether a parcel may be left at servers: none may.
+  static let serverVersion: UInt8 = 2
+  /// Before this, nothing tells how often a parcel has gone out to a carrier, and whether that has it: once, as far as
+  /// anybody knows, and nobody has said so.
+  static let grantVersion: UInt8 = 3
 
   /// Exact number of encoded bytes.
   public var encodedByteCount: Int {
@@ -37,18 +40,17 @@ extension Courier: WireValue {
     try received.encode(into: &writer)
   }
 
-  /// Reads a state, of the version before as well.
+  /// Reads a state, of the versions before as well.
   public init(from reader: inout Reader) throws(WireError) {
     let version = try reader.u8("version")
-    guard version == Self.version || version == Self.oldVersion else { throw .invalidValue(field: "version") }
-    let namesServers = version != Self.oldVersion
+    guard (1...Self.version).contains(version) else { throw .invalidValue(field: "version") }
     let own = try reader.device("own")
     self.init(own: own, policy: try CourierPolicy(from: &reader), limits: try CarryingLimits(from: &reader))
     account = try CarryingAccount(from: &reader)
-    satchel = try Satchel(from: &reader, namesServers: namesServers)
+    satchel = try Satchel(from: &reader, version)
     var last: ParcelKey?
     for _ in 0..<(try reader.count32(limit: Self.outgoingLimit, "parcels on their way")) {
-      let parcel = try OutgoingParcel(from: &reader, namesServers: namesServers)
+      let parcel = try OutgoingParcel(from: &reader, version)
       try ascend(parcel.header.id, &last)
       outgoing[parcel.header.id] = parcel
     }
@@ -87,43 +89,59 @@ extension ParcelHeader {
     try writer.flag(allowsServers)
   }
 
-  init(from reader: inout Reader, namesServers: Bool) throws(WireError) {
+  init(from reader: inout Reader, _ version: UInt8) throws(WireError) {
     let id = try reader.parcel("parcel")
     guard let tag = RecipientTag(try reader.bytes(16, "tag")),
       let header = ParcelHeader(
         id: id, tag: tag, size: try reader.count32(limit: Self.sizeLimit, "size"),
         expiresAt: try reader.time("expiry"), hopsLeft: try reader.u8("hops"), branch: try reader.u8("branch"),
-        allowsServers: namesServers ? try reader.flag("servers") : false)
+        allowsServers: version >= Courier.serverVersion ? try reader.flag("servers") : false)
     else { throw .invalidValue(field: "header of a parcel") }
     self = header
   }
 }
 
 extension OutgoingParcel {
-  var encodedByteCount: Int { ParcelHeader.encodedByteCount + 32 + 8 + 1 + 40 * carriers.count + 1 }
+  var encodedByteCount: Int { ParcelHeader.encodedByteCount + 32 + 8 + 1 + Grant.encodedByteCount * carriers.count + 1 }
 
   func encode(into writer: inout Writer) throws(WireError) {
     try header.encode(into: &writer)
     try writer.key(recipient)
     try writer.time(createdAt)
     try writer.count8(carriers.count)
-    for grant in carriers {
-      try writer.key(grant.carrier)
-      try writer.time(grant.at)
-    }
+    for grant in carriers { try grant.encode(into: &writer) }
     try writer.flag(isDeposited)
   }
 
-  init(from reader: inout Reader, namesServers: Bool) throws(WireError) {
-    let header = try ParcelHeader(from: &reader, namesServers: namesServers)
+  init(from reader: inout Reader, _ version: UInt8) throws(WireError) {
+    let header = try ParcelHeader(from: &reader, version)
     guard header.branch == ParcelHeader.noBranch else { throw .invalidValue(field: "branch") }
     self.init(header: header, recipient: try reader.device("recipient"), createdAt: try reader.time("creation"))
     for _ in 0..<(try reader.count8(limit: ParcelHeader.branchLimit, "carriers")) {
-      let grant = Grant(carrier: try reader.device("carrier"), at: try reader.time("grant"))
+      let grant = try Grant(from: &reader, version)
       guard !carriers.contains(where: { $0.carrier == grant.carrier }) else { throw .invalidValue(field: "carriers") }
       carriers.append(grant)
     }
     isDeposited = try reader.flag("deposited")
+  }
+}
+
+extension OutgoingParcel.Grant {
+  static let encodedByteCount = 32 + 8 + 1 + 1
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    try writer.key(carrier)
+    try writer.time(at)
+    try writer.count8(times)
+    try writer.flag(isConfirmed)
+  }
+
+  init(from reader: inout Reader, _ version: UInt8) throws(WireError) {
+    self.init(carrier: try reader.device("carrier"), at: try reader.time("grant"))
+    guard version >= Courier.grantVersion else { return }
+    times = try reader.count8(limit: Self.limit, "times")
+    guard times > 0 else { throw .invalidValue(field: "times") }
+    isConfirmed = try reader.flag("confirmed")
   }
 }
 
@@ -141,9 +159,9 @@ extension CarriedParcel {
     try writer.flag(isHandedOver)
   }
 
-  init(from reader: inout Reader, namesServers: Bool) throws(WireError) {
+  init(from reader: inout Reader, _ version: UInt8) throws(WireError) {
     self.init(
-      header: try ParcelHeader(from: &reader, namesServers: namesServers), from: try reader.device("giver"),
+      header: try ParcelHeader(from: &reader, version), from: try reader.device("giver"),
       fromPeer: try reader.flag("peer"), receivedAt: try reader.time("receipt"))
     for _ in 0..<(try reader.count8(limit: CourierPolicy.handOnLimit, "devices")) {
       let device = try reader.device("device")
@@ -174,11 +192,11 @@ extension Satchel {
     for stranger in strangers.sorted() { try writer.key(stranger) }
   }
 
-  init(from reader: inout Reader, namesServers: Bool) throws(WireError) {
+  init(from reader: inout Reader, _ version: UInt8) throws(WireError) {
     self.init()
     var last: ParcelKey?
     for _ in 0..<(try reader.count32(limit: Self.readLimit, "satchel")) {
-      let parcel = try CarriedParcel(from: &reader, namesServers: namesServers)
+      let parcel = try CarriedParcel(from: &reader, version)
       try ascend(parcel.header.id, &last)
       let cost = try reader.number("cost")
       let (sum, overflow) = self.cost.addingReportingOverflow(cost)

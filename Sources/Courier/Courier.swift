@@ -5,7 +5,7 @@
 /// 1970, chance from a generator, and the whole value can be stored. When two devices meet, each of them
 /// 1. notes it (``met(_:isPeer:at:)``) and says its ``greeting(for:_:isTheirs:at:)``;
 /// 2. tells receipts (``receipts(for:_:at:)``), which the other checks and takes (``learn(_:from:at:)``);
-/// 3. offers parcels (``offers(to:_:_:isTheirs:unconfirmed:declined:at:)``), the recipient's own first;
+/// 3. offers parcels (``offers(to:_:_:isTheirs:declined:at:)``), the recipient's own first;
 /// 4. replies to offers (``replies(to:from:isPeer:_:isMine:recipient:at:)``);
 /// 5. gives some of what is wanted (``selection(_:_:to:budget:recipient:at:using:)``), of which it notes that before it
 ///    goes out (``promise(_:to:isTheirs:at:)``) and when it has arrived (``gave(_:to:isTheirs:at:)``, or
@@ -16,7 +16,8 @@
 /// - **Drop.** Each parcel goes to at most five carriers of its sender's choice, and the sender keeps it until its
 ///   recipient confirms. A carrier that drops takes one of the five places of each parcel it is given, and those of the
 ///   carriers that it would have handed it on to. After some parcels its sender shuns it (``CarrierRecords``): others
-///   come first, but for one parcel in sixteen and those that have waited for long.
+///   come first, but for one parcel in sixteen and those that have waited for long. One that takes the bytes and breaks
+///   off has a place as well, and isn't shunned for that: nobody can tell it from one whose line broke.
 /// - **Say that it meets everybody.** It gets parcels sooner, at most one of a parcel's five places, and one of the
 ///   ``CourierPolicy/handOn`` places of each carrier that holds it. Nobody gives their own copy away, and nothing of
 ///   what it says enters anybody's table of meetings. A carrier doesn't learn whether those that it hands on to
@@ -100,7 +101,7 @@ public struct Courier: Sendable, Codable {
     let lost = outgoing.values.filter { $0.header.expiresAt <= now }.map(\.header.id).sorted()
     for id in lost {
       guard let parcel = outgoing.removeValue(forKey: id) else { continue }
-      for grant in parcel.carriers {
+      for grant in parcel.carriers where grant.isConfirmed {
         records.settle(grant.carrier, arrived: false, othersArrived: false, at: now)
       }
     }
@@ -195,7 +196,8 @@ public struct Courier: Sendable, Codable {
     }
     account.delivered(directly: false)
     account.wasCarried(parcel.header.size)
-    for (index, grant) in parcel.carriers.enumerated() {
+    // What may never have got there says nothing about its carrier, whichever branch others name.
+    for (index, grant) in parcel.carriers.enumerated() where grant.isConfirmed {
       records.settle(grant.carrier, arrived: index == branch, othersArrived: true, at: now)
     }
   }

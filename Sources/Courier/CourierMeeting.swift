@@ -35,11 +35,11 @@ extension Courier {
   /// What this device could give to `device`: first own parcels for it, then others' for it, then own ones that need a
   /// carrier, then what may be handed on; of each, `declined` ones, which it didn't want lately, last.
   ///
-  /// `isTheirs` tells whether a parcel's tag is that of `device`. `unconfirmed` are own parcels that were promised to
-  /// it, and went out, but of which it hasn't said that it has them: it may have them again, by the same branch.
+  /// `isTheirs` tells whether a parcel's tag is that of `device`. Own parcels that have gone out to it, but of which it
+  /// hasn't said that it has them, it may have again, by the same branch, ``OutgoingParcel/Grant/limit`` times in all.
   public func offers(
     to device: DeviceKey, _ greeting: Greeting, _ condition: DeviceCondition, isTheirs: (ParcelHeader) -> Bool,
-    unconfirmed: Set<ParcelKey> = [], declined: Set<ParcelKey> = [], at now: Int64
+    declined: Set<ParcelKey> = [], at now: Int64
   ) -> [Offer] {
     var ownForThem: [ParcelHeader] = []
     var theirs: [ParcelHeader] = []
@@ -49,8 +49,7 @@ extension Courier {
       if parcel.recipient == device {
         ownForThem.append(parcel.header)
       } else if greeting.takes, !greeting.contains(parcel.header.id),
-        let branch = branch(of: parcel, for: device, isAgain: unconfirmed.contains(parcel.header.id)),
-        let header = parcel.header.handedOn(branch: branch)
+        let branch = branch(of: parcel, for: device), let header = parcel.header.handedOn(branch: branch)
       {
         own.append(header)
       }
@@ -156,30 +155,38 @@ extension Courier {
   /// Notes that `device` gets a parcel of the selection. To be kept durably before the first byte goes out: whatever
   /// then happens, nobody else gets a copy with the same branch, and no more than ``CourierPolicy/carriers`` get one.
   ///
-  /// Returns false if it may not be given: it has arrived meanwhile, or another carrier has got this branch.
+  /// Returns false if it may not be given: it has arrived meanwhile, another carrier has got this branch, or this one
+  /// has said in another meeting that it has the parcel.
   public mutating func promise(_ header: ParcelHeader, to device: DeviceKey, isTheirs: Bool, at now: Int64) -> Bool {
     guard let parcel = outgoing[header.id] else { return satchel.parcels[header.id] != nil }
     guard !isTheirs else { return true }
-    guard branch(of: parcel, for: device, isAgain: true) == header.branch else { return false }
-    if isOpen(parcel, to: device) {
+    guard branch(of: parcel, for: device) == header.branch else { return false }
+    if let place = place(of: device, in: parcel) {
+      outgoing[header.id]?.carriers[place].times += 1
+    } else {
       outgoing[header.id]?.carriers.append(OutgoingParcel.Grant(carrier: device, at: now))
     }
     return true
   }
 
-  /// Notes that `device` didn't want what it was promised. Its place is free again, unless there is one behind it.
+  /// Notes that `device` didn't want what it was promised. Its place is free again, unless there is one behind it, or
+  /// the parcel has gone out to it more than once: it may have another of these copies.
   public mutating func takeBack(_ header: ParcelHeader, from device: DeviceKey) {
-    guard let carriers = outgoing[header.id]?.carriers, carriers.last?.carrier == device,
-      carriers.count == Int(header.branch) + 1
+    guard let carriers = outgoing[header.id]?.carriers, let last = carriers.last, last.carrier == device,
+      carriers.count == Int(header.branch) + 1, last.times == 1, !last.isConfirmed
     else { return }
     outgoing[header.id]?.carriers.removeLast()
   }
 
   /// Notes that `device` has got a parcel of the selection: before its receipt, if it is the recipient, is learned.
   public mutating func gave(_ header: ParcelHeader, to device: DeviceKey, isTheirs: Bool, at now: Int64) {
-    if outgoing[header.id] != nil {
-      // Nothing new, where it was promised.
-      _ = promise(header, to: device, isTheirs: isTheirs, at: now)
+    if let parcel = outgoing[header.id] {
+      guard !isTheirs else { return }
+      if place(of: device, in: parcel) == nil { _ = promise(header, to: device, isTheirs: isTheirs, at: now) }
+      guard let place = outgoing[header.id].flatMap({ place(of: device, in: $0) }), place == Int(header.branch) else {
+        return
+      }
+      outgoing[header.id]?.carriers[place].isConfirmed = true
     } else if let parcel = satchel.parcels[header.id] {
       account.moved(header.size, at: now)
       if isTheirs {
@@ -221,14 +228,15 @@ extension Courier {
   }
 
   /// The branch by which `device` may get an own parcel: the next one, or again its own. Nil: none.
-  private func branch(of parcel: OutgoingParcel, for device: DeviceKey, isAgain: Bool) -> UInt8? {
-    if isOpen(parcel, to: device) { return UInt8(parcel.carriers.count) }
-    guard isAgain else { return nil }
-    return parcel.carriers.firstIndex { $0.carrier == device }.map { UInt8($0) }
+  private func branch(of parcel: OutgoingParcel, for device: DeviceKey) -> UInt8? {
+    guard let place = place(of: device, in: parcel) else {
+      return parcel.carriers.count < policy.carriers ? UInt8(parcel.carriers.count) : nil
+    }
+    return parcel.carriers[place].isOpen ? UInt8(place) : nil
   }
 
-  private func isOpen(_ parcel: OutgoingParcel, to device: DeviceKey) -> Bool {
-    parcel.carriers.count < policy.carriers && !parcel.carriers.contains { $0.carrier == device }
+  private func place(of device: DeviceKey, in parcel: OutgoingParcel) -> Int? {
+    parcel.carriers.firstIndex { $0.carrier == device }
   }
 
   private func isOpen(_ parcel: CarriedParcel, to device: DeviceKey) -> Bool {

@@ -87,11 +87,24 @@ public struct CarriedParcel: Hashable, Sendable, Codable {
 /// A parcel of this device's own, on its way.
 public struct OutgoingParcel: Hashable, Sendable, Codable {
   /// One that was given to a carrier.
+  ///
+  /// It has the branch to itself as soon as the first byte may have gone out; whether it has the parcel, only its own
+  /// word tells.
   public struct Grant: Hashable, Sendable, Codable {
+    /// How often a parcel goes out to a carrier that doesn't say that it has it.
+    public static let limit = 4
+
     /// The carrier.
     public let carrier: DeviceKey
-    /// When it got the parcel.
+    /// When the parcel first went out to it.
     public let at: Int64
+    /// How often it has gone out to it, from once to ``limit``.
+    public internal(set) var times = 1
+    /// Whether the carrier has said that it has it.
+    public internal(set) var isConfirmed = false
+
+    /// Whether it may have got lost on its way, and may go out once more.
+    var isOpen: Bool { !isConfirmed && times < Self.limit }
   }
 
   /// What everybody sees of it, before the first carrier.
@@ -100,7 +113,7 @@ public struct OutgoingParcel: Hashable, Sendable, Codable {
   public let recipient: DeviceKey
   /// When it was made, in milliseconds since 1970.
   public let createdAt: Int64
-  /// The carriers that got it, at most five; a carrier's place is its branch.
+  /// The carriers that it has gone out to, at most five; a carrier's place is its branch.
   public internal(set) var carriers: [Grant] = []
   /// Whether a server has it.
   public internal(set) var isDeposited = false

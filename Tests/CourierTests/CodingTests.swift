@@ -44,7 +44,56 @@ import WireCodec
     }
   }
 
-  @Test func `a state of the version before is read, and none of its parcels may be left at servers`() throws {
+  /// A state with a parcel that has gone out twice to one carrier, which hasn't said anything, and once to another, which has it.
+  private func granted() throws -> (courier: Courier, id: ParcelKey) {
+    var courier = Courier(own: try device(1))
+    let id = try parcel(7)
+    let isSent = try courier.send(id, tag: tag(7), size: 9, expiresAt: start + day, to: device(2), at: start)
+    #expect(isSent)
+    for (number, branch) in [(3, 0), (3, 0), (4, 1)] as [(Int, UInt8)] {
+      let header = try present(courier.outgoing[id]?.header.handedOn(branch: branch))
+      let isPromised = try courier.promise(header, to: device(number), isTheirs: false, at: start)
+      #expect(isPromised)
+      if branch == 1 { courier.gave(header, to: try device(number), isTheirs: false, at: start) }
+    }
+    return (courier, id)
+  }
+
+  @Test func `how often a parcel went out to whom, and who has said so, is kept`() throws {
+    let (courier, id) = try granted()
+    let same = try read(courier.encoded())
+    #expect(same.outgoing == courier.outgoing)
+    #expect(same.outgoing[id]?.carriers.map(\.times) == [2, 1])
+    #expect(same.outgoing[id]?.carriers.map(\.isConfirmed) == [false, true])
+  }
+
+  @Test func `of the version before that, a parcel went out once to each carrier, and nobody has said so`() throws {
+    let (courier, id) = try granted()
+    var older = try courier.encoded()
+    for number in [3, 4] {
+      let place = try #require(older.firstRange(of: try device(number).bytes)).upperBound + 8
+      older.removeSubrange(place..<(place + 2))
+    }
+    older[0] = 2
+    let same = try read(older)
+    #expect(same.outgoing[id]?.carriers.map(\.carrier) == (try [device(3), device(4)]))
+    #expect(same.outgoing[id]?.carriers.map(\.times) == [1, 1])
+    #expect(same.outgoing[id]?.carriers.map(\.isConfirmed) == [false, false])
+    #expect(try same.encoded().first == 3)
+    #expect(try same.encoded().count == courier.encoded().count)
+  }
+
+  @Test(arguments: [0, 5] as [UInt8]) func `a parcel goes out once at least, and not too often`(times: UInt8) throws {
+    var bytes = try granted().courier.encoded()
+    let place = try #require(bytes.firstRange(of: try device(3).bytes)).upperBound + 8
+    #expect(bytes[place] == 2)
+    bytes[place] = times
+    #expect(throws: WireError.self) { try read(bytes) }
+    bytes[place] = 4
+    #expect(throws: Never.self) { try read(bytes) }
+  }
+
+  @Test func `a state of the first version is read, and none of its parcels may be left at servers`() throws {
     var courier = Courier(own: try device(1))
     let id = try parcel(7)
     let isSent = try courier.send(
@@ -59,9 +108,11 @@ import WireCodec
     let same = try read(older)
     #expect(same.outgoing.mapValues(\.header.allowsServers) == [id: false])
     #expect(same.outgoing[id]?.header.size == 9)
-    #expect(try same.encoded().first == 2)
-    older[0] = 3
-    #expect(throws: WireError.invalidValue(field: "version")) { try read(older) }
+    #expect(try same.encoded().first == 3)
+    for version in [0, 4] as [UInt8] {
+      older[0] = version
+      #expect(throws: WireError.invalidValue(field: "version")) { try read(older) }
+    }
   }
 
   @Test func `what a person has chosen is kept`() throws {

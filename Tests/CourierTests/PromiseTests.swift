@@ -4,11 +4,23 @@ import Testing
 
 /// Which of its carriers has which branch of a sender's parcel, whatever happens on the way.
 @Suite struct PromiseTests {
-  private func offer(_ town: Town, to other: Int, unconfirmed: Set<ParcelKey> = []) throws -> ParcelHeader {
+  private func offer(_ town: Town, to other: Int) throws -> ParcelHeader {
     let offers = town.devices[0].offers(
-      to: town.keys[other], Greeting(ids: [], takes: true), DeviceCondition(), isTheirs: { _ in false },
-      unconfirmed: unconfirmed, at: start)
+      to: town.keys[other], Greeting(ids: [], takes: true), DeviceCondition(), isTheirs: { _ in false }, at: start)
     return try present(offers.first?.header)
+  }
+
+  /// Promises what device 0 offers to `other`.
+  @discardableResult
+  private func promise(_ town: inout Town, to other: Int) throws -> ParcelHeader {
+    let header = try offer(town, to: other)
+    guard town.devices[0].promise(header, to: town.keys[other], isTheirs: false, at: start) else { throw Missing() }
+    return header
+  }
+
+  /// The same device as another process reads it.
+  private func reread(_ town: inout Town) throws {
+    town.devices[0] = try Courier.decode(town.devices[0].encoded(), limit: Courier.byteLimit)
   }
 
   @Test func `two carriers that are met at once get no parcel with the same branch`() throws {
@@ -47,12 +59,79 @@ import Testing
     #expect(isFirst)
     let isSecond = try town.devices[0].promise(offer(town, to: 2), to: town.keys[2], isTheirs: false, at: start)
     #expect(isSecond)
-    #expect(throws: Missing.self) { try offer(town, to: 1) }
-    let again = try offer(town, to: 1, unconfirmed: [id])
+    try reread(&town)
+    let again = try offer(town, to: 1)
     #expect(again == first)
     let isThird = town.devices[0].promise(again, to: town.keys[1], isTheirs: false, at: start)
     #expect(isThird)
-    #expect(town.devices[0].outgoing[id]?.carriers.count == 2)
+    #expect(town.devices[0].outgoing[id]?.carriers.map(\.times) == [2, 1])
+  }
+
+  @Test func `a parcel goes out to a silent carrier some times and no more, whichever process counts`() throws {
+    var town = try Town(4)
+    try town.send(from: 0, to: 3)
+    let first = try offer(town, to: 1)
+    for _ in 0..<OutgoingParcel.Grant.limit {
+      try promise(&town, to: 1)
+      try reread(&town)
+    }
+    #expect(throws: Missing.self) { try offer(town, to: 1) }
+    let isPromised = town.devices[0].promise(first, to: town.keys[1], isTheirs: false, at: start)
+    #expect(!isPromised)
+    #expect(try offer(town, to: 2).branch == 1)
+  }
+
+  @Test func `a carrier that has said that it has a parcel gets no other copy`() throws {
+    var town = try Town(4)
+    let id = try town.send(from: 0, to: 3)
+    let header = try promise(&town, to: 1)
+    town.devices[0].gave(header, to: town.keys[1], isTheirs: false, at: start)
+    try reread(&town)
+    #expect(town.devices[0].outgoing[id]?.carriers.map(\.isConfirmed) == [true])
+    #expect(throws: Missing.self) { try offer(town, to: 1) }
+    // Another process may have chosen it before.
+    let isPromised = town.devices[0].promise(header, to: town.keys[1], isTheirs: false, at: start)
+    #expect(!isPromised)
+    town.devices[0].takeBack(header, from: town.keys[1])
+    #expect(town.devices[0].outgoing[id]?.carriers.count == 1)
+  }
+
+  @Test func `a carrier that refuses one copy keeps its place if another one has gone out to it`() throws {
+    var town = try Town(4)
+    let id = try town.send(from: 0, to: 3)
+    let first = try promise(&town, to: 1)
+    try reread(&town)
+    let second = try promise(&town, to: 1)
+    town.devices[0].takeBack(second, from: town.keys[1])
+    #expect(town.devices[0].outgoing[id]?.carriers.map(\.carrier) == [town.keys[1]])
+    #expect(try offer(town, to: 2).branch == 1)
+    town.devices[0].gave(first, to: town.keys[1], isTheirs: false, at: start)
+    #expect(town.devices[0].outgoing[id]?.carriers.map(\.isConfirmed) == [true])
+  }
+
+  @Test func `nothing is settled with a carrier that never said that it has a parcel`() throws {
+    var town = try Town(5)
+    let lost = try town.send(from: 0, to: 4)
+    try promise(&town, to: 1)
+    let second = try promise(&town, to: 2)
+    town.devices[0].gave(second, to: town.keys[2], isTheirs: false, at: start)
+    #expect(town.devices[0].expire(at: start + day) == [lost])
+    #expect(town.devices[0].records.records.mapValues(\.settled) == [town.keys[2]: 1])
+  }
+
+  @Test(arguments: [0, 1] as [UInt8]) func `a receipt counts for or against those alone who said that they have it`(
+    branch: UInt8
+  ) throws {
+    var town = try Town(5)
+    let id = try town.send(from: 0, to: 4)
+    try promise(&town, to: 1)
+    let second = try promise(&town, to: 2)
+    town.devices[0].gave(second, to: town.keys[2], isTheirs: false, at: start)
+    _ = town.devices[0].learn(
+      [try present(Receipt(id: id, branch: branch, expiresAt: start + day, proof: []))], from: town.keys[3], at: start)
+    #expect(town.devices[0].records.records.mapValues(\.arrived) == [town.keys[2]: Double(branch)])
+    // Somebody has carried it in any case.
+    #expect(town.devices[0].account.sentByCarriers == 1)
   }
 
   @Test func `the place of a carrier that refuses is free, unless there is one behind it`() throws {

@@ -99,6 +99,29 @@ import WireCodec
     try expectInDocument(lines(courier.encoded()))
   }
 
+  @Test func `what is known of who has an own parcel`() throws {
+    func device(_ byte: UInt8) throws -> DeviceKey {
+      try #require(DeviceKey([UInt8](repeating: byte, count: 32)))
+    }
+    var courier = Courier(own: try device(0x11))
+    let id = try #require(ParcelKey([UInt8](repeating: 0x22, count: 16)))
+    let tag = try #require(RecipientTag([UInt8](repeating: 0x33, count: 16)))
+    let isSent = courier.send(
+      id, tag: tag, size: 4096, expiresAt: 1_700_086_400_000, to: try device(0x44), allowsServers: true,
+      at: 1_700_000_000_000)
+    #expect(isSent)
+    for (byte, branch, at) in [(0x55, 0, 1000), (0x55, 0, 1500), (0x66, 1, 2000)] as [(UInt8, UInt8, Int64)] {
+      let header = try #require(
+        ParcelHeader(
+          id: id, tag: tag, size: 4096, expiresAt: 1_700_086_400_000, hopsLeft: 2, branch: branch, allowsServers: true))
+      let isPromised = courier.promise(header, to: try device(byte), isTheirs: false, at: 1_700_000_000_000 + at)
+      #expect(isPromised)
+      if byte == 0x66 { courier.gave(header, to: try device(byte), isTheirs: false, at: 1_700_000_000_000 + at) }
+    }
+    try expectInDocument(lines(courier.encoded()))
+    #expect(try Courier.decode(courier.encoded(), limit: Courier.byteLimit).outgoing == courier.outgoing)
+  }
+
   @Test func `what is sealed of a meeting`() throws {
     var given = MeetingRecord.Given()
     (given.delivered, given.toCarry, given.passedOn, given.byteCount, given.receipts) = (2, 1, 3, 8192, 4)

@@ -21,16 +21,11 @@ extension CourierDesk {
   private func promise(_ header: ParcelHeader, isTheirs: Bool) throws(VaultError) -> Bool {
     guard !isTheirs else { return true }
     let now = vault.environment.now()
-    let isPromised = try vault.changeCourier { courier, _ in
-      courier.promise(header, to: device, isTheirs: isTheirs, at: now)
-    }
-    if isPromised { vault.meetings.promised(header.id, to: peer.digest) }
-    return isPromised
+    return try vault.changeCourier { courier, _ in courier.promise(header, to: device, isTheirs: isTheirs, at: now) }
   }
 
   /// Notes that the peer has got a parcel; returns whether that was one of this device's own.
   func gave(_ header: ParcelHeader, isTheirs: Bool) throws(VaultError) -> Bool {
-    _ = vault.meetings.settled(header.id, with: peer.digest)
     let now = vault.environment.now()
     let isOwn = try vault.changeCourier { courier, _ in
       let isOwn = courier.outgoing[header.id] != nil
@@ -42,10 +37,9 @@ extension CourierDesk {
     return isOwn
   }
 
-  /// Notes that the peer didn't want a parcel after all: another carrier may have its place, unless this one may have got a copy before. A carrier isn't
-  /// given it again on that day, and what has gone out of others' parcels counts.
+  /// Notes that the peer didn't want a parcel after all: another carrier may have its place, unless this one may have got another copy, in whichever
+  /// meeting. A carrier isn't given it again on that day, and what has gone out of others' parcels counts.
   func wasRefused(_ header: ParcelHeader, isTheirs: Bool) throws(VaultError) {
-    let isFirst = vault.meetings.settled(header.id, with: peer.digest) == 1
     let (now, monotonic) = (vault.environment.now(), vault.environment.monotonic())
     if !isTheirs {
       vault.meetings.refuse(header.id, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
@@ -53,7 +47,7 @@ extension CourierDesk {
     try vault.changeCourier { courier, _ in
       if courier.outgoing[header.id] == nil {
         courier.movedInVain(header.size, at: now)
-      } else if !isTheirs, isFirst {
+      } else if !isTheirs {
         courier.takeBack(header, from: device)
       }
     }

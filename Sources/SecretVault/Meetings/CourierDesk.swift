@@ -167,7 +167,6 @@ struct CourierDesk: Sendable {
     for id in heldBack where courier.outgoing[id]?.recipient != device { courier.withdraw(id) }
     let offers = courier.offers(
       to: device, greeting, vault.deviceCondition(), isTheirs: { Self.isFor(peer.digest, $0) },
-      unconfirmed: vault.meetings.unconfirmed(with: peer.digest),
       declined: vault.meetings.declined(by: peer.digest, at: monotonic), at: now)
     return offers.filter { offer in
       // What it has wanted and then refused isn't for it to carry.

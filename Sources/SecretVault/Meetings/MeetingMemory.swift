@@ -12,8 +12,6 @@ final class MeetingMemory: Sendable {
   static let fullTime = 600_000.0
   /// Most bytes of worthless parcels that come from a peer before nothing more of the kind is asked of it, for the rest of a day.
   static let wasteLimit = 16 << 20
-  /// How often a parcel goes out to a carrier that doesn't say that it has it.
-  static let promiseLimit = 4
   /// Meetings that a peer may begin in vain before it has to wait.
   static let idleLimit = 16
   private static let day = 86_400_000.0
@@ -67,7 +65,6 @@ final class MeetingMemory: Sendable {
     var unknown: [ParcelKey: Unknown] = [:]
     var peers: Set<Digest> = []
     var wasted: [WasteSource: Waste] = [:]
-    var unconfirmed: [Copy: Int] = [:]
     var idle: [Digest: Idleness] = [:]
     var seen: [Digest: Double] = [:]
     var met: [Digest: Double] = [:]
@@ -183,29 +180,6 @@ final class MeetingMemory: Sendable {
       state.wasted[WasteSource(giver: giver, isCarried: isCarried)].map {
         now - $0.since < Self.day && $0.byteCount >= Self.wasteLimit
       } ?? false
-    }
-  }
-
-  // MARK: - Parcels that went out
-
-  /// Notes that a carrier is being given a parcel of this device's own.
-  func promised(_ id: ParcelKey, to carrier: Digest) {
-    state.withLock { state in
-      // Whoever is forgotten isn't offered what may have got lost on its way.
-      if state.unconfirmed.count >= Self.limit { state.unconfirmed.removeAll() }
-      state.unconfirmed[Copy(id: id, giver: carrier), default: 0] += 1
-    }
-  }
-
-  /// Notes that the carrier has said what became of it; returns how often it had gone out.
-  func settled(_ id: ParcelKey, with carrier: Digest) -> Int {
-    state.withLock { $0.unconfirmed.removeValue(forKey: Copy(id: id, giver: carrier)) } ?? 0
-  }
-
-  /// Own parcels that went out to a carrier, of which it hasn't said anything: it may have them once more.
-  func unconfirmed(with carrier: Digest) -> Set<ParcelKey> {
-    state.withLock { state in
-      Set(state.unconfirmed.filter { $0.key.giver == carrier && $0.value < Self.promiseLimit }.map(\.key.id))
     }
   }
 

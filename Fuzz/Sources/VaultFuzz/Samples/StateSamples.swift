@@ -2,7 +2,7 @@ enum StateSamples {
   static func all() -> [Sample] {
     let numbers: [UInt64] = [64 << 20, 128 << 20, 16 << 20, 50, 20]
     let limits: [UInt8] = [1] + numbers.flatMap { bigEndian($0) } + [0]
-    let front: [UInt8] = [2] + many(1, 32) + [5, 3, 2] + many(0, 8) + [1] + limits + many(0, 56)
+    let front: [UInt8] = [3] + many(1, 32) + [5, 3, 2] + many(0, 8) + [1] + limits + many(0, 56)
     let none = many(0, 4)
     let record = many(0, 24)
     let half: [UInt8] = [0x3f, 0xe0] + many(0, 6)
@@ -10,14 +10,19 @@ enum StateSamples {
     let carried: [UInt8] =
       [0, 0, 0, 1] + header + many(4, 32) + [0] + many(0, 8) + [0, 0, 0] + bigEndian(UInt64(32_768))
     let strangers: [UInt8] = [0, 0, 0, 1] + many(4, 32)
-    let own: [UInt8] = [0, 0, 0, 1] + header.with(45, [5]) + many(5, 32) + many(0, 8) + [1] + many(6, 40) + [0]
+    // Without how often it has gone out to its carrier, and whether that has it, which the second version lacks.
+    let second: [UInt8] = [0, 0, 0, 1] + header.with(45, [5]) + many(5, 32) + many(0, 8) + [1] + many(6, 40) + [0]
+    let own: [UInt8] = second.without(last: 1) + [2, 1, 0]
     let receipt: [UInt8] =
       [0, 0, 0, 1] + many(8, 16) + [1] + bigEndian(UInt64(1_700_000_100_000)) + [2, 9, 9] + many(4, 40)
     let met: [UInt8] = [0, 0, 0, 1] + many(4, 32) + half + many(0, 8) + [1] + many(0, 8)
     let carrier: [UInt8] = [0, 0, 0, 1] + many(4, 32) + half + half + many(0, 8)
     let seen: [UInt8] = [0, 0, 0, 1] + many(8, 16) + bigEndian(UInt64(1_700_000_100_000))
     let fresh: [UInt8] = front + none + none + none + none + none + none + record + none + none
-    let full: [UInt8] = front + carried + strangers + own + receipt + met + carrier + record + seen + seen
+    let rest: [UInt8] = receipt + met + carrier + record + seen + seen
+    let full: [UInt8] = front + carried + strangers + own + rest
+    let older: [UInt8] = [2] + (front + carried + strangers + second + rest).dropFirst()
+    let times = full.count - rest.count - 3
     let message: [UInt8] =
       [1] + many(0, 7) + [3] + many(1, 16) + [1] + many(7, 32) + [0, 0, 2, 1, 1, 0, 0] + many(0, 7) + [5]
       + [0, 1, 0, 1, 0] + many(0, 32) + [0, 0, 1, 0, 15] + many(0, 8) + [7]
@@ -31,8 +36,11 @@ enum StateSamples {
     return Sample.of(
       "courier-state",
       [
-        "valid-fresh": fresh, "valid-full": full, "empty": [], "unknown-version": [3] + fresh.dropFirst(),
+        "valid-fresh": fresh, "valid-full": full, "empty": [], "unknown-version": [4] + fresh.dropFirst(),
         "valid-older": [1] + fresh.dropFirst(), "older-with-parcels": [1] + full.dropFirst(),
+        "valid-second": older, "second-with-times": [2] + full.dropFirst(),
+        "never-gone-out": full.with(times, [0]), "gone-out-too-often": full.with(times, [5]),
+        "confirmed-of-two": full.with(times + 1, [2]),
         "trailing-byte": fresh + [0], "truncated": full.without(last: 1),
         "huge-count": front + [0xff, 0xff, 0xff, 0xff],
         "nine-hops": fresh.with(34, [9]), "parcel-of-nobody": front + carried + none,

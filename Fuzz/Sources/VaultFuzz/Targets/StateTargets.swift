@@ -7,8 +7,8 @@ import WireCodec
 enum StateTargets {
   static let all = [
     FuzzTarget("courier-state", upTo: 8000) { bytes in
-      // The version before is read, and written anew.
-      let isOlder = bytes.first == 1
+      // The versions before are read, and written anew.
+      let isOlder = bytes.first == 1 || bytes.first == 2
       let read = isOlder ? encoding(of: try Courier.decode(bytes, limit: Courier.byteLimit)) : bytes
       live(try canonical(Courier.self, read, limit: Courier.byteLimit))
       return true
