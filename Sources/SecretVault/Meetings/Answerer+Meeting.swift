@@ -103,7 +103,7 @@ extension Answerer {
     // Nobody else refers to what has come so far: it isn't copied for each piece.
     self.meeting = nil
     meeting.patience.moved(piece.bytes.count)
-    meeting.note.took(piece.bytes.count)
+    meeting.note.took(piece)
     try meeting.patience.check()
     guard let whole = try meeting.intake.take(piece) else {
       self.meeting = meeting
@@ -111,6 +111,7 @@ extension Answerer {
     }
     let desk = meeting.desk
     let outcome = try await offPool { try desk.take(whole) }
+    meeting.note.tookWhole()
     meeting.report.note(outcome)
     noteUse(of: meeting)
     meeting.note.told(outcome.receipts)

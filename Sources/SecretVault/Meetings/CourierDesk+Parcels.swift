@@ -70,6 +70,7 @@ extension CourierDesk {
     let header = parcel.header
     guard let content = parcel.content else {
       // There was no memory for it, which isn't its giver's fault.
+      noteVain(header)
       try cameInVain(header)
       return .refused
     }
@@ -93,12 +94,13 @@ extension CourierDesk {
         defer { courier.confirmed(word, at: now) }
         return courier.receipts[word.id] == nil
       }
+      if !isNew { noteVain(header) }
       return isNew ? .mine(word) : .known(word)
     case .ignored: return try refuse(header, for: MeetingMemory.worthlessTime, isWaste: true)
     case .unknownSender:
       // Its sender may become a peer in a moment; but anybody can make such parcels.
       let isNew = vault.meetings.noteUnknownSender(header.id, at: vault.environment.monotonic())
-      if isNew { noteWaste(header) }
+      if isNew { noteWaste(header) } else { noteVain(header) }
       try cameInVain(header)
       return .refused
     case .full: return try refuse(header, for: MeetingMemory.fullTime, isWaste: false)
@@ -109,7 +111,7 @@ extension CourierDesk {
   private func refuse(_ header: ParcelHeader, for time: Double, isWaste: Bool) throws(VaultError) -> Outcome {
     let monotonic = vault.environment.monotonic()
     vault.meetings.refuse(header.id, from: peer.digest, at: monotonic, for: time)
-    if isWaste { noteWaste(header) }
+    if isWaste { noteWaste(header) } else { noteVain(header) }
     try cameInVain(header)
     return .refused
   }
@@ -120,6 +122,10 @@ extension CourierDesk {
       at: vault.environment.monotonic())
     guard isEnough else { return }
     vault.environment.log.warning("\(peer.name) brings what is worth nothing, and isn't asked for more today")
+  }
+
+  private func noteVain(_ header: ParcelHeader) {
+    vault.noteVain(header.size, of: peer, isCarried: header.branch != ParcelHeader.noBranch)
   }
 
   /// What came for nothing uses up the bytes of the day, too.
@@ -138,8 +144,12 @@ extension CourierDesk {
     }
     switch arrival {
     case .carried: return .carried
-    case .known: return .known(nil)
-    case .mine, .refused: return .refused
+    case .known:
+      noteVain(header)
+      return .known(nil)
+    case .mine, .refused:
+      noteVain(header)
+      return .refused
     }
   }
 
@@ -150,5 +160,14 @@ extension CourierDesk {
     }
     return parcel.id.bytes == header.id.bytes && parcel.tag == header.tag.bytes
       && parcel.expiresAt == header.expiresAt
+  }
+}
+
+extension Vault {
+  /// Counts bytes that a peer has brought in vain, though it need not be to blame.
+  func noteVain(_ byteCount: Int, of peer: PeerRecord, isCarried: Bool) {
+    let isEnough = meetings.noteVain(byteCount, of: peer.digest, isCarried: isCarried, at: environment.monotonic())
+    guard isEnough else { return }
+    environment.log.warning("much that \(peer.name) brings breaks off or can't be kept: it has to wait with more")
   }
 }

@@ -12,6 +12,9 @@ final class MeetingMemory: Sendable {
   static let fullTime = 600_000.0
   /// Most bytes of worthless parcels that come from a peer before nothing more of the kind is asked of it, for the rest of a day.
   static let wasteLimit = 16 << 20
+  /// The same for bytes that came in vain, though nobody need be to blame: broken off, untimely, or more than there is room for. The peer isn't asked for
+  /// more for ten minutes then, twice as long each time.
+  static let vainLimit = 16 << 20
   /// Meetings that a peer may begin in vain before it has to wait.
   static let idleLimit = 16
   private static let day = 86_400_000.0
@@ -48,6 +51,17 @@ final class MeetingMemory: Sendable {
     var byteCount = 0
   }
 
+  /// Bytes that came in vain, and until when no more are asked for.
+  private struct Vain {
+    var byteCount = 0
+    var pause = MeetingMemory.fullTime
+    var until = 0.0
+    /// When the last of them came.
+    var at: Double
+
+    func isRecent(at now: Double) -> Bool { now - max(at, until) < MeetingMemory.day }
+  }
+
   /// Meetings that came to nothing, the last of which began at some time.
   private struct Idleness {
     var count = 0.0
@@ -65,6 +79,7 @@ final class MeetingMemory: Sendable {
     var unknown: [ParcelKey: Unknown] = [:]
     var peers: Set<Digest> = []
     var wasted: [WasteSource: Waste] = [:]
+    var vain: [WasteSource: Vain] = [:]
     var idle: [Digest: Idleness] = [:]
     var seen: [Digest: Double] = [:]
     var met: [Digest: Double] = [:]
@@ -174,12 +189,34 @@ final class MeetingMemory: Sendable {
     }
   }
 
-  /// Whether so much from a peer was worth nothing that nothing more of the kind is asked of it.
+  /// Counts bytes from a peer that came in vain, and for which it need not be to blame. Behind a day without any, and without a pause, it begins anew.
+  /// Returns whether a pause begins.
+  @discardableResult
+  func noteVain(_ byteCount: Int, of giver: Digest, isCarried: Bool, at now: Double) -> Bool {
+    let source = WasteSource(giver: giver, isCarried: isCarried)
+    return state.withLock { state in
+      if state.vain.count >= Self.limit { state.vain = state.vain.filter { $0.value.isRecent(at: now) } }
+      if state.vain.count >= Self.limit { state.vain.removeAll() }
+      var vain = state.vain[source].flatMap { $0.isRecent(at: now) ? $0 : nil } ?? Vain(at: now)
+      let wasPaused = vain.until > now
+      vain.at = now
+      vain.byteCount = min(vain.byteCount, Self.vainLimit) + byteCount
+      if vain.byteCount >= Self.vainLimit {
+        vain.byteCount = 0
+        vain.until = now + vain.pause
+        vain.pause = min(2 * vain.pause, Self.day)
+      }
+      state.vain[source] = vain
+      return !wasPaused && vain.until > now
+    }
+  }
+
+  /// Whether so much from a peer was worth nothing, or came in vain, that nothing more of the kind is asked of it at present.
   func hasWastedEnough(_ giver: Digest, isCarried: Bool, at now: Double) -> Bool {
-    state.withLock { state in
-      state.wasted[WasteSource(giver: giver, isCarried: isCarried)].map {
-        now - $0.since < Self.day && $0.byteCount >= Self.wasteLimit
-      } ?? false
+    let source = WasteSource(giver: giver, isCarried: isCarried)
+    return state.withLock { state in
+      if let vain = state.vain[source], vain.until > now { return true }
+      return state.wasted[source].map { now - $0.since < Self.day && $0.byteCount >= Self.wasteLimit } ?? false
     }
   }
 

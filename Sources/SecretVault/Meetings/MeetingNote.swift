@@ -3,13 +3,17 @@ import Synchronization
 import VaultProtocol
 import VaultStore
 
-/// Gathers what a meeting comes to, and writes it into the log of meetings once, when it is over. Nothing of the meeting depends on that.
+/// Gathers what a meeting comes to, and writes it into the log of meetings once, when it is over. Nothing of the meeting depends on that. What was coming
+/// when it ended has come in vain.
 final class MeetingNote: Sendable {
   private struct State {
     var report = MeetingReport()
     var bytesGiven: UInt64 = 0
     var bytesTaken: UInt64 = 0
     var receiptsTold = 0
+    /// Bytes of a parcel that isn't whole, or of which it isn't known what has become of it.
+    var arriving = 0
+    var isArrivingCarried = false
     var isOver = false
   }
 
@@ -33,8 +37,17 @@ final class MeetingNote: Sendable {
   /// So many bytes of parcels were sent.
   func gave(_ count: Int) { state.withLock { $0.bytesGiven &+= UInt64(max(0, count)) } }
 
-  /// So many bytes of parcels have come.
-  func took(_ count: Int) { state.withLock { $0.bytesTaken &+= UInt64(max(0, count)) } }
+  /// A piece of a parcel has come.
+  func took(_ piece: CourierPiece) {
+    state.withLock { state in
+      state.bytesTaken &+= UInt64(piece.bytes.count)
+      state.arriving += piece.bytes.count
+      state.isArrivingCarried = piece.branch != ParcelProof.noBranch
+    }
+  }
+
+  /// The parcel that was coming is here, or was counted as what came in vain.
+  func tookWhole() { state.withLock { $0.arriving = 0 } }
 
   /// So many receipts were told.
   func told(_ count: Int) { state.withLock { $0.receiptsTold += count } }
@@ -42,6 +55,7 @@ final class MeetingNote: Sendable {
   /// It is over. Only the first word of that counts. Of busy answers one a minute is noted: who is told to wait tries again soon, or as often as it likes.
   func end(_ ending: MeetingRecord.Ending) async {
     guard let record = record(ending) else { return }
+    await countBroken()
     let name = "\(isDialled ? "busy with" : "busy for") \(peer.name)"
     if ending == .busy, !vault.strangers.isNew(name, at: vault.environment.monotonic()) { return }
     let vault = vault
@@ -49,6 +63,21 @@ final class MeetingNote: Sendable {
       try await offPool { try vault.database.addMeeting(record, at: vault.environment.now()) }
     } catch {
       vault.environment.log.error("the meeting with \(peer.name) can't be noted: \(error)")
+    }
+  }
+
+  private func countBroken() async {
+    let (count, isCarried) = state.withLock { ($0.arriving, $0.isArrivingCarried) }
+    guard count > 0 else { return }
+    let vault = vault
+    vault.noteVain(count, of: peer, isCarried: isCarried)
+    do {
+      try await offPool {
+        let now = vault.environment.now()
+        try vault.changeCourier { courier, _ in courier.movedInVain(count, at: now) }
+      }
+    } catch {
+      vault.environment.log.error("what came in vain from \(peer.name) can't be counted: \(error)")
     }
   }
 

@@ -135,11 +135,12 @@ private struct DialledMeeting {
       guard piece.request == id else { throw .notAsked }
       if piece.offset == 0 { try patience.checkNext() }
       patience.moved(piece.bytes.count)
-      note.took(piece.bytes.count)
+      note.took(piece)
       let whole: MeetingIntake.Whole?
       do throws(ProtocolError) { whole = try intake.take(piece) } catch { throw LinkFailure(error) }
       guard let whole else { continue }
       let outcome = try await local { () throws(VaultError) in try desk.take(whole) }
+      note.tookWhole()
       report.note(outcome)
       note.told(outcome.receipts)
       try await conversation.send(outcome.message(id, piece.id))

@@ -1,0 +1,123 @@
+import Courier
+import Sodium
+import Testing
+import VaultProtocol
+import VaultStore
+
+@testable import SecretVault
+
+extension VaultTests {
+  /// Bytes that come in vain in meetings, though nobody need be to blame.
+  @Suite struct MeetingWaste {
+    /// Parcels of a file of ada's for cleo, each of several pieces.
+    private func parcels(_ world: TestWorld) throws -> [[UInt8]] {
+      try world[0].say(fileOf: 300_000, to: world[2])
+      return try world[0].ownParcels().map(\.bytes).filter { $0.count > CourierPiece.byteLimit }
+    }
+
+    private func piece(_ offer: CourierOffer, of bytes: [UInt8], in request: UInt64) -> CourierPiece {
+      CourierPiece(
+        request: request, id: offer.id, hopsLeft: offer.hopsLeft, branch: offer.branch, of: bytes, offset: 0)
+    }
+
+    /// All but `count` of the bytes that may come in vain from `peer`, so that so many more are too many.
+    private func use(allBut count: Int, of peer: Member, at member: Member, isCarried: Bool) throws {
+      member.vault.meetings.noteVain(
+        MeetingMemory.vainLimit - count, of: try member.digest(of: peer), isCarried: isCarried,
+        at: member.environment.monotonic())
+    }
+
+    private func isPaused(_ peer: Member, at member: Member, isCarried: Bool) throws -> Bool {
+      member.vault.meetings.hasWastedEnough(
+        try member.digest(of: peer), isCarried: isCarried, at: member.environment.monotonic())
+    }
+
+    @Test func `what breaks off when a peer has dialled counts, and enough of it makes the peer wait`() async throws {
+      let world = try TestWorld(3)
+      let (ben, cleo) = (world[1], world[2])
+      let bytes = try #require(try parcels(world).first)
+      let offer = try CourierOffer(bytes, isYours: true)
+      let left = try cleo.vault.carryStatus().leftToday
+      try use(allBut: CourierPiece.byteLimit, of: ben, at: cleo, isCarried: true)
+      let meeting = try await HostileMeeting(ben, dials: cleo, in: world)
+      try await meeting.greeting()
+      #expect(try await meeting.offer([offer]).replies.map(\.answer) == [.wanted(claim: UInt16.max)])
+      try await meeting.session.send(piece(offer, of: bytes, in: HostileMeeting.request))
+      await meeting.session.close()
+      #expect(try await eventually { try isPaused(ben, at: cleo, isCarried: true) })
+      #expect(
+        try await eventually { try cleo.vault.carryStatus().leftToday == left - CourierPiece.byteLimit })
+      let again = try await HostileMeeting(ben, dials: cleo, in: world)
+      try await again.greeting()
+      #expect(try await again.offer([offer]).replies.map(\.answer) == [.refused])
+      await again.session.close()
+      // It isn't to blame for its line for ever, and what it has written itself it brings all the same.
+      #expect(try !isPaused(ben, at: cleo, isCarried: false))
+      world.clock.advance(milliseconds: Int64(MeetingMemory.fullTime))
+      #expect(try !isPaused(ben, at: cleo, isCarried: true))
+    }
+
+    @Test func `what breaks off when a peer was dialled counts as well`() async throws {
+      let world = try TestWorld(3)
+      let (ben, cleo) = (world[1], world[2])
+      let bytes = try #require(try parcels(world).first)
+      let offer = try CourierOffer(bytes, isYours: true)
+      HostileMeeting.install(as: ben, in: world) { meeting, request in
+        let session = meeting.session
+        try await session.send(CourierGreeting(request: request, ids: [], takes: true, receipts: []))
+        _ = try await session.expect(CourierOffers.self)
+        try await session.send(CourierReplies(request: request, replies: [], offers: [offer]))
+        _ = try await session.expect(CourierTurn.self)
+        try await session.send(piece(offer, of: bytes, in: request))
+        await session.close()
+      }
+      let left = try cleo.vault.carryStatus().leftToday
+      try use(allBut: CourierPiece.byteLimit, of: ben, at: cleo, isCarried: true)
+      await #expect(throws: VaultError.self) { try await cleo.meet(ben) }
+      #expect(try isPaused(ben, at: cleo, isCarried: true))
+      #expect(try cleo.vault.carryStatus().leftToday == left - CourierPiece.byteLimit)
+    }
+
+    @Test func `letters of another time are refused, and count`() async throws {
+      let world = try TestWorld(2)
+      let (ada, cleo) = (world[0], world[1])
+      world.clock.turn(milliseconds: 3 * 86_400_000)
+      try ada.say("from the future", to: cleo)
+      world.clock.turn(milliseconds: -3 * 86_400_000)
+      let size = try #require(try ada.ownParcels().first).bytes.count
+      try use(allBut: size, of: ada, at: cleo, isCarried: false)
+      #expect(try await ada.meet(cleo).delivered == 0)
+      #expect(try cleo.texts().isEmpty)
+      #expect(try isPaused(ada, at: cleo, isCarried: false))
+    }
+
+    @Test func `what arrives counts for nothing that came in vain`() async throws {
+      let world = try TestWorld(3)
+      let (ada, cleo) = (world[0], world[2])
+      try use(allBut: 1, of: ada, at: cleo, isCarried: false)
+      try ada.say(fileOf: 300_000, to: cleo)
+      #expect(try await ada.meet(cleo).delivered >= 1)
+      #expect(try !isPaused(ada, at: cleo, isCarried: false))
+    }
+
+    @Test func `the pause doubles each time, up to a day, and begins anew behind a day without any`() throws {
+      let memory = MeetingMemory()
+      let peer = try Digest([UInt8](repeating: 1, count: 32))
+      func isPaused(_ now: Double) -> Bool { memory.hasWastedEnough(peer, isCarried: false, at: now) }
+      func isEnough(_ now: Double) -> Bool {
+        memory.noteVain(MeetingMemory.vainLimit, of: peer, isCarried: false, at: now)
+      }
+      let (minute, day) = (60_000.0, 86_400_000.0)
+      var now = 5000.0
+      for minutes in [10.0, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440] {
+        #expect(!isPaused(now))
+        #expect(isEnough(now))
+        #expect(isPaused(now + minutes * minute - 1))
+        now += minutes * minute
+      }
+      #expect(!isPaused(now))
+      #expect(isEnough(now + day))
+      #expect(isPaused(now + day + 10 * minute - 1) && !isPaused(now + day + 10 * minute))
+    }
+  }
+}
