@@ -19,3 +19,11 @@ func power(_ base: Double, _ exponent: Double) -> Double {
   }
   return result
 }
+
+/// A number that looks like chance and is always the same for `value`: the last step of SplitMix64.
+func mixed(_ value: UInt64) -> UInt64 {
+  var mixed = value
+  mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
+  mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
+  return mixed ^ mixed >> 31
+}

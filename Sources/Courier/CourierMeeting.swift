@@ -2,27 +2,44 @@
 extension Courier {
   /// What this device says first to `device`.
   ///
-  /// If it has more parcels than can be named, those for `device` come first, own ones before others', so that it is
-  /// told which of them have arrived; then the rest of its own. `isTheirs` tells whether a parcel's tag is that of
-  /// `device`.
+  /// If it has more parcels than can be named, those for `device` come first, so that it is told which of them have
+  /// arrived; a quarter of the places is for the rest. Half of each part is for own ones, half for others'; what one
+  /// doesn't need, the other gets. Where not all of a kind are named, it is other ones at another time, so that each is
+  /// named in some meeting. `isTheirs` tells whether a parcel's tag is that of `device`.
   public func greeting(
     for device: DeviceKey? = nil, _ condition: DeviceCondition, isTheirs: (ParcelHeader) -> Bool = { _ in false },
     at now: Int64
   ) -> Greeting {
     var ids = Array(satchel.parcels.keys) + Array(outgoing.keys)
     if ids.count > Greeting.idLimit {
-      let own = sorted(outgoing.values.map(\.header))
-      let others = sorted(satchel.parcels.values.map(\.header))
-      let isOwnForThem = { (header: ParcelHeader) in device != nil && outgoing[header.id]?.recipient == device }
-      let theirs = others.filter(isTheirs)
-      let known = Set(theirs.map(\.id))
-      let ranked =
-        own.filter(isOwnForThem) + theirs + own.filter { !isOwnForThem($0) } + others.filter { !known.contains($0.id) }
-      ids = ranked.map(\.id)
+      let (own, others) = (outgoing.values, satchel.parcels.values.map(\.header))
+      let ownForThem = own.filter { device != nil && $0.recipient == device }.map(\.header.id)
+      let theirs = others.filter(isTheirs).map(\.id)
+      let known = Set(ownForThem + theirs)
+      let ownRest = own.map(\.header.id).filter { !known.contains($0) }
+      let rest = others.map(\.id).filter { !known.contains($0) }
+      let places = max(Greeting.idLimit - ownRest.count - rest.count, Greeting.idLimit / 4 * 3)
+      let first = Self.turn(ownForThem, theirs, places, at: now)
+      ids = first + Self.turn(ownRest, rest, Greeting.idLimit - first.count, at: now)
     }
     return Greeting(
       ids: ids,
       takes: limits.isOn && isAwake(condition) && account.leftToday(limits, at: now) > 0 && account.isFair(0, limits))
+  }
+
+  /// As many of two kinds as there are places, half of them of each, unless one doesn't need so many.
+  private static func turn(_ one: [ParcelKey], _ other: [ParcelKey], _ places: Int, at now: Int64) -> [ParcelKey] {
+    let first = turn(one, max(places - other.count, places - places / 2), at: now)
+    return first + turn(other, places - first.count, at: now)
+  }
+
+  /// So many in a row, as of a ring, from where the time says: nobody gains by an id of their choice, and none is left
+  /// out for ever, however regular meetings are.
+  private static func turn(_ ids: [ParcelKey], _ places: Int, at now: Int64) -> [ParcelKey] {
+    guard places < ids.count else { return ids }
+    let ring = ids.sorted()
+    let start = Int(mixed(UInt64(bitPattern: now)) % UInt64(ring.count))
+    return (0..<places).map { ring[(start + $0) % ring.count] }
   }
 
   /// Receipts for the other: of what it carries or has sent, and what is new since the last meeting with it.
