@@ -6,11 +6,11 @@
 /// nobody is shunned for ever. Nothing is settled with a carrier that has never said that it has the parcel.
 ///
 /// A carrier is shunned if it should have delivered at least ``enough`` parcels, going by what this sender's carriers
-/// do on average, but at least by ``least``, and delivered at most a third of that. So one that says it has
-/// parcels and drops them all gets there after some, whatever else it says, since only the recipient can confirm; even
-/// if all whom the sender has tried drop everything. One that delivers just enough stays; then it delivers just enough. One that takes a new
-/// identity starts anew. Others are preferred to one that is shunned, which gets a parcel only if it has waited for
-/// long.
+/// do on average, but at least by ``least``, and delivered at most a third of that. So one that says it has parcels and
+/// drops them all gets there after some, whatever else it says, since only the recipient can confirm; even if all whom
+/// the sender has tried drop everything. One that delivers just enough stays; then it delivers just enough. One that
+/// takes a new identity starts anew. Others are preferred to one that is shunned, which gets a parcel only if it has
+/// waited for long.
 ///
 /// At most ``limit`` carriers are remembered; only who was given a parcel of this device's own is among them.
 public struct CarrierRecords: Sendable, Codable {
