@@ -111,7 +111,7 @@ struct DamageTests {
       // Alice is slow at first, so that Bob is asked for certain.
       alice.freezeDaemon()
       let recovery = try carol.start(["recover", id])
-      try await bench.wait(upTo: 20, for: "bob to be named") {
+      try await bench.wait(upTo: 180, for: "bob to be named") {
         !recovery.isRunning || recovery.written.contains(/warning: bob/)
       }
       alice.thawDaemon()
@@ -195,7 +195,7 @@ struct DamageTests {
         of: "127.0.0.1", with: "127.0.0.2")
       try Data(changed.utf8).write(to: URL(fileURLWithPath: path))
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-      let outcome = try await alice.run("daemon", timeLimit: 20)
+      let outcome = try await alice.run("daemon", timeLimit: 90)
       #expect(outcome.status == 8, "\(outcome)")
       #expect(outcome.output.isEmpty)
     }

@@ -44,7 +44,7 @@ extension CrashStepTests {
         let sent = try await alice.run("item", "send", item, "bob", "--json")
         drill.expectPlain(sent, codes: [0, 1, 5, 6])
         run.child.signal(SIGTERM)
-        let (daemon, trace) = try await run.end(within: 30)
+        let (daemon, trace) = try await run.end(within: 90)
         drill.expectPlain(daemon, codes: [0, 1])
         try await bob.startDaemon()
         try await drill.settle(bob, after: "\(fault) of taking an item")

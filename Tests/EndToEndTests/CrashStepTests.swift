@@ -91,7 +91,7 @@ struct CrashStepTests {
         #expect([0, 2].contains(outcome.status), "\(fault): \(outcome)")
         let id = drill.noteSharing(outcome)
         run.child.signal(SIGTERM)
-        let (daemon, trace) = try await run.end(within: 30)
+        let (daemon, trace) = try await run.end(within: 90)
         drill.expectPlain(daemon, codes: [0, 1])
         try await drill.bob.startDaemon()
         try await drill.settle(drill.bob, drill.alice, after: "\(fault) of a receiving daemon")
@@ -117,7 +117,7 @@ struct CrashStepTests {
             && !FileManager.default.fileExists(atPath: "\(alice.home)/data/fragments/\(id).3")
         }
         run.child.signal(SIGTERM)
-        let (daemon, trace) = try await run.end(within: 30)
+        let (daemon, trace) = try await run.end(within: 90)
         drill.expectPlain(daemon, codes: [0, 1])
         try await drill.settle(alice, after: "\(fault) of a delivering daemon")
         if fault.step.isMultiple(of: 8) { try await drill.recover(id, by: drill.bob, "\(fault)") }

@@ -84,7 +84,7 @@ struct FloodTests {
       let before = try ProcessFacts(process)
       let hostile = try await HostilePeer(mallory, against: peers[1])
       let attack = Task { await hostile.attack(width: 48, secret: bait) }
-      try await bench.wait(upTo: 60, for: "refused proofs") { hostile.refusals >= 3 }
+      try await bench.wait(upTo: 180, for: "refused proofs") { hostile.refusals >= 3 }
       try await bench.wait(for: "requests by the thousand") { hostile.counts.requests >= 3000 }
       for number in 0..<3 { try await Self.shareAndRecover(peers, "note-\(number)", "a hostile peer, \(number)") }
       let counts = hostile.counts

@@ -17,7 +17,7 @@ struct GroupItemTests {
       let first = try bench.file("letter.txt", Array("the first words".utf8))
       let added = try await alice.succeed("item", "add", "family", first, "--group", "Family")
       #expect(added.complaint.contains("it is in the group Family"))
-      try await bench.wait(upTo: 60, every: 200, for: "bob's daemon to bring the item") {
+      try await bench.wait(upTo: 180, every: 200, for: "bob's daemon to bring the item") {
         try await bob.succeed("item", "list", "--json").json().array.first?["id"].string == added.line
       }
       let listed = try await bob.succeed("group", "items", "--json").json()[0]

@@ -25,7 +25,7 @@ struct ItemParcelTests {
       #expect(waiting["kind"].string == "item" && waiting["peer"].string == "bob")
       #expect(try #require(waiting["bytes"].int) > body.count)
       try await bob.startDaemon()
-      try await bench.wait(upTo: 60, every: 100, for: "the item to be there") {
+      try await bench.wait(upTo: 180, every: 100, for: "the item to be there") {
         try await bob.succeed("item", "list", "--json").json().array.count == 1
       }
       let come = try await bob.succeed("item", "list", "--json").json()[0]
@@ -34,7 +34,7 @@ struct ItemParcelTests {
       try await bob.succeed("item", "show", "letter.txt", "-o", "copy")
       try bob.expect("copy", toHold: body)
       // Its word of that ends the parcel.
-      try await bench.wait(upTo: 60, every: 100, for: "the outbox to be empty") {
+      try await bench.wait(upTo: 180, every: 100, for: "the outbox to be empty") {
         try await alice.succeed("outbox", "--json").json()["parcels"].array.isEmpty
       }
     }

@@ -109,7 +109,7 @@ struct SyncOrderTests {
     #expect([0, 2].contains(outcome.status), "\(outcome)")
     let state = try outcome.json()["deliveries"].first(where: "peer", is: "bob")["state"].string
     run.child.signal(SIGTERM)
-    return (state == "delivered", try await run.end(within: 30).trace)
+    return (state == "delivered", try await run.end(within: 90).trace)
   }
 }
 

@@ -130,10 +130,10 @@ final class Bench: Sendable {
     }
     for child in running.withLock({ Array($0.values) }) {
       kill(-child.process, SIGKILL)
-      _ = try? await child.end(within: 10)
+      _ = try? await child.end(within: 90)
     }
     warden.closeInput()
-    _ = try? await warden.end(within: 30)
+    _ = try? await warden.end(within: 90)
   }
 
   /// A file in the bench's folder.
@@ -143,9 +143,10 @@ final class Bench: Sendable {
     return path
   }
 
-  /// Waits until something is so; a failure of the test if it never is.
+  /// Waits until something is so; a failure of the test if it never is. Beside all other tests on a small machine anything may
+  /// take long, so the limit is only for what never comes.
   func wait(
-    upTo limit: Double = 30, every milliseconds: Int = 25, for what: String,
+    upTo limit: Double = 120, every milliseconds: Int = 25, for what: String,
     _ location: SourceLocation = #_sourceLocation,
     until isSo: () async throws -> Bool
   ) async throws {

@@ -45,7 +45,7 @@ final class Peer: Sendable {
 
   /// Runs `vault` to its end.
   func run(
-    _ arguments: String..., input: [UInt8]? = nil, descriptors: [Int32: String] = [:], timeLimit: Double = 90,
+    _ arguments: String..., input: [UInt8]? = nil, descriptors: [Int32: String] = [:], timeLimit: Double = 240,
     at location: SourceLocation = #_sourceLocation
   ) async throws -> Outcome {
     try await run(arguments, input: input, descriptors: descriptors, timeLimit: timeLimit, at: location)
@@ -53,7 +53,7 @@ final class Peer: Sendable {
 
   /// Runs `vault` to its end.
   func run(
-    _ arguments: [String], input: [UInt8]? = nil, descriptors: [Int32: String] = [:], timeLimit: Double = 90,
+    _ arguments: [String], input: [UInt8]? = nil, descriptors: [Int32: String] = [:], timeLimit: Double = 240,
     at location: SourceLocation = #_sourceLocation
   ) async throws -> Outcome {
     let source = try input.map { Child.Input.file(try bench.file("input-\(UUID().uuidString)", $0)) } ?? .nothing
@@ -63,7 +63,7 @@ final class Peer: Sendable {
   /// Runs `vault`, which must end well.
   @discardableResult
   func succeed(
-    _ arguments: String..., input: [UInt8]? = nil, timeLimit: Double = 90,
+    _ arguments: String..., input: [UInt8]? = nil, timeLimit: Double = 240,
     at location: SourceLocation = #_sourceLocation
   ) async throws -> Outcome {
     let outcome = try await run(arguments, input: input, timeLimit: timeLimit, at: location)
@@ -73,7 +73,7 @@ final class Peer: Sendable {
 
   /// Runs a shell script with the program's path in `$VAULT`.
   func shell(
-    _ script: String, timeLimit: Double = 90, _ location: SourceLocation = #_sourceLocation
+    _ script: String, timeLimit: Double = 240, _ location: SourceLocation = #_sourceLocation
   ) async throws -> Outcome {
     try await bench.start("/bin/sh", ["-c", script], environment: environment, folder: folder)
       .end(within: timeLimit, location)
@@ -135,7 +135,7 @@ final class Peer: Sendable {
     bench.expectEnd(of: child)
     daemon.withLock { $0 = nil }
     child.signal(signal)
-    return try await child.end(within: 30, location)
+    return try await child.end(within: 90, location)
   }
 
   /// Stops the daemon's threads without ending it: it still accepts connections, and says nothing.

@@ -58,7 +58,7 @@ final class PseudoTerminal {
   func signal(_ number: Int32) { kill(process, number) }
 
   /// Waits until a text is on the screen.
-  func expect(_ text: String, within limit: Double = 30, _ location: SourceLocation = #_sourceLocation) async throws {
+  func expect(_ text: String, within limit: Double = 120, _ location: SourceLocation = #_sourceLocation) async throws {
     let end = Child.now() + limit
     while !screen.contains(text) {
       readScreen()
@@ -69,7 +69,7 @@ final class PseudoTerminal {
   }
 
   /// Waits for the end and gives the exit code.
-  func end(within limit: Double = 60, _ location: SourceLocation = #_sourceLocation) async throws -> Int32 {
+  func end(within limit: Double = 180, _ location: SourceLocation = #_sourceLocation) async throws -> Int32 {
     let end = Child.now() + limit
     var status: Int32 = 0
     while waitpid(process, &status, WNOHANG) == 0 {
