@@ -77,9 +77,10 @@ struct CheckTests {
       try await alice.succeed("share", "note", "--threshold", "2")
       bob.freezeDaemon()
       let check = try alice.start(["check"])
+      try await bench.wait(for: "vault to begin") { check.awaits(SIGINT) }
       try await Task.sleep(for: .milliseconds(500))
       check.signal(SIGINT)
-      let outcome = try await check.end(within: 10)
+      let outcome = try await check.end(within: 90)
       bob.thawDaemon()
       #expect(outcome.status == 130, "\(outcome)")
     }
@@ -105,8 +106,11 @@ struct CheckTests {
       let event = try #require(text.split(separator: "\n").first { $0.contains("holders-low") })
       let json = try JSON(parsing: Data(event.utf8))
       #expect(json["secret"].string == id && json["detail"].string == "2 of 3 holders answered, 2 needed")
-      let status = try await alice.succeed("status", "--json").json()
-      #expect(status["secrets"].array.first?["lastCheck"]["answered"].int == 2)
+      // It warns before it notes what it found.
+      try await bench.wait(for: "the drill to be noted") {
+        let status = try await alice.succeed("status", "--json").json()
+        return status["secrets"].array.first?["lastCheck"]["answered"].int == 2
+      }
     }
   }
 }
@@ -164,7 +168,7 @@ struct StatusTests {
     try await Bench.run { bench in
       let alice = try await bench.peer("alice")
       try await alice.startDaemon()
-      let second = try await alice.run("daemon", "--listen", "\(alice.host):0", timeLimit: 30)
+      let second = try await alice.run("daemon", "--listen", "\(alice.host):0", timeLimit: 90)
       #expect(second.status == 1, "\(second)")
       #expect(second.complaint.contains("another daemon (process \(try alice.daemonProcess)) runs"), "\(second)")
     }

@@ -9,12 +9,12 @@ struct ProcessTests {
     try await Bench.run { bench in
       let (alice, _) = try await bench.pair()
       let sharing = try waiting(alice, "trap '' HUP INT QUIT; exec \"$VAULT\" share - --threshold 2")
-      try await Task.sleep(for: .milliseconds(500))
+      try await bench.wait(for: "vault to begin") { sharing.awaits(SIGTERM) }
       for signal in [SIGHUP, SIGINT, SIGQUIT] { sharing.signal(signal) }
       try await Task.sleep(for: .milliseconds(300))
       try #require(sharing.isRunning, "\(sharing.written)")
       sharing.signal(SIGTERM)
-      let outcome = try await sharing.end(within: 20)
+      let outcome = try await sharing.end(within: 90)
       sharing.closeInput()
       #expect(outcome.status == 130, "\(outcome)")
       #expect(outcome.complaint == "vault: interrupted\n")
@@ -26,9 +26,9 @@ struct ProcessTests {
     try await Bench.run { bench in
       let (alice, _) = try await bench.pair()
       let sharing = try waiting(alice, "exec \"$VAULT\" share - --threshold 2 --json")
-      try await Task.sleep(for: .milliseconds(500))
+      try await bench.wait(for: "vault to begin") { sharing.awaits(SIGINT) }
       sharing.signal(SIGINT)
-      let outcome = try await sharing.end(within: 20)
+      let outcome = try await sharing.end(within: 90)
       sharing.closeInput()
       #expect(outcome.status == 130, "\(outcome)")
       #expect(try outcome.jsonError()["code"].string == "interrupted")
@@ -45,7 +45,7 @@ struct ProcessTests {
       try await Task.sleep(for: .milliseconds(300))
       try #require(daemon.isRunning, "\(daemon.written)")
       daemon.signal(SIGTERM)
-      let outcome = try await daemon.end(within: 20)
+      let outcome = try await daemon.end(within: 90)
       daemon.closeInput()
       #expect(outcome.status == 0, "\(outcome)")
     }
@@ -57,10 +57,11 @@ struct ProcessTests {
       let (alice, _) = try await bench.pair()
       let sharing = try waiting(alice, Self.fullPipe + "exec \"$VAULT\" share - --threshold 2 2>pipe")
       try await bench.wait(for: "a full pipe") { sharing.written.contains("ready") }
+      try await bench.wait(for: "vault to begin") { sharing.awaits(SIGINT) }
       try await Task.sleep(for: .milliseconds(700))
       try #require(sharing.isRunning)
       sharing.signal(SIGINT)
-      let outcome = try await sharing.end(within: 20)
+      let outcome = try await sharing.end(within: 90)
       sharing.closeInput()
       #expect(outcome.status == 130, "\(outcome)")
     }
@@ -71,10 +72,11 @@ struct ProcessTests {
     try await Bench.run { bench in
       let help = try waiting(try Peer("nobody", bench), Self.fullPipe + "exec \"$VAULT\" --help >pipe")
       try await bench.wait(for: "a full pipe") { help.written.contains("ready") }
+      try await bench.wait(for: "vault to begin") { help.awaits(SIGTERM) }
       try await Task.sleep(for: .milliseconds(700))
       try #require(help.isRunning)
       help.signal(SIGTERM)
-      let outcome = try await help.end(within: 20)
+      let outcome = try await help.end(within: 90)
       help.closeInput()
       #expect(outcome.status == 130, "\(outcome)")
     }
@@ -136,7 +138,7 @@ struct ProcessTests {
       let numbers = line.split(separator: " ").compactMap { Int($0) }
       #expect(numbers.count == 2 && numbers[0] == numbers[1] && numbers[0] > 200, "\(line)")
       daemon.signal(SIGTERM)
-      #expect(try await daemon.end(within: 20).status == 0)
+      #expect(try await daemon.end(within: 90).status == 0)
       daemon.closeInput()
     }
   }

@@ -147,6 +147,16 @@ final class Child: Sendable {
     }
   }
 
+  /// Whether it is `vault` by now, and has come so far that a signal ends it in its own way: from its first moments on such
+  /// signals wait for a thread of its own. Before, they would kill it, or a shell that is still to become it.
+  func awaits(_ signal: Int32) -> Bool {
+    let lines = ((try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? "").split(separator: "\n")
+    guard lines.first == "Name:\tvault", let blocked = lines.first(where: { $0.hasPrefix("SigBlk:\t") }),
+      let mask = UInt64(blocked.dropFirst("SigBlk:\t".count), radix: 16)
+    else { return false }
+    return mask >> UInt64(signal - 1) & 1 == 1
+  }
+
   /// Whether it has not ended.
   var isRunning: Bool {
     var facts = siginfo_t()
