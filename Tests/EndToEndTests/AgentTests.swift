@@ -62,7 +62,7 @@ struct AgentTests {
       let (alice, bob, id) = try await shared(bench)
       alice.freezeDaemon()
       let list = try await alice.succeed("list", "--json")
-      #expect(list.seconds < 10)
+      #expect(list.seconds < 30)
       #expect(try list.json()[0]["unlocked"].bool == false)
       let hanging = try await alice.run("unlock", id)
       #expect(hanging.status == 1 && hanging.complaint.contains("does not answer"), "\(hanging)")
@@ -83,11 +83,12 @@ struct AgentTests {
   func timeout() async throws {
     try await Bench.run { bench in
       let (alice, bob, id) = try await shared(bench)
-      try await alice.succeed("settings", "set", "agent-timeout", "2s")
+      // Long enough that a busy machine uses it in time; all uses together take longer.
+      try await alice.succeed("settings", "set", "agent-timeout", "10s")
       try await alice.succeed("unlock", id)
       try await bob.stopDaemon()
       for _ in 0..<4 {
-        try await Task.sleep(for: .milliseconds(700))
+        try await Task.sleep(for: .milliseconds(2700))
         try await alice.succeed("recover", id, "-o", "out", "--force")
       }
       #expect(alice.daemonLog.contains("secret \(id) is unlocked"))

@@ -62,7 +62,7 @@ struct ConsentTests {
       let (alice, bob, carol) = try await bench.trio()
       let id = try await share(alice)
       try await bob.succeed("settings", "set", "release-policy", "delay:4s")
-      let outcome = try await carol.succeed("recover", id, "-o", "copy", "--wait", "60s")
+      let outcome = try await carol.succeed("recover", id, "-o", "copy", "--wait", "170s")
       #expect(outcome.complaint.contains("unless vetoed") && outcome.seconds >= 3.5, "\(outcome)")
       try carol.expect("copy", toHold: sample(1000))
       try await bob.succeed("policy", id, "delay:1d")
@@ -87,13 +87,13 @@ struct ConsentTests {
       try await bob.succeed("settings", "set", "release-policy", "delay:3s")
       try carol.write(sample(5000), to: "photo")
       #expect(try await carol.run("item", "add", "family", "photo").status == 11)
-      let item = try await carol.succeed("item", "add", "family", "photo", "--wait", "60s").line
+      let item = try await carol.succeed("item", "add", "family", "photo", "--wait", "170s").line
       try await carol.succeed("item", "show", item, "-o", "copy", "--wait")
       try carol.expect("copy", toHold: sample(5000))
       // Bob's delay begins anew for another peer.
       let early = try await alice.run("unlock", "family", "--wait", "soon")
       #expect(early.status == 64, "\(early)")
-      let late = try await alice.succeed("unlock", "family", "--wait", "60s")
+      let late = try await alice.succeed("unlock", "family", "--wait", "170s")
       #expect(late.complaint.contains("asking again"), "\(late)")
       #expect(try await alice.succeed("unlock", "--list", "--json").json()["secrets"].array.count == 1)
       #expect(try await alice.run("unlock", "--wait").status == 64)
@@ -110,7 +110,7 @@ struct ConsentTests {
       let waiting = try alice.start(["recover", id, "-o", "copy", "--wait"])
       try await bench.wait(for: "the wait") { waiting.written.contains("asking again") }
       waiting.signal(SIGINT)
-      #expect(try await waiting.end(within: 10).status == 130)
+      #expect(try await waiting.end(within: 90).status == 130)
       let short = try await alice.run("recover", id, "-o", "copy", "--wait=1s")
       #expect(short.status == 11, "\(short)")
       #expect(try alice.files() == before)
@@ -132,14 +132,14 @@ struct ConsentTests {
       try await bench.wait(for: "the request") { try await request() != nil }
       #expect(try await bob.succeed("list", "--json").json().array.isEmpty)
       try await bob.succeed("requests", "approve", "\(try #require(try await request()))")
-      let shared = try await sharing.end(within: 30)
+      let shared = try await sharing.end(within: 90)
       #expect(shared.status == 0 && shared.complaint.contains("bob's user is asked"), "\(shared)")
       #expect(try await bob.succeed("list", "--json").json().array.count == 1)
 
       let second = try alice.start(["share", "note.txt", "--threshold", "2"])
       try await bench.wait(for: "the request") { try await request() != nil }
       try await bob.succeed("requests", "refuse", "\(try #require(try await request()))")
-      let refused = try await second.end(within: 30)
+      let refused = try await second.end(within: 90)
       #expect(
         refused.status == 3 && refused.complaint.contains("bob refused share 2: its user did not accept it"),
         "\(refused)")
@@ -148,10 +148,11 @@ struct ConsentTests {
       #expect(third.status == 3 && third.seconds >= 4.5, "\(third)")
       #expect(try await bob.succeed("list", "--json").json().array.count == 1)
       #expect(try await request() == nil)
+      try await bob.succeed("settings", "set", "confirm-time", "5m")
       let again = try alice.start(["retry", third.line])
       try await bench.wait(for: "the request") { try await request() != nil }
       try await bob.succeed("requests", "approve", "\(try #require(try await request()))")
-      #expect(try await again.end(within: 30).status == 0)
+      #expect(try await again.end(within: 90).status == 0)
     }
   }
 
@@ -184,7 +185,7 @@ struct ConsentTests {
       let waiting = try await alice.run("share", "note.txt", "--threshold", "2")
       #expect(waiting.status == 3, "\(waiting)")
       try await bob.startDaemon()
-      try await bench.wait(upTo: 60, for: "the delivery") {
+      try await bench.wait(upTo: 180, for: "the delivery") {
         try await bob.succeed("list", "--json").json().array.count == 2
       }
       try await alice.succeed("settings", "set", "listen", alice.address)
@@ -194,7 +195,7 @@ struct ConsentTests {
       #expect(try await bob.run("peer", "ping", "alice").status == 0)
       bench.expectEnd(of: daemon)
       daemon.signal(SIGTERM)
-      #expect(try await daemon.end(within: 20).status == 0)
+      #expect(try await daemon.end(within: 90).status == 0)
     }
   }
 

@@ -48,8 +48,8 @@ struct RetryTests {
     try await Bench.run { bench in
       let (alice, bob, carol) = try await bench.trio()
       try await met(alice, ["bob", "carol"])
-      try await bob.stopDaemon()
-      try await carol.stopDaemon()
+      // Nobody but the command is to deliver.
+      for peer in [alice, bob, carol] { try await peer.stopDaemon() }
       try alice.write(sample(200_000), to: "note.txt")
       let id = try await alice.run("share", "note.txt", "--threshold", "3").line
       try FileManager.default.removeItem(atPath: alice.folder + "/note.txt")
@@ -61,6 +61,7 @@ struct RetryTests {
       let second = try await alice.run("retry")
       #expect(second.status == 0, "\(second)")
       #expect(second.line == id)
+      try await alice.startDaemon()
       try await bob.succeed("recover", id)
       try bob.expect("note.txt", toHold: sample(200_000))
       let third = try await alice.run("retry")
@@ -99,7 +100,7 @@ struct RetryTests {
       try await bob.startDaemon()
       #expect(try await bob.succeed("list", "--json").json().array.isEmpty)
       try await alice.startDaemon()
-      try await bench.wait(upTo: 90, for: "the daemon to deliver") {
+      try await bench.wait(upTo: 180, for: "the daemon to deliver") {
         try await !bob.succeed("list", "--json").json().array.isEmpty
       }
       try await bob.succeed("recover", id)
