@@ -12,8 +12,10 @@ struct UnreliablePeersTests {
       let id = try await alice.succeed("share", "note.txt", "--threshold", "2").line
       bob.freezeDaemon()
       try await carol.stopDaemon(SIGKILL)
-      let outcome = try await dave.succeed("recover", id)
-      #expect(outcome.seconds < 6, "\(outcome.seconds) s")
+      let outcome = try await dave.succeed("recover", id, "--json")
+      // Who is waited for until its deadline is told as unreachable.
+      let bobs = try outcome.json()["holders"].first(where: "peer", is: "bob")["state"].string
+      #expect(bobs != "unreachable", "\(outcome)")
       try dave.expect("note.txt", toHold: sample(50_000))
     }
   }
@@ -25,10 +27,10 @@ struct UnreliablePeersTests {
       try alice.write(sample(5000), to: "note.txt")
       try await alice.succeed("share", "note.txt", "--threshold", "2")
       alice.freezeDaemon()
-      let outcome = try await bob.run("recover", timeLimit: 40)
+      let outcome = try await bob.run("recover", timeLimit: 120)
       #expect(outcome.status == 4, "\(outcome)")
       #expect(outcome.complaint.contains(/1 of 2 shares;.*alice unreachable \(.*may hold a share\)/), "\(outcome)")
-      #expect(outcome.seconds < 30, "\(outcome.seconds) s")
+      #expect(outcome.seconds < 60, "\(outcome.seconds) s")
       #expect(try bob.files().isEmpty)
     }
   }
@@ -65,7 +67,7 @@ struct UnreliablePeersTests {
       for peer in ["bob", "carol"] { try await alice.succeed("peer", "ping", peer) }
       try alice.write(sample(5000), to: "note.txt")
       bob.freezeDaemon()
-      let outcome = try await alice.run("share", "note.txt", "--threshold", "2", "--json", timeLimit: 80)
+      let outcome = try await alice.run("share", "note.txt", "--threshold", "2", "--json", timeLimit: 240)
       #expect(outcome.status == 2, "\(outcome)")
       #expect(try outcome.json()["placed"].int == 2)
       #expect(try outcome.json()["deliveries"].first(where: "peer", is: "carol")["state"].string == "delivered")
@@ -104,7 +106,7 @@ struct UnreliablePeersTests {
   func addressInUse() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
-      let outcome = try await alice.run("daemon", "--listen", bob.address, timeLimit: 30)
+      let outcome = try await alice.run("daemon", "--listen", bob.address, timeLimit: 90)
       #expect(outcome.status == 1, "\(outcome)")
       #expect(outcome.complaint.contains(bob.address), "\(outcome)")
     }
