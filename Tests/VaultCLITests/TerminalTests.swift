@@ -35,10 +35,10 @@ struct TerminalTests {
       return modes.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    /// Everything on the screen until `mark` shows up, at most for ten seconds.
+    /// Everything on the screen until `mark` shows up, at most for a minute.
     func screen(until mark: String) -> String {
       var seen: [UInt8] = []
-      for _ in 0..<1000 {
+      for _ in 0..<6000 {
         var waiting = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
         guard poll(&waiting, 1, 10) > 0 else { continue }
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -66,9 +66,9 @@ struct TerminalTests {
       }
     }
 
-    /// The result, or nil after ten seconds without one.
+    /// The result, or nil after a minute without one.
     var value: Bool? {
-      _ = ended.wait(timeout: .now() + 10)
+      _ = ended.wait(timeout: .now() + 60)
       return result.withLock { $0 }
     }
   }
@@ -107,7 +107,7 @@ struct TerminalTests {
         return false
       }
     }
-    for _ in 0..<1000 where terminal.echoes { usleep(10_000) }
+    for _ in 0..<6000 where terminal.echoes { usleep(10_000) }
     #expect(!terminal.echoes)
     terminal.type("open sesame\n")
     #expect(answer.value == true)
