@@ -31,7 +31,7 @@ extension VaultTests {
       let began = ContinuousClock.now
       let failure = try #require(await refusal { try await world.recover(by: 0) })
       #expect(failure.reason.contains("ben unreachable (did not answer in time; may hold a share)"))
-      #expect(ContinuousClock.now - began < .seconds(10))
+      #expect(ContinuousClock.now - began < .seconds(60))
     }
 
     @Test func `exactly the subsets of at least t holders recover`() async throws {

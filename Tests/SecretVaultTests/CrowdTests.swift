@@ -16,7 +16,8 @@ extension VaultTests {
       let report = try await world.share(secret, threshold: 20)
       #expect(report.isFinished && report.shareCount == 41)
       for member in world.members[20...] { world.set(.refuses, for: member) }
-      try await Task.sleep(for: .milliseconds(200))
+      // What sharing has opened counts no more.
+      #expect(try await eventually { world.network.openNow == 0 })
       world.network.resetCounts()
       #expect(try await world.recover(by: 0).bytes == secret)
       #expect(world.network.mostOpen <= 32)

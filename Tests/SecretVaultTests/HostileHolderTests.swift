@@ -43,7 +43,7 @@ extension VaultTests {
         if case .problem(let peer, let reason) = event { problems.add("\(peer) \(reason)") }
       }
       #expect(recovered.bytes == secret)
-      #expect(ContinuousClock.now - began < .seconds(12))
+      #expect(ContinuousClock.now - began < .seconds(60))
       let (state, reason) = Self.verdict(on: misdeed)
       let outcome = try #require(recovered.report.holders.first { $0.peer == "cleo" })
       #expect(outcome.state == state && (outcome.reason ?? "") == reason)
@@ -121,7 +121,7 @@ extension VaultTests {
       task.cancel()
       let failure = try #require(await refusal { try await task.value })
       #expect(failure.code == .interrupted)
-      #expect(ContinuousClock.now - began < .seconds(5))
+      #expect(ContinuousClock.now - began < .seconds(15))
       #expect(world.desk(of: 0).isEmpty)
     }
   }

@@ -198,7 +198,7 @@ extension VaultTests {
       world.set(.none, for: ben)
       // The other side may not have noticed yet.
       var report: MeetingReport?
-      for _ in 0..<100 where report == nil {
+      for _ in 0..<2000 where report == nil {
         report = try? await ada.meet(ben)
         if report == nil { try await Task.sleep(for: .milliseconds(50)) }
       }
@@ -228,9 +228,9 @@ extension VaultTests {
       try world[0].say("later", to: world[1])
       let began = ContinuousClock.now
       await world[0].vault.deliverMessages(to: "ben", limit: .milliseconds(300))
-      #expect(ContinuousClock.now - began < .seconds(10))
+      #expect(ContinuousClock.now - began < .seconds(15))
       world.set(.none, for: world[1])
-      await world[0].vault.deliverMessages(to: "ben", limit: .seconds(20))
+      await world[0].vault.deliverMessages(to: "ben", limit: .seconds(120))
       #expect(try world[1].texts() == ["later"])
     }
 

@@ -127,7 +127,7 @@ extension VaultTests {
       let report = try await world.share([1, 2, 3], threshold: 2) { event in
         guard case .sealed = event else { return }
         // Whoever is let go at once has heard of it by now.
-        for _ in 0..<200 where air.openNow > KeptConversations.nearbyLimit { usleep(10_000) }
+        for _ in 0..<6000 where air.openNow > KeptConversations.nearbyLimit { usleep(10_000) }
         if air.openNow == KeptConversations.nearbyLimit { flag.raise() }
       }
       #expect(flag.isUp)

@@ -162,7 +162,7 @@ extension VaultTests {
       let approval = Task { try await vault.approveRequest(request.id) }
       // The daemon looks once a second.
       var hasAnswered = false
-      for _ in 0..<500 where !hasAnswered {
+      for _ in 0..<6000 where !hasAnswered {
         hasAnswered = try await ben.answerParcels()
         if !hasAnswered { try await Task.sleep(for: .milliseconds(20)) }
       }

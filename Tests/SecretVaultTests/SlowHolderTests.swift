@@ -18,10 +18,10 @@ extension VaultTests {
       return (recovered.report, recovered.bytes, problems.all)
     }
 
-    /// A holder that could be replaced has a second for a batch.
+    /// A holder that could be replaced has some seconds for a batch: more than an honest one is held up by a busy machine.
     private var hurried: VaultEnvironment.Deadlines {
       var deadlines = VaultEnvironment.Deadlines.patient
-      deadlines.slowHolder = .seconds(1)
+      deadlines.slowHolder = .seconds(4)
       return deadlines
     }
 
@@ -46,12 +46,12 @@ extension VaultTests {
       let secret = randomBytes(1_000_000)
       try await world.share(secret, threshold: 2)
       answerInTurn(world)
-      // Eight pieces: twenty-four seconds.
-      for member in [1, 2] { world.set(.drips(.seconds(3)), for: world[member]) }
+      // Eight pieces: eighty seconds.
+      for member in [1, 2] { world.set(.drips(.seconds(10)), for: world[member]) }
       let began = ContinuousClock.now
       let recovered = try await recover(world)
       #expect(recovered.bytes == secret)
-      #expect(ContinuousClock.now - began < .seconds(10))
+      #expect(ContinuousClock.now - began < .seconds(60))
       #expect(recovered.problems == ["ben is very slow", "cleo is very slow"])
       for peer in ["ben", "cleo", "dan"] { #expect(state(peer, in: recovered.report) == .answered) }
     }
@@ -60,7 +60,7 @@ extension VaultTests {
       let world = try TestWorld(2, deadlines: hurried)
       let secret = randomBytes(1_000_000)
       try await world.share(secret, threshold: 2)
-      world.set(.drips(.milliseconds(200)), for: world[1])
+      world.set(.drips(.milliseconds(800)), for: world[1])
       let recovered = try await recover(world)
       #expect(recovered.bytes == secret)
       #expect(recovered.problems.isEmpty)
@@ -75,7 +75,7 @@ extension VaultTests {
       let report = try await world.share(secret, threshold: 2)
       try damage(world[2].folders.fragmentsPath + "/\(report.id).3", at: 10)
       answerInTurn(world)
-      world.set(.drips(.milliseconds(200)), for: world[1])
+      world.set(.drips(.milliseconds(800)), for: world[1])
       let recovered = try await recover(world)
       #expect(recovered.bytes == secret)
       #expect(
@@ -119,9 +119,7 @@ extension VaultTests {
     @Test func `a spare holder whose session ended while it was not needed is asked again and not blamed`()
       async throws
     {
-      var deadlines = hurried
-      deadlines.idle = .milliseconds(300)
-      let world = try TestWorld(3, deadlines: deadlines)
+      let world = try TestWorld(3, deadlines: hurried)
       let secret = randomBytes(1_000_000)
       try await world.share(secret, threshold: 2)
       world.network.resetCounts()
@@ -132,13 +130,22 @@ extension VaultTests {
         _ = try? await eventually { world.network.dialled.contains(cleo.address.description) }
         await ben.vault.answer(transport)
       }
-      world.set(.drips(.seconds(3)), for: ben)
+      world.set(.drips(.seconds(10)), for: ben)
+      // She doesn't wait long for another word in her first session.
+      let hasty = try cleo.opened { $0.idle = .milliseconds(1500) }
+      let calls = Counter()
+      world.network.serve(cleo.address) { transport in
+        _ = try? await eventually { try ben.vault.log(limit: 10).contains { $0.event == "share-released" } }
+        try? await Task.sleep(for: .milliseconds(100))
+        calls.increment()
+        await (calls.value == 1 ? hasty : cleo.vault).answer(transport)
+      }
       let began = ContinuousClock.now
       let recovered = try await recover(world)
       #expect(recovered.bytes == secret)
-      // It takes a second until ben counts as slow; by then cleo has long hung up.
+      // It takes some seconds until ben counts as slow; by then cleo has long hung up.
       #expect(recovered.problems == ["ben is very slow"])
-      #expect(ContinuousClock.now - began < .seconds(10))
+      #expect(ContinuousClock.now - began < .seconds(60))
       #expect(state("cleo", in: recovered.report) == .answered)
       #expect(world.network.dialled.count { $0 == cleo.address.description } == 2)
     }

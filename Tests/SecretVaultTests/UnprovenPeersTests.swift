@@ -80,7 +80,7 @@ extension VaultTests {
       let began = ContinuousClock.now
       let report = try await world.share([1, 2], threshold: 2)
       #expect(report.leftOut == ["cleo"] && report.isFinished)
-      #expect(ContinuousClock.now - began < .seconds(10))
+      #expect(ContinuousClock.now - began < .seconds(60))
     }
   }
 }

@@ -190,7 +190,7 @@ enum ForgedShare {
 extension ForgedSecret {
   /// Delivers again after a cut, once the holder has noticed it and let go of what it was writing.
   func deliverOnceFree(_ job: DepositJob, to holder: Member) async throws -> LinkFailure? {
-    for _ in 0..<100 {
+    for _ in 0..<2000 {
       let failure = try await deliver(job, to: holder)
       guard failure?.refusal == .busy else { return failure }
       try await Task.sleep(for: .milliseconds(50))

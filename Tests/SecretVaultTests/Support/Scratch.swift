@@ -139,9 +139,9 @@ func refusal<Value>(_ operation: () async throws -> Value) async -> VaultError? 
   }
 }
 
-/// Waits until something has happened elsewhere, at most ten seconds.
+/// Waits until something has happened elsewhere, at most two minutes: the machine may have much else to do.
 func eventually(_ condition: () throws -> Bool) async throws -> Bool {
-  for _ in 0..<500 {
+  for _ in 0..<6000 {
     if try condition() { return true }
     try await Task.sleep(for: .milliseconds(20))
   }

@@ -39,9 +39,11 @@ final class Member: Sendable {
 
   var vault: Vault { state.withLock { $0 } }
 
-  /// The same vault in a second object, as a daemon beside a command has it.
-  func opened() throws -> Vault {
-    try Vault.open(
+  /// The same vault in a second object, as a daemon beside a command has it; with other deadlines, perhaps.
+  func opened(_ change: (inout VaultEnvironment.Deadlines) -> Void = { _ in }) throws -> Vault {
+    var environment = environment
+    change(&environment.deadlines)
+    return try Vault.open(
       at: folders,
       passphrase: { () throws(VaultError) in
         let given = try? passphrase()
@@ -200,15 +202,16 @@ extension VaultEnvironment.Deadlines {
     deadlines.handshake = .seconds(20)
     deadlines.reply = .seconds(20)
     deadlines.idle = .seconds(30)
+    deadlines.slowHolder = .seconds(20)
     return deadlines
   }
 
-  /// For peers that say nothing.
+  /// For peers that say nothing: short, yet long enough for those that answer on a busy machine.
   static var short: Self {
-    var deadlines = Self()
-    deadlines.handshake = .seconds(2)
-    deadlines.reply = .milliseconds(1500)
-    deadlines.idle = .seconds(4)
+    var deadlines = patient
+    deadlines.handshake = .seconds(5)
+    deadlines.reply = .seconds(5)
+    deadlines.idle = .seconds(10)
     return deadlines
   }
 }
