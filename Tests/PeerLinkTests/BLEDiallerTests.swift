@@ -188,7 +188,7 @@ struct BLEDiallerTests {
       return try await Self.hang()
     }
     let first = Task { _ = try await dialler.connect(slow, by: .all) }
-    for _ in 0..<1000 where calls.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
+    for _ in 0..<12_000 where calls.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
     // Its place is known by now, so that it stands in line.
     let second = Task { _ = try await dialler.connect(other, by: .all) }
     try await Task.sleep(for: .milliseconds(50))
@@ -219,15 +219,15 @@ struct BLEDiallerTests {
     let place = try sighting(of: slow, at: "00:00:00:00:00:10")
     let calls = Counter()
     var times = Self.patient
-    times.search = .milliseconds(300)
+    times.search = .seconds(2)
     let dialler = dialler(times) { (sighting) async throws(TransportError) in
       guard sighting == place else { return InMemoryTransport.pair().first }
       calls.add()
-      try? await Task.sleep(for: .milliseconds(1000))
+      try? await Task.sleep(for: .seconds(4))
       return InMemoryTransport.pair().first
     }
     let first = Task { _ = try await dialler.connect(slow, by: .all) }
-    for _ in 0..<1000 where calls.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
+    for _ in 0..<12_000 where calls.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
     radio.hear(try sighting(of: other, at: "00:00:00:00:00:11"))
     _ = try await dialler.connect(other, by: .all)
     try await first.value
@@ -241,7 +241,7 @@ struct BLEDiallerTests {
     radio.hear(place)
     let calls = Mutex<[BLESighting]>([])
     var times = Self.patient
-    times.turn = .milliseconds(50)
+    times.turn = .seconds(2)
     let dialler = dialler(times) { (sighting) async throws(TransportError) in
       let isFirst = calls.withLock { calls in
         calls.append(sighting)
@@ -250,7 +250,7 @@ struct BLEDiallerTests {
       return isFirst ? try await Self.hang() : InMemoryTransport.pair().first
     }
     let first = Task { _ = try await dialler.connect(slow, by: .all) }
-    for _ in 0..<1000 where calls.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(5)) }
+    for _ in 0..<12_000 where calls.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(5)) }
     let second = try sighting(of: other, at: "00:00:00:00:00:11")
     radio.hear(second)
     _ = try await dialler.connect(other, by: .all)
@@ -271,7 +271,7 @@ struct BLEDiallerTests {
   /// Lines that end at once, and say where they lead.
   private func telling() -> BLEDialler {
     var times = Self.patient
-    times.doubt = .milliseconds(500)
+    times.doubt = .seconds(2)
     return dialler(times) { (sighting) async throws(TransportError) in Dead(remoteDescription: "\(sighting.address)") }
   }
 
@@ -398,7 +398,7 @@ struct BLEDiallerTests {
     radio.hear(try sighting(of: try beacon(), at: "00:00:00:00:00:03"))
     let equipment = BLEEquipment(radio: radio, adapters: [adapter])
     let tag = try key.tag(at: Self.time)
-    let heard = try await BLEScan.collect([tag], equipment, for: .milliseconds(200))
+    let heard = try await BLEScan.collect([tag], equipment, for: .seconds(2))
     #expect(heard.map(\.tag) == [tag])
     radio.fail(.gone)
     await #expect(throws: BLEError.gone) { _ = try await BLEScan.collect([], equipment, for: .seconds(20)) }

@@ -197,7 +197,7 @@ struct BLETransportTests {
     await waiting.value
     var byte: UInt8 = 0
     var got = vault_receive_packet(other, &byte, 1)
-    for _ in 0..<200 where got < 0 {
+    for _ in 0..<6000 where got < 0 {
       try await Task.sleep(for: .milliseconds(10))
       got = vault_receive_packet(other, &byte, 1)
     }

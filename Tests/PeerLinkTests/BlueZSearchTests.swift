@@ -40,7 +40,7 @@ struct BlueZSearchTests {
   }
 
   private func until(_ holds: () -> Bool) async throws {
-    for _ in 0..<1000 where !holds() { try await Task.sleep(for: .milliseconds(10)) }
+    for _ in 0..<6000 where !holds() { try await Task.sleep(for: .milliseconds(10)) }
     try #require(holds())
   }
 

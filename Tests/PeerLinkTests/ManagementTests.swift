@@ -158,7 +158,7 @@ struct ManagementTests {
     foreign[2] = 0
     kernel.send(foreign)
     kernel.send(try hexadecimal(Self.found))
-    for _ in 0..<500 where sightings.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(10)) }
+    for _ in 0..<6000 where sightings.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(10)) }
     stop.raise()
     try await scanning.value
     #expect(sightings.withLock { $0.count } == 1)
@@ -183,7 +183,7 @@ struct ManagementTests {
     let scanning = scan(at: kernel) { _ in count.add() }
     try await kernel.wait(for: 0x23, times: 2)
     kernel.send(try hexadecimal(Self.found))
-    for _ in 0..<500 where count.value == 0 { try await Task.sleep(for: .milliseconds(10)) }
+    for _ in 0..<6000 where count.value == 0 { try await Task.sleep(for: .milliseconds(10)) }
     stop.raise()
     try await scanning.value
     #expect(count.value == 1)
@@ -253,7 +253,7 @@ private final class TestKernel: Sendable {
   func send(_ bytes: [UInt8]) { _ = vault_send_packet(socket, bytes, bytes.count) }
 
   func wait(for code: UInt16, times: Int = 1) async throws {
-    for _ in 0..<1000 where commands.count(where: { $0 == code }) < times {
+    for _ in 0..<6000 where commands.count(where: { $0 == code }) < times {
       try await Task.sleep(for: .milliseconds(10))
     }
     try #require(commands.count(where: { $0 == code }) >= times)

@@ -29,13 +29,13 @@ final class TestRadio: BLERadio {
 
   /// Returns when somebody listens.
   func isUsed() async throws {
-    for _ in 0..<1000 where !isListening { try await Task.sleep(for: .milliseconds(5)) }
+    for _ in 0..<12_000 where !isListening { try await Task.sleep(for: .milliseconds(5)) }
     try #require(isListening)
   }
 
   /// Whether nobody listens any more, in a moment.
   func isFree() async throws -> Bool {
-    for _ in 0..<1000 where isListening { try await Task.sleep(for: .milliseconds(5)) }
+    for _ in 0..<12_000 where isListening { try await Task.sleep(for: .milliseconds(5)) }
     return !isListening
   }
 
