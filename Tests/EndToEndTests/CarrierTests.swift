@@ -63,7 +63,10 @@ struct CarrierTests {
       let (alice, bob, carol) = (people.alice, people.bob, people.carol)
       let sent = try await alice.succeed("send", "carol", "the marked words")
       try await bench.wait(upTo: 120, every: 200, for: "bob to carry it") { try await carried(by: bob) > 0 }
-      #expect(try await state(of: sent.line, at: alice)["state"].string == "underway")
+      // She hears a little later that he has it.
+      try await bench.wait(upTo: 120, every: 200, for: "alice to know that it is on its way") {
+        try await state(of: sent.line, at: alice)["state"].string == "underway"
+      }
       // Bob can see neither what it is nor from or for whom.
       let outbox = try await bob.succeed("outbox")
       #expect(outbox.output.contains("carried for others: 1 parcel") && !outbox.output.contains("carol"), "\(outbox)")

@@ -39,7 +39,7 @@ struct GroupTests {
       }
 
       servers[2].child.signal(SIGKILL)
-      _ = try await servers[2].child.end(within: 10)
+      _ = try await servers[2].child.end(within: 90)
       let sync = try await bob.succeed("group", "sync")
       #expect(sync.line.contains("2 of 3 servers answered"))
       #expect(sync.complaint.contains("warning: \(servers[2].address): no answer"))
@@ -75,7 +75,7 @@ struct GroupTests {
       #expect(asked.status == 6 && asked.complaint.contains("the daemon tries again"), "\(asked)")
       #expect(try await bob.succeed("group", "--json").json()["groups"][0]["state"].string == "joining")
       try await alice.startDaemon()
-      try await bench.wait(upTo: 60, every: 200, for: "bob to be a member") {
+      try await bench.wait(upTo: 180, every: 200, for: "bob to be a member") {
         try await bob.succeed("group", "--json").json()["groups"][0]["state"].string == "member"
       }
     }
@@ -128,7 +128,7 @@ struct GroupTests {
 
       // One that stays and two new ones; one of the old ones is lost.
       old[2].child.signal(SIGKILL)
-      _ = try await old[2].child.end(within: 10)
+      _ = try await old[2].child.end(within: 90)
       let new = [old[0], try await ShareServer(bench), try await ShareServer(bench)]
       let refused = try await bob.run(["group", "servers", "Family"] + new.options)
       #expect(refused.status == 5 && refused.complaint.contains("only alice"), "\(refused)")
@@ -140,7 +140,7 @@ struct GroupTests {
       let heard = try await bob.succeed("group", "sync")
       #expect(heard.line.contains("3 of 3 servers answered"), "\(heard)")
       old[1].child.signal(SIGKILL)
-      _ = try await old[1].child.end(within: 10)
+      _ = try await old[1].child.end(within: 90)
       let sync = try await bob.succeed("group", "sync", "--json").json()
       #expect(sync["answered"].int == 3)
       let there = try await bob.succeed("group", "items", "Family", "--json").json().array.map { $0["id"].string }
@@ -210,7 +210,7 @@ struct GroupTests {
       }
       for _ in 0..<3 {
         let members = try await alice.succeed("group", "members")
-        #expect(members.seconds < 8, "\(members.seconds) s")
+        #expect(members.seconds < 25, "\(members.seconds) s")
       }
       try await bench.wait(for: "another round") {
         (try? String(contentsOfFile: user, encoding: .utf8))?.hasPrefix("vault daemon") == true
@@ -237,7 +237,7 @@ struct GroupTests {
       }
       try await Task.sleep(for: .milliseconds(300))
       create.signal(SIGINT)
-      let ended = try await create.end(within: 20)
+      let ended = try await create.end(within: 90)
       #expect(ended.status == 130 && ended.complaint.contains("no group was made"), "\(ended)")
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
       servers[2].child.signal(SIGCONT)

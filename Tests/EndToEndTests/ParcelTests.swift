@@ -33,10 +33,10 @@ struct ParcelTests {
 
   /// Waits until a daemon has put up so many parcels since it began, and servers have everything.
   private func waitForAnswer(of peer: Peer, _ bench: Bench, count: Int = 1) async throws {
-    try await bench.wait(upTo: 60, every: 100, for: "\(peer.name)'s daemon to answer") {
+    try await bench.wait(upTo: 180, every: 100, for: "\(peer.name)'s daemon to answer") {
       peer.daemonLog.components(separatedBy: "a parcel goes out").count > count
     }
-    try await bench.wait(upTo: 60, every: 100, for: "servers to have \(peer.name)'s answer") {
+    try await bench.wait(upTo: 180, every: 100, for: "servers to have \(peer.name)'s answer") {
       try await peer.succeed("group", "status", "--json").json()["unsent"].int == 0
     }
   }
@@ -66,7 +66,7 @@ struct ParcelTests {
       }
       try await alice.startDaemon()
       for peer in [bob, carol] {
-        try await bench.wait(upTo: 60, every: 200, for: "alice to hear of \(peer.name)'s share") {
+        try await bench.wait(upTo: 180, every: 200, for: "alice to hear of \(peer.name)'s share") {
           try await isDelivered(id, to: peer.name, at: alice)
         }
       }
@@ -79,7 +79,7 @@ struct ParcelTests {
         try await waitForAnswer(of: peer, bench)
         try await peer.stopDaemon()
       }
-      try await alice.succeed("recover", id, "-o", "out", "--wait", "60s")
+      try await alice.succeed("recover", id, "-o", "out", "--wait", "170s")
       try alice.expect("out", toHold: note)
       for server in servers { #expect(!server.holds("the marked words") && !server.holds(id)) }
     }
@@ -106,12 +106,12 @@ struct ParcelTests {
       #expect(try await alice.succeed("retry", id, "--json").json()[0]["finished"].bool == true)
 
       // Bob asks, and Alice answers when she looks in.
-      let asking = try bob.start(["recover", id, "-o", "out", "--wait", "80s"])
-      try await bench.wait(upTo: 60, every: 500, for: "bob to have the file") {
+      let asking = try bob.start(["recover", id, "-o", "out", "--wait", "170s"])
+      try await bench.wait(upTo: 180, every: 500, for: "bob to have the file") {
         try await alice.succeed("group", "sync")
         return !asking.isRunning
       }
-      let asked = try await asking.end(within: 10)
+      let asked = try await asking.end(within: 90)
       #expect(asked.status == 0, "\(asked)")
       try bob.expect("out", toHold: note)
     }
@@ -130,7 +130,7 @@ struct ParcelTests {
       let retried = try await alice.run("retry")
       #expect(retried.status == 3 && retried.complaint.contains("through the group Family"), "\(retried)")
       try await bob.startDaemon()
-      try await bench.wait(upTo: 60, every: 200, for: "alice to hear of it") {
+      try await bench.wait(upTo: 180, every: 200, for: "alice to hear of it") {
         try await alice.succeed("group", "sync")
         return try await isDelivered(shared.line, to: "bob", at: alice)
       }
@@ -159,7 +159,7 @@ struct ParcelTests {
       #expect(early.status != 0 && !alice.has("out"))
       try await bob.succeed("requests", "approve", "\(try #require(request["id"].int))")
       try await bob.succeed("group", "sync")
-      try await alice.succeed("recover", shared.line, "-o", "out", "--wait", "60s")
+      try await alice.succeed("recover", shared.line, "-o", "out", "--wait", "170s")
       try alice.expect("out", toHold: note)
     }
   }
@@ -195,7 +195,7 @@ struct ParcelTests {
     try alice.makeSweepDue()
     try bob.makeSweepDue()
     // What was being answered is left alone for a moment: somebody might be at it.
-    try await alice.bench.wait(upTo: 90, every: 500, for: "the share to arrive; \(member.name) met \(fault)") {
+    try await alice.bench.wait(upTo: 180, every: 500, for: "the share to arrive; \(member.name) met \(fault)") {
       for peer in [bob, alice] { try await peer.succeed("group", "sync") }
       return try await isDelivered(id, to: "bob", at: alice)
     }
