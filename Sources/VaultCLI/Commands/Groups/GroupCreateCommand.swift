@@ -139,24 +139,40 @@ enum Interruptible {
   static func run<Value: Sendable>(
     _ body: @escaping @Sendable () async throws(VaultError) -> Value
   ) async throws -> Value {
-    let task = Task { try await body() }
     let state = Ending()
-    Interruption.redirect { _ in
-      guard state.isFirst() else { return Interruption.end() }
-      task.cancel()
-    }
+    // Before the work begins: what ends the program in its first moments would leave half of it.
+    Interruption.redirect { _ in if !state.begin() { Interruption.end() } }
     defer { Interruption.redirect(to: nil) }
+    let task = Task { try await body() }
+    state.call(off: { task.cancel() })
     return try await task.value
   }
 
   private final class Ending: Sendable {
-    private let hasBegun = Mutex(false)
+    private struct State {
+      var hasBegun = false
+      var callOff: (@Sendable () -> Void)?
+    }
 
-    func isFirst() -> Bool {
-      hasBegun.withLock { hasBegun in
-        defer { hasBegun = true }
-        return !hasBegun
+    private let state = Mutex(State())
+
+    /// Calls the work off; false if that was done before.
+    func begin() -> Bool {
+      let (isFirst, callOff) = state.withLock { state in
+        defer { state.hasBegun = true }
+        return (!state.hasBegun, state.callOff)
       }
+      if isFirst { callOff?() }
+      return isFirst
+    }
+
+    /// Says how the work is called off, which may be due already.
+    func call(off callOff: @escaping @Sendable () -> Void) {
+      let isDue = state.withLock { state in
+        state.callOff = callOff
+        return state.hasBegun
+      }
+      if isDue { callOff() }
     }
   }
 }
