@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
   "Accounts", .enabled(if: ChatServer.isAvailable, "prosody and ejabberd aren't installed"), .serialized,
-  .timeLimit(.minutes(5)))
+  .timeLimit(.minutes(10)))
 struct AccountTests {
   /// Two peers who know no address of each other but that of an account at a server of this test.
   private func pair(_ bench: Bench, _ server: ChatServer) async throws -> (alice: Peer, bob: Peer) {
@@ -51,6 +51,34 @@ struct AccountTests {
     }
   }
 
+  @Test("a share goes by the account with the command that makes it, and comes back while its dealer looks in")
+  func share() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await pair(bench, try ChatServer.shared(.prosody))
+      try await alice.succeed("friend", "add", address(bob), "--peer", "bob")
+      try await bob.succeed("friend", "add", address(alice), "--peer", "alice")
+      let note = sample(5000)
+      try alice.write(note, to: "note.txt")
+      let shared = try await alice.run("share", "note.txt", "--threshold", "2", "--to", "bob", "--json")
+      #expect(shared.status == 3 && shared.complaint.contains("is on its way to bob through the XMPP account"), "\(shared)")
+      #expect(try shared.json()["deliveries"][0]["onItsWay"]["routes"].array.map(\.string) == ["account"])
+      let id = try #require(try shared.json()["id"].string)
+      try await bob.succeed("account", "sync")
+      #expect(try await bob.succeed("list", "--json").json()[0]["id"].string == id)
+      try await alice.succeed("account", "sync")
+      #expect(try await alice.succeed("info", id, "--json").json()["deliveries"][0]["state"].string == "delivered")
+
+      let asking = try bob.start(["recover", id, "-o", "out", "--wait", "170s"])
+      try await bench.wait(upTo: 180, every: 500, for: "bob to have the file") {
+        try await alice.succeed("account", "sync")
+        return !asking.isRunning
+      }
+      let asked = try await asking.end(within: 90)
+      #expect(asked.status == 0, "\(asked)")
+      try bob.expect("out", toHold: note)
+    }
+  }
+
   @Test("nothing is lost or comes twice when the recipient's daemon is killed again and again")
   func killed() async throws {
     try await Bench.run { bench in
@@ -65,7 +93,7 @@ struct AccountTests {
           expected.append(text)
           try await alice.succeed("send", "bob", text)
         }
-        try await bench.wait(upTo: 60, every: 50, for: "the first of round \(round)") {
+        try await bench.wait(upTo: 180, every: 50, for: "the first of round \(round)") {
           try await bob.succeed("messages", "--json").json().array.contains {
             $0["text"].string?.hasPrefix("round \(round)") == true
           }

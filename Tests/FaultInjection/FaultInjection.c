@@ -17,7 +17,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum deed { COUNT, KILL, FAIL, FAILING };
+enum deed { COUNT, KILL, HANG, FAIL, FAILING };
 enum effect { PROCEED, REFUSE, HALVE };
 // What a call does to the disk decides which faults can meet it.
 enum nature { TAKES_ROOM, WRITES, GIVES_ROOM, SYNCS };
@@ -48,7 +48,7 @@ __attribute__((constructor)) static void read_environment(void) {
   copy(only, getenv("VAULT_FAULT_ONLY"));
   const char *at = getenv("VAULT_FAULT_AT"), *what = getenv("VAULT_FAULT_DEED"), *error = getenv("VAULT_FAULT_ERROR");
   fault_at = at ? atol(at) : 0;
-  deed = !what ? COUNT : !strcmp(what, "kill") ? KILL : !strcmp(what, "fail") ? FAIL : FAILING;
+  deed = !what ? COUNT : !strcmp(what, "kill") ? KILL : !strcmp(what, "hang") ? HANG : !strcmp(what, "fail") ? FAIL : FAILING;
   fault_error = !error || !strcmp(error, "EIO") ? EIO : !strcmp(error, "ENOSPC") ? ENOSPC : EROFS;
 }
 
@@ -110,6 +110,8 @@ static enum effect step(const char *name, const char *path, enum nature nature) 
     syscall(SYS_kill, getpid(), SIGKILL);
     for (;;) pause();
   }
+  // Other threads go on, and may end the process.
+  while (deed == HANG) pause();
   errno = fault_error;
   int is_first = fault_error == ENOSPC && deed == FAILING && !strcmp(name, "write");
   return is_first && !atomic_exchange(&halved, 1) ? HALVE : REFUSE;

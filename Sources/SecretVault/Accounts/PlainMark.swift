@@ -1,3 +1,4 @@
+import Sodium
 public import VaultStore
 
 /// By what a plain message is known that its sender's program gave no name, or one that it had given before. It lies in the place of the
@@ -32,14 +33,7 @@ public struct PlainMark: Hashable, Sendable {
     let words = record.route.split(separator: " ", omittingEmptySubsequences: false)
     self.init(kinds: Set(words.dropFirst().first.map { $0.compactMap { Kind(rawValue: $0) } } ?? []))
     guard words.count == 3 else { return }
-    let digits = Array(words[2].utf8)
-    guard digits.count == 2 * Self.tagCount else { return }
-    let values = digits.map { digit in Self.digits.firstIndex(of: digit).map(UInt8.init) }
-    var tag: [UInt8] = []
-    for place in stride(from: 0, to: values.count, by: 2) {
-      guard let high = values[place], let low = values[place + 1] else { return }
-      tag.append(high << 4 | low)
-    }
+    guard let tag = Sodium.bytes(hexadecimal: words[2]), tag.count == Self.tagCount else { return }
     archived = tag
   }
 
@@ -48,11 +42,8 @@ public struct PlainMark: Hashable, Sendable {
     guard !kinds.isEmpty || archived != nil else { return Self.route }
     let letters = String(kinds.map(\.rawValue).sorted())
     guard let archived else { return "\(Self.route) \(letters)" }
-    let tag = archived.flatMap { [Self.digits[Int($0 >> 4)], Self.digits[Int($0 & 15)]] }
-    return "\(Self.route) \(letters) \(String(decoding: tag, as: UTF8.self))"
+    return "\(Self.route) \(letters) \(hexadecimal(archived))"
   }
-
-  private static let digits = Array("0123456789abcdef".utf8)
 }
 
 /// A plain message that is here, and what it is known by.

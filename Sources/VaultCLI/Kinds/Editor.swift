@@ -56,13 +56,16 @@ struct Editor {
     let script = "trap : INT QUIT; " + command + " \"$@\""
     let arguments = ["sh", "-c", script, "editor"] + Self.options(for: command) + [path]
     let child = EditorProcess()
-    // Before the editor is there: a Ctrl-C just after its first sign of life is its own already.
+    // Before the editor is there: a Ctrl-C just after its first sign of life is its own already, as is one by which it ends.
     Interruption.redirect { signal in
       guard signal != SIGINT, signal != SIGQUIT else { return }
       child.end()
       Interruption.end()
     }
-    defer { Interruption.redirect(to: nil) }
+    defer {
+      Interruption.settle()
+      Interruption.redirect(to: nil)
+    }
     try child.start { () throws(VaultError) in
       try ChildProcess.spawn("/bin/sh", arguments, standard: [terminal, terminal, terminal], inOwnGroup: false)
     }

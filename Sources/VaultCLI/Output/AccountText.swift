@@ -78,4 +78,16 @@ enum FriendText {
     default: "asked \(friend.address)\(sealed)"
     }
   }
+
+  /// What to do if it is a peer's account and nobody has said so: without that, nothing sealed goes there.
+  static func unlinked(_ friend: FriendSummary) -> String? {
+    guard friend.peer == nil else { return nil }
+    return "if it is a peer's account: vault friend add \(shellQuoted(friend.address)) --peer PEER"
+  }
+
+  /// Says what came of adding it.
+  static func note(_ friend: FriendSummary, _ console: Console) {
+    console.note(sentence(friend))
+    if let unlinked = unlinked(friend) { console.note(unlinked) }
+  }
 }

@@ -13,13 +13,18 @@ enum Interruption {
   private static let candidates: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
   private static let redirection = Mutex<(@Sendable (Int32) -> Void)?>(nil)
   private static let isEnding = Atomic<Bool>(false)
+  /// Comes behind all signals that are taken, as those with lower numbers are given out first (next_signal in Linux).
+  private static let marker = SIGURG
+  private static let markersSent = Atomic<Int>(0)
+  private static let markersTaken = Atomic<Int>(0)
+  private static let isWaiting = Atomic<Bool>(false)
   private static let wantsJSON = Atomic<Bool>(false)
 
   /// Blocks the signals that end this program, first of all, and returns them. Those that the caller ignores are none
   /// of them: SIGHUP under nohup, SIGINT and SIGQUIT in the background of a script.
   static func hold() -> [Int32] {
     let signals = candidates.filter { !isIgnored($0) }
-    block(signals)
+    block(signals + [marker])
     return signals
   }
 
@@ -41,11 +46,24 @@ enum Interruption {
       pthread_sigmask(SIG_UNBLOCK, &set, nil)
       return
     }
+    isWaiting.store(true, ordering: .releasing)
   }
 
   /// From now on signals only call `handler`, with their number; nil goes back to ending the program.
   static func redirect(to handler: (@Sendable (Int32) -> Void)?) {
     redirection.withLock { $0 = handler }
+  }
+
+  /// Returns when all signals that have been sent until now were taken: those that others have had at the same time, who are ready with
+  /// them, may still wait for the thread here.
+  static func settle() {
+    guard isWaiting.load(ordering: .acquiring) else { return }
+    let number = markersSent.add(1, ordering: .acquiringAndReleasing).newValue
+    while markersTaken.load(ordering: .acquiring) < number {
+      // The thread may just have taken one that was sent before.
+      kill(getpid(), marker)
+      usleep(1000)
+    }
   }
 
   /// Ends the program as a signal does, unless it has ended by itself before: for an orderly end that may get stuck, as
@@ -88,10 +106,16 @@ enum Interruption {
   }
 
   private static func wait(for signals: [Int32], sparing spared: Int32?, _ console: Console) {
-    var awaited = set(of: signals)
+    var awaited = set(of: signals + [marker])
     while true {
+      // A marker that is taken now is behind all that came before these were sent.
+      let sent = markersSent.load(ordering: .acquiring)
       var number: Int32 = 0
       guard sigwait(&awaited, &number) == 0 else { continue }
+      guard number != marker else {
+        markersTaken.store(sent, ordering: .releasing)
+        continue
+      }
       if let handler = redirection.withLock({ $0 }) { handler(number) } else if number != spared { stop(console) }
     }
   }

@@ -16,6 +16,11 @@ struct Fault: Sendable, Hashable, CustomStringConvertible {
     case fullDisk
     /// The file system is read-only from the step on.
     case readOnly
+    /// The thread that takes the step never gets on: as with a disk that doesn't answer.
+    case hang
+
+    /// What a run can be left to bear by itself.
+    static let allCases = [Self.kill, .error, .fullDisk, .readOnly]
 
     var testDescription: String { rawValue }
   }
@@ -48,6 +53,7 @@ struct Fault: Sendable, Hashable, CustomStringConvertible {
     switch deed {
     case .kill: variables["VAULT_FAULT_DEED"] = "kill"
     case .error: variables["VAULT_FAULT_DEED"] = "fail"
+    case .hang: variables["VAULT_FAULT_DEED"] = "hang"
     case .fullDisk, .readOnly: variables["VAULT_FAULT_DEED"] = "failing"
     }
     variables["VAULT_FAULT_ERROR"] = deed == .fullDisk ? "ENOSPC" : deed == .readOnly ? "EROFS" : "EIO"
@@ -116,7 +122,7 @@ final class FaultyRun: Sendable {
   var trace: FaultTrace { FaultTrace(log: log) }
 
   /// Waits for the end.
-  func end(within limit: Double = 90) async throws -> (outcome: Outcome, trace: FaultTrace) {
+  func end(within limit: Double = 240) async throws -> (outcome: Outcome, trace: FaultTrace) {
     let outcome = try await child.end(within: limit)
     return (outcome, trace)
   }

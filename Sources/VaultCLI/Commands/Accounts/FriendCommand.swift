@@ -94,8 +94,9 @@ struct FriendAddCommand: OpenedCommand {
     commandName: "add",
     abstract: "Add a friend, and ask it to show whether it is there.",
     discussion: """
-      Needs the network: friends are kept by the account's server. A friend that is
-      there already gets another name, or is asked again.
+      Needs the network: friends are kept by the account's server. Once it accepts
+      and asks back, it sees you as well. A friend that is there already gets another
+      name, or is asked again.
 
       Example: vault friend add bob@example.net --peer Bob
       """)
@@ -109,7 +110,7 @@ struct FriendAddCommand: OpenedCommand {
     let friend = try await Interruptible.run { () async throws(VaultError) in
       try await VaultAccounts(vault).addFriend(given.address, name: given.name, peer: given.peer)
     }
-    console.note(FriendText.sentence(friend))
+    FriendText.note(friend, console)
     if console.json { try console.result(friend.json) }
   }
 }
@@ -134,7 +135,7 @@ struct FriendAcceptCommand: OpenedCommand {
     let friend = try await Interruptible.run { () async throws(VaultError) in
       try await VaultAccounts(vault).acceptFriend(given.address, name: given.name, peer: given.peer)
     }
-    console.note(FriendText.sentence(friend))
+    FriendText.note(friend, console)
     if console.json { try console.result(friend.json) }
   }
 }

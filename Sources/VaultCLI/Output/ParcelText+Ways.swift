@@ -1,5 +1,6 @@
 import SecretVault
 import VaultGroups
+import VaultXMPP
 
 extension ParcelText {
   /// With the names that these deliveries need.
@@ -11,8 +12,8 @@ extension ParcelText {
 
   // MARK: - The end of a command that shares
 
-  /// Prints the ids of what was shared, then hands what is undelivered to groups, and says of each share which way it goes. With JSON it
-  /// is printed when that is known.
+  /// Prints the ids of what was shared, then hands what is undelivered to the account and to groups, and says of each share which way it
+  /// goes. With JSON it is printed when that is known.
   static func conclude(
     _ reports: [ShareReport], for what: String, _ vault: Vault, _ console: Console,
     json: ([ShareReport], ParcelText) -> JSONValue
@@ -22,7 +23,7 @@ extension ParcelText {
     if reports.contains(where: { !$0.isFinished }) {
       // Nothing of this fails the command: the daemon, or `vault group sync`, does what isn't done here.
       do throws(VaultError) { (newer, text) = try await hand(reports, for: what, vault, console) } catch {
-        console.warning("what waits can't go through groups just now: \(error.reason)")
+        console.warning("what waits can't go another way just now: \(error.reason)")
       }
     }
     if console.json { try console.result(json(newer, text)) }
@@ -31,8 +32,8 @@ extension ParcelText {
   private static func hand(
     _ reports: [ShareReport], for what: String, _ vault: Vault, _ console: Console
   ) async throws(VaultError) -> ([ShareReport], ParcelText) {
-    let groups = VaultGroups(vault)
-    let handovers = try await groups.handParcels(for: what)
+    try await handToAccount(vault, console)
+    let handovers = try await VaultGroups(vault).handParcels(for: what)
     var newer: [ShareReport] = []
     for report in reports { newer.append(try vault.refreshed(report)) }
     let text = await ParcelText(newer.flatMap(\.deliveries), vault)
@@ -49,5 +50,15 @@ extension ParcelText {
       )
     }
     return (newer, text)
+  }
+
+  /// A daemon would do it by itself. What the server doesn't get now stays, for the next look at it, and for other ways.
+  private static func handToAccount(_ vault: Vault, _ console: Console) async throws(VaultError) {
+    let now = vault.surroundings.now()
+    guard try vault.needsAccountRound(), try !vault.outgoingRecords(way: .account, at: now).isEmpty else { return }
+    let report = await AccountRound.run(vault, limit: MessageDelivery.patience)
+    if let problem = report.problem {
+      console.warning("what waits can't go through the account just now: \(problem.reason)")
+    }
   }
 }
