@@ -170,7 +170,8 @@ extension Courier {
   }
 
   /// Notes that `device` gets a parcel of the selection. To be kept durably before the first byte goes out: whatever
-  /// then happens, nobody else gets a copy with the same branch, and no more than ``CourierPolicy/carriers`` get one.
+  /// then happens, nobody else gets a copy with the same branch, and no more than ``CourierPolicy/carriers`` get one, but in the
+  /// place of one that says that it didn't want it.
   ///
   /// Returns false if it may not be given: it has arrived meanwhile, another carrier has got this branch, or this one
   /// has said in another meeting that it has the parcel.

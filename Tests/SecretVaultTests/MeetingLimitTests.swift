@@ -263,5 +263,35 @@ extension VaultTests {
       try patience.checkNext()
       #expect(patience.mayGiveMore(isFirst: true))
     }
+
+    @Test(arguments: [false, true])
+    func `who dials begins no parcel for others after two minutes, but may end what is for the other`(
+      isForThem: Bool
+    ) async throws {
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.slowDelivery = .seconds(3600)
+      let world = try TestWorld(3, deadlines: deadlines)
+      let (ada, ben, cleo) = (world[0], world[1], world[2])
+      for text in ["one", "two"] { try ada.say(text, to: cleo) }
+      var parcels = try ada.ownParcels().map(\.bytes)
+      var offers = try parcels.map { try CourierOffer($0) }
+      if isForThem {
+        try ada.say("for you", to: ben)
+        let known = parcels
+        parcels.append(try #require(try ada.ownParcels().first { !known.contains($0.bytes) }).bytes)
+        offers.append(try CourierOffer(parcels[2], isYours: true))
+      }
+      let meeting = try await HostileMeeting(ada, dials: ben, in: world)
+      try await meeting.greeting()
+      #expect(try await meeting.offer(offers).replies.count == offers.count)
+      #expect(try await meeting.giving(parcels[0], as: offers[0]).outcome == .taken)
+      world.clock.advance(milliseconds: 121_000)
+      try await meeting.give(parcels[1], as: offers[1])
+      if isForThem {
+        #expect(try await meeting.session.expect(CourierTaken.self).outcome == .taken)
+      } else {
+        #expect(await meeting.isHungUp())
+      }
+    }
   }
 }

@@ -104,7 +104,7 @@ extension Answerer {
     self.meeting = nil
     meeting.patience.moved(piece.bytes.count)
     meeting.note.took(piece)
-    try meeting.patience.check()
+    if piece.offset == 0 { try meeting.patience.checkNext() } else { try meeting.patience.check() }
     guard let whole = try meeting.intake.take(piece) else {
       self.meeting = meeting
       return
