@@ -87,14 +87,14 @@ import Testing
       let before = log.shares.count
       // In place of the one that is gone another comes: until then nothing can be acknowledged.
       var next = primary.port
-      try await eventually("a replica is promoted", within: 60) {
+      try await eventually("a replica is promoted", within: 120) {
         let words = try await sentinel.ask(["SENTINEL", "get-master-addr-by-name", "shares"])
         next = try #require(words.split(separator: "\n").last.flatMap { Int($0) })
         return next != primary.port
       }
       replicas.append(
         try await RedisProcess.start(port: try RedisProcess.freePort(), ["--replicaof", "127.0.0.1 \(next)"]))
-      try await eventually("it goes on with another primary", within: 60) { log.shares.count > before + 100 }
+      try await eventually("it goes on with another primary", within: 120) { log.shares.count > before + 100 }
       log.end()
       try await tasks.waitForAll()
     }

@@ -41,7 +41,7 @@ import Testing
       port: try RedisProcess.freePort(), ["--replicaof", "127.0.0.1 \(primary.port)"])
     let (stale, right) = (try FakeSentinel(primary: replica.port), try FakeSentinel(primary: primary.port))
     let locator = try locator("redis+sentinel://\(stale.address),\(right.address)/shares")
-    try await eventually("the primary is found", within: 20) {
+    try await eventually("the primary is found", within: 120) {
       try await offTheCooperativePool {
         do {
           _ = try locator.connect()
@@ -63,7 +63,7 @@ import Testing
       threads: 1, try locator("redis+sentinel://\(stale.address),\(right.address)/shares"), failed: {}
     ) { try $0.awaitReplicas(1, within: 100) }
     defer { lane.close() }
-    try await eventually("the one with a replica is found", within: 30) {
+    try await eventually("the one with a replica is found", within: 120) {
       do { return try await name(lane) == "\(followed.port)" } catch is RedisFault { return false }
     }
     withExtendedLifetime(replica) {}
@@ -76,7 +76,7 @@ import Testing
     let started = DispatchSemaphore(value: 0)
     async let long: Void = lane.run(mayRepeat: false) { _ in
       started.signal()
-      Thread.sleep(forTimeInterval: 3.3)
+      Thread.sleep(forTimeInterval: 6)
     }
     try await offTheCooperativePool { started.wait() }
     await #expect(throws: Refusal.busy) { try await lane.run(mayRepeat: true) { _ in () } }
@@ -112,7 +112,7 @@ import Testing
     begin.signal()
     try await probed.value
     // The third is being done and the last waits.
-    try await eventually("its memory is given back", within: 20) { isGone.withLock { $0 } }
+    try await eventually("its memory is given back", within: 120) { isGone.withLock { $0 } }
     check.signal()
     try await first.value
     for task in [third, last] { _ = await task.result }

@@ -90,7 +90,7 @@ import Testing
       try await primary.ask(["INFO", "replication"]).contains("connected_slaves:0")
     }
     let id = freshID()
-    try await eventually("the primary alone has it", within: 60) {
+    try await eventually("the primary alone has it", within: 120) {
       let answer = try await put(group, "last", id: id, at: service.place)
       #expect(answer.status == 503 && answer.code == "unavailable" && answer.headers["retry-after"] != nil)
       let counts: Counts = try await service.ask("GET", group.path, key: group.accessKey).json()
