@@ -5,7 +5,7 @@ import Testing
 @testable import VaultXMPP
 
 extension AccountTests {
-  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(3)))
+  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(10)))
   struct LoginTests {
     @Test(arguments: ChatServer.Kind.allCases)
     func `an account is made, logged out of, and logged in to again`(_ kind: ChatServer.Kind) async throws {

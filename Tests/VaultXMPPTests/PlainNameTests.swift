@@ -9,7 +9,7 @@ import VaultStore
 
 extension AccountTests {
   /// Messages to which their sender's program gives no name.
-  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(3)))
+  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(10)))
   struct PlainNameTests {
     private func open(_ person: Person) async throws -> AccountExchange {
       let account = try #require(try person.vault.currentAccount())

@@ -9,7 +9,7 @@ import XMPPLink
 @testable import VaultXMPP
 
 extension AccountTests {
-  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(10)))
   struct RunnerTests {
     private func connection(_ person: Person) throws -> AccountConnection.State? {
       try person.accounts.list().first { $0.state == .current }?.connection?.state
@@ -27,9 +27,9 @@ extension AccountTests {
       try await ada.online {
         try await eventually("it is connected") { try connection(ada) == .connected }
         _ = try ada.accounts.use(other)
-        try await eventually("the other one is connected", seconds: 10) { try connection(ada) == .connected }
+        try await eventually("the other one is connected", seconds: 30) { try connection(ada) == .connected }
         _ = try ada.accounts.logout(nil, forgets: false)
-        try await eventually("none is", seconds: 5) { try ada.vault.accountConnection() == nil }
+        try await eventually("none is", seconds: 30) { try ada.vault.accountConnection() == nil }
       }
       withExtendedLifetime(lock) {}
     }
@@ -49,7 +49,7 @@ extension AccountTests {
       try await ada.online {
         try await eventually("it is refused") { try connection(ada) == .wrongPassword }
         _ = try await ada.accounts.login(ada.address, at: .init(server), password: held("changed elsewhere"))
-        try await eventually("it is connected", seconds: 10) { try connection(ada) == .connected }
+        try await eventually("it is connected", seconds: 30) { try connection(ada) == .connected }
       }
       withExtendedLifetime(lock) {}
     }
@@ -81,7 +81,7 @@ extension AccountTests {
     }
   }
 
-  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(10)))
   struct LossTests {
     /// Bob takes what comes, while `disturb` does its worst; then all is there once, and ada knows it.
     private func expectAll(
@@ -106,7 +106,7 @@ extension AccountTests {
         }
         // What was lost with a server is sent again after ten minutes; here the clock doesn't wait for that.
         try await bob.online {
-          try await eventually("all is confirmed", seconds: 60) {
+          try await eventually("all is confirmed", seconds: 180) {
             for message in messages where try ada.state(message) != "delivered" { try ada.sendAgain(message) }
             return try messages.allSatisfy { try ada.state($0) == "delivered" }
           }

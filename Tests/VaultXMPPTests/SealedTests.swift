@@ -9,7 +9,7 @@ import XMPPLink
 @testable import VaultXMPP
 
 extension AccountTests {
-  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(10)))
   struct SealedTests {
     /// Two peers with accounts, of whom the first knows where the second is.
     private func pair(_ kind: ChatServer.Kind) async throws -> (Person, Person) {
@@ -30,7 +30,7 @@ extension AccountTests {
         try await bob.online {
           let message = try ada.send("hello, Bob", to: bob)
           // What a server gets while its recipient logs in may be lost, and is sent again after half a minute.
-          try await eventually("it comes", seconds: 100) { try bob.received(from: "Ada") == ["hello, Bob"] }
+          try await eventually("it comes", seconds: 180) { try bob.received(from: "Ada") == ["hello, Bob"] }
           try await eventually("it is confirmed") { try ada.state(message) == "delivered" }
           #expect(try ada.vault.message(message.number).route == "account")
           // Its sender's address came with it.
@@ -69,7 +69,7 @@ extension AccountTests {
       try await ada.online {
         try await bob.online {
           let message = try ada.vault.send(.file(photo(bytes)), to: "Bob")
-          try await eventually("it comes", seconds: 100) {
+          try await eventually("it comes", seconds: 180) {
             try bob.vault.messages(unreadOnly: true).first?.state == "new"
           }
           let came = try #require(try bob.vault.messages().first)

@@ -128,7 +128,7 @@ struct TimedOut: Error, CustomStringConvertible { let description: String }
 
 /// Waits until something is so.
 func eventually(
-  _ what: String, seconds: Double = 30, _ isSo: () async throws -> Bool
+  _ what: String, seconds: Double = 120, _ isSo: () async throws -> Bool
 ) async throws {
   let deadline = ContinuousClock.now + .seconds(seconds)
   while try await !isSo() {

@@ -5,7 +5,7 @@ import Testing
 @testable import XMPPLink
 
 @Suite(.serialized) struct ServerTests {
-  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(3)))
+  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(10)))
   struct AccountTests {
     @Test(arguments: ChatServer.Kind.allCases)
     func `an account is made, logs in and says goodbye`(_ kind: ChatServer.Kind) async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import XMPPLink
 
 extension ServerTests {
-  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(2)))
+  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(10)))
   struct DescriptorTests {
     /// So many open files that none of the lower numbers is free.
     private final class Crowd {
@@ -43,7 +43,7 @@ extension ServerTests {
     }
 
     private func connect(_ client: TestClient) async throws -> XMPPConnection {
-      try await within(.seconds(20)) {
+      try await within(.seconds(60)) {
         try await XMPPConnection.connect(client.account, password: password(client.name))
       }
     }
@@ -77,7 +77,7 @@ extension ServerTests {
 
     /// The end of a connection is another thread's, a moment later.
     private func again(_ client: TestClient) async throws -> XMPPConnection {
-      for _ in 0..<100 {
+      for _ in 0..<3000 {
         do { return try await connect(client) } catch XMPPError.tooManyFiles {
           try await Task.sleep(for: .milliseconds(20))
         }

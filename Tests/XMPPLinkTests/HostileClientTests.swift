@@ -5,7 +5,7 @@ import Testing
 
 extension ServerTests {
   /// What another client can send through an honest server.
-  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(10)))
   struct HostileClientTests {
     private func send(_ text: String, by client: TestClient) async throws {
       _ = try await client.connection.loop.perform(Request(.stanza(Array(text.utf8))))

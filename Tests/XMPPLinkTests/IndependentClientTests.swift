@@ -8,7 +8,7 @@ import Testing
 extension ServerTests {
   @Suite(
     .enabled(if: ChatServer.isAvailable, chatServerReason),
-    .enabled(if: IndependentClient.isAvailable, "slixmpp isn't installed"), .serialized, .timeLimit(.minutes(3)))
+    .enabled(if: IndependentClient.isAvailable, "slixmpp isn't installed"), .serialized, .timeLimit(.minutes(10)))
   struct IndependentClientTests {
     @Test(arguments: ChatServer.Kind.allCases)
     func `slixmpp talks with this client, and parcels survive both ways`(_ kind: ChatServer.Kind) async throws {

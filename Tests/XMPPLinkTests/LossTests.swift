@@ -99,7 +99,7 @@ private actor Receiver {
 }
 
 extension ServerTests {
-  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(10)))
   struct LossTests {
     private func parcels(_ numbers: Range<Int>) -> [String: [UInt8]] {
       Dictionary(
@@ -131,14 +131,14 @@ extension ServerTests {
         // Amid what is on its way, when the first of it has come, and at another moment each time.
         await sender.add(parcels(round * 10..<(round + 1) * 10))
         let count = await receiver.kept.count
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while await receiver.kept.count <= count, await sender.remaining > 0, ContinuousClock.now < deadline {
           try await Task.sleep(for: .milliseconds(1))
         }
         try await Task.sleep(for: .milliseconds(5 * round))
         try await disturb(round, server) { await receiver.breakOff() }
       }
-      let deadline = ContinuousClock.now + .seconds(60)
+      let deadline = ContinuousClock.now + .seconds(180)
       while await sender.remaining > 0, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(20)) }
       #expect(await sender.remaining == 0)
       #expect(await receiver.kept == parcels(0..<50))

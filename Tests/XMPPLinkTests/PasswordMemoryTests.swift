@@ -6,7 +6,7 @@ import Testing
 @testable import XMPPLink
 
 extension ServerTests {
-  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(2)))
+  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(10)))
   struct PasswordMemoryTests {
     /// 48 hexadecimal digits, in secret memory alone.
     private func freshPassword() throws -> SecretBytes { try hex(SecretBytes(random: 24)) }

@@ -20,7 +20,7 @@ actor TestClient {
   init(_ account: XMPPAccount, name: String, isPresent: Bool = true) async throws {
     self.account = account
     self.name = name
-    connection = try await within(.seconds(20)) {
+    connection = try await within(.seconds(60)) {
       try await XMPPConnection.connect(account, password: password(name), resource: "test")
     }
     let stream = connection.events
@@ -44,7 +44,7 @@ actor TestClient {
 
   /// Waits for what `find` finds.
   func wait<Found>(
-    _ what: String = "an event", seconds: Double = 20, for find: (XMPPEvent) -> Found?
+    _ what: String = "an event", seconds: Double = 60, for find: (XMPPEvent) -> Found?
   ) async throws -> Found {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while true {
@@ -62,7 +62,7 @@ actor TestClient {
   func latest<Found>(
     _ what: String, for find: (XMPPEvent) -> Found?, until isWanted: (Found) -> Bool
   ) async throws -> Found {
-    let deadline = ContinuousClock.now + .seconds(20)
+    let deadline = ContinuousClock.now + .seconds(60)
     while true {
       if let found = events.compactMap(find).last, isWanted(found) { return found }
       guard ContinuousClock.now < deadline else { throw TimedOut(description: what) }
@@ -81,7 +81,7 @@ actor TestClient {
   }
 
   /// A parcel of which all parts have come.
-  func parcel(_ id: String, seconds: Double = 20) async throws -> [UInt8] {
+  func parcel(_ id: String, seconds: Double = 60) async throws -> [UInt8] {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while true {
       if let parcel = parcels[id] { return parcel }
