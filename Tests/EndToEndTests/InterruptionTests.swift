@@ -99,7 +99,8 @@ struct InterruptionTests {
       try FileManager.default.removeItem(atPath: bob.folder + "/film.bin")
       try #require(steps.count > 4 && steps.last?.name == "link", "\(steps)")
       for step in [2, steps.count / 2, steps.count - 1, steps.count] {
-        let outcome = try await FaultyRun(bob, ["recover", id], Fault(deed: .kill, step: step, only: file)).end().outcome
+        let outcome = try await FaultyRun(bob, ["recover", id], Fault(deed: .kill, step: step, only: file)).end()
+          .outcome
         #expect(outcome.status == 137, "step \(step): \(outcome)")
         #expect(try bob.files().isEmpty, "step \(step)")
       }
