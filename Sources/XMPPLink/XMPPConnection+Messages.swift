@@ -21,17 +21,25 @@ extension XMPPConnection {
   public func send(
     parcel bytes: [UInt8], to: JID, id: String, carriage: XMPPCarriage? = nil
   ) async throws(XMPPError) {
+    for number in 0..<XMPPParcelPart.parts(bytes.count) {
+      try await send(part: number, of: bytes, to: to, id: id, carriage: carriage)
+    }
+  }
+
+  /// Sends one part of a parcel. All of them make it, from 0 to ``XMPPParcelPart/parts(_:)``, in any order and with anything between them.
+  public func send(
+    part number: Int, of bytes: [UInt8], to: JID, id: String, carriage: XMPPCarriage? = nil
+  ) async throws(XMPPError) {
     guard XMPPParcelPart.isID(id) else { throw .invalidContent("the id isn't printable ASCII") }
     let count = XMPPParcelPart.parts(bytes.count)
     guard count <= XMPPParcelPart.countLimit else { throw .invalidContent("the parcel is too large") }
-    var common: [(String, String?)] = [("id", id)]
-    if let carriage { common += [("branch", String(carriage.branch)), ("hops", String(carriage.hops))] }
-    for number in 0..<count {
-      let start = number * XMPPParcelPart.sizeLimit
-      let part = Array(bytes[start..<min(start + XMPPParcelPart.sizeLimit, bytes.count)])
-      let attributes = common + (count > 1 ? [("part", String(number)), ("of", String(count))] : [])
-      try await send(part: part, attributes, isLast: number == count - 1, to: to, id: id)
-    }
+    guard (0..<count).contains(number) else { throw .invalidContent("the parcel has no such part") }
+    var attributes: [(String, String?)] = [("id", id)]
+    if let carriage { attributes += [("branch", String(carriage.branch)), ("hops", String(carriage.hops))] }
+    if count > 1 { attributes += [("part", String(number)), ("of", String(count))] }
+    let start = number * XMPPParcelPart.sizeLimit
+    let part = Array(bytes[start..<min(start + XMPPParcelPart.sizeLimit, bytes.count)])
+    try await send(part: part, attributes, isLast: number == count - 1, to: to, id: id)
   }
 
   private func send(

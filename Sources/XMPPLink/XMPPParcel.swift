@@ -63,5 +63,5 @@ extension XMPPParcelPart {
   }
 
   /// How many parts `size` bytes make.
-  static func parts(_ size: Int) -> Int { max(1, (size + sizeLimit - 1) / sizeLimit) }
+  public static func parts(_ size: Int) -> Int { max(1, (size + sizeLimit - 1) / sizeLimit) }
 }

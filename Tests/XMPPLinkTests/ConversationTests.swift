@@ -6,7 +6,7 @@ import Testing
 @testable import XMPPLink
 
 extension ServerTests {
-  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(10)))
   struct ConversationTests {
     private func pair(_ kind: ChatServer.Kind) async throws -> (TestClient, TestClient) {
       let server = try ChatServer.shared(kind)
@@ -88,10 +88,27 @@ extension ServerTests {
       let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 11) }
       let start = ContinuousClock.now
       try await ada.connection.send(parcel: bytes, to: bob.address, id: "large")
-      #expect(try await bob.parcel("large", seconds: 60) == bytes)
+      #expect(try await bob.parcel("large", seconds: 180) == bytes)
       print("3 MB over \(kind): \(start.duration(to: .now))")
       try await ada.connection.send(parcel: [], to: bob.address, id: "empty")
       #expect(try await bob.parcel("empty") == [])
+    }
+
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `what the server's machine has taken is counted, until there is no connection`(
+      _ kind: ChatServer.Kind
+    ) async throws {
+      let (ada, bob) = try await pair(kind)
+      let before = ada.connection.delivered
+      #expect(before > 0)
+      try await ada.connection.send(parcel: [UInt8](repeating: 1, count: 90_000), to: bob.address, id: "counted")
+      try await ada.connection.ping()
+      // Base64 makes four bytes of three.
+      let after = ada.connection.delivered
+      #expect(after >= before + 120_000 && after < before + 200_000)
+      ada.connection.close()
+      _ = try await ada.end()
+      #expect(ada.connection.delivered == 0)
     }
 
     @Test(arguments: ChatServer.Kind.allCases)
