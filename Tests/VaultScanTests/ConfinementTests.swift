@@ -59,6 +59,8 @@ struct ConfinementTests {
       let input = Pipe()
       process.standardInput = input
       process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+      // What this program writes to may be a longer file.
+      process.standardError = FileHandle.nullDevice
       try process.run()
       let folder = "/proc/\(process.processIdentifier)"
       while process.isRunning, try !contents(folder + "/status").contains("Seccomp:\t2") { usleep(1000) }
