@@ -92,13 +92,17 @@ extension VaultDatabase {
     }
   }
 
-  /// A part of what is in a message, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept.
+  /// A part of what is in a message, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept, and
+  /// for a text that is gone: that is kept with its message, and never without it.
   public func messagePart(_ number: Int64, part: Int) throws(StoreError) -> HeldSecret? {
     let found = try read { db -> (record: MessageRecord, sealed: [UInt8])? in
       guard let record = try self.storedMessage(number, db) else { return nil }
       let row = try Self.row(
         "SELECT sealed FROM message_parts WHERE number = ? AND part = ?", [number, part], db)
-      guard let row else { return nil }
+      guard let row else {
+        if record.kind == .text, part == 0 { throw StoreError.damaged(Self.messageName(number)) }
+        return nil
+      }
       return (record, try StoredRow(row: row, what: Self.messageName(number)).bytes("sealed"))
     }
     guard let found else { return nil }

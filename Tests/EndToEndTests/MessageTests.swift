@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Glibc
 import Testing
 
@@ -161,6 +162,27 @@ struct MessageTests {
       #expect(deleted.array.map { $0["number"].int } == [Int(number)])
       #expect(try await bob.run("messages", "show", number).status == 1)
       #expect(try await bob.succeed("messages", "--json").json().array.count == 3)
+    }
+  }
+
+  @Test("a text that is gone from the store is told of, isn't read, and keeps no other from being found")
+  func damaged() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      for text in ["the bridge", "burnt bridges"] { try await alice.succeed("send", "bob", text) }
+      let inbox = try await bob.succeed("inbox", "--json").json().array
+      let gone = try #require(inbox.first { $0["text"].string == "the bridge" }?["number"].int)
+      let database = try DatabaseQueue(path: bob.home + "/data/vault.db")
+      try await database.write { db in
+        try db.execute(sql: "DELETE FROM message_parts WHERE number = ?", arguments: [gone])
+      }
+      try database.close()
+      let found = try await bob.succeed("messages", "--search", "bridge", "--json")
+      #expect(try found.json().array.map { $0["text"].string } == ["burnt bridges"])
+      #expect(found.complaint.contains("message \(gone) is damaged"), "\(found)")
+      let shown = try await bob.succeed("messages", "show", "\(gone)", "--mark-read")
+      #expect(shown.complaint.contains("message \(gone) is damaged"), "\(shown)")
+      #expect(try await message("\(gone)", at: bob)["state"].string == "new")
     }
   }
 

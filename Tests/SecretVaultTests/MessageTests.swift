@@ -189,6 +189,21 @@ extension VaultTests {
       #expect(try ada.messages(limit: 1).map(\.peer) == ["cleo"])
     }
 
+    @Test(arguments: ["UPDATE message_parts SET sealed = zeroblob(length(sealed))", "DELETE FROM message_parts"])
+    func `a text that is damaged or gone is told of, and the others are found`(_ change: String) async throws {
+      try ada.send("the harbour", to: "ben")
+      let spoiled = try ada.send("harbour, too", to: "ben").number
+      try ada.send("harbour again", to: "cleo")
+      try world[0].execute("\(change) WHERE number = \(spoiled)")
+      var damaged: [Int64] = []
+      let word = try held(Array("harbour".utf8))
+      let found = try ada.messages(search: word) { damaged.append($0) }
+      #expect(try found.map { try ada.text(of: $0.number) } == ["harbour again", "the harbour"])
+      #expect(damaged == [spoiled])
+      let error = await refusal { _ = try ada.messageText(spoiled) }
+      #expect(error?.code == .damaged)
+    }
+
     @Test func `what isn't text, or is too long, isn't sent`() async throws {
       for bytes in [[], [0x61, 0], [0xff], [UInt8](repeating: 0x61, count: MessageText.byteLimit + 1)] {
         let text = try held(bytes)

@@ -354,6 +354,14 @@ import VaultProtocol
     #expect(throws: StoreError.damaged("message \(number)")) { try database.messagePart(number, part: part) }
   }
 
+  @Test func `a text without its part is damaged, a file without a caption isn't`() throws {
+    let text = try add(sampleMessage(1, .received, .new)).number
+    let file = try add(sampleMessage(2, .received, .new, kind: .file)).number
+    try database.write { db in try db.execute(sql: "DELETE FROM message_parts") }
+    #expect(throws: StoreError.damaged("message \(text)")) { try database.messagePart(text, part: 0) }
+    #expect(try database.messagePart(file, part: -1) == nil)
+  }
+
   @Test func `the table takes nothing larger than is ever written`() throws {
     try add(sampleMessage(1, .received, .new))
     for change in [

@@ -47,9 +47,10 @@ extension Vault {
 
   /// Messages with a peer, or with a plain contact of the account in use, or with all, newest first. `search` finds bytes in texts, captions
   /// and names, whatever the case of their ASCII letters. `receivedOnly` leaves out what was sent from here.
+  /// `damaged` is told the numbers of messages that can't be searched; others are found all the same.
   public func messages(
     with reference: String? = nil, unreadOnly: Bool = false, receivedOnly: Bool = false, search: HeldSecret? = nil,
-    limit: Int = 100
+    limit: Int = 100, damaged: (Int64) -> Void = { _ in }
   ) throws(VaultError) -> [MessageSummary] {
     var filter = try filter(reference)
     if unreadOnly { filter.states = [.new] }
@@ -59,7 +60,14 @@ extension Vault {
     let names = try peerNames()
     var summaries: [MessageSummary] = []
     for record in found where summaries.count < limit {
-      if let search, try !contains(search, record) { continue }
+      if let search {
+        do throws(VaultError) {
+          guard try contains(search, record) else { continue }
+        } catch  where error.code == .damaged {
+          damaged(record.number)
+          continue
+        }
+      }
       summaries.append(summary(record, names))
     }
     return summaries

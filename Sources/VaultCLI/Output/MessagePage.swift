@@ -23,16 +23,20 @@ struct MessagePage {
     }
   }
 
-  /// The text of a message. One that is damaged doesn't hide the others.
+  /// The text of a message; a file may be without one. One that is damaged doesn't hide the others.
   private static func text(
     of message: MessageSummary, _ vault: Vault, _ console: Console
   ) throws(VaultError) -> (text: VaultProtocol.HeldSecret?, isDamaged: Bool) {
-    // The text of one that hasn't come whole may be missing.
     do throws(VaultError) { return (try vault.messageText(message.number), false) } catch  where error.code == .damaged
     {
-      console.warning("message \(message.number) is damaged in this device's store")
+      warn(message.number, console)
       return (nil, true)
     }
+  }
+
+  /// Says that a message is damaged.
+  static func warn(_ number: Int64, _ console: Console) {
+    console.warning("message \(number) is damaged in this device's store")
   }
 
   /// Shows one message.

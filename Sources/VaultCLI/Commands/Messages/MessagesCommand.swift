@@ -64,7 +64,9 @@ struct MessagesListCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let word = try search.map { (search) throws(VaultError) in try Self.held(search) }
-    let messages = try vault.messages(with: peer, unreadOnly: false, search: word, limit: limit)
+    let messages = try vault.messages(with: peer, unreadOnly: false, search: word, limit: limit) {
+      MessagePage.warn($0, console)
+    }
     if messages.isEmpty { console.note(search == nil ? "no messages yet" : "no message has that in it") }
     var page = MessagePage(console)
     try page.show(messages.reversed(), of: vault)
