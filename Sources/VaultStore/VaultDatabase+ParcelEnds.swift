@@ -94,11 +94,13 @@ extension VaultDatabase {
       sql: """
         SELECT EXISTS (SELECT 1 FROM parcel_contents) OR EXISTS (SELECT 1 FROM parcels WHERE secret IS NOT NULL)
           OR EXISTS (SELECT 1 FROM carried) OR EXISTS (SELECT 1 FROM courier)
+          OR EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'meetings')
         """)
     try endParcels(db, keepsIDs: false) { _ in true }
     try loseMessages(nil, db)
     try Self.removeCarried(db)
-    try db.execute(sql: "DELETE FROM meetings")
+    // SQLite keeps the highest number that there ever was, from the first row on: it counts them.
+    try db.execute(sql: "DELETE FROM meetings; DELETE FROM sqlite_sequence WHERE name = 'meetings'")
     return isRoomy == true
   }
 

@@ -225,4 +225,22 @@ import Testing
     #expect(try states(in: restored) == [1: .withdrawn, 2: .withdrawn, 4: .withdrawn, 5: .withdrawn])
     #expect(try restored.mailboxes(of: ParcelsTests.group) == [sampleID(1)])
   }
+
+  @Test func `a copy that is kept doesn't tell how many meetings there were, and leaves none of their room`() throws {
+    func last() throws -> Int? {
+      try database.read { db in try Int.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'meetings'") }
+    }
+    for time in 1...3 {
+      try database.addMeeting(
+        MeetingRecord(
+          peer: digest("cleo"), beganAt: Int64(time), duration: 1, isNearby: false, isDialled: true, ending: .regular),
+        at: Int64(time))
+    }
+    // Those of the last days have gone, and were still there.
+    try database.removeOldMeetings(at: 1 + VaultDatabase.meetingTime * 2)
+    #expect(try last() == 3)
+    #expect(try database.write { db in try database.endAllParcels(db) })
+    #expect(try last() == nil)
+    #expect(try database.write { db in try !database.endAllParcels(db) })
+  }
 }
