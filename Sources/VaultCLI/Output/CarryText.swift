@@ -39,7 +39,9 @@ enum CarryText {
 
   /// Whether parcels are taken, and why not.
   static func words(_ status: CarryStatus) -> String {
-    guard status.isOn else { return "off: nothing more is taken; what is here already goes on" }
+    guard status.isOn else {
+      return "off: nothing more is taken; what is here goes on only where somebody is met anyway"
+    }
     if let reason = status.pausedBecause { return "on, but nothing is taken now: \(reason)" }
     return "on"
   }

@@ -89,8 +89,9 @@ struct CarryOffCommand: OpenedCommand {
     commandName: "off",
     abstract: "Carry nothing for others.",
     discussion: """
-      Others still carry your parcels. What this device has of theirs already is
-      handed on when it can be; nothing more is taken.
+      Others still carry your parcels. Nothing more of theirs is taken. What this
+      device has of theirs already goes on only where it meets somebody anyway: nobody
+      is looked for because of it, and none of it is left at a server.
 
       Example: vault carry off
       """)
