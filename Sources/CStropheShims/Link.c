@@ -268,7 +268,15 @@ void vault_strophe_ignore_pipe_signals(void) {
   pthread_sigmask(SIG_BLOCK, &signals, NULL);
 }
 
-int vault_strophe_wake_new(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+int vault_strophe_wake_new(void) {
+  int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake < 0 || wake >= FD_SETSIZE) return wake;
+  // It would take the last low one away from the socket that it is for, again and again.
+  int copy = fcntl(wake, F_DUPFD_CLOEXEC, FD_SETSIZE);
+  if (copy < 0) return wake;
+  close(wake);
+  return copy;
+}
 
 void vault_strophe_wake(int wake) {
   uint64_t one = 1;
