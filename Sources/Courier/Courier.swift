@@ -168,7 +168,7 @@ public struct Courier: Sendable, Codable {
     header.allowsServers && header.expiresAt > now
   }
 
-  /// Notes that a server has a parcel.
+  /// Notes that a server has a parcel, or is about to get it.
   public mutating func deposited(_ id: ParcelKey, at now: Int64) {
     outgoing[id]?.isDeposited = true
     if let parcel = satchel.parcels[id], !parcel.isDeposited {
@@ -176,6 +176,9 @@ public struct Courier: Sendable, Codable {
       satchel.update(id) { $0.isDeposited = true }
     }
   }
+
+  /// Notes that the server doesn't have a parcel of others after all. What it was counted for stays counted.
+  public mutating func notDeposited(_ id: ParcelKey) { satchel.update(id) { $0.isDeposited = false } }
 
   /// How likely this device gets a parcel to `recipient`, by a meeting or by a server. Nil: it doesn't know who that is.
   ///

@@ -28,7 +28,10 @@ extension AccountExchange {
       case .undelivered(let id, let to, let condition): undelivered(id, to, condition)
       case .contact(let contact):
         note { () throws(VaultError) in try vault.keepContact(account.id, contact) }
-      case .subscription(let change, let from): take(change, from)
+        await acceptBack(contact.address)
+      case .subscription(let change, let from):
+        take(change, from)
+        if change == .requested { await acceptBack(from) }
       case .presence(let presence): take(presence)
       case .missed(let count):
         log.warning("\(account.logName): \(count) things came too fast, and have to come again")
@@ -71,12 +74,13 @@ extension AccountExchange {
   func acknowledge(_ id: String, to: JID) async {
     // The end of the connection is noticed elsewhere.
     let connection = connection
-    try? await within(Self.answerLimit, sleep) { () throws(XMPPError) in try await connection.acknowledge(id, to: to) }
+    try? await patiently { () throws(XMPPError) in try await connection.acknowledge(id, to: to) }
   }
 
   private func undelivered(_ id: String, _ to: JID?, _ condition: XMPPCondition) {
     guard let bytes = Self.bytes(id), let to else { return }
     log.debug("\(account.logName): \(to.bare) can't be reached: \(condition)")
+    cameBack(bytes, from: to)
     note { () throws(VaultError) in
       try vault.notePlain(bytes, account: account.id, contact: to.bare.description, .lost)
     }
@@ -91,22 +95,8 @@ extension AccountExchange {
 
   /// The 16 bytes that 32 digits stand for: as this program names what it sends.
   static func bytes(_ id: String) -> [UInt8]? {
-    let digits = Array(id.utf8)
-    guard digits.count == 32 else { return nil }
-    var bytes: [UInt8] = []
-    for place in stride(from: 0, to: 32, by: 2) {
-      guard let high = value(digits[place]), let low = value(digits[place + 1]) else { return nil }
-      bytes.append(high << 4 | low)
-    }
+    guard id.utf8.count == 32, let bytes = Sodium.bytes(hexadecimal: id), hexadecimal(bytes) == id else { return nil }
     return bytes
-  }
-
-  private static func value(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case 0x30...0x39: digit - 0x30
-    case 0x61...0x66: digit - 0x61 + 10
-    default: nil
-    }
   }
 
   // MARK: - Contacts
@@ -120,7 +110,9 @@ extension AccountExchange {
         let known = try vault.friendRecord(account.id, from.description)
         guard known?.asks != true else { return }
         if known == nil, try vault.friendRecords(account.id).count(where: \.asks) >= Self.askingLimit { return }
-        log.info("\(account.logName): somebody asks to be a friend: see `vault friend list`")
+        if known?.subscription != .to {
+          log.info("\(account.logName): somebody asks to be a friend: see `vault friend list`")
+        }
         try vault.keepFriend(account.id, from.description) { $0.asks = true }
       case .ended:
         guard try vault.friendRecord(account.id, from.description)?.asks == true else { return }
@@ -133,6 +125,15 @@ extension AccountExchange {
       case .approved, .refused: break
       }
     }
+  }
+
+  /// Accepts who asks after this account has asked and was accepted: friends see each other, and its user has said who is one.
+  private func acceptBack(_ contact: JID) async {
+    let known = try? vault.friendRecord(account.id, contact.description)
+    guard let known, known.asks, known.subscription == .to else { return }
+    // The roster says when it has come about; if the connection ends before, the server tells of the request again.
+    let connection = connection
+    try? await patiently { () throws(XMPPError) in try await connection.change(.approved, with: contact) }
   }
 
   private func take(_ presence: XMPPPresence) {

@@ -4,12 +4,11 @@ import VaultProtocol
 import VaultStore
 import XMPPLink
 
-// What is to be sent, and the archive.
+// What is to be sent.
 extension AccountExchange {
   private static let pauses = (look: Duration.milliseconds(200), longest: 5000.0, note: 3_600_000.0)
-  private static let pageLimit = 200
-  /// Bytes that are sent before the server is asked whether it has them.
-  private static let handful = 512 << 10
+  /// Milliseconds in which nothing has happened before a command leaves anything of others', and bytes of that.
+  private static let others = (silence: 200.0, bytes: 65 << 10)
 
   /// Hands over what is to be sent, whenever something is.
   func send() async {
@@ -26,26 +25,23 @@ extension AccountExchange {
       if seen != mark || now >= next {
         mark = seen
         next = now + Self.pauses.longest
-        await sendDue(&carried)
+        await attempt {
+          try await sendDue()
+          // What is this device's own goes first, also while much is carried.
+          if !answers { while try await sendCarried(&carried, Vault.carriedByteLimit) > 0 { try await sendDue() } }
+        }
+      }
+      // Whoever waits for a command waits for what is its own.
+      if answers, state.withLock({ !$0.areOthersLeft }), isIdle(for: Self.others.silence) {
+        await attempt { try await leaveSome(&carried) }
       }
       do { try await sleep(Self.pauses.look) } catch { return }
     }
   }
 
-  private func sendDue(_ carried: inout CarriedSearch) async {
-    defer { state.withLock { $0.isSending = false } }
-    do {
-      if answers, state.withLock({ $0.hasQuestions }) {
-        state.withLock { $0.hasQuestions = false }
-        _ = try await vault.answerParcels()
-      }
-      // What is this device's own goes first, also while much is carried.
-      repeat {
-        while try await sendParcels() {}
-        try await sendPlain()
-      } while try await sendCarried(&carried)
-      state.withLock { $0.isLookedThrough = !$0.hasQuestions }
-    } catch let error as VaultError {
+  private func attempt(_ body: () async throws -> Void) async {
+    defer { state.withLock { ($0.isSending, $0.underway) = (false, 0) } }
+    do { try await body() } catch let error as VaultError {
       log.error("\(account.logName): what waits can't be read: \(error.reason)")
     } catch {
       // The connection has ended, or this task; or the server takes too long.
@@ -53,72 +49,142 @@ extension AccountExchange {
     }
   }
 
+  private func sendDue() async throws {
+    if answers, state.withLock({ $0.hasQuestions }) {
+      state.withLock { $0.hasQuestions = false }
+      _ = try await vault.answerParcels()
+    }
+    repeat { try await sendSmall() } while try await sendLarge()
+    state.withLock { $0.isLookedThrough = !$0.hasQuestions }
+  }
+
   /// A parcel that goes to the server for a peer.
   private struct Delivery {
     let id: [UInt8]
     let bytes: [UInt8]
-    let recipient: Digest
+    let to: JID
     /// What is said of somebody else's.
     var carriage: XMPPCarriage?
   }
 
+  // MARK: - This device's own
+
+  /// What never waits for long.
+  private func sendSmall() async throws {
+    while try await sendSmallParcels() {}
+    try await sendPlain()
+  }
+
   /// Whether there may be more.
-  private func sendParcels() async throws -> Bool {
-    let posts = try vault.outgoingParcels(to: nil, way: .account)
-    return try await send(posts.map { Delivery(id: $0.record.id, bytes: $0.post.bytes, recipient: $0.recipient) }) {
-      sent in
-      for id in sent { try vault.handedToAccount(id) }
-      happened { $0.report.parcelsSent += sent.count }
+  private func sendSmallParcels() async throws -> Bool {
+    var (sent, size, hasForgotten): ([[UInt8]], Int, Bool) = ([], 0, false)
+    for one in try vault.smallAccountPosts() {
+      guard let to = try place(of: one.recipient, &hasForgotten) else { continue }
+      size += one.post.bytes.count
+      begin(size)
+      try await write(Delivery(id: one.post.id, bytes: one.post.bytes, to: to), part: 0)
+      sent.append(one.post.id)
     }
-  }
-
-  /// Leaves at the server what is carried for others, some at a time. Whether there may be more.
-  private func sendCarried(_ search: inout CarriedSearch) async throws -> Bool {
-    let deliveries = try vault.carriedForAccounts(&search).map { one in
-      Delivery(
-        id: one.post.id, bytes: one.post.bytes, recipient: one.recipient,
-        carriage: XMPPCarriage(branch: one.branch, hops: one.hops))
-    }
-    return try await send(deliveries) { sent in
-      try vault.carriedWereLeft(sent)
-      happened()
-      log.debug("\(account.logName): \(sent.count) parcels of others were left at the server")
-    }
-  }
-
-  /// Sends parcels, and lets those be noted that the server has. Whether there may be more.
-  private func send(_ deliveries: [Delivery], _ note: ([[UInt8]]) throws -> Void) async throws -> Bool {
-    guard !deliveries.isEmpty else { return false }
-    state.withLock { $0.isSending = true }
-    var sent: [[UInt8]] = []
-    var size = 0
-    var (hasForgotten, isAny) = (false, false)
-    for delivery in deliveries {
-      guard let text = try vault.accountAddress(of: delivery.recipient) else { continue }
-      guard let to = try? JID(text) else {
-        // What a peer has said itself may be no address; it holds nobody else up.
-        try vault.forgetAccountAddress(text)
-        hasForgotten = true
-        continue
-      }
-      let connection = connection
-      try await within(Self.limit(delivery.bytes.count), sleep) { () throws(XMPPError) in
-        try await connection.send(
-          parcel: delivery.bytes, to: to.bare, id: Self.digits(delivery.id), carriage: delivery.carriage)
-      }
-      size += delivery.bytes.count
-      sent.append(delivery.id)
-      guard size >= Self.handful else { continue }
-      // What the connection ends amid, isn't noted.
-      try await reach(Self.limit(size))
-      try note(sent)
-      (isAny, size, sent) = (true, 0, [])
-    }
-    guard !sent.isEmpty else { return hasForgotten || isAny }
-    try await reach(Self.limit(size))
-    try note(sent)
+    guard !sent.isEmpty else { return hasForgotten }
+    try await reach()
+    // What the connection ends before, isn't noted.
+    for id in sent { try vault.handedToAccount(id) }
+    happened { $0.report.parcelsSent += sent.count }
     return true
   }
+
+  /// One large parcel. Whether there may be more.
+  private func sendLarge() async throws -> Bool {
+    guard let one = try vault.largeAccountPost(memory.attempts) else { return false }
+    var hasForgotten = false
+    guard let to = try place(of: one.recipient, &hasForgotten) else { return hasForgotten }
+    memory.begin(one.post.id)
+    log.debug("\(account.logName): a large parcel begins: \(one.post.bytes.count) bytes")
+    try await sendParts(Delivery(id: one.post.id, bytes: one.post.bytes, to: to))
+    memory.end(one.post.id)
+    log.debug("\(account.logName): the server has it")
+    try vault.handedToAccount(one.post.id)
+    happened { $0.report.parcelsSent += 1 }
+    return true
+  }
+
+  /// What a peer has said itself may be no address; it holds nobody else up, and is forgotten.
+  private func place(of recipient: Digest, _ hasForgotten: inout Bool) throws -> JID? {
+    guard let text = try vault.accountAddress(of: recipient) else { return nil }
+    if let to = try? JID(text) { return to.bare }
+    try vault.forgetAccountAddress(text)
+    hasForgotten = true
+    return nil
+  }
+
+  /// Sends a parcel part by part, and waits for the server to have each: what else is to be said waits for one part at most, at a server that reads
+  /// slowly, too, and what is small goes between them.
+  private func sendParts(_ delivery: Delivery) async throws {
+    let count = XMPPParcelPart.parts(delivery.bytes.count)
+    var mark: UInt64?
+    for number in 0..<count {
+      begin(min(delivery.bytes.count, XMPPParcelPart.sizeLimit))
+      try await write(delivery, part: number)
+      try await reach()
+      let seen = try? vault.changeMark()
+      guard number + 1 < count, seen != mark else { continue }
+      mark = seen
+      try await sendSmall()
+    }
+  }
+
+  private func begin(_ size: Int) { state.withLock { ($0.isSending, $0.underway) = (true, size) } }
+
+  private func write(_ one: Delivery, part: Int) async throws(XMPPError) {
+    let connection = connection
+    try await patiently { () throws(XMPPError) in
+      try await connection.send(
+        part: part, of: one.bytes, to: one.to, id: hexadecimal(one.id), carriage: one.carriage)
+    }
+  }
+
+  // MARK: - What is carried for others
+
+  /// A command leaves a little of it, when all else is done.
+  private func leaveSome(_ search: inout CarriedSearch) async throws {
+    defer { state.withLock { $0.areOthersLeft = true } }
+    var left = Self.others.bytes
+    while left > 0, state.withLock({ $0.isLookedThrough }) {
+      let size = try await sendCarried(&search, left)
+      guard size > 0 else { return }
+      left -= size
+    }
+  }
+
+  /// Leaves at the server one parcel that is carried for others. Its bytes, as long as there may be more.
+  private func sendCarried(_ search: inout CarriedSearch, _ limit: Int) async throws -> Int {
+    let found = try vault.carriedForAccounts(&search, count: 1, bytes: limit, except: memory.resting(at: now)).first
+    guard let found else { return 0 }
+    var hasForgotten = false
+    guard let to = try place(of: found.recipient, &hasForgotten) else { return hasForgotten ? 1 : 0 }
+    let id = found.post.id
+    memory.leave(id, to: to.description)
+    try vault.carriedWereLeft([id])
+    do {
+      try await sendParts(
+        Delivery(
+          id: id, bytes: found.post.bytes, to: to, carriage: XMPPCarriage(branch: found.branch, hops: found.hops)))
+    } catch {
+      cameBack(id, from: to)
+      throw error
+    }
+    happened()
+    log.debug("\(account.logName): a parcel of somebody else's was left at the server")
+    return max(1, found.post.bytes.count)
+  }
+
+  /// What doesn't get there is left again, but not at once and not for ever; by the daemon, as each command would begin it anew.
+  func cameBack(_ id: [UInt8], from address: JID) {
+    guard !answers, memory.cameBack(id, from: address.bare.description, at: now) else { return }
+    note { () throws(VaultError) in try vault.carriedCameBack([id]) }
+  }
+
+  // MARK: - Plain messages
 
   private func sendPlain() async throws {
     for waiting in try vault.plainWaiting(account.id) { try await send(waiting) }
@@ -137,57 +203,10 @@ extension AccountExchange {
 
   /// Whether it could be sent at all.
   private func write(_ text: String, _ to: JID, _ id: [UInt8]) async throws(XMPPError) -> Bool {
-    let (connection, name) = (connection, Self.digits(id))
+    let (connection, name) = (connection, hexadecimal(id))
     do throws(XMPPError) {
-      try await within(Self.answerLimit, sleep) { () throws(XMPPError) in
-        try await connection.send(text, to: to.bare, id: name)
-      }
+      try await patiently { () throws(XMPPError) in try await connection.send(text, to: to.bare, id: name) }
       return true
     } catch .invalidContent { return false }
-  }
-
-  /// How long so many bytes may take over a slow line.
-  private static func limit(_ count: Int) -> Duration { answerLimit + .milliseconds(count / 16) }
-
-  static func digits(_ id: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: id.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-  }
-
-  // MARK: - Archive
-
-  /// Reads what the server keeps of what was said while this device was away, from where it was left.
-  func readArchive() async {
-    defer { happened { $0.isArchiveRead = true } }
-    let (connection, sleep) = (connection, sleep)
-    do throws(XMPPError) {
-      guard
-        try await within(Self.answerLimit, sleep, { () throws(XMPPError) in try await connection.hasArchive() })
-      else { return }
-      var place = account.archivedTo.map { XMPPArchivePlace.after($0) } ?? .end
-      for _ in 0..<Self.pageLimit {
-        let from = place
-        let page: XMPPArchivePage
-        do throws(XMPPError) {
-          page = try await within(Self.answerLimit, sleep) { () throws(XMPPError) in
-            try await connection.archive(from: from, limit: from == .end ? XMPPArchivePage.limit : 50)
-          }
-        } catch .refused where from != .end {
-          // The archive doesn't go back so far any more.
-          place = .end
-          continue
-        }
-        for message in page.messages where await !take(message, isArchived: true) {
-          // Asked for again with the next connection.
-          return
-        }
-        guard let last = page.last else { return }
-        guard note({ () throws(VaultError) in try vault.noteArchive(of: account.id, to: last) }) else { return }
-        if page.isComplete, from != .end { return }
-        place = .after(last)
-      }
-    } catch {
-      log.debug("\(account.logName): the archive can't be read: \(error)")
-    }
   }
 }

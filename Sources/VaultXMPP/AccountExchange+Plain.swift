@@ -53,6 +53,8 @@ extension AccountExchange {
     var tag: [UInt8]?
     if let name = message.archiveID { tag = try PlainMessage.id(archived: name, contact: address, text: text) }
     let sentAt = message.stamp.flatMap { AccountStamp.milliseconds($0) } ?? vault.surroundings.now()
+    // The account's own server vouches for what its archive says, and this clock for what comes now; else anybody may have put a time in.
+    let isDated = isArchived || message.stamp == nil
     func plain(_ id: [UInt8], _ kinds: Set<PlainMark.Kind>) -> PlainMessage {
       PlainMessage(
         id: id, contact: address, isMine: isMine, text: text, sentAt: sentAt,
@@ -64,7 +66,7 @@ extension AccountExchange {
         let id = isMine ? Self.bytes(stanza) : nil
         let hash = try PlainMessage.id(stanza: stanza, contact: address, text: text)
         let named = plain(id ?? hash, [])
-        guard let known = try known(named) else { return try keep(named, isArchived: isArchived) }
+        guard let known = try known(named) else { return try keep(named, isArchived, isDated: isDated) }
         if id != nil { return .kept }
         if try isRepeat(named, of: known) { return .kept }
         // A program that counts its names anew each time has said the same again.
@@ -78,19 +80,48 @@ extension AccountExchange {
           try PlainMessage.id(stanza: stanza, contact: address, text: text), [message.stamp == nil ? .none : .stamp])
       }
       if try hasCome(nameless, isArchived: isArchived) { return .kept }
-      return try keep(nameless, isArchived: isArchived)
+      return try keep(nameless, isArchived, isDated: isDated)
     }
   }
 
-  private func keep(_ message: PlainMessage, isArchived: Bool) throws(VaultError) -> Taking {
+  private func keep(
+    _ message: PlainMessage, _ isArchived: Bool, isDated: Bool
+  ) throws(VaultError) -> Taking {
     // What others say waits behind it: it isn't asked for again.
-    if !message.isMine, try vault.isPlainFull(account: account.id, contact: message.contact) { return .unwanted }
+    if !message.isMine, try isFull(message, isDated: isDated) { return .unwanted }
     // What was said before this device knew the account is nobody's news.
     let isNews = !isArchived || account.archivedTo != nil
     let number = try vault.keepPlain(message, account: account.id, isNews: isNews)
     if isArchived { rememberArchived(message.id) }
-    if number != nil { happened { $0.report.plainTaken += message.isMine ? 0 : 1 } }
+    guard number != nil, !message.isMine else { return .kept }
+    happened { state in
+      state.report.plainTaken += 1
+      state.plainDays[message.contact]?[message.sentAt / Self.day, default: 0] += 1
+    }
     return .kept
+  }
+
+  /// Whether enough of a contact's messages of the same day are here. What was said in a longer absence comes all at once, and is of many days.
+  private func isFull(_ message: PlainMessage, isDated: Bool) throws(VaultError) -> Bool {
+    let (contact, day) = (message.contact, message.sentAt / Self.day)
+    let isFull: Bool
+    if isDated {
+      let known = state.withLock { $0.plainDays[contact] }
+      let days: [Int64: Int]
+      if let known { days = known } else { days = try vault.plainDays(account: account.id, contact: contact) }
+      state.withLock { $0.plainDays[contact] = days }
+      isFull = days[day, default: 0] >= Vault.plainDayLimit
+    } else {
+      isFull = try vault.isPlainFull(account: account.id, contact: contact)
+    }
+    guard isFull else { return false }
+    let today = vault.surroundings.now() / Self.day
+    if state.withLock({ $0.fullDays.updateValue(today, forKey: contact) }) != today {
+      log.warning(
+        "\(account.logName): a contact has sent more than \(Vault.plainDayLimit) messages in a day; what is beyond is passed over"
+      )
+    }
+    return true
   }
 
   private func known(_ message: PlainMessage) throws(VaultError) -> KnownPlain? {

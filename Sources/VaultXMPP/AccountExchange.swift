@@ -1,5 +1,6 @@
 import Logging
 import SecretVault
+import Sodium
 import Synchronization
 import VaultProtocol
 import VaultStore
@@ -15,6 +16,8 @@ final class AccountExchange: Sendable {
   let connection: XMPPConnection
   /// Answers requests itself, where no daemon does.
   let answers: Bool
+  /// What other connections of this program have tried.
+  let memory: SendingMemory
   let state: Mutex<State>
   /// One plain message after the other is compared with what is here, and kept.
   let keeping = Mutex(())
@@ -27,6 +30,8 @@ final class AccountExchange: Sendable {
     /// Who is there with which device.
     var present: [JID: [String: XMPPPresence.State]] = [:]
     var isSending = false
+    /// Bytes that were sent since the server has answered last.
+    var underway = 0
     var report = AccountReport()
     /// When something happened last.
     var lastAt: Double
@@ -35,8 +40,12 @@ final class AccountExchange: Sendable {
     var isArchiveRead = false
     /// A peer may have asked something.
     var hasQuestions = false
+    var areOthersLeft = false
     /// Plain messages that this connection has read from the archive.
     var archived: Set<[UInt8]> = []
+    /// How many plain messages of a contact are here of which day, and of which day it was said last that they are too many.
+    var plainDays: [String: [Int64: Int]] = [:]
+    var fullDays: [String: Int64] = [:]
   }
 
   private struct Limits {
@@ -44,6 +53,11 @@ final class AccountExchange: Sendable {
     static let answer = Duration.seconds(30)
     /// Milliseconds between two looks at whether the server is there.
     static let alive = 60_000.0
+    /// Between two looks at whether what was sent gets on.
+    static let look = Duration.seconds(1)
+    /// Bytes that may lie between a server's system and a server that reads slowly, and how many of them it reads in a millisecond at least. Some are
+    /// set to take three.
+    static let unread = (bytes: 128 << 10, pace: 2.0)
     /// Between two looks at whether the network is another one, and how long the server may take for an answer then.
     static let network = (look: Duration.seconds(2), answer: Duration.seconds(10))
   }
@@ -51,14 +65,14 @@ final class AccountExchange: Sendable {
   /// More than other programs have: some servers give what comes to the highest alone, and nobody else knows what to do with a parcel.
   private static let priority: Int8 = 100
 
-  /// How long the server may take for an answer.
-  static let answerLimit = Limits.answer
-
-  private init(_ vault: Vault, _ account: AccountRecord, _ connection: XMPPConnection, answers: Bool) {
+  private init(
+    _ vault: Vault, _ account: AccountRecord, _ connection: XMPPConnection, answers: Bool, memory: SendingMemory
+  ) {
     self.vault = vault
     self.account = account
     self.connection = connection
     self.answers = answers
+    self.memory = memory
     state = Mutex(State(lastAt: vault.surroundings.monotonic()))
   }
 
@@ -68,14 +82,15 @@ final class AccountExchange: Sendable {
 
   /// Connects, logs in, takes the contacts and says that the account is there. `resource` is this device's name at the server.
   static func open(
-    _ vault: Vault, _ account: AccountRecord, password: HeldSecret, resource: String?, answers: Bool
+    _ vault: Vault, _ account: AccountRecord, password: HeldSecret, resource: String?, answers: Bool,
+    memory: SendingMemory = SendingMemory()
   ) async throws(XMPPError) -> AccountExchange {
     let sleep = vault.surroundings.sleep
     let place = try account.place
     let connection = try await within(Limits.login, sleep) { () throws(XMPPError) in
       try await XMPPConnection.connect(place, password: password.bytes, resource: resource)
     }
-    let exchange = AccountExchange(vault, account, connection, answers: answers)
+    let exchange = AccountExchange(vault, account, connection, answers: answers, memory: memory)
     do throws(XMPPError) {
       let contacts = try await within(Limits.answer, sleep) { () throws(XMPPError) in try await connection.roster() }
       exchange.note { () throws(VaultError) in try vault.keepRoster(account.id, contacts) }
@@ -123,23 +138,47 @@ final class AccountExchange: Sendable {
     while (try? await sleep(Limits.network.look)) != nil {
       let isOther = NetworkMark.now() != network
       guard isOther || now >= next else { continue }
-      // What is being sent waits for an answer of its own, as long as so many bytes may take. The question would wait behind them, and networks
+      // What is being sent waits for an answer of its own, as long as it gets on. The question would wait behind them, and networks
       // change also where nobody's way is concerned.
       if state.withLock({ $0.isSending }) { continue }
       (network, next) = (NetworkMark.now(), now + Limits.alive)
       do throws(XMPPError) {
-        try await reach(isOther ? Limits.network.answer : Limits.answer)
+        try await reach(within: isOther ? Limits.network.answer : Limits.answer)
       } catch .cancelled { return } catch { return connection.close() }
     }
   }
 
   /// Waits for the server to have taken what was sent before: it answers in order.
-  func reach(_ limit: Duration = Limits.answer) async throws(XMPPError) {
+  func reach() async throws(XMPPError) {
+    let connection = connection
+    do throws(XMPPError) {
+      try await patiently { () throws(XMPPError) in try await connection.ping() }
+    } catch .refused {
+      // It doesn't know this question, which is an answer.
+    }
+  }
+
+  private func reach(within limit: Duration) async throws(XMPPError) {
     let connection = connection
     do throws(XMPPError) {
       try await within(limit, sleep) { () throws(XMPPError) in try await connection.ping() }
-    } catch .refused {
-      // It doesn't know this question, which is an answer.
+    } catch .refused {}
+  }
+
+  /// Runs what waits for the server as long as anything of what was sent gets on its way, however slowly the server reads. When nothing does any more,
+  /// the answer has the usual time, and a little for what lies there unread.
+  func patiently<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws(XMPPError) -> Value
+  ) async throws(XMPPError) -> Value {
+    try await until({ await self.standStill() }, "nothing got on for \(Limits.answer)", body)
+  }
+
+  private func standStill() async {
+    var standstill = Standstill(connection.delivered, at: now)
+    while (try? await sleep(Limits.look)) != nil {
+      let unread = Double(min(state.withLock { $0.underway }, Limits.unread.bytes))
+      let limit = Limits.answer / .milliseconds(1) + unread / Limits.unread.pace
+      if standstill.time(connection.delivered, at: now) >= limit { return }
     }
   }
 
@@ -181,7 +220,7 @@ public struct AccountReport: Hashable, Sendable {
 
 extension AccountRecord {
   /// What it is called in logs, which others may read and which stay when it is forgotten.
-  var logName: String { "account " + AccountExchange.digits(Array(id.prefix(4))) }
+  var logName: String { "account " + hexadecimal(id.prefix(4)) }
 
   /// A name for this device at a server.
   static func freshResource() -> String { "vault-" + XMPPConnection.freshID().prefix(8) }

@@ -63,8 +63,14 @@ public enum AccountRound {
 
 extension AccountExchange {
   /// Whether all that was to be done at once is done, and nothing has come for so many milliseconds.
-  func isQuiet(for time: Double) -> Bool {
+  func isQuiet(for time: Double) -> Bool { state.withLock { $0.areOthersLeft } && isIdle(for: time) }
+
+  /// The same without what is carried for others.
+  func isIdle(for time: Double) -> Bool {
     let now = now
-    return state.withLock { $0.isLookedThrough && $0.isArchiveRead && !$0.isSending && now - $0.lastAt >= time }
+    return state.withLock { state in
+      state.isLookedThrough && state.isArchiveRead && !state.hasQuestions && !state.isSending
+        && now - state.lastAt >= time
+    }
   }
 }

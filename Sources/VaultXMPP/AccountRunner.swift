@@ -11,6 +11,7 @@ public struct AccountRunner: Sendable {
   private static let goodAfter = 30_000.0
 
   private let vault: Vault
+  private let memory = SendingMemory()
 
   /// For this vault.
   public init(_ vault: Vault) { self.vault = vault }
@@ -72,7 +73,7 @@ public struct AccountRunner: Sendable {
     let exchange: AccountExchange
     do throws(XMPPError) {
       exchange = try await AccountExchange.open(
-        vault, account, password: password, resource: account.resource, answers: false)
+        vault, account, password: password, resource: account.resource, answers: false, memory: memory)
     } catch { return isCurrent(account) ? error : nil }
     note(account, .connected)
     log.info("\(account.logName): connected")

@@ -59,7 +59,10 @@ public final class ChatServer: @unchecked Sendable {
 
   private static let servers = Mutex<[Kind: ChatServer]>([:])
 
-  private init(_ kind: Kind) throws {
+  /// A Prosody that reads so many bytes a second of a connection and no more: Debian's own settings are like that.
+  public static func slow(_ bytesASecond: Int) throws -> ChatServer { try ChatServer(.prosody, rate: bytesASecond) }
+
+  private init(_ kind: Kind, rate: Int? = nil) throws {
     self.kind = kind
     port = try Loopback.freePort()
     folder = FileManager.default.temporaryDirectory.appending(path: "xmpp-\(UUID())").path
@@ -67,7 +70,11 @@ public final class ChatServer: @unchecked Sendable {
     try Self.makeCertificates(folder)
     let name = kind == .prosody ? "prosody.cfg.lua" : "ejabberd.yml"
     let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Servers/\(name)")
-    let text = try String(contentsOf: source, encoding: .utf8)
+    var text = try String(contentsOf: source, encoding: .utf8)
+    if let rate {
+      text = text.replacing("\"mam\",", with: "\"mam\", \"limits\",")
+        .replacing("VirtualHost", with: "limits = { c2s = { rate = \"\(rate)b/s\" } }\nVirtualHost", maxReplacements: 1)
+    }
     try text.replacing("FOLDER", with: folder).replacing("PORT", with: String(port))
       .write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
     if getuid() == 0 { _ = try Self.run("/usr/bin/chown", ["-R", kind.rawValue, folder]) }

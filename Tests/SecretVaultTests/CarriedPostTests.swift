@@ -111,6 +111,32 @@ extension VaultTests {
       #expect(try !ben.carried().map(\.header.id.bytes).contains(posts[0].post.id))
     }
 
+    @Test func `what came back is left once more, and has cost its bytes each time`() async throws {
+      _ = try await carry()
+      let ids = try left().map(\.post.id)
+      let (before, size) = (try ben.vault.carryStatus().leftToday, try left()[0].post.bytes.count)
+      for round in 1...2 {
+        try ben.vault.carriedWereLeft(ids)
+        #expect(try left().isEmpty)
+        #expect(try ben.vault.carryStatus().leftToday == before - round * size)
+        try ben.vault.carriedCameBack(ids)
+        #expect(try left().map(\.post.id) == ids)
+      }
+    }
+
+    @Test func `what is large is left at no server, nor what it is asked to be kept from`() async throws {
+      _ = try await carry()
+      let small = try #require(try left().first?.post)
+      let bytes = (0..<400_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) }
+      try ada.vault.send(file: bytes, to: "cleo")
+      #expect(try await ada.meet(ben).given == 1)
+      #expect(try ben.carried().contains { $0.header.size > Vault.carriedByteLimit })
+      #expect(try left().map(\.post.id) == [small.id])
+      var search = CarriedSearch()
+      #expect(try ben.vault.carriedForAccounts(&search, bytes: small.bytes.count - 1).isEmpty)
+      #expect(try ben.vault.carriedForAccounts(&search, except: [small.id]).isEmpty)
+    }
+
     @Test func `what wasn't noted as left is asked for again, and shown once`() async throws {
       _ = try await carry()
       for _ in 0..<3 { try take(try #require(try left().first), from: ben) }

@@ -8,7 +8,7 @@ import VaultProtocol
 
 extension AccountTests {
   /// A carrier whose account reaches somebody whom it doesn't meet.
-  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(10)))
   struct CarriedTests {
     /// Ada, who doesn't know where Cy is, Bob, who does and carries, and Cy.
     private func people(_ kind: ChatServer.Kind) async throws -> (Person, Person, Person) {
@@ -30,20 +30,20 @@ extension AccountTests {
       try ada.hand(to: bob)
       try await cy.online {
         try await bob.online {
-          try await eventually("it comes", seconds: 60) { try cy.received() == ["by Bob"] }
+          try await eventually("it comes", seconds: 180) { try cy.received() == ["by Bob"] }
           try await eventually("it is noted") { try bob.waitingForServers() == 0 }
           try await eventually("the receipt goes") { try cy.hasSentAll() }
           let came = try #require(try cy.vault.messages().first)
           #expect(came.route == "account" && came.hops == 1 && came.carriers == ["Bob"])
           try await ada.online {
-            try await eventually("the receipt comes", seconds: 100) { try ada.state(message) == "delivered" }
+            try await eventually("the receipt comes", seconds: 180) { try ada.state(message) == "delivered" }
           }
           #expect(try ada.vault.message(message.number).carriers == ["Bob"])
           #expect(try ada.vault.carryStatus().account.sentByCarriers == 1)
           // Another one behind it comes, and nothing twice.
           try ada.send("again by Bob", to: cy)
           try ada.hand(to: bob)
-          try await eventually("the other comes", seconds: 60) { try cy.received().count == 2 }
+          try await eventually("the other comes", seconds: 180) { try cy.received().count == 2 }
         }
       }
       #expect(try cy.received() == ["by Bob", "again by Bob"])
@@ -53,18 +53,18 @@ extension AccountTests {
     @Test(arguments: ChatServer.Kind.allCases)
     func `what is cut into parts keeps its carrier's word`(_ kind: ChatServer.Kind) async throws {
       let (ada, bob, cy) = try await people(kind)
-      let bytes = (0..<400_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) }
+      let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) }
       let sent = try ada.vault.send(.file(photo(bytes)), to: "Cy")
       try ada.hand(to: bob)
       try await cy.online {
         try await bob.online {
-          try await eventually("it comes", seconds: 60) {
+          try await eventually("it comes", seconds: 180) {
             try cy.vault.messages(unreadOnly: true).first?.state == "new"
           }
           try await eventually("the receipts go") { try cy.hasSentAll() }
         }
         try await ada.online {
-          try await eventually("the receipt comes", seconds: 100) { try ada.state(sent) == "delivered" }
+          try await eventually("the receipt comes", seconds: 180) { try ada.state(sent) == "delivered" }
         }
       }
       #expect(try ada.vault.message(sent.number).route == "carriers")
@@ -80,11 +80,33 @@ extension AccountTests {
       try ada.hand(to: bob)
       for person in [bob, cy] { #expect(await AccountRound.run(person.vault, limit: .seconds(20)).problem == nil) }
       try await cy.online {
-        try await eventually("the other comes", seconds: 60) { try cy.received() == ["open"] }
+        try await eventually("the other comes", seconds: 180) { try cy.received() == ["open"] }
       }
       #expect(try bob.vault.carryStatus().carried == 2)
       #expect(try bob.waitingForServers() == 0)
       #expect(try cy.received() == ["open"])
+    }
+
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `what comes back undelivered doesn't count as left, and is left again some time`(
+      _ kind: ChatServer.Kind
+    ) async throws {
+      let (ada, bob, cy) = try await people(kind)
+      try bob.vault.setAccountAddress("Cy", to: "nobody-\(cy.address)")
+      try ada.send("where to", to: cy)
+      try ada.hand(to: bob)
+      let before = try bob.vault.carryStatus().leftToday
+      let memory = SendingMemory()
+      for _ in 0..<2 {
+        try await bob.exchanging(memory) { exchange in
+          try await eventually("it has come back") {
+            try exchange.hasLookedForBoth && memory.resting(at: exchange.now).count == 1 && bob.waitingForServers() == 1
+          }
+        }
+      }
+      // It has cost its bytes, once.
+      let cost = try #require(try bob.carriedSizes().first)
+      #expect(try before - bob.vault.carryStatus().leftToday == cost)
     }
   }
 }

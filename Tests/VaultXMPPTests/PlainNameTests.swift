@@ -128,18 +128,22 @@ extension AccountTests {
       exchange.connection.close()
     }
 
-    @Test func `who has sent as much as is kept keeps nobody else's from being read`() async throws {
+    @Test func `who has sent as much in a day as is kept keeps nothing of other days from being read`() async throws {
       let bob = try Person("Bob")
       let (ada, exchange) = try await reader(bob)
       let account = try #require(try ada.vault.currentAccount())
-      let text = try held("text")
-      for number in 0..<1000 {
+      let (text, sentAt) = (try held("text"), try #require(AccountStamp.milliseconds("2026-11-16T09:00:00Z")))
+      for number in 0..<Vault.plainDayLimit {
         let id = [UInt8](repeating: 0, count: 14) + [UInt8(number >> 8), UInt8(number & 255)]
-        let one = PlainMessage(id: id, contact: bob.address, isMine: false, text: text, sentAt: 0)
+        let one = PlainMessage(id: id, contact: bob.address, isMine: false, text: text, sentAt: sentAt)
         #expect(try ada.vault.keepPlain(one, account: account.id) != nil)
       }
       #expect(await exchange.take(try message("5", from: bob, "2026-11-16T10:00:00Z"), isArchived: true))
+      // Its sender may have chosen this time.
+      #expect(await exchange.take(try message("6", from: bob, "2026-11-18T10:00:00Z"), isArchived: false))
       #expect(try ada.received().contains("ok") == false)
+      #expect(await exchange.take(try message("7", from: bob, "2026-11-17T10:00:00Z"), isArchived: true))
+      #expect(try ada.received().contains("ok"))
       exchange.connection.close()
     }
 

@@ -1,12 +1,13 @@
 import ChatServers
 import SecretVault
 import Testing
-import XMPPLink
+import VaultProtocol
 
+@testable import XMPPLink
 @testable import VaultXMPP
 
 extension AccountTests {
-  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(3)))
+  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(10)))
   struct PlainTests {
     @Test(
       .enabled(if: IndependentClient.isAvailable, "slixmpp isn't installed"), arguments: ChatServer.Kind.allCases)
@@ -52,6 +53,65 @@ extension AccountTests {
       #expect(try ada.received() == ["second"])
       let mine = try ada.vault.messages().filter(\.isMine)
       #expect(Set(try mine.compactMap { try ada.text($0) }) == ["first", "third"])
+    }
+
+    @Test func `an archive that doesn't go back as far any more is read from its beginning`() async throws {
+      let server = try ChatServer.shared(.prosody)
+      let (ada, bob) = (try Person("Ada"), try Person("Bob"))
+      for person in [ada, bob] { try await person.register(at: server) }
+      _ = try ada.vault.sendPlain(held("first"), to: bob.address)
+      #expect(await AccountRound.run(ada.vault, limit: .seconds(60)).traffic.plainSent == 1)
+      // More than a page, while another device of ada's is there.
+      let (account, other) = (
+        try #require(try ada.vault.currentAccount()), try #require(try bob.vault.currentAccount())
+      )
+      let (to, texts) = (try JID(ada.address), (0..<120).map { "number \($0)" })
+      try await ada.accounts.connected(account) { (connection) throws(XMPPError) in
+        try await connection.announce()
+        try await connection.ping()
+        do throws(VaultError) {
+          try await bob.accounts.connected(other) { (sender) throws(XMPPError) in
+            for (number, text) in texts.enumerated() { try await sender.send(text, to: to, id: "more-\(number)") }
+            try await sender.ping()
+          }
+        } catch { throw .unreachable(error.reason) }
+      }
+      try ada.vault.noteArchive(of: account.id, to: "an entry that has expired")
+      #expect(await AccountRound.run(ada.vault, limit: .seconds(60)).problem == nil)
+      #expect(try ada.received() == texts)
+    }
+
+    @Test func `only what an archive has no more is looked for elsewhere`() {
+      let refused = { AccountExchange.place($0, refused: XMPPCondition($1)) }
+      #expect(refused(.after("gone"), "item-not-found") == .beginning)
+      #expect(refused(.after("there"), "internal-server-error") == nil)
+      #expect(refused(.after("there"), "resource-constraint") == nil)
+      for place in [XMPPArchivePlace.beginning, .end] { #expect(refused(place, "item-not-found") == nil) }
+    }
+
+    @Test func `what was said in a long absence isn't counted as of the day of return`() async throws {
+      let server = try ChatServer.shared(.prosody)
+      let (ada, bob) = (try Person("Ada"), try Person("Bob"))
+      for person in [ada, bob] { try await person.register(at: server) }
+      _ = try ada.vault.sendPlain(held("first"), to: bob.address)
+      #expect(await AccountRound.run(ada.vault, limit: .seconds(60)).traffic.plainSent == 1)
+      // As read from an archive: all stored now, and sent two days ago.
+      let (account, day) = (try #require(try ada.vault.currentAccount()), Int64(86_400_000))
+      let (text, now) = (try held("before"), ada.vault.surroundings.now())
+      for number in 0..<Vault.plainDayLimit {
+        let id = [UInt8](repeating: 9, count: 14) + [UInt8(number >> 8), UInt8(number & 255)]
+        try ada.vault.keepPlain(
+          PlainMessage(id: id, contact: bob.address, isMine: false, text: text, sentAt: now - 2 * day),
+          account: account.id)
+      }
+      #expect(
+        try ada.vault.plainDays(account: account.id, contact: bob.address) == [(now - 2 * day) / day: 1000])
+      _ = try bob.vault.sendPlain(held("today"), to: ada.address)
+      try await ada.online {
+        try await bob.online {
+          try await eventually("today's comes") { try ada.received().contains("today") }
+        }
+      }
     }
 
     @Test(arguments: ChatServer.Kind.allCases)

@@ -4,6 +4,7 @@ import VaultProtocol
 import VaultStore
 
 @testable import SecretVault
+@testable import VaultXMPP
 
 extension Person {
   /// Gives a carrier what waits for carriers here, as in a meeting.
@@ -37,9 +38,39 @@ extension Person {
   /// Whether the server has all that goes by it. What comes while its recipient logs in, servers lose now and then.
   func hasSentAll() throws -> Bool { try vault.outgoingRecords(way: .account, at: vault.surroundings.now()).isEmpty }
 
+  /// The bytes of each parcel that is carried for others.
+  func carriedSizes() throws -> [Int] { try vault.readCourier().satchel.parcels.values.map(\.header.size) }
+
   /// How many parcels of others could still be left at a server.
   func waitingForServers() throws -> Int {
     var search = CarriedSearch()
     return try vault.carriedForAccounts(&search).count
   }
+}
+
+extension Person {
+  /// Keeps one connection of the account while `body` runs, with what others of the same program have tried.
+  func exchanging(
+    _ memory: SendingMemory = SendingMemory(), _ body: (AccountExchange) async throws -> Void
+  ) async throws {
+    let (account, password) = try credentials()
+    let exchange = try await AccountExchange.open(
+      vault, account, password: password, resource: account.resource, answers: false, memory: memory)
+    let task = Task { await exchange.run() }
+    let result: Result<Void, any Error>
+    do { result = .success(try await body(exchange)) } catch { result = .failure(error) }
+    task.cancel()
+    _ = await task.value
+    try result.get()
+  }
+
+  private func credentials() throws -> (AccountRecord, HeldSecret) {
+    let account = try #require(try vault.currentAccount())
+    return (account, try #require(try vault.accountPassword(account.id)))
+  }
+}
+
+extension AccountExchange {
+  /// Whether it has looked for what is to be sent, and into the archive.
+  var hasLookedForBoth: Bool { state.withLock { $0.isLookedThrough && $0.isArchiveRead } }
 }

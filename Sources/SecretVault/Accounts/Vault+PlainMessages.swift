@@ -75,7 +75,7 @@ extension Vault {
   /// Messages among which one is looked for that comes again.
   private static let recentLimit = 50
   /// Messages of a contact that are kept of a day.
-  private static let dayLimit = 1000
+  public static let plainDayLimit = 1000
   private static let day: Int64 = 86_400_000
 
   /// Keeps a plain message of an account, and says whether it is new. What is mine waits to be sent, unless another device has sent it. What isn't
@@ -111,14 +111,22 @@ extension Vault {
     } catch { throw VaultError(.other, "an account can't be hashed: \(error)") }
   }
 
-  /// Whether a contact has sent as much within a day as is kept.
+  /// How many messages of a contact are here, by the day since 1970 on which they were sent.
+  public func plainDays(account: [UInt8], contact: String) throws(VaultError) -> [Int64: Int] {
+    let records = try stored { () throws(StoreError) in
+      try database.messages(MessageFilter(account: account, contact: contact, direction: .received))
+    }
+    return records.reduce(into: [:]) { days, record in days[record.sentAt / Self.day, default: 0] += 1 }
+  }
+
+  /// Whether a contact has had as much stored within a day as is kept, whenever it says that it was sent.
   public func isPlainFull(account: [UInt8], contact: String) throws(VaultError) -> Bool {
     try stored { () throws(StoreError) in
       try database.messages(
         MessageFilter(
           account: account, contact: contact, direction: .received, since: environment.now() - Self.day,
-          limit: Self.dayLimit)
-      ).count >= Self.dayLimit
+          limit: Self.plainDayLimit)
+      ).count >= Self.plainDayLimit
     }
   }
 

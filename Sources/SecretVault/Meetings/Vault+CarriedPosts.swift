@@ -43,8 +43,9 @@ public struct CarriedSearch: Sendable {
 
 /// A carrier that reaches a server needn't wait until it meets the recipient.
 extension Vault {
-  /// Most parcels that are handed over at a time, and most bytes, if it is more than one: what is this device's own doesn't wait for long.
-  private static let carriedPostLimit = (count: 64, bytes: 1 << 20)
+  /// Most bytes of a parcel that is left at a server, and of all that are handed out at a time: others' may cost neither much of a slow line, nor
+  /// more room than there is for whose address their recipient doesn't know.
+  public static let carriedByteLimit = (256 << 10) + ParcelTimes.sealing
 
   /// Whether this device leaves at servers what it carries: it carries, and uses servers for itself.
   private var leavesCarried: Bool { carryingLimits().isOn && usualWays().contains(.account) }
@@ -56,9 +57,13 @@ extension Vault {
     try changeCourier { courier, _ in courier.met(.network, isPeer: true, at: now) }
   }
 
-  /// Parcels of others for peers whose accounts are known here, those first that expire first; none whose sender wants no server. Each is left at a
-  /// server once, as far as this device's limits reach: to be asked again, when ``carriedWereLeft(_:)`` was said of these, until nothing is left.
-  public func carriedForAccounts(_ search: inout CarriedSearch) throws(VaultError) -> [CarriedPost] {
+  /// Parcels of others for peers whose accounts are known here, those first that expire first; none whose sender wants no server, none that is large,
+  /// and none `except` for. Each is left at a server once, as far as this device's limits reach: to be asked again, when ``carriedWereLeft(_:)`` was
+  /// said of these, until nothing is left.
+  public func carriedForAccounts(
+    _ search: inout CarriedSearch, count: Int = 64, bytes: Int = carriedByteLimit,
+    except: Set<[UInt8]> = []
+  ) throws(VaultError) -> [CarriedPost] {
     guard leavesCarried else { return [] }
     var courier = try readCourier()
     let carried = courier.satchel.parcels
@@ -67,14 +72,13 @@ extension Vault {
     let addresses = try stored { () throws(StoreError) in try database.peerAddresses() }
     search.begin(Set(addresses.filter { Self.isAddress($0.value) }.keys), carried)
     let ids = courier.deposits(
-      deviceCondition(), at: environment.now(), isReachable: { search.recipient(of: $0) != nil })
+      deviceCondition(), at: environment.now(),
+      isReachable: { $0.size <= bytes && !except.contains($0.id.bytes) && search.recipient(of: $0) != nil })
     var posts: [CarriedPost] = []
     var byteCount = 0
     for id in ids {
       guard let header = carried[id]?.header, let recipient = search.recipient(of: header) else { continue }
-      guard posts.count < Self.carriedPostLimit.count,
-        posts.isEmpty || byteCount + header.size <= Self.carriedPostLimit.bytes
-      else { break }
+      guard posts.count < count, byteCount + header.size <= bytes else { break }
       guard let content = try carriedContent(id) else {
         // Damaged, and nobody's any more; so it holds up no others.
         try changeCourier { courier, _ in courier.drop(id) }
@@ -89,11 +93,19 @@ extension Vault {
     return posts
   }
 
-  /// A server has these parcels of others. They are carried on all the same: nobody knows when their recipients ask there.
+  /// These parcels of others go to a server now. Said before the first byte does: what breaks off has cost its bytes, too, and isn't begun again and
+  /// again, whatever becomes of this program. They are carried on all the same: nobody knows when their recipients ask there.
   public func carriedWereLeft(_ ids: [[UInt8]]) throws(VaultError) {
     let (keys, now) = (ids.compactMap { ParcelKey($0) }, environment.now())
     guard !keys.isEmpty else { return }
     try changeCourier { courier, _ in for key in keys { courier.deposited(key, at: now) } }
+  }
+
+  /// These parcels of others didn't get there after all, and may be left once more.
+  public func carriedCameBack(_ ids: [[UInt8]]) throws(VaultError) {
+    let keys = ids.compactMap { ParcelKey($0) }
+    guard !keys.isEmpty else { return }
+    try changeCourier { courier, _ in for key in keys { courier.notDeposited(key) } }
   }
 
   /// What is in a parcel that is carried; nil if it is here no more, or damaged.

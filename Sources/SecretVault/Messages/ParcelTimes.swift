@@ -22,6 +22,8 @@ enum ParcelTimes {
   static let receiptsForPeer = 64
   /// Most bytes of parcels that are handed over at a time.
   static let postByteLimit = 16 << 20
+  /// Most bytes that a parcel has beyond the power of two that is sealed in it.
+  static let sealing = 1024
   /// Most messages that are looked at in one search.
   static let searchLimit = 100_000
 }

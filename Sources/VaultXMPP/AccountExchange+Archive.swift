@@ -1,0 +1,49 @@
+import SecretVault
+import VaultProtocol
+import VaultStore
+import XMPPLink
+
+// What the server keeps of what was said while this device was away.
+extension AccountExchange {
+  private static let pageLimit = 200
+
+  /// Reads the archive from where it was left.
+  func readArchive() async {
+    defer { happened { $0.isArchiveRead = true } }
+    let connection = connection
+    do throws(XMPPError) {
+      guard try await patiently({ () throws(XMPPError) in try await connection.hasArchive() }) else { return }
+      var place = account.archivedTo.map { XMPPArchivePlace.after($0) } ?? .end
+      for _ in 0..<Self.pageLimit {
+        let from = place
+        let page: XMPPArchivePage
+        do throws(XMPPError) {
+          page = try await patiently { () throws(XMPPError) in
+            try await connection.archive(from: from, limit: from == .end ? XMPPArchivePage.limit : 50)
+          }
+        } catch .refused(let condition) {
+          guard let other = Self.place(from, refused: condition) else { throw .refused(condition) }
+          place = other
+          continue
+        }
+        for message in page.messages where await !take(message, isArchived: true) {
+          // Asked for again with the next connection.
+          return
+        }
+        guard let last = page.last else { return }
+        guard note({ () throws(VaultError) in try vault.noteArchive(of: account.id, to: last) }) else { return }
+        if page.isComplete, from != .end { return }
+        place = .after(last)
+      }
+    } catch {
+      log.debug("\(account.logName): the archive can't be read: \(error)")
+    }
+  }
+
+  /// Where to read instead of a place that the server refuses; nil if that is to be asked for again another time. Archives don't go back for ever: of
+  /// one that has dropped the last entry known here all that is left may be new. What isn't, is known when it comes.
+  static func place(_ from: XMPPArchivePlace, refused condition: XMPPCondition) -> XMPPArchivePlace? {
+    guard case .after = from, condition.description == "item-not-found" else { return nil }
+    return .beginning
+  }
+}

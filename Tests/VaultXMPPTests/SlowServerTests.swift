@@ -1,0 +1,93 @@
+import ChatServers
+import Testing
+import VaultProtocol
+import VaultStore
+
+@testable import SecretVault
+@testable import VaultXMPP
+
+extension AccountTests {
+  /// A server that reads no more than some kilobytes a second, and what is large.
+  @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(15)))
+  struct SlowServerTests {
+    private func photo(of size: Int) -> MessageFile {
+      VaultXMPPTests.photo((0..<size).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) })
+    }
+
+    @Test func `a file gets through a server that reads slowly, and no text waits for it`() async throws {
+      // A quarter of a mebibyte is 350 kB there, for which it takes more than a minute.
+      let server = try ChatServer.slow(2000)
+      let (ada, bob) = (try Person("Ada"), try Person("Bob"))
+      try ada.meet(bob)
+      for person in [ada, bob] { try await person.register(at: server) }
+      try ada.vault.setAccountAddress("Bob", to: bob.address)
+      try await bob.online {
+        try await ada.exchanging { exchange in
+          let file = try ada.vault.send(.file(photo(of: 200_000)), to: "Bob")
+          try await eventually("the file is being sent") { exchange.state.withLock { $0.isSending } }
+          let text = try ada.send("in between", to: bob)
+          try await eventually("both are confirmed", seconds: 800) {
+            try [file, text].allSatisfy { try ada.state($0) == "delivered" }
+          }
+          // The newest first: they are numbered as they came.
+          #expect(try bob.vault.messages().map(\.kind) == [.photo, .text])
+        }
+      }
+      server.kill()
+    }
+
+    @Test func `what is large goes behind what is small, and behind what hasn't been tried`() throws {
+      let (ada, bob) = (try Person("Ada"), try Person("Bob"))
+      try ada.meet(bob)
+      try ada.vault.logInNowhere(peer: "Bob", at: bob.address)
+      for size in [400_000, 100_000] { _ = try ada.vault.send(.file(photo(of: size)), to: "Bob") }
+      try ada.send("small", to: bob)
+      let small = try ada.vault.smallAccountPosts()
+      #expect(small.count == 1 && small.allSatisfy { $0.post.bytes.count < 10_000 })
+      let first = try #require(try ada.vault.largeAccountPost([:])?.post)
+      #expect(first.bytes.count < 200_000)
+      let second = try #require(try ada.vault.largeAccountPost([first.id: 1])?.post)
+      #expect(second.bytes.count > 400_000)
+      #expect(try ada.vault.largeAccountPost([first.id: 1, second.id: 2])?.post.id == first.id)
+    }
+
+    @Test func `what was tried is remembered until it gets through`() {
+      let memory = SendingMemory()
+      for _ in 0..<2 { memory.begin([1]) }
+      memory.begin([2])
+      memory.end([2])
+      #expect(memory.attempts == [[1]: 2])
+    }
+
+    @Test func `what comes back is left three times, an hour apart, and only whoever it was for can say so`() {
+      let (memory, hour) = (SendingMemory(), 3_600_000.0)
+      for round in 0..<3 {
+        let now = Double(round) * 2 * hour
+        memory.leave([1], to: "cy@localhost")
+        #expect(!memory.cameBack([1], from: "eve@localhost", at: now))
+        #expect(memory.cameBack([1], from: "cy@localhost", at: now) == (round < 2))
+        // The other parts of it.
+        #expect(!memory.cameBack([1], from: "cy@localhost", at: now))
+        #expect(memory.resting(at: now + hour - 1) == [[1]])
+        #expect(memory.resting(at: now + hour) == [])
+      }
+    }
+
+    @Test func `time runs while nothing gets on, and begins anew whenever something does`() {
+      var standstill = Standstill(5, at: 100)
+      #expect(standstill.time(5, at: 150) == 50)
+      #expect(standstill.time(6, at: 180) == 0)
+      #expect(standstill.time(6, at: 200) == 20)
+    }
+  }
+}
+
+extension Vault {
+  /// An account that nobody connects.
+  fileprivate func logInNowhere(peer: String, at address: String) throws {
+    let account = AccountRecord(
+      id: [UInt8](repeating: 3, count: 16), address: "ada@localhost", resource: "here", isCurrent: true)
+    try useAccount(account, password: held("none"))
+    try setAccountAddress(peer, to: address)
+  }
+}
