@@ -59,8 +59,8 @@ public final class ChatServer: @unchecked Sendable {
 
   private static let servers = Mutex<[Kind: ChatServer]>([:])
 
-  /// A Prosody that reads so many bytes a second of a connection and no more: Debian's own settings are like that.
-  public static func slow(_ bytesASecond: Int) throws -> ChatServer { try ChatServer(.prosody, rate: bytesASecond) }
+  /// A Prosody that reads so many kilobytes a second of a connection and no more: Debian's own settings are like that.
+  public static func slow(kilobytes: Int) throws -> ChatServer { try ChatServer(.prosody, rate: kilobytes) }
 
   private init(_ kind: Kind, rate: Int? = nil) throws {
     self.kind = kind
@@ -72,8 +72,9 @@ public final class ChatServer: @unchecked Sendable {
     let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Servers/\(name)")
     var text = try String(contentsOf: source, encoding: .utf8)
     if let rate {
+      let limits = "limits = { c2s = { rate = \"\(rate)kb/s\" } }\n"
       text = text.replacing("\"mam\",", with: "\"mam\", \"limits\",")
-        .replacing("VirtualHost", with: "limits = { c2s = { rate = \"\(rate)b/s\" } }\nVirtualHost", maxReplacements: 1)
+        .replacing("VirtualHost", with: limits + "VirtualHost", maxReplacements: 1)
     }
     try text.replacing("FOLDER", with: folder).replacing("PORT", with: String(port))
       .write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
