@@ -20,7 +20,7 @@ extension VaultTests {
         request: request, id: offer.id, hopsLeft: offer.hopsLeft, branch: offer.branch, of: bytes, offset: 0)
     }
 
-    /// All but `count` of the bytes that may come in vain from `peer`, so that so many more are too many.
+    /// All but `count` of the bytes that may come in vain from `peer`, so that so many more, and what fades meanwhile, are too many.
     private func use(allBut count: Int, of peer: Member, at member: Member, isCarried: Bool) throws {
       member.vault.meetings.noteVain(
         MeetingMemory.vainLimit - count, of: try member.digest(of: peer), isCarried: isCarried,
@@ -38,7 +38,7 @@ extension VaultTests {
       let bytes = try #require(try parcels(world).first)
       let offer = try CourierOffer(bytes, isYours: true)
       let left = try cleo.vault.carryStatus().leftToday
-      try use(allBut: CourierPiece.byteLimit, of: ben, at: cleo, isCarried: true)
+      try use(allBut: CourierPiece.byteLimit / 2, of: ben, at: cleo, isCarried: true)
       let meeting = try await HostileMeeting(ben, dials: cleo, in: world)
       try await meeting.greeting()
       #expect(try await meeting.offer([offer]).replies.map(\.answer) == [.wanted(claim: UInt16.max)])
@@ -72,13 +72,15 @@ extension VaultTests {
         await session.close()
       }
       let left = try cleo.vault.carryStatus().leftToday
-      try use(allBut: CourierPiece.byteLimit, of: ben, at: cleo, isCarried: true)
+      try use(allBut: CourierPiece.byteLimit / 2, of: ben, at: cleo, isCarried: true)
       await #expect(throws: VaultError.self) { try await cleo.meet(ben) }
       #expect(try isPaused(ben, at: cleo, isCarried: true))
       #expect(try cleo.vault.carryStatus().leftToday == left - CourierPiece.byteLimit)
     }
 
-    @Test func `letters of another time are refused, and count`() async throws {
+    @Test func `letters of another time are refused ever longer, cost the day's bytes, and are held against nobody`()
+      async throws
+    {
       let world = try TestWorld(2)
       let (ada, cleo) = (world[0], world[1])
       world.clock.turn(milliseconds: 3 * 86_400_000)
@@ -86,9 +88,19 @@ extension VaultTests {
       world.clock.turn(milliseconds: -3 * 86_400_000)
       let size = try #require(try ada.ownParcels().first).bytes.count
       try use(allBut: size, of: ada, at: cleo, isCarried: false)
-      #expect(try await ada.meet(cleo).delivered == 0)
+      var left = try cleo.vault.carryStatus().leftToday
+      for pause in [MeetingMemory.fullTime, 2 * MeetingMemory.fullTime] {
+        #expect(try await ada.meet(cleo).delivered == 0)
+        #expect(try cleo.vault.carryStatus().leftToday == left - size)
+        left -= size
+        // Not asked for again before that has passed.
+        world.clock.advance(milliseconds: Int64(pause) - 60_000)
+        #expect(try await ada.meet(cleo).delivered == 0)
+        #expect(try cleo.vault.carryStatus().leftToday == left)
+        world.clock.advance(milliseconds: 60_000)
+      }
       #expect(try cleo.texts().isEmpty)
-      #expect(try isPaused(ada, at: cleo, isCarried: false))
+      #expect(try !isPaused(ada, at: cleo, isCarried: false))
     }
 
     @Test func `what arrives counts for nothing that came in vain`() async throws {
@@ -100,24 +112,35 @@ extension VaultTests {
       #expect(try !isPaused(ada, at: cleo, isCarried: false))
     }
 
-    @Test func `the pause doubles each time, up to a day, and begins anew behind a day without any`() throws {
+    @Test func `the pause doubles each time, up to an hour, and begins anew behind an hour without any`() throws {
       let memory = MeetingMemory()
       let peer = try Digest([UInt8](repeating: 1, count: 32))
       func isPaused(_ now: Double) -> Bool { memory.hasWastedEnough(peer, isCarried: false, at: now) }
       func isEnough(_ now: Double) -> Bool {
         memory.noteVain(MeetingMemory.vainLimit, of: peer, isCarried: false, at: now)
       }
-      let (minute, day) = (60_000.0, 86_400_000.0)
+      let (minute, hour) = (60_000.0, 3_600_000.0)
       var now = 5000.0
-      for minutes in [10.0, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440] {
+      for minutes in [10.0, 20, 40, 60, 60] {
         #expect(!isPaused(now))
         #expect(isEnough(now))
+        // What was on its way already makes it no longer.
+        #expect(!isEnough(now + 1))
         #expect(isPaused(now + minutes * minute - 1))
         now += minutes * minute
       }
       #expect(!isPaused(now))
-      #expect(isEnough(now + day))
-      #expect(isPaused(now + day + 10 * minute - 1) && !isPaused(now + day + 10 * minute))
+      #expect(isEnough(now + hour))
+      #expect(isPaused(now + hour + 10 * minute - 1) && !isPaused(now + hour + 10 * minute))
+    }
+
+    @Test func `a line that breaks now and then makes nobody wait`() throws {
+      let memory = MeetingMemory()
+      let peer = try Digest([UInt8](repeating: 1, count: 32))
+      for turn in 0..<100 {
+        let now = 5000 + Double(turn) * 1_000_000
+        #expect(!memory.noteVain(MeetingMemory.vainLimit / 4, of: peer, isCarried: false, at: now))
+      }
     }
   }
 }

@@ -70,11 +70,10 @@ extension CourierDesk {
     let header = parcel.header
     guard let content = parcel.content else {
       // There was no memory for it, which isn't its giver's fault.
-      noteVain(header)
       try cameInVain(header)
       return .refused
     }
-    guard isWhole(content, header) else { return try refuse(header, for: MeetingMemory.worthlessTime, isWaste: true) }
+    guard isWhole(content, header) else { return try refuse(header) }
     return Self.isFor(vault.identity.keys.digest, header) ? try takeOwn(header, content) : try carry(header, content)
   }
 
@@ -94,24 +93,26 @@ extension CourierDesk {
         defer { courier.confirmed(word, at: now) }
         return courier.receipts[word.id] == nil
       }
-      if !isNew { noteVain(header) }
+      // Another may have brought it amid this meeting; the next one begins with the word that it is here.
       return isNew ? .mine(word) : .known(word)
-    case .ignored: return try refuse(header, for: MeetingMemory.worthlessTime, isWaste: true)
+    case .ignored: return try refuse(header)
     case .unknownSender:
       // Its sender may become a peer in a moment; but anybody can make such parcels.
       let isNew = vault.meetings.noteUnknownSender(header.id, at: vault.environment.monotonic())
-      if isNew { noteWaste(header) } else { noteVain(header) }
-      try cameInVain(header)
-      return .refused
-    case .full: return try refuse(header, for: MeetingMemory.fullTime, isWaste: false)
+      if isNew { noteWaste(header) }
+    case .full:
+      // No carrier can look in, and a sender doesn't know how much is here.
+      vault.meetings.noteFull(header.id, at: vault.environment.monotonic())
     }
+    try cameInVain(header)
+    return .refused
   }
 
-  /// Doesn't ask this peer for the parcel again for so long.
-  private func refuse(_ header: ParcelHeader, for time: Double, isWaste: Bool) throws(VaultError) -> Outcome {
+  /// Doesn't ask this peer for the parcel, which is worth nothing, again for a day.
+  private func refuse(_ header: ParcelHeader) throws(VaultError) -> Outcome {
     let monotonic = vault.environment.monotonic()
-    vault.meetings.refuse(header.id, from: peer.digest, at: monotonic, for: time)
-    if isWaste { noteWaste(header) } else { noteVain(header) }
+    vault.meetings.refuse(header.id, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
+    noteWaste(header)
     try cameInVain(header)
     return .refused
   }
@@ -122,10 +123,6 @@ extension CourierDesk {
       at: vault.environment.monotonic())
     guard isEnough else { return }
     vault.environment.log.warning("\(peer.name) brings what is worth nothing, and isn't asked for more today")
-  }
-
-  private func noteVain(_ header: ParcelHeader) {
-    vault.noteVain(header.size, of: peer, isCarried: header.branch != ParcelHeader.noBranch)
   }
 
   /// What came for nothing uses up the bytes of the day, too.
@@ -144,12 +141,8 @@ extension CourierDesk {
     }
     switch arrival {
     case .carried: return .carried
-    case .known:
-      noteVain(header)
-      return .known(nil)
-    case .mine, .refused:
-      noteVain(header)
-      return .refused
+    case .known: return .known(nil)
+    case .mine, .refused: return .refused
     }
   }
 
@@ -168,6 +161,6 @@ extension Vault {
   func noteVain(_ byteCount: Int, of peer: PeerRecord, isCarried: Bool) {
     let isEnough = meetings.noteVain(byteCount, of: peer.digest, isCarried: isCarried, at: environment.monotonic())
     guard isEnough else { return }
-    environment.log.warning("much that \(peer.name) brings breaks off or can't be kept: it has to wait with more")
+    environment.log.warning("much that \(peer.name) brings breaks off: it has to wait with more")
   }
 }

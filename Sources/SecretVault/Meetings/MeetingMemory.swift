@@ -8,12 +8,14 @@ final class MeetingMemory: Sendable {
   static let collectingLimit = 64 << 20
   /// Milliseconds for which a parcel that was worth nothing isn't asked for again.
   static let worthlessTime = 86_400_000.0
-  /// The same for one for which there was no room.
+  /// The same for one that can't be taken just now, and whose sender is no peer: the first time, and twice as long each time it comes.
   static let fullTime = 600_000.0
+  /// How long that gets where it lies with this device, and after how long bytes in vain are forgotten.
+  static let vainTime = 3_600_000.0
   /// Most bytes of worthless parcels that come from a peer before nothing more of the kind is asked of it, for the rest of a day.
   static let wasteLimit = 16 << 20
-  /// The same for bytes that came in vain, though nobody need be to blame: broken off, untimely, or more than there is room for. The peer isn't asked for
-  /// more for ten minutes then, twice as long each time.
+  /// The same for bytes of parcels that broke off, for which nobody need be to blame. The peer isn't asked for more for ten minutes then, twice as
+  /// long each time, up to an hour.
   static let vainLimit = 16 << 20
   /// Meetings that a peer may begin in vain before it has to wait.
   static let idleLimit = 16
@@ -39,8 +41,8 @@ final class MeetingMemory: Sendable {
     let isCarried: Bool
   }
 
-  /// A parcel whose sender is no peer, whoever brings it.
-  private struct Unknown {
+  /// A parcel that can't be taken for a while, whoever brings it.
+  private struct Postponed {
     var until: Double
     var pause: Double
   }
@@ -53,13 +55,19 @@ final class MeetingMemory: Sendable {
 
   /// Bytes that came in vain, and until when no more are asked for.
   private struct Vain {
-    var byteCount = 0
+    var byteCount = 0.0
     var pause = MeetingMemory.fullTime
     var until = 0.0
     /// When the last of them came.
     var at: Double
 
-    func isRecent(at now: Double) -> Bool { now - max(at, until) < MeetingMemory.day }
+    func isRecent(at now: Double) -> Bool { now - max(at, until) < MeetingMemory.vainTime }
+
+    /// As many as make a pause are forgotten in an hour: a bad line isn't held against anybody.
+    mutating func fade(to now: Double) {
+      byteCount = max(0, byteCount - Double(MeetingMemory.vainLimit) * max(0, now - at) / MeetingMemory.vainTime)
+      at = now
+    }
   }
 
   /// Meetings that came to nothing, the last of which began at some time.
@@ -76,7 +84,7 @@ final class MeetingMemory: Sendable {
     var collecting = 0
     var worthless: [Copy: Double] = [:]
     var declined: [Copy: Double] = [:]
-    var unknown: [ParcelKey: Unknown] = [:]
+    var postponed: [ParcelKey: Postponed] = [:]
     var peers: Set<Digest> = []
     var wasted: [WasteSource: Waste] = [:]
     var vain: [WasteSource: Vain] = [:]
@@ -128,24 +136,30 @@ final class MeetingMemory: Sendable {
   /// Whether a peer's copy of a parcel isn't wanted at present.
   func isRefused(_ id: ParcelKey, from giver: Digest, at now: Double) -> Bool {
     state.withLock { state in
-      if let unknown = state.unknown[id], unknown.until > now { return true }
+      if let postponed = state.postponed[id], postponed.until > now { return true }
       return state.worthless[Copy(id: id, giver: giver)].map { $0 > now } ?? false
     }
   }
 
   /// Remembers that a parcel's sender is no peer, for twice as long each time it comes, up to a day. Returns whether that is new.
-  func noteUnknownSender(_ id: ParcelKey, at now: Double) -> Bool {
+  func noteUnknownSender(_ id: ParcelKey, at now: Double) -> Bool { postpone(id, at: now, longest: Self.worthlessTime) }
+
+  /// Remembers that a parcel can't be taken now, because there is no room or one of two clocks is wrong: for twice as long each time it comes, up to
+  /// an hour. Who brings it can't look in.
+  func noteFull(_ id: ParcelKey, at now: Double) { _ = postpone(id, at: now, longest: Self.vainTime) }
+
+  private func postpone(_ id: ParcelKey, at now: Double, longest: Double) -> Bool {
     state.withLock { state in
-      if let known = state.unknown[id] {
-        let pause = min(2 * known.pause, Self.worthlessTime)
-        state.unknown[id] = Unknown(until: now + pause, pause: pause)
+      if let known = state.postponed[id] {
+        let pause = min(2 * known.pause, longest)
+        state.postponed[id] = Postponed(until: now + pause, pause: pause)
         return false
       }
-      if state.unknown.count >= Self.limit {
-        let ending = state.unknown.sorted { $0.value.until < $1.value.until }
-        for one in ending.prefix(Self.limit / 8) { state.unknown[one.key] = nil }
+      if state.postponed.count >= Self.limit {
+        let ending = state.postponed.sorted { $0.value.until < $1.value.until }
+        for one in ending.prefix(Self.limit / 8) { state.postponed[one.key] = nil }
       }
-      state.unknown[id] = Unknown(until: now + Self.fullTime, pause: Self.fullTime)
+      state.postponed[id] = Postponed(until: now + Self.fullTime, pause: Self.fullTime)
       return true
     }
   }
@@ -153,7 +167,7 @@ final class MeetingMemory: Sendable {
   /// Notes who the peers are: where there is a new one, it may be the sender of what came from somebody unknown.
   func notePeers(_ peers: Set<Digest>) {
     state.withLock { state in
-      if !peers.isSubset(of: state.peers) { state.unknown.removeAll() }
+      if !peers.isSubset(of: state.peers) { state.postponed.removeAll() }
       state.peers = peers
     }
   }
@@ -189,29 +203,32 @@ final class MeetingMemory: Sendable {
     }
   }
 
-  /// Counts bytes from a peer that came in vain, and for which it need not be to blame. Behind a day without any, and without a pause, it begins anew.
-  /// Returns whether a pause begins.
+  /// Counts bytes from a peer that came in vain, and for which it need not be to blame. What was asked for before a pause makes it no longer; behind
+  /// an hour without any, and without a pause, it begins anew. Returns whether a pause begins.
   @discardableResult
   func noteVain(_ byteCount: Int, of giver: Digest, isCarried: Bool, at now: Double) -> Bool {
     let source = WasteSource(giver: giver, isCarried: isCarried)
     return state.withLock { state in
-      if state.vain.count >= Self.limit { state.vain = state.vain.filter { $0.value.isRecent(at: now) } }
-      if state.vain.count >= Self.limit { state.vain.removeAll() }
+      if state.vain[source] == nil, state.vain.count >= Self.limit {
+        state.vain = state.vain.filter { $0.value.isRecent(at: now) }
+        if state.vain.count >= Self.limit { state.vain.removeAll() }
+      }
       var vain = state.vain[source].flatMap { $0.isRecent(at: now) ? $0 : nil } ?? Vain(at: now)
-      let wasPaused = vain.until > now
-      vain.at = now
-      vain.byteCount = min(vain.byteCount, Self.vainLimit) + byteCount
-      if vain.byteCount >= Self.vainLimit {
+      guard vain.until <= now else { return false }
+      vain.fade(to: now)
+      vain.byteCount += Double(byteCount)
+      let isEnough = vain.byteCount >= Double(Self.vainLimit)
+      if isEnough {
         vain.byteCount = 0
         vain.until = now + vain.pause
-        vain.pause = min(2 * vain.pause, Self.day)
+        vain.pause = min(2 * vain.pause, Self.vainTime)
       }
       state.vain[source] = vain
-      return !wasPaused && vain.until > now
+      return isEnough
     }
   }
 
-  /// Whether so much from a peer was worth nothing, or came in vain, that nothing more of the kind is asked of it at present.
+  /// Whether so much from a peer was worth nothing, or broke off, that nothing more of the kind is asked of it at present.
   func hasWastedEnough(_ giver: Digest, isCarried: Bool, at now: Double) -> Bool {
     let source = WasteSource(giver: giver, isCarried: isCarried)
     return state.withLock { state in

@@ -41,8 +41,9 @@ final class MeetingNote: Sendable {
   func took(_ piece: CourierPiece) {
     state.withLock { state in
       state.bytesTaken &+= UInt64(piece.bytes.count)
+      // By its beginning: what is said later may be anything.
+      if state.arriving == 0 { state.isArrivingCarried = piece.branch != ParcelProof.noBranch }
       state.arriving += piece.bytes.count
-      state.isArrivingCarried = piece.branch != ParcelProof.noBranch
     }
   }
 
@@ -55,7 +56,7 @@ final class MeetingNote: Sendable {
   /// It is over. Only the first word of that counts. Of busy answers one a minute is noted: who is told to wait tries again soon, or as often as it likes.
   func end(_ ending: MeetingRecord.Ending) async {
     guard let record = record(ending) else { return }
-    await countBroken()
+    await countBroken(isOwnFault: ending == .failed)
     let name = "\(isDialled ? "busy with" : "busy for") \(peer.name)"
     if ending == .busy, !vault.strangers.isNew(name, at: vault.environment.monotonic()) { return }
     let vault = vault
@@ -66,11 +67,12 @@ final class MeetingNote: Sendable {
     }
   }
 
-  private func countBroken() async {
+  /// Of what this device's own failure has ended, the bytes count, but against nobody.
+  private func countBroken(isOwnFault: Bool) async {
     let (count, isCarried) = state.withLock { ($0.arriving, $0.isArrivingCarried) }
     guard count > 0 else { return }
     let vault = vault
-    vault.noteVain(count, of: peer, isCarried: isCarried)
+    if !isOwnFault { vault.noteVain(count, of: peer, isCarried: isCarried) }
     do {
       try await offPool {
         let now = vault.environment.now()
