@@ -51,6 +51,24 @@ struct AccountTests {
     }
   }
 
+  @Test("a friend is asked and accepts, by commands alone, and whoever has asked is told what is missing")
+  func friends() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await pair(bench, try ChatServer.shared(.prosody))
+      let asked = try await alice.succeed("friend", "add", address(bob))
+      #expect(asked.complaint.contains("asked \(address(bob))\n"), "\(asked)")
+      #expect(asked.complaint.contains("vault friend add \(address(bob)) --peer PEER"), "\(asked)")
+      try await bob.succeed("account", "sync")
+      let accepted = try await bob.succeed("friend", "accept", address(alice), "--peer", "alice")
+      #expect(accepted.complaint.contains("accepted \(address(alice)), and asked back; "), "\(accepted)")
+      #expect(!accepted.complaint.contains("--peer PEER"), "\(accepted)")
+      try await bench.wait(for: "both to be friends") {
+        try await alice.succeed("account", "sync")
+        return try await alice.succeed("friend", "list", "--json").json()[0]["subscription"].string == "both"
+      }
+    }
+  }
+
   @Test("a share goes by the account with the command that makes it, and comes back while its dealer looks in")
   func share() async throws {
     try await Bench.run { bench in

@@ -75,6 +75,7 @@ enum FriendText {
     let sealed = friend.peer.map { "; what you send to \($0) goes there sealed" } ?? ""
     return switch friend.subscription {
     case "both", "to": "\(friend.address) is a friend\(sealed)"
+    case "from": "accepted \(friend.address), and asked back\(sealed)"
     default: "asked \(friend.address)\(sealed)"
     }
   }
