@@ -229,14 +229,14 @@ void vault_strophe_step(vault_strophe *link, int wake, int pause, vault_strophe_
   state->isMalformed = link->isMalformed;
 }
 
-uint64_t vault_strophe_delivered(vault_strophe *link) {
+uint64_t vault_strophe_progress(vault_strophe *link) {
   struct tcp_info info;
   socklen_t length = sizeof info;
   memset(&info, 0, sizeof info);
   pthread_mutex_lock(&link->lock);
   int result = link->socket < 0 ? -1 : getsockopt(link->socket, IPPROTO_TCP, TCP_INFO, &info, &length);
   pthread_mutex_unlock(&link->lock);
-  return result == 0 ? info.tcpi_bytes_acked : 0;
+  return result == 0 ? info.tcpi_bytes_acked + info.tcpi_bytes_received : 0;
 }
 
 void vault_strophe_break(vault_strophe *link) {

@@ -12,7 +12,8 @@ extension AccountExchange {
     defer { happened { $0.isArchiveRead = true } }
     let connection = connection
     do throws(XMPPError) {
-      guard try await patiently({ () throws(XMPPError) in try await connection.hasArchive() }) else { return }
+      let isThere = try await patiently { () throws(XMPPError) in try await connection.hasArchive() }
+      guard isThere else { return }
       var place = account.archivedTo.map { XMPPArchivePlace.after($0) } ?? .end
       for _ in 0..<Self.pageLimit {
         let from = place

@@ -71,8 +71,7 @@ extension AccountExchange {
 
   /// What never waits for long.
   private func sendSmall() async throws {
-    while try await sendSmallParcels() {}
-    try await sendPlain()
+    repeat { try await sendPlain() } while try await sendSmallParcels()
   }
 
   /// Whether there may be more.
@@ -194,6 +193,7 @@ extension AccountExchange {
     guard let to = try? JID(waiting.contact) else {
       return try vault.notePlain(waiting.id, account: account.id, contact: waiting.contact, .lost)
     }
+    begin(waiting.text.count)
     let isSound = try await write(
       waiting.text.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, to, waiting.id)
     if isSound { try await reach() }

@@ -30,7 +30,7 @@ final class AccountExchange: Sendable {
     /// Who is there with which device.
     var present: [JID: [String: XMPPPresence.State]] = [:]
     var isSending = false
-    /// Bytes that were sent since the server has answered last.
+    /// Bytes that were sent last before an answer was waited for.
     var underway = 0
     var report = AccountReport()
     /// When something happened last.
@@ -143,42 +143,35 @@ final class AccountExchange: Sendable {
       if state.withLock({ $0.isSending }) { continue }
       (network, next) = (NetworkMark.now(), now + Limits.alive)
       do throws(XMPPError) {
-        try await reach(within: isOther ? Limits.network.answer : Limits.answer)
+        try await reach(isOther ? Limits.network.answer : Limits.answer)
       } catch .cancelled { return } catch { return connection.close() }
     }
   }
 
   /// Waits for the server to have taken what was sent before: it answers in order.
-  func reach() async throws(XMPPError) {
+  func reach(_ limit: Duration = Limits.answer) async throws(XMPPError) {
     let connection = connection
     do throws(XMPPError) {
-      try await patiently { () throws(XMPPError) in try await connection.ping() }
+      try await patiently(limit) { () throws(XMPPError) in try await connection.ping() }
     } catch .refused {
       // It doesn't know this question, which is an answer.
     }
   }
 
-  private func reach(within limit: Duration) async throws(XMPPError) {
-    let connection = connection
-    do throws(XMPPError) {
-      try await within(limit, sleep) { () throws(XMPPError) in try await connection.ping() }
-    } catch .refused {}
-  }
-
-  /// Runs what waits for the server as long as anything of what was sent gets on its way, however slowly the server reads. When nothing does any more,
-  /// the answer has the usual time, and a little for what lies there unread.
+  /// Runs what waits for the server as long as anything gets on its way, there or here, however slow it is: the answer comes behind all that the server
+  /// has for this device. When nothing moves any more, it has the usual time, and a little for what lies there unread.
   func patiently<Value: Sendable>(
-    _ body: @escaping @Sendable () async throws(XMPPError) -> Value
+    _ limit: Duration = Limits.answer, _ body: @escaping @Sendable () async throws(XMPPError) -> Value
   ) async throws(XMPPError) -> Value {
-    try await until({ await self.standStill() }, "nothing got on for \(Limits.answer)", body)
+    try await until({ await self.standStill(limit) }, "nothing got on for \(limit)", body)
   }
 
-  private func standStill() async {
-    var standstill = Standstill(connection.delivered, at: now)
+  private func standStill(_ patience: Duration) async {
+    var standstill = Standstill(connection.progress, at: now)
     while (try? await sleep(Limits.look)) != nil {
       let unread = Double(min(state.withLock { $0.underway }, Limits.unread.bytes))
-      let limit = Limits.answer / .milliseconds(1) + unread / Limits.unread.pace
-      if standstill.time(connection.delivered, at: now) >= limit { return }
+      let limit = patience / .milliseconds(1) + unread / Limits.unread.pace
+      if standstill.time(connection.progress, at: now) >= limit { return }
     }
   }
 

@@ -128,8 +128,8 @@ final class Loop: @unchecked Sendable {
     began(.failure(.cancelled))
   }
 
-  /// Bytes that the server's machine has taken, whatever the thread is at.
-  var delivered: UInt64 { orders.withLock { $0.link.map { vault_strophe_delivered($0.pointer) } ?? 0 } }
+  /// Bytes that the server's machine has taken and given, whatever the thread is at.
+  var progress: UInt64 { orders.withLock { $0.link.map { vault_strophe_progress($0.pointer) } ?? 0 } }
 
   /// Tells who waits for the beginning what came of it; the first time counts.
   func began(_ result: Result<JID, XMPPError>) {

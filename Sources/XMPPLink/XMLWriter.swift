@@ -74,6 +74,13 @@ struct XMLWriter {
     }
   }
 
+  /// How many bytes a text has as it is written.
+  static func byteCount(of text: String) -> Int {
+    var writer = XMLWriter()
+    writer.append(escaped: text)
+    return writer.bytes.count
+  }
+
   /// Refuses what XML can't carry, and what is too long.
   static func check(_ text: String, limit: Int) throws(XMPPError) {
     guard text.utf8.count <= limit else { throw .invalidContent("longer than \(limit) bytes") }

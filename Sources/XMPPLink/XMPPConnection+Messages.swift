@@ -4,6 +4,9 @@ extension XMPPConnection {
   /// Returns when its turn to be sent has come. Only the recipient's receipt says that it arrived.
   public func send(_ text: String, to: JID, id: String, wantsReceipt: Bool = true) async throws(XMPPError) {
     try XMLWriter.check(text, limit: XMPPMessage.bodyLimit)
+    guard XMLWriter.byteCount(of: text) <= XMPPMessage.writtenLimit else {
+      throw .invalidContent("it has too many characters that XML writes in several")
+    }
     guard XMPPParcelPart.isID(id) else { throw .invalidContent("the id isn't printable ASCII") }
     try await send { writer in
       writer.begin("message", nil, [("type", "chat"), ("to", to.description), ("id", id)])

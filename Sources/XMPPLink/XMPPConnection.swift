@@ -71,9 +71,9 @@ public final class XMPPConnection: Sendable {
     _ = try await ask("get", to: to ?? address.server) { writer, _ in writer.element("ping", Namespace.ping) }
   }
 
-  /// Bytes that the server's machine has taken of what was sent. While this grows, what waits gets on, however slowly
-  /// the server reads.
-  public var delivered: UInt64 { loop.delivered }
+  /// Bytes that the server's machine has taken of what was sent, and those that have come from it. While this grows, what
+  /// waits gets on, however slowly the server reads, and so does an answer behind much else that comes.
+  public var progress: UInt64 { loop.progress }
 
   /// Says goodbye. Returns at once; ``events`` ends when the server has answered, two seconds later at most.
   public func logout() { loop.order(.leave) }

@@ -26,6 +26,8 @@ public enum XMPPEvent: Hashable, Sendable {
 public struct XMPPMessage: Hashable, Sendable {
   /// Longest text in bytes.
   public static let bodyLimit = 65_536
+  /// Most bytes of one as it is written in XML: servers end the connection for stanzas of more than 256 KiB.
+  static let writtenLimit = 192 << 10
 
   /// As the sender's program named it; not always there, and not always unique.
   public let id: String?

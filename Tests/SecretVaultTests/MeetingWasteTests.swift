@@ -78,7 +78,7 @@ extension VaultTests {
       #expect(try cleo.vault.carryStatus().leftToday == left - CourierPiece.byteLimit)
     }
 
-    @Test func `letters of another time are refused ever longer, cost the day's bytes, and are held against nobody`()
+    @Test func `letters of another time are refused ever longer, cost the day's bytes, and count the first time`()
       async throws
     {
       let world = try TestWorld(2)
@@ -87,7 +87,7 @@ extension VaultTests {
       try ada.say("from the future", to: cleo)
       world.clock.turn(milliseconds: -3 * 86_400_000)
       let size = try #require(try ada.ownParcels().first).bytes.count
-      try use(allBut: size, of: ada, at: cleo, isCarried: false)
+      try use(allBut: 2 * size, of: ada, at: cleo, isCarried: false)
       var left = try cleo.vault.carryStatus().leftToday
       for pause in [MeetingMemory.fullTime, 2 * MeetingMemory.fullTime] {
         #expect(try await ada.meet(cleo).delivered == 0)
@@ -101,6 +101,17 @@ extension VaultTests {
       }
       #expect(try cleo.texts().isEmpty)
       #expect(try !isPaused(ada, at: cleo, isCarried: false))
+    }
+
+    @Test func `whoever brings ever new letters of another time has to wait`() async throws {
+      let world = try TestWorld(2)
+      let (ada, cleo) = (world[0], world[1])
+      world.clock.turn(milliseconds: 3 * 86_400_000)
+      try ada.say("from the future", to: cleo)
+      world.clock.turn(milliseconds: -3 * 86_400_000)
+      try use(allBut: try #require(try ada.ownParcels().first).bytes.count / 2, of: ada, at: cleo, isCarried: false)
+      #expect(try await ada.meet(cleo).delivered == 0)
+      #expect(try isPaused(ada, at: cleo, isCarried: false))
     }
 
     @Test func `what arrives counts for nothing that came in vain`() async throws {

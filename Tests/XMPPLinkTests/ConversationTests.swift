@@ -95,20 +95,38 @@ extension ServerTests {
     }
 
     @Test(arguments: ChatServer.Kind.allCases)
-    func `what the server's machine has taken is counted, until there is no connection`(
+    func `a text that XML makes longer than servers take is refused here, and ends no connection`(
       _ kind: ChatServer.Kind
     ) async throws {
       let (ada, bob) = try await pair(kind)
-      let before = ada.connection.delivered
+      await #expect {
+        try await ada.connection.send(String(repeating: "\"", count: 65_536), to: bob.address, id: "long")
+      } throws: { error in
+        if case XMPPError.invalidContent = error { true } else { false }
+      }
+      // As many as go through.
+      let text = String(repeating: "&", count: 39_000)
+      try await ada.connection.send(text, to: bob.address, id: "all")
+      try await ada.connection.ping()
+    }
+
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `what the server's machine has taken, and what came from it, is counted, until there is no connection`(
+      _ kind: ChatServer.Kind
+    ) async throws {
+      let (ada, bob) = try await pair(kind)
+      let (before, atBob) = (ada.connection.progress, bob.connection.progress)
       #expect(before > 0)
       try await ada.connection.send(parcel: [UInt8](repeating: 1, count: 90_000), to: bob.address, id: "counted")
       try await ada.connection.ping()
       // Base64 makes four bytes of three.
-      let after = ada.connection.delivered
+      let after = ada.connection.progress
       #expect(after >= before + 120_000 && after < before + 200_000)
+      _ = try await bob.parcel("counted")
+      #expect(bob.connection.progress >= atBob + 120_000)
       ada.connection.close()
       _ = try await ada.end()
-      #expect(ada.connection.delivered == 0)
+      #expect(ada.connection.progress == 0)
     }
 
     @Test(arguments: ChatServer.Kind.allCases)

@@ -8,7 +8,7 @@
 // libstrophe's callbacks for memory, logs, sockets and certificates, and the waiting that wakes up from outside.
 //
 // A link belongs to the thread that made it: every function but `vault_strophe_break` and
-// `vault_strophe_delivered` is called there.
+// `vault_strophe_progress` is called there.
 
 typedef struct vault_strophe vault_strophe;
 
@@ -49,8 +49,9 @@ void vault_strophe_send(vault_strophe *link, const char *bytes, size_t count);
 int vault_strophe_takes_more(vault_strophe *link);
 /// Sends, waits for the connection or for a write to `wake`, at most `pause` milliseconds, and reads.
 void vault_strophe_step(vault_strophe *link, int wake, int pause, vault_strophe_state *state);
-/// Bytes that the machine at the other end has taken of what was sent. From any thread, before `vault_strophe_free`.
-uint64_t vault_strophe_delivered(vault_strophe *link);
+/// Bytes that the machine at the other end has taken of what was sent, and those that have come from there. From any thread, before
+/// `vault_strophe_free`.
+uint64_t vault_strophe_progress(vault_strophe *link);
 /// Ends the connection at once, also one that is waited for. From any thread, before `vault_strophe_free`.
 void vault_strophe_break(vault_strophe *link);
 /// Frees the link. Returns the bytes that libstrophe has not given back.

@@ -7,11 +7,11 @@ import VaultStore
 extension Vault {
   /// Most bytes of what is small.
   private static let smallPostLimit = (64 << 10) + ParcelTimes.sealing
-  /// Most parcels, and bytes, of what is small that are handed out at a time.
-  private static let smallPosts = (count: 64, bytes: 512 << 10)
+  /// Most parcels, and bytes, of what is small that are handed out at a time: what of them didn't get through goes out again.
+  private static let smallPosts = (count: 64, bytes: 72 << 10)
 
-  /// Small parcels whose turn it is to go by the account, oldest first, some at a time: to be asked again, when these were handed over, until nothing
-  /// is left.
+  /// Small parcels whose turn it is to go by the account, new ones before those that go again, and the oldest of them first, some at a time: to be
+  /// asked again, when these were handed over, until nothing is left.
   public func smallAccountPosts() throws(VaultError) -> [OutgoingParcelPost] {
     let (records, sizes) = try accountRecordsDue()
     var posts: [OutgoingParcelPost] = []
@@ -26,14 +26,16 @@ extension Vault {
     return posts
   }
 
-  /// The large parcel that goes by the account next, if one is due: what was begun more often in vain comes behind the others, and so does what is
-  /// larger. So one that never gets through holds up none that does.
+  /// The large parcel that goes by the account next, if one is due: what was begun more often in vain comes behind the others, and so does what goes
+  /// again, and what is larger. So one that never gets through holds up none that does.
   public func largeAccountPost(_ attempts: [[UInt8]: Int]) throws(VaultError) -> OutgoingParcelPost? {
     let (records, sizes) = try accountRecordsDue()
     let large = records.enumerated().filter { (sizes[$0.element.id] ?? 0) > Self.smallPostLimit }
     // They are in the order of their age.
-    let order = large.map { (attempts[$0.element.id] ?? 0, sizes[$0.element.id] ?? 0, $0.offset) }
-    for (_, _, place) in order.sorted(by: <) {
+    let order = large.map { place, record in
+      (attempts[record.id] ?? 0, record.accountAt > 0 ? 1 : 0, sizes[record.id] ?? 0, place)
+    }
+    for (_, _, _, place) in order.sorted(by: <) {
       let record = records[place]
       if let post = try post(record) { return OutgoingParcelPost(post: post, recipient: record.peer, record: record) }
     }
@@ -41,8 +43,9 @@ extension Vault {
   }
 
   private func accountRecordsDue() throws(VaultError) -> ([ParcelRecord], [[UInt8]: Int64]) {
-    let records = try outgoingRecords(way: .account, at: environment.now())
-    guard !records.isEmpty else { return ([], [:]) }
+    let due = try outgoingRecords(way: .account, at: environment.now())
+    guard !due.isEmpty else { return ([], [:]) }
+    let records = due.filter { $0.accountAt == 0 } + due.filter { $0.accountAt > 0 }
     return (records, try stored { () throws(StoreError) in try database.parcelByteCounts() })
   }
 }

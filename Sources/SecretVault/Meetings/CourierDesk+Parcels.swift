@@ -101,8 +101,10 @@ extension CourierDesk {
       let isNew = vault.meetings.noteUnknownSender(header.id, at: vault.environment.monotonic())
       if isNew { noteWaste(header) }
     case .full:
-      // No carrier can look in, and a sender doesn't know how much is here.
-      vault.meetings.noteFull(header.id, at: vault.environment.monotonic())
+      // No carrier can look in, and a sender doesn't know how much is here; but anybody can make ever new ones.
+      if vault.meetings.noteFull(header.id, at: vault.environment.monotonic()) {
+        vault.noteVain(header.size, of: peer, isCarried: header.branch != ParcelHeader.noBranch)
+      }
     }
     try cameInVain(header)
     return .refused
@@ -161,6 +163,6 @@ extension Vault {
   func noteVain(_ byteCount: Int, of peer: PeerRecord, isCarried: Bool) {
     let isEnough = meetings.noteVain(byteCount, of: peer.digest, isCarried: isCarried, at: environment.monotonic())
     guard isEnough else { return }
-    environment.log.warning("much that \(peer.name) brings breaks off: it has to wait with more")
+    environment.log.warning("much that \(peer.name) brings breaks off or can't be taken: it has to wait with more")
   }
 }

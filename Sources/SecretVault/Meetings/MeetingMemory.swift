@@ -14,7 +14,7 @@ final class MeetingMemory: Sendable {
   static let vainTime = 3_600_000.0
   /// Most bytes of worthless parcels that come from a peer before nothing more of the kind is asked of it, for the rest of a day.
   static let wasteLimit = 16 << 20
-  /// The same for bytes of parcels that broke off, for which nobody need be to blame. The peer isn't asked for more for ten minutes then, twice as
+  /// The same for bytes of parcels that broke off, or that couldn't be taken the first time, for which nobody need be to blame. The peer isn't asked for more for ten minutes then, twice as
   /// long each time, up to an hour.
   static let vainLimit = 16 << 20
   /// Meetings that a peer may begin in vain before it has to wait.
@@ -145,8 +145,8 @@ final class MeetingMemory: Sendable {
   func noteUnknownSender(_ id: ParcelKey, at now: Double) -> Bool { postpone(id, at: now, longest: Self.worthlessTime) }
 
   /// Remembers that a parcel can't be taken now, because there is no room or one of two clocks is wrong: for twice as long each time it comes, up to
-  /// an hour. Who brings it can't look in.
-  func noteFull(_ id: ParcelKey, at now: Double) { _ = postpone(id, at: now, longest: Self.vainTime) }
+  /// an hour. Returns whether that is new.
+  func noteFull(_ id: ParcelKey, at now: Double) -> Bool { postpone(id, at: now, longest: Self.vainTime) }
 
   private func postpone(_ id: ParcelKey, at now: Double, longest: Double) -> Bool {
     state.withLock { state in
