@@ -90,8 +90,8 @@ struct CarryOffCommand: OpenedCommand {
     abstract: "Carry nothing for others.",
     discussion: """
       Others still carry your parcels. Nothing more of theirs is taken. What this
-      device has of theirs already goes on only where it meets somebody anyway: nobody
-      is looked for because of it, and none of it is left at a server.
+      device has of theirs already goes on only where it meets somebody anyway:
+      nobody is looked for because of it, and none of it is left at a server.
 
       Example: vault carry off
       """)
