@@ -87,7 +87,12 @@ final class Child: Sendable {
     var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { (argv + variables).forEach { free($0) } }
     var process: pid_t = 0
-    let failure = posix_spawn(&process, program, &actions, &attributes, &argv, &variables)
+    var failure = posix_spawn(&process, program, &actions, &attributes, &argv, &variables)
+    // A program that a test has just written: another that was being started in that moment has the file open until it runs.
+    for _ in 0..<600 where failure == ETXTBSY {
+      usleep(100_000)
+      failure = posix_spawn(&process, program, &actions, &attributes, &argv, &variables)
+    }
     try #require(failure == 0, "cannot start \(program): \(String(cString: strerror(failure)))")
     return process
   }
