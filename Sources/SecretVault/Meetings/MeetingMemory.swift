@@ -14,8 +14,8 @@ final class MeetingMemory: Sendable {
   static let vainTime = 3_600_000.0
   /// Most bytes of worthless parcels that come from a peer before nothing more of the kind is asked of it, for the rest of a day.
   static let wasteLimit = 16 << 20
-  /// The same for bytes of parcels that broke off, or that couldn't be taken the first time, for which nobody need be to blame. The peer isn't asked for more for ten minutes then, twice as
-  /// long each time, up to an hour.
+  /// The same for bytes of parcels that broke off, or that couldn't be taken the first time, for which nobody need be to blame. The peer isn't asked
+  /// for more for ten minutes then, twice as long each time, up to an hour.
   static let vainLimit = 16 << 20
   /// Meetings that a peer may begin in vain before it has to wait.
   static let idleLimit = 16
