@@ -16,11 +16,12 @@ desktopdir = $(PREFIX)/share/applications
 # Swift may lie outside PATH; the scripts know the usual places.
 SWIFT = . scripts/common.sh && find_swift && swift
 swift_files = Sources Tests Fuzz/Sources/VaultFuzz Package.swift Fuzz/Package.swift Benchmarks
-RELEASE = -c release --static-swift-stdlib --product
-release_bin = $$($(SWIFT) build -c release --show-bin-path)
+RELEASE = -c release --static-swift-stdlib --disable-local-rpath --product
+# The link that SwiftPM keeps to where it builds: known without running it.
+release_bin = .build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency account-book test-server test test-xmpp test-thread test-address test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency account-book test-server test test-xmpp test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -124,6 +125,9 @@ bench-latency: setup ## measure how long messages take directly, through ejabber
 	@$(BENCHMARKS) -c release --static-swift-stdlib --product courier-latency
 	@Benchmarks/latency
 
+test-release: release server ## install a release somewhere else, look at what the loader makes of the programs, and run each
+	@scripts/test-release
+
 test-ble: build ## run two peers over Bluetooth LE in a virtual machine with two virtual controllers, for a few minutes
 	@Bench/ble/run .build/debug/vault
 
@@ -159,10 +163,12 @@ lint: setup ## check the layout and style of the sources
 format: setup ## put the sources into the layout that lint asks for
 	@$(SWIFT) format --in-place --parallel --recursive $(swift_files)
 
-install: release ## install the programs, the service, shell completions and the handler of coresecret: URLs
+# Nothing is built here, where nearly everybody is root.
+install: ## install what `make release` has built: the programs, the service, shell completions and the handler of coresecret: URLs
 	@scripts/install "$(release_bin)" "$(DESTDIR)" "$(PREFIX)"
 
-install-server: server ## install vault-server and a systemd unit for it
+install-server: ## install what `make server` has built, and a systemd unit for it
+	@[ -x "$(release_bin)/vault-server" ] || { echo "error: vault-server isn't built: run 'make server' first, as yourself" >&2; exit 1; }
 	install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(systemunitdir)"
 	install -m 755 "$(release_bin)/vault-server" "$(DESTDIR)$(bindir)/vault-server"
 	sed 's|@BINDIR@|$(bindir)|' packaging/vault-server.service >"$(DESTDIR)$(systemunitdir)/vault-server.service"

@@ -10,6 +10,16 @@ let settings: [SwiftSetting] = [
 // Pictures are taken apart pixel by pixel, which takes tens of times longer unoptimised: these targets never are.
 let optimised = settings + [.unsafeFlags(["-O"])]
 
+// As they are installed, programs have no memory that is writable and executable, nor constants and tables of functions that can be
+// written to once they run. Only lld tells constants that are writable from others by their flags.
+let hardened: [LinkerSetting] = [
+  .unsafeFlags(
+    [
+      "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now",
+      "-Xlinker", "-T", "-Xlinker", Context.packageDirectory + "/scripts/sections.ld",
+    ], .when(configuration: .release))
+]
+
 func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
@@ -65,16 +75,16 @@ let package = Package(
     .library(name: "ChatServers", targets: ["ChatServers"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     // Of vault-server alone: nothing of it is built with `vault`.
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
-    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
-    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
-    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
+    .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0", traits: []),
+    .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
   ],
   targets: [
     // Floor 0: libraries of the system.
@@ -92,6 +102,8 @@ let package = Package(
     .target(name: "CCurlShims", dependencies: ["CCurl"]),
     .target(name: "CHiredisShims", dependencies: ["CHiredis"]),
     .target(name: "CStropheShims", dependencies: ["CStrophe"]),
+    // Of vault-server alone.
+    .target(name: "CWipingHeap"),
 
     // Floor 1: single-purpose tools that know nothing of one another.
     library("Sodium", ["CSodium"]),
@@ -131,8 +143,11 @@ let package = Package(
         logging, nioCore, nioHTTP1, nioHTTPTypes, nioSSL,
       ]),
     .executableTarget(
-      name: "VaultServer", dependencies: ["ShareServer", argumentParser, lifecycle, logging, unixSignals],
-      swiftSettings: settings),
+      name: "VaultServer",
+      dependencies: [
+        "CShims", "CWipingHeap", "ShareServer", "Threading", argumentParser, lifecycle, logging, unixSignals,
+      ],
+      swiftSettings: settings, linkerSettings: hardened),
 
     // Floor 5: a vault's groups.
     library(
@@ -153,9 +168,10 @@ let package = Package(
         "ShamirKit", "QRCode", "SealedPayload", "CallbackURL",
         "SystemBus", "Sodium", "Threading", "WireCodec", "CShims", argumentParser, logging, lifecycle,
       ],
-      swiftSettings: settings),
+      swiftSettings: settings, linkerSettings: hardened),
     .executableTarget(
-      name: "VaultScan", dependencies: ["CZBar", "CPNG", "CJPEG", "CShims"], swiftSettings: optimised),
+      name: "VaultScan", dependencies: ["CZBar", "CPNG", "CJPEG", "CShims"], swiftSettings: optimised,
+      linkerSettings: hardened),
 
     // What several test targets need: looking for secrets in a process's memory.
     .target(name: "MemoryScan", dependencies: ["Sodium"], path: "Tests/MemoryScan", swiftSettings: settings),
@@ -221,7 +237,7 @@ let package = Package(
         grdb,
       ],
       swiftSettings: settings),
-    tests(of: "ShareServer", [grdb, "VaultServer", "FaultInjection", "Sodium", lifecycle, logging]),
+    tests(of: "ShareServer", [grdb, "MemoryScan", "VaultServer", "FaultInjection", "Sodium", lifecycle, logging]),
     .target(name: "FaultInjection", path: "Tests/FaultInjection"),
   ]
 )

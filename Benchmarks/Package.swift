@@ -6,7 +6,7 @@ let package = Package(
   name: "Benchmarks",
   dependencies: [
     .package(name: "vault", path: ".."),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
   ],
   targets: [
     .executableTarget(

@@ -7,12 +7,15 @@ public import WireCodec
 extension Courier: WireValue {
   /// Most bytes of the state.
   public static let byteLimit = 16 << 20
-  static let version: UInt8 = 3
+  static let version: UInt8 = 4
   /// Before this, headers don't say whether a parcel may be left at servers: none may.
   static let serverVersion: UInt8 = 2
   /// Before this, nothing tells how often a parcel has gone out to a carrier, and whether that has it: once, as far as
   /// anybody knows, and nobody has said so.
   static let grantVersion: UInt8 = 3
+  /// Before this, parcels have ids alone: what their bytes hash to isn't known (see ``unnamed``), and which ids were carried
+  /// is worth nothing, as anything may have been under them.
+  static let copyVersion: UInt8 = 4
 
   /// Exact number of encoded bytes.
   public var encodedByteCount: Int {
@@ -58,7 +61,11 @@ extension Courier: WireValue {
     receipts.own = own
     encounters = try Encounters(from: &reader)
     records = try CarrierRecords(from: &reader)
-    carried = try SeenParcels(from: &reader)
+    if version >= Self.copyVersion {
+      carried = try SeenParcels(from: &reader)
+    } else {
+      _ = try SeenParcels<ParcelKey>(from: &reader)
+    }
     received = try SeenParcels(from: &reader)
     let isOwnAmongOthers =
       encounters.entries[own] != nil || satchel.parcels.values.contains { $0.from == own }
@@ -76,10 +83,10 @@ func ascend<Key: Comparable>(_ key: Key, _ last: inout Key?) throws(WireError) {
 // MARK: - Parcels
 
 extension ParcelHeader {
-  static let encodedByteCount = 16 + 16 + 4 + 8 + 1 + 1 + 1
+  static let encodedByteCount = 16 + 16 + 16 + 4 + 8 + 1 + 1 + 1
 
   func encode(into writer: inout Writer) throws(WireError) {
-    try writer.key(id)
+    try copy.encode(into: &writer)
     try writer.u64(tag.high)
     try writer.u64(tag.low)
     try writer.count32(size)
@@ -90,10 +97,11 @@ extension ParcelHeader {
   }
 
   init(from reader: inout Reader, _ version: UInt8) throws(WireError) {
-    let id = try reader.parcel("parcel")
+    let copy: CopyKey =
+      version >= Courier.copyVersion ? try CopyKey(from: &reader) : .unnamed(try reader.parcel("parcel"))
     guard let tag = RecipientTag(try reader.bytes(16, "tag")),
       let header = ParcelHeader(
-        id: id, tag: tag, size: try reader.count32(limit: Self.sizeLimit, "size"),
+        copy: copy, tag: tag, size: try reader.count32(limit: Self.sizeLimit, "size"),
         expiresAt: try reader.time("expiry"), hopsLeft: try reader.u8("hops"), branch: try reader.u8("branch"),
         allowsServers: version >= Courier.serverVersion ? try reader.flag("servers") : false)
     else { throw .invalidValue(field: "header of a parcel") }
@@ -184,9 +192,9 @@ extension Satchel {
   func encode(into writer: inout Writer) throws(WireError) {
     guard parcels.count <= Self.readLimit else { throw .limitExceeded(field: "satchel", limit: Self.readLimit) }
     try writer.count32(parcels.count)
-    for parcel in parcels.values.sorted(by: { $0.header.id < $1.header.id }) {
+    for parcel in parcels.values.sorted(by: { $0.header.copy < $1.header.copy }) {
       try parcel.encode(into: &writer)
-      try writer.number(costByParcel[parcel.header.id] ?? 0)
+      try writer.number(costByParcel[parcel.header.copy] ?? 0)
     }
     try writer.count32(strangers.count)
     for stranger in strangers.sorted() { try writer.key(stranger) }
@@ -194,16 +202,16 @@ extension Satchel {
 
   init(from reader: inout Reader, _ version: UInt8) throws(WireError) {
     self.init()
-    var last: ParcelKey?
+    var last: CopyKey?
     for _ in 0..<(try reader.count32(limit: Self.readLimit, "satchel")) {
       let parcel = try CarriedParcel(from: &reader, version)
-      try ascend(parcel.header.id, &last)
+      try ascend(parcel.header.copy, &last)
       let cost = try reader.number("cost")
       let (sum, overflow) = self.cost.addingReportingOverflow(cost)
       guard cost >= parcel.header.size, !overflow else { throw .invalidValue(field: "cost") }
       self.cost = sum
-      parcels[parcel.header.id] = parcel
-      costByParcel[parcel.header.id] = cost
+      put(parcel)
+      costByParcel[parcel.header.copy] = cost
       costs[parcel.from, default: 0] += cost
     }
     var lastDevice: DeviceKey?

@@ -1,4 +1,4 @@
-import WireCodec
+public import WireCodec
 
 // What a device knows of others, and what its person has chosen.
 
@@ -185,24 +185,53 @@ extension CarrierRecords.Record {
 }
 
 extension SeenParcels {
-  var encodedByteCount: Int { 4 + expiries.count * (16 + 8) }
+  var encodedByteCount: Int { 4 + expiries.count * (Key.byteCount + 8) }
 
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.count32(expiries.count)
-    for (id, expiry) in expiries.sorted(by: { $0.key < $1.key }) {
-      try writer.key(id)
+    for (key, expiry) in expiries.sorted(by: { $0.key < $1.key }) {
+      try key.encode(into: &writer)
       try writer.time(expiry)
     }
   }
 
   init(from reader: inout Reader) throws(WireError) {
     self.init()
-    var last: ParcelKey?
+    var last: Key?
     for _ in 0..<(try reader.count32(limit: Self.limit, "parcels seen")) {
-      let id = try reader.parcel("parcel")
-      try ascend(id, &last)
-      expiries[id] = try reader.time("expiry")
+      let key = try Key(from: &reader)
+      try ascend(key, &last)
+      expiries[key] = try reader.time("expiry")
     }
+  }
+}
+
+extension ParcelName {
+  /// The same for all of a kind.
+  public var encodedByteCount: Int { Self.byteCount }
+}
+
+extension ParcelKey {
+  /// Writes its 16 bytes.
+  public func encode(into writer: inout Writer) throws(WireError) { try writer.key(self) }
+
+  /// Reads 16 bytes.
+  public init(from reader: inout Reader) throws(WireError) { self = try reader.parcel("parcel") }
+}
+
+extension CopyKey {
+  /// Writes the id, and then the digest.
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try writer.key(id)
+    try writer.u64(digest.high)
+    try writer.u64(digest.low)
+  }
+
+  /// Reads 32 bytes.
+  public init(from reader: inout Reader) throws(WireError) {
+    let id = try reader.parcel("parcel")
+    guard let digest = CopyDigest(try reader.bytes(16, "copy")) else { throw .invalidValue(field: "copy") }
+    self.init(id: id, digest: digest)
   }
 }
 

@@ -4,7 +4,44 @@ extension Courier {
   public mutating func withdraw(_ id: ParcelKey) { outgoing[id] = nil }
 
   /// Forgets a parcel of somebody else whose content is lost. It counts as having been here.
-  public mutating func drop(_ id: ParcelKey) { satchel.remove(id) }
+  public mutating func drop(_ copy: CopyKey) { satchel.remove(copy) }
+
+  /// Parcels of which a state of an older version doesn't tell what their bytes hash to: those that are carried, and own
+  /// ones. Nothing may be done with them before they have their names.
+  public var unnamed: (carried: [ParcelKey], own: [ParcelKey]) {
+    (
+      satchel.parcels.keys.filter { !$0.isNamed }.map(\.id).sorted(),
+      outgoing.values.filter { !$0.header.copy.isNamed }.map(\.header.id).sorted()
+    )
+  }
+
+  /// Whether there are none of these.
+  public var isNamed: Bool {
+    satchel.parcels.keys.allSatisfy(\.isNamed) && outgoing.values.allSatisfy(\.header.copy.isNamed)
+  }
+
+  /// Says what the bytes of such a parcel hash to. Nil: they are here no more, so it isn't carried any more, and none of
+  /// this device's own that is on its way.
+  public mutating func name(carried id: ParcelKey, _ digest: CopyDigest?) {
+    let unnamed = CopyKey.unnamed(id)
+    guard let parcel = satchel.parcels[unnamed] else { return }
+    guard let digest, let header = parcel.header.named(digest), header.copy.isNamed else {
+      satchel.remove(unnamed)
+      return
+    }
+    satchel.rename(unnamed, header)
+    carried.insert(header.copy, until: header.expiresAt, at: parcel.receivedAt)
+  }
+
+  /// The same of an own one.
+  public mutating func name(own id: ParcelKey, _ digest: CopyDigest?) {
+    guard let parcel = outgoing[id], !parcel.header.copy.isNamed else { return }
+    guard let digest, let header = parcel.header.named(digest) else {
+      outgoing[id] = nil
+      return
+    }
+    outgoing[id]?.header = header
+  }
 
   /// Whether there are receipts that a device hasn't been told since it was met.
   public func hasNews(for device: DeviceKey) -> Bool {

@@ -31,9 +31,9 @@
 ///   ones it pushes out its own first, or what matters least.
 /// - **Invent parcels, change hops or expiry, keep copies.** Copies that it makes count as given by it. Hops are capped
 ///   at this device's own, and an expiry beyond 31 days isn't taken.
-/// - **Alter.** The recipient notices, and still takes a true copy. Carriers that took an altered copy don't take a
-///   true one, unless the caller of ``took(_:from:isPeer:isMine:at:)`` can tell: it should, by an id that stands for
-///   the content.
+/// - **Alter.** The recipient notices, and still takes a true copy. So do carriers: what others have put under the same id
+///   is another copy (``CopyKey``), which they carry beside it, at its giver's cost, and at most ``Satchel/copyLimit`` of
+///   one giver. The caller of ``took(_:from:isPeer:isMine:at:)`` has worked out the digest from the bytes.
 /// - **Change the branch.** A carrier that does deliver can have another named for it, which thereby isn't shunned.
 /// - **Be many.** Each new identity can do the above once more: take one of five places of each parcel. A sender
 ///   surrounded by nothing but liars reaches nobody by carriers; its own way to the recipient stays.
@@ -62,8 +62,8 @@ public struct Courier: Sendable, Codable {
   public internal(set) var records = CarrierRecords()
   /// What was done for others and by others.
   public internal(set) var account = CarryingAccount()
-  var carried = SeenParcels()
-  var received = SeenParcels()
+  var carried = SeenParcels<CopyKey>()
+  var received = SeenParcels<ParcelKey>()
 
   /// A device that has nothing and has met nobody. It carries for others, unless `limits` say otherwise.
   public init(own: DeviceKey, policy: CourierPolicy = CourierPolicy(), limits: CarryingLimits = CarryingLimits()) {
@@ -74,16 +74,16 @@ public struct Courier: Sendable, Codable {
   /// Sends a parcel of this device's own, by servers too if it `allowsServers`. Returns false if it can't: expired,
   /// known, or too many are on their way.
   public mutating func send(
-    _ id: ParcelKey, tag: RecipientTag, size: Int, expiresAt: Int64, to recipient: DeviceKey,
+    _ copy: CopyKey, tag: RecipientTag, size: Int, expiresAt: Int64, to recipient: DeviceKey,
     allowsServers: Bool = false, at now: Int64
   ) -> Bool {
     guard
-      outgoing.count < Self.outgoingLimit, outgoing[id] == nil, recipient != own, isAlive(expiresAt, at: now),
+      outgoing.count < Self.outgoingLimit, outgoing[copy.id] == nil, recipient != own, isAlive(expiresAt, at: now),
       let header = ParcelHeader(
-        id: id, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: policy.hops, branch: ParcelHeader.noBranch,
+        copy: copy, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: policy.hops, branch: ParcelHeader.noBranch,
         allowsServers: allowsServers)
     else { return false }
-    outgoing[id] = OutgoingParcel(header: header, recipient: recipient, createdAt: now)
+    outgoing[copy.id] = OutgoingParcel(header: header, recipient: recipient, createdAt: now)
     return true
   }
 
@@ -108,8 +108,8 @@ public struct Courier: Sendable, Codable {
     return lost
   }
 
-  /// Drops what no longer fits in ``limits``; returns its ids.
-  public mutating func fit() -> [ParcelKey] { satchel.fit(limits) }
+  /// Drops what no longer fits in ``limits``; returns which copies that were.
+  public mutating func fit() -> [CopyKey] { satchel.fit(limits) }
 
   /// Takes receipts that the caller has checked: see ``Receipt``. At most ``Greeting/idLimit`` at once are read.
   public mutating func learn(_ receipts: [Receipt], from device: DeviceKey, at now: Int64) -> Learned {
@@ -121,7 +121,10 @@ public struct Courier: Sendable, Codable {
         settle(parcel, receipt, at: now)
         learned.delivered.append(receipt.id)
       }
-      if satchel.remove(receipt.id) != nil { learned.dropped.append(receipt.id) }
+      for copy in satchel.copies(of: receipt.id).sorted() {
+        satchel.remove(copy)
+        learned.dropped.append(copy)
+      }
       _ = self.receipts.learn(receipt, from: device, at: now)
     }
     return learned
@@ -131,8 +134,9 @@ public struct Courier: Sendable, Codable {
   /// on could have it forgotten at once, and the other copies live on. Where nothing is known it keeps its own time, so
   /// that none goes round for ever. Nil: it is worth nothing any more.
   private func dated(_ receipt: Receipt, at now: Int64) -> Receipt? {
-    let parcel = outgoing[receipt.id]?.header ?? satchel.parcels[receipt.id]?.header
-    let expiry = parcel?.expiresAt ?? receipt.expiresAt
+    // Of several copies nobody here knows the true one: the last of them to expire is the last that needs it.
+    let carried = satchel.copies(of: receipt.id).compactMap { satchel.parcels[$0]?.header.expiresAt }.max()
+    let expiry = outgoing[receipt.id]?.header.expiresAt ?? carried ?? receipt.expiresAt
     guard isAlive(expiry, at: now) else { return nil }
     return Receipt(id: receipt.id, branch: receipt.branch, expiresAt: expiry, proof: receipt.proof)
   }
@@ -150,18 +154,19 @@ public struct Courier: Sendable, Codable {
   /// `isReachable` tells whether a server that this device reaches keeps anything for whoever a parcel of others is for.
   public func deposits(
     _ condition: DeviceCondition, at now: Int64, isReachable: (ParcelHeader) -> Bool = { _ in true }
-  ) -> [ParcelKey] {
+  ) -> [CopyKey] {
     let mine = outgoing.values.filter { !$0.isDeposited }.map(\.header)
-    var ids = sorted(mine.filter { isForServers($0, at: now) }).map(\.id)
-    guard limits.isOn, isAwake(condition) else { return ids }
+    var copies = sorted(mine.filter { isForServers($0, at: now) }).map(\.copy)
+    guard limits.isOn, isAwake(condition) else { return copies }
     var left = account.leftToday(limits, at: now)
     // What was handed over is at its recipient's, whose receipt may still be on its way.
     let others = satchel.parcels.values.filter { !$0.isDeposited && !$0.isHandedOver }.map(\.header)
-    for header in sorted(others.filter { isForServers($0, at: now) }) where header.size <= left && isReachable(header) {
+    let inTurn = inTurn(sorted(others.filter { isForServers($0, at: now) }))
+    for header in inTurn where header.size <= left && isReachable(header) {
       left -= header.size
-      ids.append(header.id)
+      copies.append(header.copy)
     }
-    return ids
+    return copies
   }
 
   private func isForServers(_ header: ParcelHeader, at now: Int64) -> Bool {
@@ -169,16 +174,16 @@ public struct Courier: Sendable, Codable {
   }
 
   /// Notes that a server has a parcel, or is about to get it.
-  public mutating func deposited(_ id: ParcelKey, at now: Int64) {
-    outgoing[id]?.isDeposited = true
-    if let parcel = satchel.parcels[id], !parcel.isDeposited {
+  public mutating func deposited(_ copy: CopyKey, at now: Int64) {
+    if outgoing[copy.id]?.header.copy == copy { outgoing[copy.id]?.isDeposited = true }
+    if let parcel = satchel.parcels[copy], !parcel.isDeposited {
       account.moved(parcel.header.size, at: now)
-      satchel.update(id) { $0.isDeposited = true }
+      satchel.update(copy) { $0.isDeposited = true }
     }
   }
 
   /// Notes that the server doesn't have a parcel of others after all. What it was counted for stays counted.
-  public mutating func notDeposited(_ id: ParcelKey) { satchel.update(id) { $0.isDeposited = false } }
+  public mutating func notDeposited(_ copy: CopyKey) { satchel.update(copy) { $0.isDeposited = false } }
 
   /// How likely this device gets a parcel to `recipient`, by a meeting or by a server. Nil: it doesn't know who that is.
   ///
@@ -213,6 +218,15 @@ public struct Courier: Sendable, Codable {
   func isAwake(_ condition: DeviceCondition) -> Bool { (condition.battery ?? 100) >= limits.leastBattery }
 
   func sorted(_ headers: [ParcelHeader]) -> [ParcelHeader] {
-    headers.sorted { ($0.expiresAt, $0.id) < ($1.expiresAt, $1.id) }
+    headers.sorted { ($0.expiresAt, $0.copy) < ($1.expiresAt, $1.copy) }
+  }
+
+  /// The same, but what somebody has brought under an id besides their first copy behind all else: who brings many holds
+  /// up no others.
+  func inTurn(_ headers: [ParcelHeader]) -> [ParcelHeader] {
+    let turns = satchel.turns()
+    guard !turns.isEmpty else { return headers }
+    let placed = headers.enumerated().map { place, header in (turns[header.copy] ?? 0, place, header) }
+    return placed.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map { $0.2 }
   }
 }

@@ -10,53 +10,54 @@ extension Courier {
     for device: DeviceKey? = nil, _ condition: DeviceCondition, isTheirs: (ParcelHeader) -> Bool = { _ in false },
     at now: Int64
   ) -> Greeting {
-    var ids = Array(satchel.parcels.keys) + Array(outgoing.keys)
-    if ids.count > Greeting.idLimit {
+    var copies = Array(satchel.parcels.keys) + outgoing.values.map(\.header.copy)
+    if copies.count > Greeting.idLimit {
       let (own, others) = (outgoing.values, satchel.parcels.values.map(\.header))
-      let ownForThem = own.filter { device != nil && $0.recipient == device }.map(\.header.id)
-      let theirs = others.filter(isTheirs).map(\.id)
+      let ownForThem = own.filter { device != nil && $0.recipient == device }.map(\.header.copy)
+      let theirs = others.filter(isTheirs).map(\.copy)
       let known = Set(ownForThem + theirs)
-      let ownRest = own.map(\.header.id).filter { !known.contains($0) }
-      let rest = others.map(\.id).filter { !known.contains($0) }
+      let ownRest = own.map(\.header.copy).filter { !known.contains($0) }
+      let rest = others.map(\.copy).filter { !known.contains($0) }
       let places = max(Greeting.idLimit - ownRest.count - rest.count, Greeting.idLimit / 4 * 3)
       let first = Self.turn(ownForThem, theirs, places, at: now)
-      ids = first + Self.turn(ownRest, rest, Greeting.idLimit - first.count, at: now)
+      copies = first + Self.turn(ownRest, rest, Greeting.idLimit - first.count, at: now)
     }
     return Greeting(
-      ids: ids,
+      copies: copies,
       takes: limits.isOn && isAwake(condition) && account.leftToday(limits, at: now) > 0 && account.isFair(0, limits))
   }
 
   /// As many of two kinds as there are places, half of them of each, unless one doesn't need so many.
-  private static func turn(_ one: [ParcelKey], _ other: [ParcelKey], _ places: Int, at now: Int64) -> [ParcelKey] {
+  private static func turn(_ one: [CopyKey], _ other: [CopyKey], _ places: Int, at now: Int64) -> [CopyKey] {
     let first = turn(one, max(places - other.count, places - places / 2), at: now)
     return first + turn(other, places - first.count, at: now)
   }
 
   /// So many in a row, as of a ring, from where the time says: nobody gains by an id of their choice, and none is left
   /// out for ever, however regular meetings are.
-  private static func turn(_ ids: [ParcelKey], _ places: Int, at now: Int64) -> [ParcelKey] {
-    guard places < ids.count else { return ids }
-    let ring = ids.sorted()
+  private static func turn(_ copies: [CopyKey], _ places: Int, at now: Int64) -> [CopyKey] {
+    guard places < copies.count else { return copies }
+    let ring = copies.sorted()
     let start = Int(mixed(UInt64(bitPattern: now)) % UInt64(ring.count))
     return (0..<places).map { ring[(start + $0) % ring.count] }
   }
 
   /// Receipts for the other: of what it carries or has sent, and what is new since the last meeting with it.
   public mutating func receipts(for device: DeviceKey, _ greeting: Greeting, at now: Int64) -> [Receipt] {
-    let told = receipts.toTell(device, greeting.ids, since: encounters.told(device))
+    let told = receipts.toTell(device, greeting.copies.map(\.id), since: encounters.told(device))
     encounters.tell(device, at: now)
     return told.filter { $0.expiresAt > now }
   }
 
   /// What this device could give to `device`: first own parcels for it, then others' for it, then own ones that need a
-  /// carrier, then what may be handed on; of each, `declined` ones, which it didn't want lately, last.
+  /// carrier, then what may be handed on; of each, what somebody has brought under an id besides their first copy behind
+  /// the rest, and `declined` ones, which it didn't want lately, last.
   ///
   /// `isTheirs` tells whether a parcel's tag is that of `device`. Own parcels that have gone out to it, but of which it
   /// hasn't said that it has them, it may have again, by the same branch, ``OutgoingParcel/Grant/limit`` times in all.
   public func offers(
     to device: DeviceKey, _ greeting: Greeting, _ condition: DeviceCondition, isTheirs: (ParcelHeader) -> Bool,
-    declined: Set<ParcelKey> = [], at now: Int64
+    declined: Set<CopyKey> = [], at now: Int64
   ) -> [Offer] {
     var ownForThem: [ParcelHeader] = []
     var theirs: [ParcelHeader] = []
@@ -65,7 +66,7 @@ extension Courier {
     for parcel in outgoing.values where parcel.header.expiresAt > now {
       if parcel.recipient == device {
         ownForThem.append(parcel.header)
-      } else if greeting.takes, !greeting.contains(parcel.header.id),
+      } else if greeting.takes, !greeting.contains(parcel.header.copy),
         let branch = branch(of: parcel, for: device), let header = parcel.header.handedOn(branch: branch)
       {
         own.append(header)
@@ -75,15 +76,15 @@ extension Courier {
     for parcel in satchel.parcels.values where parcel.header.expiresAt > now {
       if isTheirs(parcel.header) {
         theirs.append(parcel.header)
-      } else if greeting.takes, awake, isOpen(parcel, to: device), !greeting.contains(parcel.header.id),
+      } else if greeting.takes, awake, isOpen(parcel, to: device), !greeting.contains(parcel.header.copy),
         let header = parcel.header.handedOn(branch: parcel.header.branch)
       {
         others.append(header)
       }
     }
     func ordered(_ headers: [ParcelHeader]) -> [ParcelHeader] {
-      let sorted = sorted(headers)
-      return sorted.filter { !declined.contains($0.id) } + sorted.filter { declined.contains($0.id) }
+      let sorted = inTurn(sorted(headers))
+      return sorted.filter { !declined.contains($0.copy) } + sorted.filter { declined.contains($0.copy) }
     }
     let first = (ordered(ownForThem) + ordered(theirs)).map { Offer(header: $0, isYours: true) }
     let rest = (ordered(own) + ordered(others)).map { Offer(header: $0, isYours: false) }
@@ -100,26 +101,30 @@ extension Courier {
   ) -> [Reply] {
     var moved = 0
     var cost = satchel.cost(of: device)
+    var copies: [ParcelKey: Int] = [:]
     return offers.prefix(Offer.limit).map { offer in
       let header = offer.header
-      guard isAlive(header.expiresAt, at: now) else { return Reply(id: header.id, answer: .refused) }
+      guard isAlive(header.expiresAt, at: now) else { return Reply(copy: header.copy, answer: .refused) }
       if isMine(header) {
         // Without a receipt to tell, the other would never learn that it is here: taking it again makes one.
         let isDone = received.contains(header.id) && receipts[header.id] != nil
-        return Reply(id: header.id, answer: isDone ? .had : .wanted(UInt16.max))
+        return Reply(copy: header.copy, answer: isDone ? .had : .wanted(UInt16.max))
       }
-      if carried.contains(header.id) || outgoing[header.id] != nil || receipts[header.id] != nil {
-        return Reply(id: header.id, answer: .had)
+      if carried.contains(header.copy) || outgoing[header.id] != nil || receipts[header.id] != nil {
+        return Reply(copy: header.copy, answer: .had)
       }
       let parcel = CarriedParcel(header: header, from: device, fromPeer: isPeer, receivedAt: now)
       let after = cost + limits.cost(of: header.size)
-      guard isAwake(condition), takes(header.size + moved, at: now), after <= limits.bytesPerGiver,
+      let already = satchel.copies(of: header.id, from: device) + copies[header.id, default: 0]
+      guard isOnABranch(header), isAwake(condition), takes(header.size + moved, at: now), after <= limits.bytesPerGiver,
+        already < Satchel.copyLimit,
         case .taken = satchel.taking(parcel, limits)
-      else { return Reply(id: header.id, answer: .refused) }
+      else { return Reply(copy: header.copy, answer: .refused) }
       moved += header.size
       cost = after
+      copies[header.id, default: 0] += 1
       let likelihood = estimate(for: recipient(header), allowsServers: header.allowsServers, at: now)
-      return Reply(id: header.id, answer: .wanted(UInt16(likelihood * Double(UInt16.max))))
+      return Reply(copy: header.copy, answer: .wanted(UInt16(likelihood * Double(UInt16.max))))
     }
   }
 
@@ -135,9 +140,9 @@ extension Courier {
     at now: Int64, using generator: inout some RandomNumberGenerator
   ) -> [ParcelHeader] {
     let wanted = Dictionary(
-      replies.prefix(Offer.limit).compactMap { reply -> (ParcelKey, UInt16)? in
+      replies.prefix(Offer.limit).compactMap { reply -> (CopyKey, UInt16)? in
         guard case .wanted(let claim) = reply.answer else { return nil }
-        return (reply.id, claim)
+        return (reply.copy, claim)
       }, uniquingKeysWith: { first, _ in first })
     let belief = policy.usesRecords ? records.belief(in: device, at: now) : 1
     let shunned = policy.usesRecords && records.isShunned(device, at: now)
@@ -146,18 +151,18 @@ extension Courier {
     var chosen: [ParcelHeader] = []
     for offer in offers {
       let header = offer.header
-      guard let claim = wanted[header.id], header.size <= left else { continue }
+      guard let claim = wanted[header.copy], header.size <= left else { continue }
       let believed = Double(claim) / Double(UInt16.max) * belief
-      if let parcel = outgoing[header.id] {
+      if let parcel = own(header) {
         if !offer.isYours {
           if shunned, !isDesperate(parcel, at: now), generator.next() % CourierPolicy.exploration != 0 { continue }
           let better = believed > estimate(for: parcel.recipient, allowsServers: header.allowsServers, at: now)
           guard better || isImpatient(parcel, at: now) else { continue }
         }
       } else {
-        guard let parcel = satchel.parcels[header.id], header.size <= today else { continue }
-        let own = estimate(for: recipient(header), allowsServers: header.allowsServers, at: now)
-        let better = !shunned && believed > own
+        guard let parcel = satchel.parcels[header.copy], header.size <= today else { continue }
+        let mine = estimate(for: recipient(header), allowsServers: header.allowsServers, at: now)
+        let better = !shunned && believed > mine
         // The last place is for one that meets the recipient, not only servers.
         let isLast = parcel.handedTo.count + 1 >= policy.handOn
         guard offer.isYours || better && (!isLast || believed > CourierPolicy.serverWeight) else { continue }
@@ -176,7 +181,7 @@ extension Courier {
   /// Returns false if it may not be given: it has arrived meanwhile, another carrier has got this branch, or this one
   /// has said in another meeting that it has the parcel.
   public mutating func promise(_ header: ParcelHeader, to device: DeviceKey, isTheirs: Bool, at now: Int64) -> Bool {
-    guard let parcel = outgoing[header.id] else { return satchel.parcels[header.id] != nil }
+    guard let parcel = own(header) else { return satchel.parcels[header.copy] != nil }
     guard !isTheirs else { return true }
     guard branch(of: parcel, for: device) == header.branch else { return false }
     if let place = place(of: device, in: parcel) {
@@ -190,7 +195,7 @@ extension Courier {
   /// Notes that `device` didn't want what it was promised. Its place is free again, unless there is one behind it, or
   /// the parcel has gone out to it more than once: it may have another of these copies.
   public mutating func takeBack(_ header: ParcelHeader, from device: DeviceKey) {
-    guard let carriers = outgoing[header.id]?.carriers, let last = carriers.last, last.carrier == device,
+    guard let carriers = own(header)?.carriers, let last = carriers.last, last.carrier == device,
       carriers.count == Int(header.branch) + 1, last.times == 1, !last.isConfirmed
     else { return }
     outgoing[header.id]?.carriers.removeLast()
@@ -198,20 +203,20 @@ extension Courier {
 
   /// Notes that `device` has got a parcel of the selection: before its receipt, if it is the recipient, is learned.
   public mutating func gave(_ header: ParcelHeader, to device: DeviceKey, isTheirs: Bool, at now: Int64) {
-    if let parcel = outgoing[header.id] {
+    if let parcel = own(header) {
       guard !isTheirs else { return }
       if place(of: device, in: parcel) == nil { _ = promise(header, to: device, isTheirs: isTheirs, at: now) }
       guard let place = outgoing[header.id].flatMap({ place(of: device, in: $0) }), place == Int(header.branch) else {
         return
       }
       outgoing[header.id]?.carriers[place].isConfirmed = true
-    } else if let parcel = satchel.parcels[header.id] {
+    } else if let parcel = satchel.parcels[header.copy] {
       account.moved(header.size, at: now)
       if isTheirs {
         if !parcel.isHandedOver { account.deliveredForOther() }
-        satchel.update(header.id) { $0.isHandedOver = true }
+        satchel.update(header.copy) { $0.isHandedOver = true }
       } else if isOpen(parcel, to: device) {
-        satchel.update(header.id) { $0.handedTo.append(device) }
+        satchel.update(header.copy) { $0.handedTo.append(device) }
       }
     }
   }
@@ -229,17 +234,26 @@ extension Courier {
     let isAllowed = takes(header.size, at: now)
     // It has come over the radio, whatever becomes of it.
     movedInVain(header.size, at: now)
-    if carried.contains(header.id) || outgoing[header.id] != nil || receipts[header.id] != nil { return .known }
-    guard isAllowed, let header = header.capped(hops: policy.hops - 1) else { return .refused }
+    if carried.contains(header.copy) || outgoing[header.id] != nil || receipts[header.id] != nil { return .known }
+    guard isAllowed, isOnABranch(header), let header = header.capped(hops: policy.hops - 1) else { return .refused }
     let parcel = CarriedParcel(header: header, from: device, fromPeer: isPeer, receivedAt: now)
     guard case .taken(let evicted) = satchel.take(parcel, limits) else { return .refused }
     account.took(header.size)
-    carried.insert(header.id, until: header.expiresAt, at: now)
+    carried.insert(header.copy, until: header.expiresAt, at: now)
     return .carried(evicted: evicted)
   }
 
   /// Counts bytes that came for nothing: they use up the day's as what is carried does.
   public mutating func movedInVain(_ byteCount: Int, at now: Int64) { account.moved(byteCount, at: now) }
+
+  /// An own parcel, if this is it: its sender never has another copy.
+  private func own(_ header: ParcelHeader) -> OutgoingParcel? {
+    outgoing[header.id].flatMap { $0.header.copy == header.copy ? $0 : nil }
+  }
+
+  /// Only its sender has a copy without a branch, and gives none to carriers: who passed one on would be taken for the
+  /// sender, and be to blame for what is in it.
+  private func isOnABranch(_ header: ParcelHeader) -> Bool { header.branch != ParcelHeader.noBranch }
 
   private func takes(_ size: Int, at now: Int64) -> Bool {
     limits.isOn && size <= account.leftToday(limits, at: now) && account.isFair(size, limits)

@@ -16,6 +16,62 @@ public struct ParcelKey: Hashable, Comparable, Sendable, Codable {
   public static func < (one: Self, other: Self) -> Bool { (one.high, one.low) < (other.high, other.low) }
 }
 
+/// What a parcel's bytes hash to: 16 bytes. Anybody can put other bytes under an id that they have seen; under this they
+/// can't.
+public struct CopyDigest: Hashable, Comparable, Sendable, Codable {
+  let high: UInt64
+  let low: UInt64
+
+  /// The digest with these 16 bytes, or nil if there are more or fewer.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == 16 else { return nil }
+    (high, low) = (word(bytes, 0), word(bytes, 1))
+  }
+
+  private init() { (high, low) = (0, 0) }
+
+  /// Sixteen zeros stand for one that nobody has worked out yet.
+  static let unknown = CopyDigest()
+
+  /// Its 16 bytes.
+  public var bytes: [UInt8] { joined([high, low]) }
+
+  /// Orders digests as their bytes are ordered.
+  public static func < (one: Self, other: Self) -> Bool { (one.high, one.low) < (other.high, other.low) }
+}
+
+/// One copy of a parcel: what carriers tell apart. Those of one id are the same parcel by their own word alone, and at most
+/// one of them opens.
+public struct CopyKey: Hashable, Comparable, Sendable, Codable {
+  /// The parcel.
+  public let id: ParcelKey
+  /// What the copy's bytes hash to.
+  public let digest: CopyDigest
+
+  /// The copy of `id` with this digest.
+  public init(id: ParcelKey, digest: CopyDigest) { (self.id, self.digest) = (id, digest) }
+
+  /// The copy with these 32 bytes, id and digest, or nil if there are more or fewer.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == 32, let id = ParcelKey(Array(bytes.prefix(16))),
+      let digest = CopyDigest(Array(bytes.suffix(16)))
+    else { return nil }
+    self.init(id: id, digest: digest)
+  }
+
+  /// Its 32 bytes.
+  public var bytes: [UInt8] { id.bytes + digest.bytes }
+
+  /// The parcel, of which it isn't known yet what its bytes hash to.
+  static func unnamed(_ id: ParcelKey) -> CopyKey { CopyKey(id: id, digest: .unknown) }
+
+  /// Whether it is known what its bytes hash to.
+  var isNamed: Bool { digest != .unknown }
+
+  /// Orders copies by their parcels.
+  public static func < (one: Self, other: Self) -> Bool { (one.id, one.digest) < (other.id, other.digest) }
+}
+
 /// What a parcel shows of its recipient: 16 bytes that differ from parcel to parcel, so that only who knows the
 /// recipient can tell whom they mean.
 public struct RecipientTag: Hashable, Sendable, Codable {

@@ -1,27 +1,27 @@
 /// What a device says first when it meets another.
 public struct Greeting: Hashable, Sendable {
-  /// Most ids of a greeting, and most that are read of one.
+  /// Most parcels of a greeting, and most that are read of one.
   public static let idLimit = 256
 
-  /// Ids of parcels that it carries or has sent, in the order of their bytes, so that one can't tell which is which.
+  /// Parcels that it carries or has sent, copy by copy, in the order of their bytes, so that one can't tell which is which.
   /// None of what it received: that would tell strangers whom those were for.
-  public let ids: [ParcelKey]
+  public let copies: [CopyKey]
   /// Whether it takes parcels for others at present.
   public let takes: Bool
 
-  /// What arrives in `ids` beyond the limit is ignored.
-  public init(ids: [ParcelKey], takes: Bool) {
-    self.ids = ids.prefix(Self.idLimit).sorted()
+  /// What arrives in `copies` beyond the limit is ignored.
+  public init(copies: [CopyKey], takes: Bool) {
+    self.copies = copies.prefix(Self.idLimit).sorted()
     self.takes = takes
   }
 
-  /// Whether `id` is among ``ids``.
-  func contains(_ id: ParcelKey) -> Bool {
-    var range = 0..<ids.count
+  /// Whether `copy` is among ``copies``.
+  func contains(_ copy: CopyKey) -> Bool {
+    var range = 0..<copies.count
     while !range.isEmpty {
       let middle = range.lowerBound + range.count / 2
-      if ids[middle] == id { return true }
-      range = ids[middle] < id ? middle + 1..<range.upperBound : range.lowerBound..<middle
+      if copies[middle] == copy { return true }
+      range = copies[middle] < copy ? middle + 1..<range.upperBound : range.lowerBound..<middle
     }
     return false
   }
@@ -53,13 +53,13 @@ public struct Reply: Hashable, Sendable {
     case refused
   }
 
-  /// The parcel.
-  public let id: ParcelKey
+  /// The copy.
+  public let copy: CopyKey
   /// What is said.
   public let answer: Answer
 
-  /// A reply to the offer of `id`.
-  public init(id: ParcelKey, answer: Answer) { (self.id, self.answer) = (id, answer) }
+  /// A reply to the offer of `copy`.
+  public init(copy: CopyKey, answer: Answer) { (self.copy, self.answer) = (copy, answer) }
 }
 
 /// What became of a parcel that came from another device.
@@ -69,7 +69,7 @@ public enum Arrival: Hashable, Sendable {
   /// away.
   case mine
   /// It is carried; these were dropped for it.
-  case carried(evicted: [ParcelKey])
+  case carried(evicted: [CopyKey])
   /// It is here already, or was.
   case known
   /// It isn't taken.
@@ -80,6 +80,6 @@ public enum Arrival: Hashable, Sendable {
 public struct Learned: Hashable, Sendable {
   /// Own parcels that have arrived.
   public var delivered: [ParcelKey] = []
-  /// Parcels of others that needn't be carried any more.
-  public var dropped: [ParcelKey] = []
+  /// Copies of others' that needn't be carried any more.
+  public var dropped: [CopyKey] = []
 }

@@ -1,7 +1,8 @@
 /// What everybody sees of a parcel, without its sealed content.
 ///
-/// None of it is signed: a carrier can change the tag, the expiry, the hops, the branch and whether servers may have it.
-/// Changing the tag is the same as dropping the parcel; expiry and hops are capped by whoever takes it. A dishonest
+/// None of it is signed. A carrier that changes the tag or the expiry, or the content, makes another copy, which keeps
+/// nobody from taking a true one; hops are capped by whoever takes it, and the branch and whether servers may have it are
+/// the carrier's word. A dishonest
 /// carrier can leave at a server what its sender wanted at none, as it can give it to anybody; an honest one never does.
 public struct ParcelHeader: Hashable, Sendable, Codable {
   /// Most bytes of one parcel: 8 MiB of sealed content, and 64 around it.
@@ -15,8 +16,8 @@ public struct ParcelHeader: Hashable, Sendable, Codable {
   /// How long a parcel can last, in milliseconds: 31 days.
   public static let longest: Int64 = 31 * 86_400_000
 
-  /// The parcel's id.
-  public let id: ParcelKey
+  /// The copy: the parcel's id, and what its bytes hash to.
+  public let copy: CopyKey
   /// Whom it is for, to those who can tell.
   public let tag: RecipientTag
   /// Bytes of the whole parcel.
@@ -33,7 +34,7 @@ public struct ParcelHeader: Hashable, Sendable, Codable {
 
   /// A header, or nil if a number is out of bounds. Not for servers, unless that is said.
   public init?(
-    id: ParcelKey, tag: RecipientTag, size: Int, expiresAt: Int64, hopsLeft: UInt8, branch: UInt8,
+    copy: CopyKey, tag: RecipientTag, size: Int, expiresAt: Int64, hopsLeft: UInt8, branch: UInt8,
     allowsServers: Bool = false
   ) {
     guard size > 0, size <= Self.sizeLimit, expiresAt > 0, hopsLeft <= Self.hopLimit,
@@ -41,22 +42,32 @@ public struct ParcelHeader: Hashable, Sendable, Codable {
     else {
       return nil
     }
-    (self.id, self.tag, self.size, self.expiresAt) = (id, tag, size, expiresAt)
+    (self.copy, self.tag, self.size, self.expiresAt) = (copy, tag, size, expiresAt)
     (self.hopsLeft, self.branch, self.allowsServers) = (hopsLeft, branch, allowsServers)
   }
+
+  /// The parcel's id.
+  public var id: ParcelKey { copy.id }
 
   /// The same parcel in the hands of its next carrier: one hop less.
   func handedOn(branch: UInt8) -> ParcelHeader? {
     guard hopsLeft > 0 else { return nil }
     return ParcelHeader(
-      id: id, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: hopsLeft - 1, branch: branch,
+      copy: copy, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: hopsLeft - 1, branch: branch,
       allowsServers: allowsServers)
+  }
+
+  /// The same copy, now that it is known which one it is.
+  func named(_ digest: CopyDigest) -> ParcelHeader? {
+    ParcelHeader(
+      copy: CopyKey(id: id, digest: digest), tag: tag, size: size, expiresAt: expiresAt, hopsLeft: hopsLeft,
+      branch: branch, allowsServers: allowsServers)
   }
 
   /// The same with at most so many hops left.
   func capped(hops: UInt8) -> ParcelHeader? {
     ParcelHeader(
-      id: id, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: min(hops, hopsLeft), branch: branch,
+      copy: copy, tag: tag, size: size, expiresAt: expiresAt, hopsLeft: min(hops, hopsLeft), branch: branch,
       allowsServers: allowsServers)
   }
 }
@@ -64,7 +75,7 @@ public struct ParcelHeader: Hashable, Sendable, Codable {
 /// A parcel that this device carries for somebody else.
 public struct CarriedParcel: Hashable, Sendable, Codable {
   /// What everybody sees of it.
-  public let header: ParcelHeader
+  public internal(set) var header: ParcelHeader
   /// Who gave it: its sender, as this device knows it, or the carrier before.
   public let from: DeviceKey
   /// Whether that was a peer rather than a stranger, when it came.
@@ -108,7 +119,7 @@ public struct OutgoingParcel: Hashable, Sendable, Codable {
   }
 
   /// What everybody sees of it, before the first carrier.
-  public let header: ParcelHeader
+  public internal(set) var header: ParcelHeader
   /// Whom it is for.
   public let recipient: DeviceKey
   /// When it was made, in milliseconds since 1970.

@@ -102,10 +102,14 @@ public struct ReceiptBook: Sendable, Codable {
   /// `since`, but from others: this device's own first, then some of each giver, so that nobody can drown out others.
   func toTell(_ device: DeviceKey, _ ids: [ParcelKey], since: Int64) -> [Receipt] {
     var told: [Receipt] = []
-    for id in ids.prefix(Greeting.idLimit) {
-      if let entry = entries[id] { told.append(entry.receipt) }
+    var matching: Set<ParcelKey> = []
+    // Of one parcel there may be several copies.
+    for id in ids.prefix(Greeting.idLimit) where !matching.contains(id) {
+      if let entry = entries[id] {
+        told.append(entry.receipt)
+        matching.insert(id)
+      }
     }
-    let matching = Set(told.map(\.id))
     let room = min(Self.newestLimit, Greeting.idLimit - told.count)
     var mine: [Receipt] = []
     var others: [Receipt] = []

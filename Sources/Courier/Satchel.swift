@@ -5,28 +5,36 @@
 /// - When it is full, whoever gave most loses first, and only to somebody who then has no more than they: so the rooms
 ///   of all who want more than there is become equal, and who fills the satchel displaces nobody who gave less. Of one
 ///   giver's parcels the one that expires first goes.
+/// - Of one parcel there may be several copies, and nobody but its recipient can tell which is true: each is carried for
+///   itself, at its giver's cost, at most ``copyLimit`` from one giver.
 /// - A stranger displaces only strangers: a crowd of invented identities gets their room, never that of peers.
 public struct Satchel: Sendable, Codable {
   /// What became of a parcel that somebody gave.
   public enum Taking: Hashable, Sendable {
     /// It is carried; these were dropped for it.
-    case taken(evicted: [ParcelKey])
+    case taken(evicted: [CopyKey])
     /// It is here already.
     case known
     /// It is too large for the whole room, or there is none for it without being unfair.
     case full
-    /// Its giver has as much here as one may have.
+    /// Its giver has as much here as one may have, or as many copies of this parcel.
     case giverFull
   }
 
-  /// The parcels by id.
-  public internal(set) var parcels: [ParcelKey: CarriedParcel] = [:]
+  /// Most copies of one parcel from one giver. An honest one has more than one where somebody has spoilt the id: so many
+  /// that a true one gets through three carriers behind one liar that meets each of them.
+  public static let copyLimit = 4
+
+  /// The parcels by their copies.
+  public internal(set) var parcels: [CopyKey: CarriedParcel] = [:]
+  /// The copies of each parcel.
+  private var names: [ParcelKey: Set<CopyKey>] = [:]
   var costs: [DeviceKey: Int] = [:]
   var strangers: Set<DeviceKey> = []
   /// Room that is taken.
   public internal(set) var cost = 0
   var strangerCost = 0
-  var costByParcel: [ParcelKey: Int] = [:]
+  var costByParcel: [CopyKey: Int] = [:]
 
   /// Carries nothing.
   public init() {}
@@ -39,7 +47,8 @@ public struct Satchel: Sendable, Codable {
 
   /// What would become of `parcel`.
   public func taking(_ parcel: CarriedParcel, _ limits: CarryingLimits) -> Taking {
-    guard parcels[parcel.header.id] == nil else { return .known }
+    guard parcels[parcel.header.copy] == nil else { return .known }
+    guard copies(of: parcel.header.id, from: parcel.from) < Self.copyLimit else { return .giverFull }
     let cost = limits.cost(of: parcel.header.size)
     let after = self.cost(of: parcel.from) + cost
     guard after <= limits.bytesPerGiver else { return .giverFull }
@@ -57,10 +66,53 @@ public struct Satchel: Sendable, Codable {
     for victim in victims { remove(victim) }
     // Whoever was a peer when the others of theirs came has them in the strangers' room from now on.
     if stranger, strangers.insert(parcel.from).inserted { strangerCost += self.cost(of: parcel.from) }
-    parcels[parcel.header.id] = parcel
+    put(parcel)
     add(cost, to: parcel.from)
-    costByParcel[parcel.header.id] = cost
+    costByParcel[parcel.header.copy] = cost
     return taking
+  }
+
+  /// The copies of a parcel that are here.
+  public func copies(of id: ParcelKey) -> Set<CopyKey> { names[id] ?? [] }
+
+  /// How many copies of a parcel `giver` has brought that are here.
+  func copies(of id: ParcelKey, from giver: DeviceKey) -> Int {
+    copies(of: id).count { parcels[$0]?.from == giver }
+  }
+
+  /// Which of the copies that their givers have brought of one parcel each is: the first, the second, and so on.
+  func turns() -> [CopyKey: Int] {
+    var turns: [CopyKey: Int] = [:]
+    for copies in names.values where copies.count > 1 {
+      var counts: [DeviceKey: Int] = [:]
+      let inOrder = copies.compactMap { parcels[$0] }
+        .sorted { ($0.receivedAt, $0.header.copy) < ($1.receivedAt, $1.header.copy) }
+      for parcel in inOrder {
+        let count = counts[parcel.from, default: 0]
+        if count > 0 { turns[parcel.header.copy] = count }
+        counts[parcel.from] = count + 1
+      }
+    }
+    return turns
+  }
+
+  mutating func put(_ parcel: CarriedParcel) {
+    parcels[parcel.header.copy] = parcel
+    names[parcel.header.id, default: []].insert(parcel.header.copy)
+  }
+
+  /// Gives a copy the name that it should have.
+  mutating func rename(_ copy: CopyKey, _ header: ParcelHeader) {
+    guard var parcel = parcels.removeValue(forKey: copy) else { return }
+    forget(copy)
+    parcel.header = header
+    put(parcel)
+    costByParcel[header.copy] = costByParcel.removeValue(forKey: copy)
+  }
+
+  private mutating func forget(_ copy: CopyKey) {
+    names[copy.id]?.remove(copy)
+    if names[copy.id]?.isEmpty == true { names[copy.id] = nil }
   }
 
   /// Whoever was a stranger once stays one until all of theirs is gone, so that the sums hold.
@@ -68,39 +120,40 @@ public struct Satchel: Sendable, Codable {
 
   /// Takes a parcel out; returns it if it was here.
   @discardableResult
-  public mutating func remove(_ id: ParcelKey) -> CarriedParcel? {
-    guard let parcel = parcels.removeValue(forKey: id) else { return nil }
-    add(-(costByParcel.removeValue(forKey: id) ?? 0), to: parcel.from)
+  public mutating func remove(_ copy: CopyKey) -> CarriedParcel? {
+    guard let parcel = parcels.removeValue(forKey: copy) else { return nil }
+    forget(copy)
+    add(-(costByParcel.removeValue(forKey: copy) ?? 0), to: parcel.from)
     return parcel
   }
 
-  /// Drops what has expired; returns its ids.
-  public mutating func removeExpired(at now: Int64) -> [ParcelKey] {
-    let expired = parcels.values.filter { $0.header.expiresAt <= now }.map(\.header.id).sorted()
-    for id in expired { remove(id) }
+  /// Drops what has expired; returns which copies that were.
+  public mutating func removeExpired(at now: Int64) -> [CopyKey] {
+    let expired = parcels.values.filter { $0.header.expiresAt <= now }.map(\.header.copy).sorted()
+    for copy in expired { remove(copy) }
     return expired
   }
 
-  /// Drops what no longer fits when a person has lowered the limits; returns its ids.
-  public mutating func fit(_ limits: CarryingLimits) -> [ParcelKey] {
+  /// Drops what no longer fits when a person has lowered the limits; returns which copies that were.
+  public mutating func fit(_ limits: CarryingLimits) -> [CopyKey] {
     // All at their cost under the new limits, in an order that doesn't depend on anything but the parcels.
-    let old = parcels.values.sorted { ($0.receivedAt, $0.header.id) < ($1.receivedAt, $1.header.id) }
+    let old = parcels.values.sorted { ($0.receivedAt, $0.header.copy) < ($1.receivedAt, $1.header.copy) }
     self = Satchel()
-    var dropped: [ParcelKey] = []
+    var dropped: [CopyKey] = []
     for parcel in old {
       switch take(parcel, limits) {
       case .taken(let evicted): dropped += evicted
-      case .known, .full, .giverFull: dropped.append(parcel.header.id)
+      case .known, .full, .giverFull: dropped.append(parcel.header.copy)
       }
     }
     return dropped
   }
 
   /// Changes a parcel that is here.
-  mutating func update(_ id: ParcelKey, _ change: (inout CarriedParcel) -> Void) {
-    if var parcel = parcels[id] {
+  mutating func update(_ copy: CopyKey, _ change: (inout CarriedParcel) -> Void) {
+    if var parcel = parcels[copy] {
       change(&parcel)
-      parcels[id] = parcel
+      parcels[copy] = parcel
     }
   }
 
@@ -119,13 +172,13 @@ public struct Satchel: Sendable, Codable {
   /// The parcels that have to go for `needed` of the room, or nil if that would be unfair to those who gave them.
   private func victims(
     for needed: Int, of giver: DeviceKey, _ stranger: Bool, _ after: Int, _ limits: CarryingLimits
-  ) -> [ParcelKey]? {
+  ) -> [CopyKey]? {
     var excess = cost + needed - limits.bytes
     let moving = stranger && !strangers.contains(giver) ? costs[giver, default: 0] : 0
     var strangerExcess = stranger ? strangerCost + moving + needed - limits.strangerRoom : 0
     guard excess > 0 || strangerExcess > 0 else { return [] }
     var left = costs
-    var victims: [ParcelKey] = []
+    var victims: [CopyKey] = []
     var queues: [DeviceKey: [CarriedParcel]] = [:]
     while excess > 0 || strangerExcess > 0 {
       let candidates = left.filter { one in one.key != giver && (!stranger || strangers.contains(one.key)) }
@@ -136,14 +189,14 @@ public struct Satchel: Sendable, Codable {
       let queue =
         queues[heaviest.key]
         ?? parcels.values.filter { $0.from == heaviest.key }
-        .sorted { ($0.header.expiresAt, $0.header.id) > ($1.header.expiresAt, $1.header.id) }
+        .sorted { ($0.header.expiresAt, $0.header.copy) > ($1.header.expiresAt, $1.header.copy) }
       guard let victim = queue.last else { return nil }
       queues[heaviest.key] = queue.dropLast()
-      let freed = costByParcel[victim.header.id] ?? 0
+      let freed = costByParcel[victim.header.copy] ?? 0
       left[heaviest.key] = heaviest.value - freed
       excess -= freed
       if strangers.contains(heaviest.key) { strangerExcess -= freed }
-      victims.append(victim.header.id)
+      victims.append(victim.header.copy)
     }
     return victims
   }

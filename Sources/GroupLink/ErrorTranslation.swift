@@ -8,7 +8,7 @@ extension GroupServerError {
     case .insecureAddress:
       self = .unreachable(reason: "the address must begin with https:// unless the server is on this machine")
     case .unreachable(let reason): self = .unreachable(reason: reason)
-    case .untrusted(let reason): self = .unreachable(reason: "the server's certificate is not trusted: \(reason)")
+    case .untrusted(let reason): self = .untrusted(reason: reason)
     case .timedOut: self = .unreachable(reason: "it took too long")
     case .answerTooLong: self = .malformed(reason: "it is too long")
     case .cancelled: self = .unreachable(reason: "nobody waits for it any more")
@@ -21,7 +21,10 @@ extension GroupServerError {
     switch answer.status {
     case 401: self = .unauthorized
     case 413: self = .tooLarge
-    case 429, 503: self = .busy(retryAfter: answer.retryAfter ?? 10)
+    case 429: self = .busy(retryAfter: answer.retryAfter ?? 10)
+    case 503:
+      let code = answer.body.withBytes { ServerJSON.errorCode($0) }
+      self = .unavailable(code: code ?? "unavailable", retryAfter: answer.retryAfter ?? 10)
     case 507: self = .quota
     default:
       let code = answer.body.withBytes { ServerJSON.errorCode($0) }

@@ -34,6 +34,8 @@ public enum GroupError: Error, Hashable, Sendable {
   case damaged(String)
   /// The database refused; its words.
   case store(String)
+  /// Too little of the disk is free for what others send.
+  case noRoom
   /// Another process, or another part of this one, has the database at this path.
   case inUse(path: String)
   /// The application's plugin refused; its words.
@@ -61,6 +63,7 @@ extension GroupError: CustomStringConvertible {
     case .server(let address, let error): "\(address): \(error)"
     case .damaged(let what): "\(what) is damaged"
     case .store(let reason): "the group's database: \(reason)"
+    case .noRoom: "too little of the disk is free for what others send"
     case .inUse(let path): "\(path) is in use by another process"
     case .plugin(let reason): "the application: \(reason)"
     case .file(let path, let reason): "\(path): \(reason)"

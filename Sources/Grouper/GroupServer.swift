@@ -56,8 +56,10 @@ public protocol GroupServer: Sendable {
 
 /// Why a call to a server failed. Never carries keys or content; the texts are the server's, escaped before they are shown.
 public enum GroupServerError: Error, Hashable, Sendable {
-  /// No answer: no connection, no name, a wrong certificate, or too slow.
+  /// No answer: no connection, no name, or too slow.
   case unreachable(reason: String)
+  /// Whoever answers there has no certificate that is trusted.
+  case untrusted(reason: String)
   /// The server says no: HTTP's status, and the code of its error.
   case refused(status: Int, code: String)
   /// It knows no such group, or the key doesn't open it: it doesn't say which.
@@ -68,6 +70,8 @@ public enum GroupServerError: Error, Hashable, Sendable {
   case tooLarge
   /// Too many requests: come back after so many seconds.
   case busy(retryAfter: Int)
+  /// It is there, but can't do its work just now: the code of its error, and after how many seconds to come back.
+  case unavailable(code: String, retryAfter: Int)
   /// The answer isn't what the interface describes.
   case malformed(reason: String)
 }
@@ -77,11 +81,14 @@ extension GroupServerError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .unreachable(let reason): "no answer: \(reason)"
+    case .untrusted(let reason): "its certificate is not trusted: \(reason)"
     case .refused(let status, let code): "refused with status \(status) (\(code))"
     case .unauthorized: "the key doesn't open the group, or the group is gone"
-    case .quota: "the group has used up its room"
+    case .quota: "it is full: the group has used up its room there, or the server its disk"
     case .tooLarge: "the share is larger than the server takes"
     case .busy(let seconds): "too many requests, asks to come back after \(seconds) s"
+    case .unavailable("unavailable", let seconds): "its own store doesn't answer, come back after \(seconds) s"
+    case .unavailable(let code, let seconds): "it can't do it just now (\(code)), come back after \(seconds) s"
     case .malformed(let reason): "an answer that makes no sense: \(reason)"
     }
   }

@@ -49,6 +49,9 @@ public final class InMemoryTransport: PeerTransport {
     }
   }
 
+  /// Whether the other end has taken all that this one has written, and waits for more or has ended.
+  public var isTaken: Bool { outgoing.isTaken }
+
   /// Ends this side: the other end reads what is buffered, then the end of the stream.
   public func close() async {
     outgoing.endWriting()

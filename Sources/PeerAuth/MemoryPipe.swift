@@ -8,6 +8,8 @@ final class MemoryPipe: Sendable {
     var failure: TransportError?
     var writerIsDone = false
     var readerIsDone = false
+    /// Whether the reader has found nothing and waits for more.
+    var isAwaited = false
     var waiting: [CheckedContinuation<Void, Never>] = []
 
     var buffered: Int { bytes.count - start }
@@ -34,6 +36,7 @@ final class MemoryPipe: Sendable {
       let taken = try change { (state) throws(TransportError) -> [UInt8]? in
         if state.readerIsDone { throw .closed }
         if let failure = state.failure { throw failure }
+        state.isAwaited = state.buffered == 0
         if state.buffered > 0 { return state.take(min(max(limit, 1), state.buffered)) }
         return state.writerIsDone ? [] : nil
       }
@@ -62,6 +65,11 @@ final class MemoryPipe: Sendable {
         [capacity] in $0.buffered < capacity || $0.writerIsDone || $0.readerIsDone || $0.failure != nil
       }
     }
+  }
+
+  /// Whether the reader has taken everything and waits for more, or nothing will be read any more.
+  var isTaken: Bool {
+    state.withLock { $0.readerIsDone || $0.failure != nil || ($0.buffered == 0 && $0.isAwaited) }
   }
 
   func endWriting() { change { $0.writerIsDone = true } }

@@ -31,9 +31,19 @@ extension PeerSession {
     _ transport: any PeerTransport, identity: Identity, card: @escaping @Sendable () throws(SessionError) -> PeerCard,
     cards: CardMemory = CardMemory(), trust: @Sendable ([UInt8]) async -> CardKeys?
   ) async throws(SessionError) -> PeerSession {
+    try await answer(transport, identity: identity, card: card, cards: cards) { key in
+      await trust(key).map { RecognisedDialler(peer: $0) }
+    }
+  }
+
+  /// The same for who knows diallers that are no peers: `recognise` says whose a Noise key may be.
+  public static func answer(
+    _ transport: any PeerTransport, identity: Identity, card: @escaping @Sendable () throws(SessionError) -> PeerCard,
+    cards: CardMemory, recognise: @Sendable ([UInt8]) async -> RecognisedDialler?
+  ) async throws(SessionError) -> PeerSession {
     let setup = SessionSetup(
       transport, identity: identity, role: .responder, randomness: nil, cards: cards, ownCard: card)
-    return try await answer(transport, setup, trust: trust)
+    return try await answer(transport, setup, recognise)
   }
 
   static func dial(
@@ -58,15 +68,16 @@ extension PeerSession {
     let setup = SessionSetup(
       transport, identity: identity, role: .responder, randomness: randomness, cards: cards,
       ownCard: { () throws(SessionError) in ownCard })
-    return try await answer(transport, setup, trust: trust)
+    return try await answer(transport, setup) { key in await trust(key).map { RecognisedDialler(peer: $0) } }
   }
 
   private static func answer(
-    _ transport: any PeerTransport, _ setup: consuming SessionSetup, trust: @Sendable ([UInt8]) async -> CardKeys?
+    _ transport: any PeerTransport, _ setup: consuming SessionSetup,
+    _ recognise: @Sendable ([UInt8]) async -> RecognisedDialler?
   ) async throws(SessionError) -> PeerSession {
     do throws(SessionError) {
       var setup = setup
-      return PeerSession(try await setup.answer(trust), transport: transport, role: .responder)
+      return PeerSession(try await setup.answer(recognise), transport: transport, role: .responder)
     } catch {
       await transport.close()
       throw error

@@ -78,9 +78,9 @@ struct SessionSetup: ~Copyable {
     return FinishedSetup(link, peerCard: peerCard, inbound: inbound)
   }
 
-  /// The answering side. `trust` names the peer that a Noise key belongs to.
+  /// The answering side. `recognise` says whose a Noise key may be.
   mutating func answer(
-    _ trust: @Sendable ([UInt8]) async -> CardKeys?
+    _ recognise: @Sendable ([UInt8]) async -> RecognisedDialler?
   ) async throws(SessionError) -> FinishedSetup {
     // Whoever says nothing costs nothing: keys are drawn and the card is read for those who come that far.
     let first = try await read(Self.keyCount + Self.tag)
@@ -96,20 +96,38 @@ struct SessionSetup: ~Copyable {
 
     // Read before anybody is refused, as a stream that is closed with something unread in it may lose what was sent last.
     let sealed = try await read(Self.keyCount + CardProof.byteCount + Self.tag)
-    guard let peer = await trust(dialler), constantTimeEqual(peer.noise.span.bytes, dialler.span.bytes) else {
+    let recognised = await recognise(dialler)
+    let candidates = (recognised?.candidates ?? []).filter {
+      constantTimeEqual($0.noise.span.bytes, dialler.span.bytes)
+    }
+    guard let recognised, !candidates.isEmpty else {
       try await send(Verdict.refusedUnknownKey.bytes, over: &link)
       throw .unknownPeer
     }
-    guard !peer.sharesKey(with: identity.keys) else { throw .wrongCard }
+    guard !candidates.contains(where: { $0.sharesKey(with: identity.keys) }) else { throw .wrongCard }
     let shown = try link.open(sealed)
-    try check(Array(shown.dropFirst(Self.keyCount)), of: peer, link.handshakeHash, randomness)
+    let peer = try prover(of: Array(shown.dropFirst(Self.keyCount)), among: candidates, link.handshakeHash, randomness)
     let ownCard = try shownCard()
     let proof = try prove(link.handshakeHash, to: peer, Array(shown.prefix(Self.keyCount)))
     try await send(Verdict.accepted(proof: proof.bytes, card: ownCard.encoding).bytes, over: &link)
     let peerCard = try card(try link.open(try await read(in: 1 + Self.tag...PeerCard.byteLimit + Self.tag)), of: peer)
     // Not before: nobody sends a peer's connection away, so it must not be had without a session, of which each has few.
-    transport.reached(.peer(peer))
+    if recognised.isPeer { transport.reached(.peer(peer)) }
     return FinishedSetup(link, peerCard: peerCard, inbound: inbound)
+  }
+
+  /// Whose proof it is: anybody can make a card with somebody else's Noise key in it, but proves nothing by it.
+  private func prover(
+    of proof: [UInt8], among candidates: [CardKeys], _ handshakeHash: Digest, _ randomness: Randomness
+  ) throws(SessionError) -> CardKeys {
+    var failure = SessionError.cardProofFailed
+    for candidate in candidates {
+      do throws(SessionError) {
+        try check(proof, of: candidate, handshakeHash, randomness)
+        return candidate
+      } catch { failure = error }
+    }
+    throw failure
   }
 
   private func start(remoteStatic: [UInt8]?, _ randomness: Randomness) throws(SessionError) -> NoiseHandshake {

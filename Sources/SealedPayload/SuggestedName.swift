@@ -3,13 +3,15 @@ public enum SuggestedName {
   /// The name used when nothing usable is left.
   public static let fallback = "recovered"
   /// Most bytes of a sanitised name in UTF-8.
-  public static let byteLimit = 200
+  public static let byteLimit = 255
 
   /// A safe file name: the last component of a path with `/` or `\`, without control, bidi or invisible format
-  /// characters, without leading dots or surrounding blanks, at most 200 bytes of UTF-8 cut between characters, and
+  /// characters, without leading dots or surrounding blanks, at most 255 bytes of UTF-8 cut between characters, and
   /// never empty. Bytes that aren't UTF-8 become U+FFFD. The result is ordinary memory: from here on the name is
   /// going to stand in a folder.
-  public static func sanitised(_ name: RawSpan) -> String {
+  ///
+  /// With `hides`, dots may lead: for a name that is only shown. `limit` leaves room for an ending.
+  public static func sanitised(_ name: RawSpan, limit: Int = byteLimit, hides: Bool = false) -> String {
     let text = name.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     // Scalars, not characters: a slash or dot with a combining mark behind it is still one to the file system.
     let components = text.unicodeScalars.split { $0 == "/" || $0 == "\\" }
@@ -17,11 +19,21 @@ public enum SuggestedName {
     for scalar in components.last ?? Substring.UnicodeScalarView() {
       if isBlank(scalar) { kept.append(" ") } else if isVisible(scalar) { kept.append(scalar) }
     }
-    let start = kept.firstIndex { $0 != "." && $0 != " " } ?? kept.endIndex
-    let cut = shortened(String(kept[start...]))
+    let start = kept.firstIndex { $0 != " " && (hides || $0 != ".") } ?? kept.endIndex
+    let cut = shortened(String(kept[start...]), limit)
     let end = cut.unicodeScalars.lastIndex { $0 != " " }.map { cut.unicodeScalars.index(after: $0) }
     let result = String(cut.unicodeScalars[..<(end ?? cut.startIndex)])
-    return result.isEmpty ? fallback : result
+    return result.isEmpty || result == "." || result == ".." ? fallback : result
+  }
+
+  /// The name as it was given, where ``sanitised(_:)`` makes another one of it; nil where nothing is changed, and where there
+  /// is none. Only to be told to the user, escaped.
+  public static func original(_ name: RawSpan) -> String? {
+    guard name.byteCount > 0 else { return nil }
+    let text = name.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    // Bytes that are not UTF-8 have been replaced: that is a change, too.
+    let isSame = name.withUnsafeBytes { $0.elementsEqual(sanitised(name).utf8) }
+    return isSame ? nil : text
   }
 
   private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
@@ -36,11 +48,11 @@ public enum SuggestedName {
     }
   }
 
-  private static func shortened(_ text: String) -> String {
-    guard text.utf8.count > byteLimit else { return text }
+  private static func shortened(_ text: String, _ limit: Int) -> String {
+    guard text.utf8.count > limit else { return text }
     var result = ""
     for character in text {
-      guard result.utf8.count + character.utf8.count <= byteLimit else { break }
+      guard result.utf8.count + character.utf8.count <= limit else { break }
       result.append(character)
     }
     guard result.isEmpty else { return result }
@@ -49,7 +61,7 @@ public enum SuggestedName {
     var count = 0
     for scalar in text.unicodeScalars {
       count += UTF8.width(scalar)
-      guard count <= byteLimit else { break }
+      guard count <= limit else { break }
       scalars.append(scalar)
     }
     return String(scalars)

@@ -14,6 +14,7 @@ struct DepositInProgress {
   var receiver: DepositReceiver
   /// Leaf hashes, as long as they are few; the tree of a very large fragment is computed by reading it again.
   var leaves: LeafList
+  let reserve: DiskReserve
   /// Why it can't succeed any more: the rest is read and dropped, and the dealer hears of it at the end.
   var failure: RefusalReason?
 }
@@ -66,7 +67,10 @@ extension Answerer {
     if let known = try vault.database.secret(header.id.bytes) {
       guard known.headerDigest == header.digest else { return try conflict(header) }
       // A share that is complete here is durable: the dealer missed the answer.
-      guard known.ownIndex != Int(offer.index) else { return .complete }
+      guard known.ownIndex != Int(offer.index) else {
+        try vault.database.ensureCompanion(of: header.id.bytes)
+        return .complete
+      }
       return .refuse(.invalidShare, header)
     }
     if let refusal = limitRefusal(header.dispersal.fragmentByteCount) { return .refuse(refusal, header) }
@@ -74,6 +78,7 @@ extension Answerer {
       // What lies here of the same deposit already is counted, but must not stand in its own way.
       guard refusal != .internalFailure, try isUnderWay(header, offer.index) else { return .refuse(refusal, header) }
     }
+    guard vault.diskReserve.allows(try missingBytes(header, offer.index)) else { return .refuse(.diskFull, header) }
     let held: HeldShare
     do {
       held = try open(offer, header)
@@ -116,6 +121,16 @@ extension Answerer {
     return fragment.headerDigest == header.digest && fragment.source == peer.digest
   }
 
+  /// Bytes of a fragment that are still to be written, as far as was noted.
+  private func missingBytes(_ header: SecretHeader, _ index: UInt8) throws -> UInt64 {
+    let plan = header.dispersal
+    guard try isUnderWay(header, index),
+      let fragment = try vault.database.fragment(of: header.id.bytes, index: Int(index))
+    else { return plan.fragmentByteCount }
+    let (present, overflow) = UInt64(fragment.pieces).multipliedReportingOverflow(by: UInt64(plan.pieceByteCount(0)))
+    return overflow ? 0 : plan.fragmentByteCount - min(plan.fragmentByteCount, present)
+  }
+
   private func conflict(_ header: SecretHeader) throws -> Decision {
     try vault.database.addEvidence(
       EvidenceRecord(
@@ -155,9 +170,19 @@ extension Answerer {
     }
     var deposit = DepositInProgress(
       header: header, held: held, partial: partial,
-      receiver: DepositReceiver(header: header, index: offer.index), leaves: LeafList())
-    // Pieces of an earlier attempt count after they have been hashed again.
-    for number in 0..<partial.piecesPresent {
+      receiver: DepositReceiver(header: header, index: offer.index), leaves: LeafList(), reserve: vault.diskReserve)
+    let present = partial.piecesPresent
+    // Pieces of an earlier attempt count after they have been hashed again, if nobody remembers their hashes.
+    if present > 0 {
+      if case .fragment(let receiver, let leaves)? = vault.arrivals.take(deposit.name(from: peer), partial.found),
+        receiver.nextPiece == UInt64(present)
+      {
+        (deposit.receiver, deposit.leaves) = (receiver, leaves)
+      } else if !mayReread(UInt64(present) * UInt64(partial.pieceByteCount)) {
+        throw .busy(path: vault.folders.data)
+      }
+    }
+    for number in Int(clamping: deposit.receiver.nextPiece)..<present {
       let bytes = try partial.read(piece: number)
       guard let leaf = try? deposit.receiver.take(number: UInt64(number), bytes: bytes.span.bytes) else {
         throw .damaged("a partial fragment")
@@ -178,6 +203,9 @@ extension Answerer {
     guard var running = deposit, running.failure == nil else { return }
     deposit = nil
     do {
+      guard running.reserve.allows(UInt64(piece.bytes.count)) else {
+        throw StoreError.diskFull(path: vault.folders.data)
+      }
       let leaf = try running.receiver.take(number: piece.number, bytes: piece.bytes.span.bytes)
       try running.partial.append(piece.bytes.span.bytes)
       running.leaves.append(leaf)
@@ -201,7 +229,9 @@ extension Answerer {
     guard let running = deposit else { throw ProtocolError.unexpectedMessage(MessageType.depositEnd.rawValue) }
     deposit = nil
     let answerer = self
-    let refusal = try await offPool { answerer.finish(running) }
+    let isPremature = !running.receiver.isComplete && (running.failure ?? .invalidFragment) == .invalidFragment
+    let refusal = isPremature ? .invalidFragment : try await offPool { answerer.finish(running) }
+    if isPremature { answerer.keep(running) }
     if let refusal {
       vault.recordUnlessTooMany(
         .refused, peer: peer, secret: running.header, detail: "the deposit failed: \(refusal)")
@@ -210,6 +240,8 @@ extension Answerer {
       forgetApproval(of: running.header)
     }
     try await reply(DepositResult(request: end.request, refusal: refusal))
+    // No program of ours says that this was all before it was. A parcel ends by itself.
+    if isPremature, parcelEnd == nil { throw ProtocolError.unexpectedMessage(MessageType.depositEnd.rawValue) }
   }
 
   private func finish(_ running: DepositInProgress) -> RefusalReason? {
@@ -259,8 +291,18 @@ extension Answerer {
   mutating func abandonDeposit() async {
     guard let running = deposit else { return }
     deposit = nil
+    keep(running)
+  }
+
+  private func keep(_ running: DepositInProgress) {
     try? vault.database.checkpoint(
       running.partial, expiresAt: vault.environment.now() + Self.partialLifetime)
+    // Unless this device itself was at fault, what was hashed is what is in the file.
+    guard (running.failure ?? .invalidFragment) == .invalidFragment,
+      running.receiver.nextPiece == UInt64(running.partial.piecesPresent), let mark = try? running.partial.mark()
+    else { return }
+    vault.arrivals.keep(
+      .fragment(running.receiver, running.leaves.remembered), running.name(from: peer), mark)
   }
 }
 
@@ -270,6 +312,17 @@ struct LeafList {
   static let limit = (8 << 20) / Digest.byteCount
   private(set) var bytes: [UInt8] = []
   private(set) var isComplete = true
+
+  /// Most bytes of it that are remembered between two attempts: a fragment of 2 GiB.
+  private static let rememberedLimit = 1 << 20
+
+  /// What is worth the memory while nothing arrives; without it the fragment is read again once, when it is whole.
+  var remembered: LeafList {
+    guard bytes.count > Self.rememberedLimit else { return self }
+    var list = LeafList()
+    list.isComplete = false
+    return list
+  }
 
   mutating func append(_ leaf: Digest) {
     guard isComplete else { return }
@@ -283,6 +336,11 @@ struct LeafList {
 }
 
 extension DepositInProgress {
+  func name(from peer: PeerRecord) -> ArrivalMemory.Name {
+    ArrivalMemory.Name(
+      peer: peer.digest, id: header.id.bytes, index: partial.index, header: header.digest.bytes)
+  }
+
   /// Writes the Merkle tree behind the fragment, in constant memory.
   func writeTree() throws {
     let plan = header.dispersal

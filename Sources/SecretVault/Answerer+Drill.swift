@@ -32,8 +32,15 @@ extension Answerer {
     dialogue.drilled(request: request.request)
     drilled = (header.id, index)
     drilledByteCount = 0
-    vault.recordUnlessTooMany(.shareDrilled, peer: peer, secret: header)
-    try await reply(DrillAnswer(possession: answer))
+    vault.recordUnlessTooMany(.shareDrilled, peer: asker(about: header.id.bytes) ?? peer, secret: header)
+    let reach = knowsIntroductions && vault.usesIntroductions ? reach(header.id) : nil
+    try await reply(DrillAnswer(possession: answer, reach: reach))
+  }
+
+  /// Whom this device could reach if it had to recover the secret. What can't be read isn't told.
+  private func reach(_ id: SecretID) -> HolderReach? {
+    guard let record = try? vault.database.secret(id.bytes) else { return nil }
+    return try? vault.reach(of: record, beside: peer)
   }
 
   /// Shows pieces of the fragment, each checked against the root before it leaves.
@@ -67,7 +74,8 @@ extension Answerer {
   /// proved that it may know of it.
   private func drillable(_ request: DrillRequest) -> (SecretHeader, UInt8)? {
     guard request.epoch == 0, let record = try? vault.database.secret(askTag: request.tag),
-      record.headerDigest == request.headerDigest, let index = record.ownIndex.flatMap({ UInt8(exactly: $0) }),
+      record.headerDigest == request.headerDigest, asker(about: record.id) != nil,
+      let index = record.ownIndex.flatMap({ UInt8(exactly: $0) }),
       let header = try? vault.header(of: record)
     else { return nil }
     return (header, index)

@@ -9,6 +9,7 @@ struct ItemInProgress: ~Copyable {
   let expected: Digest
   let file: ItemFile
   var digest: ItemDigest
+  let reserve: DiskReserve
   /// Why it can't succeed any more: the rest is read and dropped, and the sender hears of it at the end.
   var failure: RefusalReason?
 }
@@ -18,6 +19,14 @@ final class ItemBox: @unchecked Sendable {
   private var item: ItemInProgress?
 
   init(_ item: consuming ItemInProgress?) { self.item = consume item }
+
+  /// Whether an end would come too early.
+  var isPremature: Bool {
+    switch item {
+    case .some(let item): (item.failure == nil || item.failure == .invalidFragment) && !item.digest.isComplete
+    case .none: false
+    }
+  }
 
   func take() -> ItemInProgress? { item.take() }
   func put(_ item: consuming ItemInProgress) { self.item = consume item }
@@ -62,20 +71,29 @@ extension Answerer {
     else { return .refuse(.quotaBytes, keyID) }
     guard let key = try vault.database.secret(keyID), key.kind == SecretHeader.encryptionKeyKind, key.ownIndex != nil
     else { return .refuse(.keyNotHeld, nil) }
-    let known = try vault.database.item(header.id)
+    // What the user has accepted or made is durable: the sender missed the answer, or somebody else sent the same.
+    if let settled = try vault.database.item(header.id), settled.origin != .group, !settled.isUnopened {
+      return settled.header == offer.header ? .complete : .refuse(.conflictingHeader, keyID)
+    }
+    // All else only its bytes say: somebody without the key may have sent others under this header. So what each peer has sent lies by
+    // itself.
+    let id = try vault.database.arrivalID(of: header.id, from: peer.digest)
+    let known = try vault.database.item(id)
     if let known, known.state != .arriving {
-      // What is whole here is durable: the sender missed the answer, or somebody else sent the same. Before the user has accepted
-      // it only its bytes say so: somebody without the key may have sent others under this header.
-      return try isSame(known, offer) ? .complete : .refuse(.conflictingHeader, keyID)
+      guard known.header == offer.header else { return .refuse(.conflictingHeader, keyID) }
+      guard let digest = try digest(of: known) else { return .refuse(.busy, keyID) }
+      return digest == offer.digest ? .complete : .refuse(.conflictingHeader, keyID)
     }
     if let refusal = limitRefusal(header.ciphertextByteCount) { return .refuse(refusal, keyID) }
-    let isNew = known == nil || known?.sender != peer.digest
-    if isNew, let refusal = quotaRefusal(adding: header.ciphertextByteCount) { return .refuse(refusal, keyID) }
+    // What has arrived of it makes room for it, but whose header is another one may be larger.
+    if let refusal = quotaRefusal(adding: header.ciphertextByteCount, replacing: known?.byteCount) {
+      return .refuse(refusal, keyID)
+    }
     let record = ItemRecord(
-      id: header.id, keyID: keyID, header: offer.header, byteCount: byteCount, state: .arriving, origin: .sent,
+      id: id, keyID: keyID, header: offer.header, byteCount: byteCount, state: .arriving, origin: .sent,
       sender: peer.digest, label: nil, receivedAt: vault.environment.now())
     do throws(StoreError) {
-      return try begin(record, offer.digest, isNew: isNew)
+      return try begin(record, offer.digest)
     } catch {
       switch error {
       case .busy: return .refuse(.busy, keyID)
@@ -86,17 +104,12 @@ extension Answerer {
     }
   }
 
-  /// Whether what is here is what is offered.
-  private func isSame(_ known: ItemRecord, _ offer: ItemOffer) throws -> Bool {
-    guard known.header == offer.header else { return false }
-    guard known.state == .waiting else { return true }
-    return try digest(of: known) == offer.digest
-  }
-
-  /// The digest of an item's ciphertext as it lies here.
-  private func digest(of known: ItemRecord) throws -> Digest {
+  /// The digest of an item's ciphertext as it lies here; nil if the peer has had too much read for it.
+  private func digest(of known: ItemRecord) throws -> Digest? {
+    if let digest = vault.arrivals.digest(ofItem: known.id, receivedAt: known.receivedAt) { return digest }
     let file = try vault.database.openItem(known)
     let total = UInt64(known.byteCount)
+    guard mayReread(total) else { return nil }
     var digest = try ItemDigest(byteCount: total)
     var offset = Int64(known.header.count)
     while !digest.isComplete {
@@ -106,33 +119,48 @@ extension Answerer {
       try digest.take(number: number, bytes: bytes.span.bytes)
       offset += Int64(count)
     }
-    return try digest.digest()
+    let result = try digest.digest()
+    vault.arrivals.note(result, ofItem: known.id, receivedAt: known.receivedAt)
+    return result
+  }
+
+  /// Whether so much may be read and hashed for this peer once more.
+  func mayReread(_ byteCount: UInt64) -> Bool {
+    vault.arrivals.mayReread(byteCount, for: peer.digest, at: vault.environment.monotonic())
   }
 
   /// Notes what arrives, if there is room for it.
-  private func begin(_ record: ItemRecord, _ expected: Digest, isNew: Bool) throws(StoreError) -> Decision {
+  private func begin(_ record: ItemRecord, _ expected: Digest) throws(StoreError) -> Decision {
     guard let file = try vault.database.beginArrival(record) else { return .refuse(.keyNotHeld, nil) }
     // Other sessions of the same peer may have passed the same check a moment ago.
-    if isNew, isOverQuota() {
+    if isOverQuota() {
       try vault.database.discardArrival(record.id)
       return .refuse(.quotaBytes, record.keyID)
     }
     return try begin(record, expected, file)
   }
 
-  /// Takes pieces of an earlier attempt into account, after hashing them again.
+  /// Takes pieces of an earlier attempt into account, after hashing them again if nobody remembers their hash.
   private func begin(_ record: ItemRecord, _ expected: Digest, _ file: ItemFile) throws(StoreError) -> Decision {
     let total = UInt64(record.byteCount)
     let front = Int64(record.header.count)
     var digest: ItemDigest
     do throws(SodiumError) { digest = try ItemDigest(byteCount: total) } catch { throw .sodium(error) }
+    let reserve = vault.diskReserve
     let size = try file.byteCount()
     let begun = size < front ? [] : try file.read(count: record.header.count, at: 0)
     if begun != record.header {
+      guard reserve.allows(total) else { throw .diskFull(path: vault.folders.data) }
       try file.truncate(to: 0)
       try file.write(record.header, at: 0)
     } else {
       let present = UInt64(min(size - front, record.byteCount))
+      guard reserve.allows(total - present) else { throw .diskFull(path: vault.folders.data) }
+      if case .item(let box)? = vault.arrivals.take(arrivalName(record), try file.mark()), let known = box.take() {
+        digest = known
+      } else if present > 0, !mayReread(present) {
+        return .refuse(.busy, record.keyID)
+      }
       while !digest.isComplete {
         let count = ItemDigest.pieceByteCount(digest.nextPiece, of: total)
         let start = digest.nextPiece * UInt64(ItemPiece.byteCount)
@@ -146,7 +174,7 @@ extension Answerer {
       try file.truncate(to: front + Int64(whole))
     }
     let first = digest.nextPiece
-    let running = ItemInProgress(record: record, expected: expected, file: file, digest: digest)
+    let running = ItemInProgress(record: record, expected: expected, file: file, digest: digest, reserve: reserve)
     return .take(ItemBox(running), first)
   }
 
@@ -155,6 +183,9 @@ extension Answerer {
     guard let item, var running = item.take() else { return }
     if running.failure == nil {
       do {
+        guard running.reserve.allows(UInt64(piece.bytes.count)) else {
+          throw StoreError.diskFull(path: vault.folders.data)
+        }
         try running.digest.take(number: piece.number, bytes: piece.bytes.span.bytes)
         try running.file.write(
           piece.bytes, at: Int64(running.record.header.count) + Int64(piece.number) * Int64(ItemPiece.byteCount))
@@ -175,6 +206,7 @@ extension Answerer {
     guard let box = item else { throw ProtocolError.unexpectedMessage(MessageType.itemEnd.rawValue) }
     item = nil
     let answerer = self
+    let isPremature = box.isPremature
     let (refusal, keyID) = try await offPool { answerer.finish(box) }
     let header = keyID.flatMap { vault.storedHeader($0) }
     if let refusal {
@@ -183,20 +215,41 @@ extension Answerer {
       vault.recordUnlessTooMany(.itemReceived, peer: peer, secret: header, detail: "it waits for 'vault item accept'")
     }
     try await reply(ItemResult(request: end.request, refusal: refusal))
+    // No program of ours says that this was all before it was. A parcel ends by itself.
+    if isPremature, parcelEnd == nil { throw ProtocolError.unexpectedMessage(MessageType.itemEnd.rawValue) }
+  }
+
+  private func arrivalName(_ record: ItemRecord) -> ArrivalMemory.Name {
+    ArrivalMemory.Name(peer: peer.digest, id: record.id, index: 0, header: record.header)
+  }
+
+  /// The session ended in the middle: what has arrived stays for the next attempt, and its hash.
+  mutating func abandonItem() {
+    guard let running = item?.take() else { return }
+    item = nil
+    keepHashed(running)
+  }
+
+  private func keepHashed(_ running: consuming ItemInProgress) {
+    guard (running.failure ?? .invalidFragment) == .invalidFragment, let mark = try? running.file.mark() else { return }
+    let name = arrivalName(running.record)
+    vault.arrivals.keep(.item(ArrivalMemory.DigestBox(running.intoHash())), name, mark)
   }
 
   private func finish(_ box: ItemBox) -> (RefusalReason?, [UInt8]?) {
     guard let running = box.take() else { return (.internalFailure, nil) }
     var record = running.record
     let (failure, expected, file) = (running.failure, running.expected, running.file)
-    let isWhole = running.digest.isComplete
-    let digest = try? running.intoDigest()
-    if let failure {
+    if let failure, failure != .invalidFragment {
       if failure == .diskFull { try? vault.database.discardArrival(record.id) }
       return (failure, record.keyID)
     }
     // Pieces that are missing may come another time; wrong ones go.
-    guard isWhole else { return (.invalidFragment, record.keyID) }
+    guard failure == nil, running.digest.isComplete else {
+      keepHashed(running)
+      return (.invalidFragment, record.keyID)
+    }
+    let digest = try? running.intoDigest()
     guard digest == expected else {
       try? vault.database.discardArrival(record.id)
       return (.invalidFragment, record.keyID)
@@ -205,7 +258,10 @@ extension Answerer {
     record.receivedAt = vault.environment.now()
     do throws(StoreError) {
       switch try vault.database.addItem(record, file: file) {
-      case .stored, .alreadyStored: return (nil, record.keyID)
+      case .stored:
+        vault.arrivals.note(expected, ofItem: record.id, receivedAt: record.receivedAt)
+        return (nil, record.keyID)
+      case .alreadyStored: return (nil, record.keyID)
       case .keyNotHeld: return (.keyNotHeld, nil)
       }
     } catch .diskFull {
@@ -221,6 +277,9 @@ extension Answerer {
 extension ItemInProgress {
   /// Gives up all but the digest.
   consuming func intoDigest() throws(ProtocolError) -> Digest { try digest.digest() }
+
+  /// Gives up all but what was hashed so far.
+  consuming func intoHash() -> ItemDigest { digest }
 }
 
 extension Vault {

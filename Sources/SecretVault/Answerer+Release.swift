@@ -26,7 +26,8 @@ extension Answerer {
       return try await reply(Refusal(request: request.request, reason: refusal))
     }
     // Only now, behind the proof, may an answer tell that there is a share here and how its user guards it.
-    if case .refusal(let reason, let wait) = vault.consent(to: peer, header) {
+    let asker = asker(about: header.id.bytes) ?? peer
+    if case .refusal(let reason, let wait) = vault.consent(to: asker, header) {
       // A program that doesn't know of waiting can't read how long; that somebody is asked comes closest.
       let told = reason == .releaseDelayed && !knowsConsent ? .userAsked : reason
       return try await reply(Refusal(request: request.request, reason: told, wait: wait))
@@ -36,9 +37,9 @@ extension Answerer {
     // Noted before it happens, because sending may fail half-way: a release that nobody knows of would be worse than a
     // line too many. The log is committed in groups, so only a crash within the next second can lose the line.
     if vault.releases.isFirst(header.id, to: peer.digest, at: vault.environment.monotonic()) {
-      vault.record(.shareReleased, peer: peer, secret: header)
+      vault.record(.shareReleased, peer: asker, secret: header)
     } else {
-      vault.recordUnlessTooMany(.shareReleased, peer: peer, secret: header)
+      vault.recordUnlessTooMany(.shareReleased, peer: asker, secret: header)
     }
     let channel = channel
     let number = request.request
@@ -74,7 +75,7 @@ extension Answerer {
 
   private func stored(_ request: ReleaseRequest) throws -> (SecretHeader, HeldShare)? {
     guard let record = try vault.database.secret(askTag: request.tag), record.headerDigest == request.headerDigest,
-      request.epoch == 0, let stored = try vault.database.share(ofSecret: record.id)
+      request.epoch == 0, asker(about: record.id) != nil, let stored = try vault.database.share(ofSecret: record.id)
     else { return nil }
     let header = try vault.header(of: record)
     return (header, try HeldShare(index: stored.index, record: stored.bytes, of: header.id.description))

@@ -1,3 +1,5 @@
+public import VaultProtocol
+
 /// How one holder did in a drill.
 public struct HolderCheck: Hashable, Sendable {
   /// What came of asking.
@@ -29,6 +31,12 @@ public struct HolderCheck: Hashable, Sendable {
   public let piecesSeen: Int
   /// Why, in words that follow its name.
   public let reason: String?
+  /// How many holders besides itself and this device it can call on, by what it says.
+  public var othersInReach: Int?
+  /// Whether this device knows no place to call on it.
+  public var listensNowhere = false
+  /// How many of the other holders it knows and could dial, if its program says so.
+  public var reach: HolderReach?
 }
 
 /// What a drill of one secret found.
@@ -49,6 +57,8 @@ public struct CheckReport: Sendable {
   public let pieceCount: UInt64
   /// Why nobody could be asked.
   public let problem: VaultError?
+  /// Whether holders may be unknown here because this device's setting for introductions is off.
+  public var areIntroductionsOff = false
 
   /// Holders, this device included, that have proved their share and shown their pieces.
   public var answered: Int { all.count { $0.state == .answered } }
@@ -57,6 +67,28 @@ public struct CheckReport: Sendable {
     let fragments = all.count { $0.state == .answered }
     let shares = all.count { $0.hasProvedShare }
     return own?.hasProvedShare == true && shares >= secret.threshold && fragments >= secret.threshold
+  }
+  /// Whether another holder could bring it back with this device gone, by what those that answered say of whom they know and could call; nil if
+  /// they don't say enough.
+  ///
+  /// A holder gives its share only to whom it knows itself: nobody counts on those that don't say that they know everybody.
+  public var isRecoverableElsewhere: Bool? {
+    let others = secret.shareCount - (own == nil ? 0 : 1)
+    guard others >= secret.threshold else { return false }
+    let answered = holders.filter { $0.state == .answered }
+    // This device is one of those that they know.
+    func knowsAll(_ holder: HolderCheck) -> Bool { holder.reach.map { Int($0.known) >= others } ?? false }
+    let doubtful = others - answered.count(where: knowsAll)
+    for holder in answered {
+      guard let inReach = holder.othersInReach else { continue }
+      let certain = min(inReach, others - 1) - (doubtful - (knowsAll(holder) ? 0 : 1))
+      if 1 + certain >= secret.threshold { return true }
+    }
+    let isPossible = answered.contains { holder in
+      holder.othersInReach.map { 1 + min($0, others - 1) >= secret.threshold } ?? true
+    }
+    // Who didn't answer may know more.
+    return isPossible || answered.count < others ? nil : false
   }
   /// Whether every holder that this device knows of has answered.
   public var haveAllAnswered: Bool {
@@ -82,4 +114,6 @@ public struct CheckReport: Sendable {
 public enum CheckEvent: Sendable {
   /// Peers are being asked, about so many secrets.
   case asking(peers: Int, secrets: Int)
+  /// What was found of a secret can't be noted, on a full disk for example.
+  case notKept(VaultError)
 }

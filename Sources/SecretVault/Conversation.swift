@@ -36,9 +36,10 @@ struct Conversation: Sendable {
   /// time. The first session that comes about counts. `byteCount` is what is to be moved in it.
   static func open(
     _ recipient: Recipient, for byteCount: UInt64, identity: Identity, ownCard: PeerCard,
-    environment: VaultEnvironment
+    environment: VaultEnvironment, services: [PeerServiceKind] = PeerServiceKind.allCases
   ) async throws(LinkFailure) -> Conversation {
-    let opening = Opening(recipient: recipient, identity: identity, ownCard: ownCard, environment: environment)
+    let opening = Opening(
+      recipient: recipient, identity: identity, ownCard: ownCard, environment: environment, services: services)
     guard let nearby = recipient.nearby else { return try await opening.byNetwork() }
     guard byteCount <= nearby.byteLimit else {
       // Said before anything is sent; what the network can carry goes by network.
@@ -55,13 +56,13 @@ struct Conversation: Sendable {
   /// Greets over a fresh session, and doesn't wait to be greeted.
   static func greeted(
     _ session: PeerSession, _ recipient: Recipient, at place: String, byteLimit: UInt64?, milliseconds: Double,
-    _ environment: VaultEnvironment
+    _ environment: VaultEnvironment, _ services: [PeerServiceKind] = PeerServiceKind.allCases
   ) async throws(LinkFailure) -> Conversation {
     let conversation = Conversation(
       session: session, recipient: recipient, place: place, byteLimit: byteLimit,
       handshakeMilliseconds: milliseconds, environment: environment)
     do {
-      try await conversation.send(Hello(services: PeerServiceKind.allCases))
+      try await conversation.send(Hello(services: services))
       return conversation
     } catch {
       await conversation.close()

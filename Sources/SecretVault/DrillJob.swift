@@ -15,6 +15,8 @@ public struct DrillJob: Sendable {
     public let evaluation: RistrettoPoint
     /// How many pieces of the holder's fragment are to be seen, if there are so many.
     public let pieceCount: Int
+    /// What this device has of the other holders' cards, to ask for newer ones.
+    var cards: CardExchange?
   }
 
   /// One entry a secret.
@@ -31,6 +33,8 @@ public struct DrillFinding: Hashable, Sendable {
   public let piecesSeen: Int
   /// What it could not or would not show.
   public let failure: LinkFailure?
+  /// Whom it could reach itself, if it has said so.
+  public var reach: HolderReach?
 
   /// Whether it has proved its share and shown every piece that was asked for.
   public var isWhole: Bool { index != nil && failure == nil }

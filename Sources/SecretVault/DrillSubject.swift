@@ -15,6 +15,14 @@ struct DrillSubject {
   let before: DrillRecord?
   var own: HolderCheck?
   var question: DrillJob.Question?
+  /// Whether this device publishes an address: then holders count it among those that they can call on.
+  var isOwnAddressKnown = false
+  /// Peers for whom this device knows no place to call.
+  var deaf: Set<Digest> = []
+  /// Card digests of those whom the dealer has named as holders.
+  var named: Set<Digest> = []
+  /// Whether others may not be known or asked because introductions are off.
+  var areIntroductionsOff = false
   /// Who is asked, in this order.
   var peers: [PeerRecord] = []
   /// Why nobody is.
@@ -49,9 +57,10 @@ struct DrillSubject {
       let proved = Set((before?.holders ?? []).map(\.peer))
       for peer in peers {
         guard let finding = findings[peer.digest] else { continue }
-        let check = Self.check(peer.name, nil, finding)
+        var check = Self.check(peer.name, nil, finding)
+        complete(&check, peer.digest)
         if check.state == .answered || check.state == .damaged || labels.contains(peer.name)
-          || proved.contains(peer.digest)
+          || proved.contains(peer.digest) || named.contains(peer.digest)
         {
           holders.append(check)
         } else if check.state == .unknown {
@@ -61,9 +70,10 @@ struct DrillSubject {
         }
       }
     }
-    let report = CheckReport(
+    var report = CheckReport(
       secret: summary, checkedAt: time, own: own, holders: holders, possible: possible, others: others,
       pieceCount: header.dispersal.stripeCount, problem: problem)
+    report.areIntroductionsOff = areIntroductionsOff
     return Outcome(report: report, known: known(findings, at: time))
   }
 
@@ -78,13 +88,23 @@ struct DrillSubject {
           peer: name, index: delivery.entry.index, state: isPeer ? .unreachable : .removed, hasProvedShare: false,
           piecesSeen: 0, reason: isPeer ? "was not asked" : "is no peer of this device any more")
       }
-      let check = Self.check(name, delivery.entry.index, finding)
+      var check = Self.check(name, delivery.entry.index, finding)
+      complete(&check, recipient)
       // It may hold it all the same: the acknowledgement can have been lost.
       guard delivery.state != .delivered, check.state == .unknown || check.state == .unreachable else { return check }
       let why = delivery.lastError.map { ": it \($0)" } ?? ""
       return HolderCheck(
         peer: name, index: delivery.entry.index, state: .undelivered, hasProvedShare: false, piecesSeen: 0,
-        reason: "never got its share\(why)")
+        reason: "never got its share\(why)", listensNowhere: check.listensNowhere)
+    }
+  }
+
+  /// Adds what this device knows of its own.
+  private func complete(_ check: inout HolderCheck, _ peer: Digest) {
+    check.listensNowhere = deaf.contains(peer)
+    // It knows this device, which has just proved its share.
+    check.othersInReach = check.reach.map {
+      max(0, min(Int($0.known) - 1, Int($0.dialable) - (isOwnAddressKnown ? 1 : 0)))
     }
   }
 
@@ -103,7 +123,7 @@ struct DrillSubject {
     }
     return HolderCheck(
       peer: name, index: finding.index.map { Int($0) } ?? index, state: state, hasProvedShare: finding.index != nil,
-      piecesSeen: finding.piecesSeen, reason: finding.failure?.reason)
+      piecesSeen: finding.piecesSeen, reason: finding.failure?.reason, reach: finding.reach)
   }
 
   /// Who has proved a share now, and who had before and was not heard to have lost it.

@@ -5,13 +5,13 @@ import Synchronization
 final class DuePieces: Sendable {
   private struct State {
     var hasBegun = false
-    var cuts: [String: UInt64] = [:]
+    var cuts: [AskedHolder: UInt64] = [:]
   }
 
   private let state = Mutex(State())
 
   /// The first piece that will be wanted of this holder; nil if nobody knows.
-  func first(of holder: String) -> UInt64? {
+  func first(of holder: AskedHolder) -> UInt64? {
     state.withLock { $0.cuts[holder] ?? ($0.hasBegun ? nil : 0) }
   }
 
@@ -19,5 +19,5 @@ final class DuePieces: Sendable {
   func begin() { state.withLock { $0.hasBegun = true } }
 
   /// The connection of a holder was cut when this piece was due.
-  func cut(_ holder: String, at piece: UInt64) { state.withLock { $0.cuts[holder] = piece } }
+  func cut(_ holder: AskedHolder, at piece: UInt64) { state.withLock { $0.cuts[holder] = piece } }
 }

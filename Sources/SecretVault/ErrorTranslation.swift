@@ -12,7 +12,11 @@ extension VaultError {
       self.init(
         .damaged, error.description,
         hint: "nothing was changed; restore the vault's folders from a backup of this device if there is one")
-    case .damagedSettings: self.init(.damaged, error.description)
+    case .damagedSettings, .lostSettings:
+      self.init(
+        .damaged, error.description,
+        hint: "put it back from a copy; or, if every setting may have its default, say `vault settings reset`, and set "
+          + "anew what was set. Until then this device releases no share and takes none")
     case .unknownRecipient:
       self.init(.refused, error.description, hint: "was the peer removed meanwhile? see `vault peer list`")
     case .notFound: self.init(.notFound, error.description)
@@ -21,8 +25,10 @@ extension VaultError {
     case .passphraseRequired, .wrongPassphrase: self.init(.wrongPassphrase, error.description)
     case .wrongDevice:
       self.init(
-        .refused, error.description,
-        hint: "a share lives on one device only: recover and share the secrets again from the old device")
+        .damaged, error.description,
+        hint: "if this is the device, put device.key back from a copy of its state folder: without it no share that is "
+          + "here can be opened. Else recover and share the secrets again from the old device: a share lives on one device only"
+      )
     case .tooOpen, .notOwned, .permissions, .readOnly, .diskFull, .busy, .inputOutput:
       self.init(.inputOutput, error.description)
     case .notInMemory:

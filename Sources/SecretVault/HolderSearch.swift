@@ -12,7 +12,7 @@ actor HolderSearch {
   /// What one peer said.
   enum Answer: Sendable {
     case released(ReleasedShare)
-    case failed(peer: String, LinkFailure)
+    case failed(AskedHolder, LinkFailure)
   }
 
   /// How often a peer is asked again after its connection was cut.
@@ -20,12 +20,12 @@ actor HolderSearch {
 
   /// What will be wanted of those who are asked.
   nonisolated let due: DuePieces
-  private let peers: [PeerRecord]
+  private var peers: [PeerRecord]
   private var pending: ArraySlice<PeerRecord>
   /// Slow ones, asked one by one and only when there is nobody else.
   private var last: ArraySlice<PeerRecord> = []
-  private var repeats: [String: Int] = [:]
-  private var slow: Set<String> = []
+  private var repeats: [AskedHolder: Int] = [:]
+  private var slow: Set<AskedHolder> = []
   private var running: [Int: Task<Void, Never>] = [:]
   private var nextTask = 0
   private var answers: [Answer] = []
@@ -33,6 +33,8 @@ actor HolderSearch {
   private var failures = 0
   private var waiter: CheckedContinuation<Void, Never>?
   private let ask: @Sendable (PeerRecord) async -> Answer
+  /// Of whom those who were asked have said where they are.
+  private let learned: @Sendable () -> [PeerRecord]
   private let began: @Sendable (PeerRecord) -> Void
   private let environment: VaultEnvironment
   /// Which wait for an answer this is, and whether it has lasted so long that everybody is asked.
@@ -42,7 +44,7 @@ actor HolderSearch {
   init(
     _ peers: [PeerRecord], due: DuePieces, environment: VaultEnvironment,
     began: @escaping @Sendable (PeerRecord) -> Void,
-    ask: @escaping @Sendable (PeerRecord) async -> Answer
+    learned: @escaping @Sendable () -> [PeerRecord] = { [] }, ask: @escaping @Sendable (PeerRecord) async -> Answer
   ) {
     self.environment = environment
     self.peers = peers
@@ -50,10 +52,11 @@ actor HolderSearch {
     pending = peers[...]
     self.began = began
     self.ask = ask
+    self.learned = learned
   }
 
-  /// Names of those who were asked, in the order in which they were.
-  private(set) var asked: [String] = []
+  /// Those who were asked, in the order in which they were.
+  private(set) var asked: [AskedHolder] = []
 
   /// The next answer, or nil when everybody has answered or failed, or when the task that waits is cancelled.
   /// `wanted` counts the answers that are still needed, this one included.
@@ -101,27 +104,58 @@ actor HolderSearch {
   }
 
   /// Puts a slow peer behind all others, for good. False if it was there before.
-  func later(_ peer: String) -> Bool {
+  func later(_ peer: AskedHolder) -> Bool {
     guard slow.insert(peer).inserted else { return false }
     return queue(peer)
   }
 
+  /// Of some holders it has become known where they are, or that they are any. Who had no answer yet is asked there.
+  private func heard(_ known: [PeerRecord]) {
+    guard !isStopped else { return }
+    for peer in known {
+      if let place = peers.firstIndex(where: { $0.digest == peer.digest }) {
+        // Under the name by which it was asked before.
+        guard peers[place].card != peer.card else { continue }
+        peers[place].card = peer.card
+        let holder = peers[place].asked
+        if let waiting = pending.firstIndex(where: { $0.digest == peer.digest }) {
+          pending[waiting].card = peer.card
+        } else if silent.remove(holder) != nil {
+          _ = again(holder)
+        } else {
+          moved.insert(holder)
+        }
+      } else if peers.count < Self.peerLimit {
+        peers.append(peer)
+        pending.append(peer)
+      }
+    }
+    wake()
+  }
+
+  /// Most who are asked: everybody in the trust list, and whom a dealer has introduced for one secret.
+  private static let peerLimit = 65_536
+  /// Who could not be reached so far.
+  private var silent: Set<AskedHolder> = []
+  /// Who is somewhere else than where it is just being asked.
+  private var moved: Set<AskedHolder> = []
+
   /// Asks a peer once more that has been of use since its connection was last cut.
-  func afterProgress(_ peer: String) { _ = queue(peer) }
+  func afterProgress(_ peer: AskedHolder) { _ = queue(peer) }
 
   /// Whether somebody is left who has not turned out to be slow.
   var hasOthers: Bool { !answers.isEmpty || !running.isEmpty || !pending.isEmpty }
 
   /// Asks a peer once more whose connection was cut. False when it has been asked again often enough.
-  func again(_ peer: String) -> Bool {
+  func again(_ peer: AskedHolder) -> Bool {
     guard repeats[peer, default: 0] < Self.repeatLimit else { return false }
     repeats[peer, default: 0] += 1
     return queue(peer)
   }
 
-  private func queue(_ name: String) -> Bool {
-    guard let peer = peers.first(where: { $0.name == name }) else { return false }
-    if slow.contains(name) { last.append(peer) } else { pending.append(peer) }
+  private func queue(_ holder: AskedHolder) -> Bool {
+    guard let peer = peers.first(where: { $0.digest == holder.digest }) else { return false }
+    if slow.contains(holder) { last.append(peer) } else { pending.append(peer) }
     return true
   }
 
@@ -141,10 +175,12 @@ actor HolderSearch {
   private func start(_ peer: PeerRecord) {
     let number = nextTask
     nextTask += 1
-    asked.append(peer.name)
+    asked.append(peer.asked)
+    silent.remove(peer.asked)
     began(peer)
     running[number] = Task {
       let answer = await ask(peer)
+      self.heard(self.learned())
       await self.took(answer, of: number)
     }
   }
@@ -155,7 +191,12 @@ actor HolderSearch {
       // Nobody wants it any more.
       if case .released(let share) = answer { await share.pieces.close() }
     } else {
-      if case .failed = answer { failures += 1 }
+      if case .failed(let peer, let failure) = answer {
+        failures += 1
+        if failure.kind == .unreachable {
+          if moved.remove(peer) != nil { _ = again(peer) } else { silent.insert(peer) }
+        }
+      }
       answers.append(answer)
     }
     wake()

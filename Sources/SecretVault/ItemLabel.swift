@@ -7,7 +7,7 @@ import WireCodec
 /// peers. Of the contents themselves there is nothing in it, only the sanitised name of a file.
 struct ItemLabel: WireValue, Hashable {
   static let byteLimit = 2048
-  static let nameByteLimit = 200
+  static let nameByteLimit = SuggestedName.byteLimit
 
   /// The kind's number; nil if a password hides it.
   let kind: UInt8?
@@ -60,7 +60,16 @@ struct ItemLabel: WireValue, Hashable {
     self.hasPassword = hasPassword
     self.byteCount = byteCount
     mediaType = header.mediaType.isEmpty ? nil : header.mediaType
-    name = header.fileName.byteCount > 0 ? SuggestedName.sanitised(header.fileName) : nil
+    name = header.fileName.byteCount > 0 ? SuggestedName.sanitised(header.fileName, hides: true) : nil
+  }
+
+  /// Whether it goes by this name. A note, an entry and a contact are called as their titles, too, without the ending that they
+  /// would get as files.
+  func isCalled(_ reference: String) -> Bool {
+    guard let name else { return false }
+    if name == reference { return true }
+    guard let kind, kind != PayloadKind.file.rawValue, let dot = name.lastIndex(of: ".") else { return false }
+    return name[..<dot] == reference
   }
 
   /// The label as it is kept with its item.

@@ -67,6 +67,8 @@ public struct ItemArrival: Sendable {
   public let item: ItemSummary
   /// Whether it was here before.
   public let isKnown: Bool
+  /// Peers that had sent something else as this item: it doesn't open, and was deleted.
+  public var falseSenders: [String] = []
 }
 
 /// What came of decrypting an item to somewhere.
@@ -79,6 +81,8 @@ public struct ItemReport: Sendable {
   public let path: String?
   /// The name in it, sanitised.
   public let suggestedName: String
+  /// The name in it, where the file got another one for safety. Whatever its author wrote: to be escaped.
+  public var originalName: String?
   /// Bytes written.
   public let byteCount: UInt64
 

@@ -1,4 +1,5 @@
 import PeerAuth
+import VaultProtocol
 
 /// How a conversation comes about: by the peer's addresses, over Bluetooth, or both at once.
 struct Opening: Sendable {
@@ -6,29 +7,85 @@ struct Opening: Sendable {
   let identity: Identity
   let ownCard: PeerCard
   let environment: VaultEnvironment
+  /// What this device can be asked for.
+  var services = PeerServiceKind.allCases
 
-  /// Tries the peer's addresses in turn until one leads to a session.
+  /// Tries the peer's addresses until one leads to a session: the next one when the one before has failed, or has taken a while, so that an
+  /// address that swallows everything holds up nobody (RFC 8305).
   func byNetwork() async throws(LinkFailure) -> Conversation {
     guard !recipient.addresses.isEmpty else {
       throw LinkFailure(
         .unreachable, "has no known address",
-        hint: "ask \(recipient.name) for it and run `vault peer address \(shellQuoted(recipient.name)) HOST:PORT`")
+        hint: recipient.isPeer
+          ? "ask \(recipient.name) for it and run `vault peer address \(shellQuoted(recipient.name)) HOST:PORT`"
+          : "make it a peer with `vault peer accept`, and say where it is with `vault peer address`")
     }
-    var last = LinkFailure(.unreachable, "unreachable")
-    let whole = environment.deadlines.handshake
-    // One peer with many dead addresses must not hold up a command many times over.
-    let patience = recipient.addresses.count == 1 ? whole : max(whole / recipient.addresses.count, whole / 4)
-    for address in recipient.addresses {
-      do throws(LinkFailure) {
-        return try await open(at: address.description, within: patience) {
-          [environment] () async throws(TransportError) in try await environment.connect(address)
+    let (conversation, failures) = await first(
+      of: recipient.addresses.count, pause: environment.deadlines.nextAddress
+    ) { (number) async throws(LinkFailure) in try await dial(recipient.addresses[number]) }
+    if let conversation { return conversation }
+    // What is told of several places is told of the last, unless one knows better.
+    throw failures.values.first { $0.kind == .unknownHere }
+      ?? failures.max { $0.key < $1.key }?.value ?? LinkFailure(.unreachable, "unreachable")
+  }
+
+  private func dial(_ address: PeerAddress) async throws(LinkFailure) -> Conversation {
+    guard recipient.mayDial() else {
+      throw LinkFailure(
+        .unreachable, "was not called: too many holders of the same dealer were called within a minute",
+        hint: "try again in a minute")
+    }
+    return try await open(at: address.description, within: environment.deadlines.handshake) {
+      [environment] () async throws(TransportError) in try await environment.connect(address)
+    }
+  }
+
+  private enum Event: Sendable {
+    case opened(Conversation)
+    case failed(Int, LinkFailure)
+    case waited(Int)
+  }
+
+  /// Begins one way after the other, the next when one has failed or the last has taken `pause`, until one leads to a session; else returns why
+  /// each has failed, by its number. The others are ended, also if they lead to a session in the same moment. Who says on one way that it doesn't
+  /// know this device's key says so on the others, too.
+  private func first(
+    of count: Int, pause: Duration, _ way: @escaping @Sendable (Int) async throws(LinkFailure) -> Conversation
+  ) async -> (conversation: Conversation?, failures: [Int: LinkFailure]) {
+    await withTaskGroup(of: Event.self) { group in
+      var (begun, isOver) = (0, false)
+      var first: Conversation?
+      var failures: [Int: LinkFailure] = [:]
+      func begin() {
+        guard begun < count, !isOver, !Task.isCancelled else { return }
+        let number = begun
+        begun += 1
+        group.addTask {
+          do throws(LinkFailure) { return .opened(try await way(number)) } catch { return .failed(number, error) }
         }
-      } catch {
-        last = error
-        if error.kind == .unknownHere || Task.isCancelled { break }
+        guard begun < count else { return }
+        group.addTask {
+          try? await environment.sleep(pause)
+          return .waited(number)
+        }
       }
+      begin()
+      for await event in group {
+        switch event {
+        case .opened(let conversation):
+          if first == nil { first = conversation } else { await conversation.close() }
+          isOver = true
+        case .failed(let number, let failure):
+          failures[number] = failure
+          if failure.kind == .unknownHere { isOver = true }
+          begin()
+        case .waited(let number):
+          if number == begun - 1 { begin() }
+        }
+        if isOver || failures.count == begun { group.cancelAll() }
+      }
+      return (first, failures)
     }
-    throw last
   }
 
   /// Looks for the peer in the room.
@@ -56,47 +113,15 @@ struct Opening: Sendable {
     while nearby.isWanted() { try await environment.sleep(Self.glance) }
   }
 
-  /// Both at once. The slower one is ended, also if it leads to a session in the same moment. Who says on one way that it doesn't know this
-  /// device's key says so on the other, too.
+  /// Both at once. A peer that answers on the network costs no radio: that begins a little later.
   func byBoth(_ nearby: NearbyAccess) async throws(LinkFailure) -> Conversation {
-    let outcome = await withTaskGroup(of: Attempt.self) { group in
-      group.addTask { await attempt(isNetwork: true) { () async throws(LinkFailure) in try await byNetwork() } }
-      group.addTask {
-        // A peer that answers on the network costs no radio.
-        try? await environment.sleep(environment.deadlines.headStart)
-        guard !Task.isCancelled else { return Attempt(isNetwork: false, result: .failure(.hungUp)) }
-        return await attempt(isNetwork: false) { () async throws(LinkFailure) in try await overBluetooth(nearby) }
-      }
-      var first: Conversation?
-      var network: LinkFailure?
-      var radio: LinkFailure?
-      for await attempt in group {
-        switch attempt.result {
-        case .success(let conversation):
-          if first == nil { first = conversation } else { await conversation.close() }
-          group.cancelAll()
-        case .failure(let failure):
-          if attempt.isNetwork { network = failure } else { radio = failure }
-          if failure.kind == .unknownHere { group.cancelAll() }
-        }
-      }
-      if let first { return Result<Conversation, LinkFailure>.success(first) }
-      return .failure(Self.verdict(network, radio))
+    let (conversation, failures) = await first(of: 2, pause: environment.deadlines.headStart) {
+      (number) async throws(LinkFailure) in
+      if number == 0 { return try await byNetwork() }
+      return try await overBluetooth(nearby)
     }
-    return try outcome.get()
-  }
-
-  private struct Attempt: Sendable {
-    let isNetwork: Bool
-    let result: Result<Conversation, LinkFailure>
-  }
-
-  private func attempt(
-    isNetwork: Bool, _ open: () async throws(LinkFailure) -> Conversation
-  ) async -> Attempt {
-    do throws(LinkFailure) {
-      return Attempt(isNetwork: isNetwork, result: .success(try await open()))
-    } catch { return Attempt(isNetwork: isNetwork, result: .failure(error)) }
+    if let conversation { return conversation }
+    throw Self.verdict(failures[0], failures[1])
   }
 
   /// What is told when neither way leads to the peer: what it said itself, else both.
@@ -135,6 +160,6 @@ struct Opening: Sendable {
     }
     return try await Conversation.greeted(
       session, recipient, at: place, byteLimit: nearby?.byteLimit, milliseconds: environment.monotonic() - began,
-      environment)
+      environment, services)
   }
 }

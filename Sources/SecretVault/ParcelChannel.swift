@@ -91,9 +91,7 @@ final class ParcelChannel: AnswererChannel {
 
   private static func seal(_ plain: borrowing SecretBytes, to key: [UInt8]) throws(ProtocolError) -> [UInt8] {
     let release = try Release.decode(plain.bytes)
-    let salt: SecretBytes
-    do throws(SodiumError) { salt = try SecretBytes(copying: release.salt.span.bytes) } catch { throw .sodium(error) }
-    return try SealedRelease.seal(request: release.request, share: release.share, salt: salt, to: key)
+    return try SealedRelease.seal(request: release.request, share: release.share, salt: release.salt, to: key)
   }
 
   private func add(_ frame: ParcelFrame) throws(SessionError) {
@@ -152,6 +150,9 @@ final class ParcelChannel: AnswererChannel {
       case ItemResult.type.rawValue:
         let refusal = try ItemResult.decode(frame.bytes, limit: ItemResult.type.byteLimit).refusal
         return refusal?.passes == true ? .postponed(isForUser: false) : .last
+      case IntroductionResult.type.rawValue:
+        let refusal = try IntroductionResult.decode(frame.bytes, limit: IntroductionResult.type.byteLimit).refusal
+        return refusal?.passes == true ? .postponed(isForUser: false) : .last
       case Refusal.type.rawValue:
         let reason = try Refusal.decode(frame.bytes, limit: Refusal.type.byteLimit).reason
         if reason == .userAsked || reason == .releaseDelayed { return .postponed(isForUser: true) }
@@ -198,13 +199,15 @@ enum ParcelRequest: Hashable, Sendable {
   case release(tag: Digest)
   /// An item to be left for the user.
   case item
+  /// A dealer's word on the other holders of its secret.
+  case introduction
 
   /// Most requests for pieces.
   private static let pieceRequestLimit = 4
 
   /// Throws ``ProtocolError/unexpectedMessage(_:)`` for messages that don't belong together.
   init(_ frames: [ParcelFrame]) throws(ProtocolError) {
-    guard frames.count >= 3, frames[0].type == MessageType.hello.rawValue else {
+    guard frames.count >= 2, frames[0].type == MessageType.hello.rawValue else {
       throw .unexpectedMessage(frames.first?.type ?? 0)
     }
     let rest = frames.dropFirst(2)
@@ -238,6 +241,9 @@ enum ParcelRequest: Hashable, Sendable {
         throw .unexpectedMessage(rest.last?.type ?? 0)
       }
       self = .item
+    case Introduction.type.rawValue:
+      guard rest.isEmpty else { throw .unexpectedMessage(rest.first?.type ?? 0) }
+      self = .introduction
     default: throw .unexpectedMessage(frames[1].type)
     }
   }

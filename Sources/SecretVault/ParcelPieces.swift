@@ -6,11 +6,11 @@ import VaultStore
 
 /// Pieces of a peer's fragment that came by parcel together with its share. All of them were verified when the parcel was opened.
 struct ParcelPieces: PieceSource {
-  let peer: String
+  let peer: AskedHolder
   let index: UInt8
   let pieces: [VerifiedPiece]
 
-  var holder: String? { peer }
+  var holder: AskedHolder? { peer }
 
   func fetch(first: UInt64, count: Int, each: @Sendable (VerifiedPiece) -> Void) async throws(LinkFailure) {
     guard count > 0 else { return }
@@ -52,12 +52,12 @@ struct ParcelReleaseReader {
         throw ProtocolError.foreignShare("index")
       }
       let index = release.share.index
-      try header.verifyHolder(index: index, card: peer.digest, salt: release.salt.span.bytes)
+      try header.verifyHolder(index: index, card: peer.digest, salt: release.salt.bytes)
       try release.share.verify(against: header.commitments)
       let share = try KeyShare(index: index, bytes: try release.share.bytes.duplicate())
       let pieces = try pieces(rest, index)
       return ReleasedShare(
-        peer: peer.name, share: share, pieces: ParcelPieces(peer: peer.name, index: index, pieces: pieces))
+        peer: peer.asked, share: share, pieces: ParcelPieces(peer: peer.asked, index: index, pieces: pieces))
     } catch let error as LinkFailure {
       throw error
     } catch let error as ProtocolError {

@@ -34,6 +34,8 @@ public struct Envelope: Sendable {
     case probe(fragmentByteCount: UInt64)
     /// "Keep this share for me."
     case deposit(DepositJob)
+    /// "These hold the other shares."
+    case introduction(IntroductionJob)
     /// "Give me your share."
     case release(ReleaseJob)
     /// "Do you still hold your shares of these?"
@@ -50,6 +52,7 @@ public struct Envelope: Sendable {
   var byteCount: UInt64 {
     switch content {
     case .ping, .drill: 0
+    case .introduction(let job): UInt64(job.sealed.count)
     case .probe(let count): count
     case .deposit(let job): job.header.dispersal.fragmentByteCount
     case .release(let job): job.header.dispersal.fragmentByteCount
@@ -87,6 +90,10 @@ public struct Recipient: Hashable, Sendable {
   public let addresses: [PeerAddress]
   /// How it is found in the same room; nil if Bluetooth is off here, or its card came without a beacon key.
   public var nearby: NearbyAccess?
+  /// Whether it is a peer, and not only somebody whom a peer has introduced.
+  public var isPeer = true
+  /// Asked before each call at one of its addresses.
+  var mayDial: @Sendable () -> Bool = { true }
 
   /// A recipient is who it is, wherever it is found.
   public static func == (one: Recipient, other: Recipient) -> Bool {
@@ -126,6 +133,20 @@ public struct DepositJob: Sendable {
   public let progress: @Sendable (Int) -> Void
   /// Told, again and again, that the peer's user is asked, for at most so many seconds more. What it throws ends the delivery.
   public var asking: @Sendable (UInt64) throws(VaultError) -> Void = { _ in }
+  /// What is said about the other holders in the same session, once the share is there.
+  public var introduction: IntroductionJob?
+}
+
+/// What a dealer says to a holder about the others. Nothing here can be opened by this device.
+public struct IntroductionJob: Sendable {
+  /// The secret's id.
+  public let secret: [UInt8]
+  /// The number of the recipient's share.
+  public let index: UInt8
+  /// The others' cards, sealed to the recipient.
+  public let sealed: [UInt8]
+  /// Told what became of it: nil once it is durable there. Not called if it wasn't said.
+  public let settle: @Sendable (LinkFailure?) -> Void
 }
 
 /// A letter about a group.
@@ -148,6 +169,16 @@ public struct ReleaseJob: Sendable {
   public let evaluation: RistrettoPoint
   /// Which pieces will be wanted of whoever releases its share.
   let due: DuePieces
+  /// What this device has of the others' cards, to ask for newer ones; and what is done with those.
+  var cards: CardExchange?
+}
+
+/// Asking another holder for newer cards of those who hold the same secret.
+public struct CardExchange: Sendable {
+  /// What this device has, to be asked under this number.
+  let request: @Sendable (UInt64) -> CardRequest?
+  /// Takes what has come.
+  let take: @Sendable ([HolderCard]) -> Void
 }
 
 /// A share that this device holds, opened. Reference semantics, because several sessions prove with it at once.
@@ -173,6 +204,8 @@ public enum PeerReply: Sendable {
   case deposited
   /// The item is durable there, and waits to be accepted; or was known before.
   case itemTaken(isKnown: Bool)
+  /// It keeps the others' cards.
+  case introduced
   /// The letter was taken; with what it asked for.
   case letterTaken([UInt8])
   /// Its share, and a source of its fragment's pieces.
@@ -186,13 +219,13 @@ public enum PeerReply: Sendable {
 /// A share that a peer gave, with its row checked but not yet verified against the commitments.
 public final class ReleasedShare: Sendable {
   /// Who gave it.
-  public let peer: String
+  public let peer: AskedHolder
   /// The share.
   public let share: KeyShare
   /// Where its fragment's pieces come from.
   public let pieces: any PieceSource
 
-  init(peer: String, share: consuming KeyShare, pieces: any PieceSource) {
+  init(peer: AskedHolder, share: consuming KeyShare, pieces: any PieceSource) {
     self.peer = peer
     self.share = share
     self.pieces = pieces
@@ -201,8 +234,8 @@ public final class ReleasedShare: Sendable {
 
 /// Somewhere to read the pieces of one fragment, each verified against the fragment's root.
 public protocol PieceSource: Sendable {
-  /// Whose it is: a peer's name, or nil for this device.
-  var holder: String? { get }
+  /// Whose it is; nil for this device.
+  var holder: AskedHolder? { get }
   /// The fragment's number.
   var index: UInt8 { get }
   /// Hands out pieces `first` to `first + count − 1`, in order, verified, with their leaf hashes: each as it comes, so that those

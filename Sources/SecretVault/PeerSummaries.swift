@@ -1,4 +1,5 @@
 public import PeerAuth
+import Sodium
 
 /// This device as others see it.
 public struct OwnIdentity: Sendable {
@@ -18,7 +19,7 @@ public struct PeerSummary: Hashable, Sendable {
   public enum State: String, Hashable, Sendable {
     /// Imported; the other side has not yet shown that it holds the keys.
     case scanned
-    /// Both sides have proved their keys in a session.
+    /// It has proved its keys: in a session, or those that parcels need by parcel.
     case proven
   }
   /// The local user's name for it.
@@ -39,6 +40,13 @@ public struct PeerSummary: Hashable, Sendable {
   public let addedAt: Int64
   /// Milliseconds since 1970 of the last session, if there was one.
   public let lastSeenAt: Int64?
+  /// The peer that the user has said this is another device of.
+  public var deviceOf: String?
+  /// Nil for a person's first device.
+  var person: Digest?
+
+  /// The same for all devices of a person.
+  public var personKey: String { person?.description ?? cardDigest }
 }
 
 /// What importing a card did.

@@ -12,6 +12,7 @@ protocol PlaintextSource: AnyObject {
 /// A regular file. Its length is taken once; a file that changes meanwhile is an error of the payload's own length check.
 final class FileSource: PlaintextSource {
   private let file: RegularFile
+  private var done: UInt64 = 0
 
   init(path: String) throws(VaultError) {
     file = try RegularFile(path: path, hint: "pack a folder first, for example with tar, or pipe it in with -")
@@ -23,8 +24,16 @@ final class FileSource: PlaintextSource {
   /// Which file this is, and in which state.
   var fingerprint: FileFingerprint { file.fingerprint }
 
+  /// At its end, looks whether all that was read was of one state: a file that was overwritten in place is as long as before.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
-    try readDescriptor(file.descriptor, file.path, into: buffer)
+    let count = try readDescriptor(file.descriptor, file.path, into: buffer)
+    done += UInt64(count)
+    guard done < byteCount || file.isUnchanged else {
+      throw VaultError(
+        .inputOutput, "\(file.path) was changed while it was read; nothing was shared",
+        hint: "do it again once nobody writes to it")
+    }
+    return count
   }
 
   static func failure(_ verb: String, _ path: String, _ code: Int32) -> VaultError {

@@ -24,6 +24,8 @@ struct RecoveredOutput: ~Copyable {
   private var isOpen = false
   private var path = ""
   private var name = SuggestedName.fallback
+  /// The name inside, where the file in a folder got another one.
+  private var originalName: String?
   private var waiting: SecretBytes?
   private var byteCount: UInt64 = 0
 
@@ -70,6 +72,7 @@ struct RecoveredOutput: ~Copyable {
     switch destination {
     case .outside(.file(let given, let may)): try open(given, overwrites: may)
     case .outside(.folder(let folder, let may)):
+      originalName = facts.original
       try open(folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)", overwrites: may)
     case .outside(.descriptor): break
     case .memory(let limit): try prepare(opener, length, limit)
@@ -83,9 +86,11 @@ struct RecoveredOutput: ~Copyable {
   private struct Facts {
     let kind: PayloadKind
     let name: String
+    let original: String?
 
     init(_ header: borrowing PayloadHeader) {
       kind = header.kind
+      original = SuggestedName.original(header.fileName)
       name = SuggestedName.sanitised(header.fileName)
     }
   }
@@ -145,10 +150,33 @@ struct RecoveredOutput: ~Copyable {
   }
 
   /// Gives the file its name. Only for a payload that has verified to its last byte.
-  mutating func commit() throws(VaultError) -> (path: String?, name: String, byteCount: UInt64) {
-    guard let file = file.take() else { return (nil, name, byteCount) }
+  mutating func commit() throws(VaultError) -> Written {
+    guard let file = file.take() else { return Written(path: nil, name: name, originalName: nil, byteCount: byteCount) }
     do throws(StoreError) { try file.commit() } catch { throw Self.error(error, path) }
-    return (path, name, byteCount)
+    return Written(path: path, name: name, originalName: originalName, byteCount: byteCount)
+  }
+
+  /// What was written, and where.
+  struct Written: Sendable {
+    /// Nil for a descriptor, or memory.
+    let path: String?
+    let name: String
+    /// The name inside, where the file in a folder got another one.
+    let originalName: String?
+    let byteCount: UInt64
+
+    func report(_ secret: SecretSummary, holders: [HolderOutcome]) -> RecoveryReport {
+      var report = RecoveryReport(
+        secret: secret, path: path, suggestedName: name, byteCount: byteCount, holders: holders)
+      report.originalName = originalName
+      return report
+    }
+
+    func report(_ item: ItemSummary?, key: String) -> ItemReport {
+      var report = ItemReport(item: item, key: key, path: path, suggestedName: name, byteCount: byteCount)
+      report.originalName = originalName
+      return report
+    }
   }
 
   /// Header and body of a payload that stayed in memory, once it has verified to its last byte.

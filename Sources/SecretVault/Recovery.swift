@@ -20,19 +20,22 @@ actor Recovery {
   private var open: [any PieceSource] = []
   private var knownIndices: Set<UInt8>
   /// Piece at which a peer's connection was last cut.
-  private var lastCut: [String: UInt64] = [:]
+  private var lastCut: [AskedHolder: UInt64] = [:]
   /// Peers that gave pieces until their connection was cut, and that could not be reached since.
-  private var lost: [String] = []
+  private var lost: [AskedHolder] = []
   /// How often each of them was waited for.
-  private var waits: [String: Int] = [:]
+  private var waits: [AskedHolder: Int] = [:]
   private static let waitLimit = 3
   private let environment: VaultEnvironment
+  /// What to do if it isn't enough.
+  private let hint: String
 
   init(
     header: SecretHeader, own: HeldShare, search: HolderSearch, localPieces: LocalPieces?,
-    environment: VaultEnvironment, events: @escaping @Sendable (RecoveryEvent) -> Void
+    environment: VaultEnvironment, hint: String? = nil, events: @escaping @Sendable (RecoveryEvent) -> Void
   ) {
     self.environment = environment
+    self.hint = hint ?? "nothing was written; try again when more holders are reachable"
     self.header = header
     self.own = own
     self.search = search
@@ -57,9 +60,7 @@ actor Recovery {
     }
     let written = try sink.output.commit()
     return Recovered(
-      report: RecoveryReport(
-        secret: summary, path: written.path, suggestedName: written.name, byteCount: written.byteCount,
-        holders: await outcomes()),
+      report: written.report(summary, holders: await outcomes()),
       content: sink.output.takeContent())
   }
 
@@ -124,7 +125,7 @@ actor Recovery {
       try ShareCollector(scheme: header.scheme, commitments: header.commitments)
     }
     try add(own.share, to: &collector)
-    var givers: [UInt8: String] = [:]
+    var givers: [UInt8: AskedHolder] = [:]
     while true {
       while collector.indices.count < need {
         let missing = need - collector.indices.count
@@ -133,7 +134,7 @@ actor Recovery {
         givers[share.share.index] = share.peer
         tally.answered(share.peer)
         spares.append(share.pieces)
-        events(.share(peer: share.peer, have: collector.indices.count, need: need))
+        events(.share(peer: share.peer.name, have: collector.indices.count, need: need))
       }
       do throws(ShamirError) {
         try collector.verify()
@@ -160,11 +161,11 @@ actor Recovery {
     }
   }
 
-  private func convict(_ peer: String?, _ index: UInt8) async {
+  private func convict(_ peer: AskedHolder?, _ index: UInt8) async {
     guard let peer else { return }
     let reason = "sent a share that does not verify"
     tally.bad(peer, reason)
-    events(.problem(peer: peer, reason: reason))
+    events(.problem(peer: peer.name, reason: reason))
     knownIndices.remove(index)
     spares.removeAll { $0.index == index }
   }
@@ -178,19 +179,21 @@ actor Recovery {
       }
       switch answer {
       case .failed(let peer, let failure):
+        let isNews = await askAgainIfCut(peer, failure)
         tally.failed(peer, failure)
         if lastCut[peer] != nil, failure.kind == .unreachable { lost.append(peer) }
         if failure.isWaiting {
-          events(.waits(peer: peer, until: failure.wait.map { ReleaseConsent.sum(environment.now(), $0) }))
-        } else {
-          events(.problem(peer: peer, reason: failure.reason))
+          events(.waits(peer: peer.name, until: failure.wait.map { ReleaseConsent.sum(environment.now(), $0) }))
+        } else if isNews {
+          events(.problem(peer: peer.name, reason: failure.reason))
         }
       case .released(let share):
         open.append(share.pieces)
+        lost.removeAll { $0 == share.peer }
         guard knownIndices.insert(share.share.index).inserted else {
           let reason = "sent another holder's share"
           tally.bad(share.peer, reason)
-          events(.problem(peer: share.peer, reason: reason))
+          events(.problem(peer: share.peer.name, reason: reason))
           continue
         }
         return share
@@ -218,8 +221,17 @@ actor Recovery {
   private func belowThreshold() -> VaultError {
     if tally.waiting > 0, tally.have + tally.waiting >= tally.need { return awaitingConsent(tally.sentence) }
     return VaultError(
-      .belowThreshold, tally.sentence,
-      hint: "nothing was written; try again when more holders are reachable")
+      .belowThreshold, tally.sentence, hint: hint)
+  }
+
+  /// A connection that breaks before the share is there is tried again at once, a few times, and then after pauses. False if it
+  /// has broken before: that was told.
+  private func askAgainIfCut(_ peer: AskedHolder, _ failure: LinkFailure) async -> Bool {
+    guard failure.kind == .cutOff, !Task.isCancelled else { return true }
+    let isNews = lastCut[peer] == nil
+    if isNews { lastCut[peer] = 0 }
+    if await !search.again(peer) { lost.append(peer) }
+    return isNews
   }
 
   /// Nothing is missing but the word of other people, or time.
@@ -239,7 +251,7 @@ actor Recovery {
       await failed.close()
       return try await anotherSource()
     }
-    let name = failed.holder ?? "this device"
+    let name = failed.holder?.name ?? "this device"
     events(.problem(peer: name, reason: failure.reason))
     if let peer = failed.holder {
       if failure.refusal == .fragmentDamaged { tally.bad(peer, failure.reason) } else { tally.failed(peer, failure) }
@@ -249,10 +261,10 @@ actor Recovery {
 
   /// A cut connection is no verdict on a peer, nor is a slow one: it is asked again, after all others, and goes on at the
   /// piece that is due. Only a peer that is of no use time and again is given up.
-  private func staysInReserve(_ peer: String, _ failure: LinkFailure, at position: UInt64) async -> Bool {
+  private func staysInReserve(_ peer: AskedHolder, _ failure: LinkFailure, at position: UInt64) async -> Bool {
     switch failure.kind {
     case .slow:
-      events(.problem(peer: peer, reason: failure.reason))
+      events(.problem(peer: peer.name, reason: failure.reason))
       return if await search.later(peer) { true } else { await search.again(peer) }
     case .cutOff:
       let isOfUse = position > lastCut[peer] ?? 0
@@ -285,7 +297,6 @@ actor Recovery {
     let sentence =
       "the key is complete, but fewer than \(header.dispersal.dataCount) undamaged fragments of the file can be had: \(tally.sentence)"
     if tally.waiting > 0 { throw awaitingConsent(sentence) }
-    throw VaultError(
-      .belowThreshold, sentence, hint: "nothing was written; try again when more holders are reachable")
+    throw VaultError(.belowThreshold, sentence, hint: hint)
   }
 }

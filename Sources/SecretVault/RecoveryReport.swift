@@ -59,6 +59,8 @@ public struct RecoveryReport: Sendable {
   public let path: String?
   /// The original file name, sanitised.
   public let suggestedName: String
+  /// The original file name, where the file got another one for safety. Whatever its dealer wrote: to be escaped.
+  public var originalName: String?
   /// Bytes written.
   public let byteCount: UInt64
   /// One entry a peer that was asked.

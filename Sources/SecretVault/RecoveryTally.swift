@@ -2,7 +2,8 @@ import ShamirKit
 
 /// Who did what in a recovery, for events, the report and the sentence when it isn't enough.
 struct RecoveryTally {
-  private(set) var outcomes: [HolderOutcome] = []
+  private var results: [(holder: AskedHolder, outcome: HolderOutcome)] = []
+  var outcomes: [HolderOutcome] { results.map(\.outcome) }
   let need: Int
   let hasOwnShare: Bool
 
@@ -18,12 +19,12 @@ struct RecoveryTally {
   var waiting: Int { outcomes.count { $0.state == .waiting } }
 
   /// A peer's share is at hand.
-  mutating func answered(_ peer: String) {
-    replace(HolderOutcome(peer: peer, state: .answered, reason: nil))
+  mutating func answered(_ peer: AskedHolder) {
+    replace(peer, .answered, nil)
   }
 
   /// A peer turned out to be no help.
-  mutating func failed(_ peer: String, _ failure: LinkFailure) {
+  mutating func failed(_ peer: AskedHolder, _ failure: LinkFailure) {
     let state: HolderOutcome.State =
       switch failure.kind {
       case .unreachable, .cutOff, .slow: .unreachable
@@ -32,23 +33,23 @@ struct RecoveryTally {
       case .misbehaved: .bad
       case .local: .unreachable
       }
-    replace(HolderOutcome(peer: peer, state: state, reason: failure.reason))
+    replace(peer, state, failure.reason)
   }
 
   /// A peer's share or fragment did not verify.
-  mutating func bad(_ peer: String, _ reason: String) {
-    replace(HolderOutcome(peer: peer, state: .bad, reason: reason))
+  mutating func bad(_ peer: AskedHolder, _ reason: String) {
+    replace(peer, .bad, reason)
   }
 
   /// There was enough before this peer's answer, if nothing else is known of it.
-  mutating func notNeeded(_ peer: String) {
-    guard !outcomes.contains(where: { $0.peer == peer }) else { return }
-    replace(HolderOutcome(peer: peer, state: .notNeeded, reason: nil))
+  mutating func notNeeded(_ peer: AskedHolder) {
+    guard !results.contains(where: { $0.holder == peer }) else { return }
+    replace(peer, .notNeeded, nil)
   }
 
-  private mutating func replace(_ outcome: HolderOutcome) {
-    outcomes.removeAll { $0.peer == outcome.peer }
-    outcomes.append(outcome)
+  private mutating func replace(_ holder: AskedHolder, _ state: HolderOutcome.State, _ reason: String?) {
+    results.removeAll { $0.holder == holder }
+    results.append((holder, HolderOutcome(peer: holder.name, state: state, reason: reason)))
   }
 
   /// "2 of 3 shares; alice answered, bob refused (why), carol unreachable (may hold a share)".

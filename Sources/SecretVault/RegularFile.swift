@@ -31,6 +31,12 @@ final class RegularFile: Sendable {
 
   deinit { Glibc.close(descriptor) }
 
+  /// Whether nobody has written to it since it was opened.
+  var isUnchanged: Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && FileFingerprint(status) == fingerprint
+  }
+
   /// It will be read from its beginning to its end.
   func willBeReadThrough() { posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
 }

@@ -36,6 +36,8 @@ extension ShareReport {
     let failure = source.remove()
     return ShareReport(
       id: id, description: description, threshold: threshold, shareCount: shareCount, keepsOwnShare: keepsOwnShare,
-      deliveries: deliveries, leftOut: leftOut, sourceRemoved: failure == nil, sourceRemovalFailure: failure)
+      deliveries: deliveries, leftOut: leftOut, sourceRemoved: failure == nil, sourceRemovalFailure: failure,
+      listensNowhere: listensNowhere, isOwnAddressUnknown: isOwnAddressUnknown,
+      areHoldersIntroduced: areHoldersIntroduced)
   }
 }

@@ -14,6 +14,8 @@ public struct ReshareRequest: Sendable {
   public var includesLabels: Bool?
   /// Changes the content. Only for what fits into memory.
   public var edit: Edit?
+  /// Shows who will get a share to somebody who may still say no, by an error: before anything is encrypted.
+  public var confirm: (@Sendable (SharePlan) async throws(VaultError) -> Void)?
 
   /// A request that changes nothing unless it is told to.
   public init(
@@ -35,6 +37,9 @@ public struct ResharePlan: Sendable {
   public let threshold: Int
   /// Who is to get one.
   public let recipients: [String]
+  /// Who holds a share of the old one by the word of who shared it, and can't get one of the new one: they are no peers of this device. Empty
+  /// where the user has chosen.
+  public let leftOut: [String]
 }
 
 /// How sharing anew ended.
@@ -43,4 +48,10 @@ public struct ReshareReport: Sendable {
   public let old: SecretSummary
   /// The new one.
   public let share: ShareReport
+
+  /// A report from its parts.
+  public init(old: SecretSummary, share: ShareReport) {
+    self.old = old
+    self.share = share
+  }
 }

@@ -1,3 +1,5 @@
+public import VaultStore
+
 /// A secret in the list.
 public struct SecretSummary: Hashable, Sendable {
   /// Where it came from.
@@ -44,6 +46,10 @@ public struct SecretDetails: Sendable {
   public let headerDigest: String
   /// Peers that showed another header for the same id.
   public let conflictingHeadersFrom: [String]
+  /// Peers with a share who listen nowhere that this device knows: only where it is the dealer.
+  public var listensNowhere: [String] = []
+  /// What the last check found.
+  public var lastCheck: DrillRecord?
 }
 
 /// One peer's share on its way.
@@ -60,6 +66,8 @@ public struct Delivery: Hashable, Sendable {
   public let reason: String?
   /// The way by which it travels meanwhile, if its peer can't be reached.
   public var onItsWay: ParcelWay?
+  /// The way by which its peer is asked to prove its keys, which has to come before the share.
+  public var probe: ParcelWay?
 }
 
 /// What deleting a share means.

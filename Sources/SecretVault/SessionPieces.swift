@@ -13,7 +13,7 @@ struct SessionPieces: PieceSource {
   /// What was asked for and hasn't come yet.
   let asked: AskedPieces
 
-  var holder: String? { conversation.recipient.name }
+  var holder: AskedHolder? { conversation.recipient.asked }
 
   func fetch(first: UInt64, count: Int, each: @Sendable (VerifiedPiece) -> Void) async throws(LinkFailure) {
     guard count > 0 else { return }

@@ -15,14 +15,17 @@ extension SessionRoute {
       try patience.check()
       switch try await answer(request, question, conversation) {
       case .failed(let failure): job.found(place, .failed(failure))
-      case .proven(let index):
-        job.found(place, try await pieces(request, question, index, conversation, &patience))
+      case .proven(let index, let reach):
+        var finding = try await pieces(request, question, index, conversation, &patience)
+        finding.reach = reach
+        job.found(place, finding)
+        if let exchange = question.cards { try await exchangeCards(request, exchange, conversation) }
       }
     }
   }
 
   private enum DrilledShare {
-    case proven(UInt8)
+    case proven(UInt8, HolderReach?)
     case failed(LinkFailure)
   }
 
@@ -59,7 +62,8 @@ extension SessionRoute {
       guard refusal.request == id else { throw Self.notAsked }
       return .failed(.refused(refusal.reason))
     }
-    let answer = try conversation.parse(received, as: DrillAnswer.self).possession
+    let said = try conversation.parse(received, as: DrillAnswer.self)
+    let answer = said.possession
     guard answer.request == id else { throw Self.notAsked }
     do throws(ProtocolError) {
       try PossessionExchange(
@@ -71,7 +75,7 @@ extension SessionRoute {
     } catch {
       return .failed(LinkFailure(.misbehaved, "sent a proof of its share that does not verify", refusal: .invalidShare))
     }
-    return .proven(answer.index)
+    return .proven(answer.index, said.reach)
   }
 
   /// Asks for pieces drawn at random, over Bluetooth for no more than may go there, and checks each against the root of the holder's fragment.

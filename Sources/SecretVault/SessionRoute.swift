@@ -14,6 +14,8 @@ struct SessionRoute: PeerRoute {
   let met: @Sendable (Recipient, PeerCard?) -> Void
   /// Conversations that wait for more to be said.
   let kept: KeptConversations
+  /// What this device can be asked for.
+  var services: @Sendable () -> [PeerServiceKind] = { PeerServiceKind.allCases }
 
   func send(_ envelope: Envelope) async -> RouteOutcome {
     do throws(LinkFailure) {
@@ -48,7 +50,7 @@ struct SessionRoute: PeerRoute {
     }
     let conversation = try await Conversation.open(
       envelope.recipient, for: envelope.byteCount, identity: identity, ownCard: try shownCard(),
-      environment: environment)
+      environment: environment, services: services())
     met(envelope.recipient, conversation.session.peerCard)
     do throws(LinkFailure) { return try await carryOut(envelope, in: conversation) } catch {
       return try await carryOnByNetwork(envelope, error, after: conversation)
@@ -68,7 +70,8 @@ struct SessionRoute: PeerRoute {
       throw failure
     }
     let opening = Opening(
-      recipient: recipient, identity: identity, ownCard: try shownCard(), environment: environment)
+      recipient: recipient, identity: identity, ownCard: try shownCard(), environment: environment,
+      services: services())
     for _ in 0..<Self.networkTries {
       let conversation: Conversation
       do throws(LinkFailure) { conversation = try await opening.byNetwork() } catch { throw failure }
@@ -99,6 +102,7 @@ struct SessionRoute: PeerRoute {
       case .item(let job): reply = try await item(envelope.id, job, conversation)
       case .letter(let job): reply = try await letter(envelope.id, job, conversation)
       case .deposit(let job): reply = try await deposit(envelope.id, job, conversation)
+      case .introduction(let job): reply = try await introduce(envelope.id, job, conversation)
       case .release(let job):
         // The conversation stays open: pieces of the fragment are asked for in it.
         return try await release(envelope.id, job, conversation)
@@ -153,7 +157,13 @@ struct SessionRoute: PeerRoute {
     switch answer.verdict {
     case .asking: throw LinkFailure(.misbehaved, "did not say whether it takes the share")
     case .refused(let reason): throw .refused(reason)
-    case .complete: return .deposited
+    case .complete:
+      // Where all was sent ahead, this was too.
+      let isSaid = ahead > 0 && ahead == count
+      try await hear(
+        id, job, conversation,
+        isSaid: isSaid ? try await conversation.mayIntroduce(job) : try await say(id, job, conversation))
+      return .deposited
     case .wants(let from): first = from
     }
     guard first <= count else { throw LinkFailure(.misbehaved, "asked for pieces that don't exist") }
@@ -166,10 +176,11 @@ struct SessionRoute: PeerRoute {
       guard environment.monotonic() - began < allowed else { throw .tooSlow }
       sent += try await send(number, id, job, conversation)
     }
-    if ahead < count { try await end(id, conversation) }
+    if ahead < count { try await end(id, job, conversation) }
     let result = try await conversation.receive(DepositResult.self, patience: 2 + patience)
     guard result.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
     if let refusal = result.refusal { throw .refused(refusal) }
+    try await hear(id, job, conversation, isSaid: try await conversation.mayIntroduce(job))
     return .deposited
   }
 
@@ -180,7 +191,7 @@ struct SessionRoute: PeerRoute {
     let plan = job.header.dispersal
     let ahead = Offer.countAhead(plan.stripeCount) { plan.pieceByteCount($0) }
     for number in 0..<ahead { _ = try await send(number, id, job, conversation) }
-    if ahead == plan.stripeCount { try await end(id, conversation) }
+    if ahead == plan.stripeCount { try await end(id, job, conversation) }
     return ahead
   }
 
@@ -195,9 +206,10 @@ struct SessionRoute: PeerRoute {
     return bytes.count
   }
 
-  /// The end of a deposit is the end of what this side has to say.
-  private func end(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) {
+  /// The end of a deposit is the end of what this side has to say, but for who the other holders are.
+  private func end(_ id: UInt64, _ job: DepositJob, _ conversation: Conversation) async throws(LinkFailure) {
     try await conversation.send(DepositEnd(request: id))
+    if try await conversation.mayIntroduce(job) { _ = try await say(id, job, conversation) }
     try await conversation.endAsking()
   }
 
@@ -245,7 +257,7 @@ struct SessionRoute: PeerRoute {
       try await conversation.send(try prove(id, job, challenge.nonce, conversation))
     }
     let asked = AskedPieces(request: id, pieceCount: header.dispersal.stripeCount)
-    if conversation.isNearby, let first = job.due.first(of: conversation.recipient.name) {
+    if conversation.isNearby, let first = job.due.first(of: conversation.recipient.asked) {
       let count = AskedPieces.countAhead(header.dispersal, from: first)
       if count > 0 { try await asked.ask(first, count, conversation) }
     }
@@ -264,13 +276,17 @@ struct SessionRoute: PeerRoute {
       }
       let index = release.share.index
       try header.verifyHolder(
-        index: index, card: conversation.recipient.keys.digest, salt: release.salt.span.bytes)
+        index: index, card: conversation.recipient.keys.digest, salt: release.salt.bytes)
       let pieces = SessionPieces(
         conversation: conversation, request: id, header: header, index: index, asked: asked)
       let share = try KeyShare(index: index, bytes: try release.share.bytes.duplicate())
-      return .released(ReleasedShare(peer: conversation.recipient.name, share: share, pieces: pieces))
+      // Over a radio pieces are on their way by now, and each turn takes long.
+      if let exchange = job.cards, !conversation.isNearby { try await exchangeCards(id, exchange, conversation) }
+      return .released(ReleasedShare(peer: conversation.recipient.asked, share: share, pieces: pieces))
     } catch let error as ProtocolError {
       throw LinkFailure(error)
+    } catch let error as LinkFailure {
+      throw error
     } catch {
       throw LinkFailure(.misbehaved, "sent a share that does not verify")
     }

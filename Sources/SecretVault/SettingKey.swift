@@ -8,6 +8,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case quotaBytes = "quota-bytes"
   /// Most shares kept for one peer.
   case quotaShares = "quota-shares"
+  /// Bytes of the disk that stay free whatever others bring.
+  case keepFree = "keep-free"
   /// How often the daemon checks who could help to recover each secret.
   case checkInterval = "check-interval"
   /// Whether the user is asked before a share is kept for a peer.
@@ -22,6 +24,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case agentTimeout = "agent-timeout"
   /// When the clipboard is wiped.
   case clipboardSeconds = "clipboard-seconds"
+  /// Whether the holders of a secret are introduced to one another.
+  case introductions
   /// Whether Bluetooth is used.
   case ble
   /// Which of this machine's adapters.
@@ -52,6 +56,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .notifyCommand: ""
     case .quotaBytes: "64G"
     case .quotaShares: "10000"
+    case .keepFree: Self.automatic
     case .checkInterval: "off"
     case .confirmSharing: "off"
     case .confirmTime: "60s"
@@ -63,7 +68,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .bleAdapter: "all"
     case .bleLimit: "100000"
     case .pigeonsOnly: Self.off
-    case .readReceipts, .carry: Self.on
+    case .introductions, .readReceipts, .carry: Self.on
     case .carryBytes: "64M"
     case .carryDay: "128M"
     case .carryPeer: "16M"
@@ -81,6 +86,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .quotaBytes:
       "most bytes of file fragments and items kept for one peer, and of items for one group (K, M, G and T are powers of 1024)"
     case .quotaShares: "most shares and items kept for one peer, and items for one group"
+    case .keepFree:
+      "bytes of the disk that stay free whatever peers, groups and carriers bring (K, M, G and T are powers of 1024); auto: a twentieth of the disk, but no more than 1G"
     case .checkInterval:
       "how often `vault daemon` checks, as `vault check` does, whether the holders of each secret answer: off, or a time such as 12h or 1d"
     case .confirmSharing:
@@ -93,13 +100,15 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .agentTimeout:
       "what is unlocked is locked when nobody has used it for so long: a time such as 90s, 10m or 2h; 0 for never"
     case .clipboardSeconds: "seconds after which what was copied to the clipboard is wiped from it (1 to 3600)"
+    case .introductions:
+      "on: the holders of each secret get one another's cards from whoever shares it, and help each other to recover it; off: this device sends, keeps and uses none of these"
     case .ble:
       "on: peers in the same room are found and reached over Bluetooth LE, too, and find this device while `vault daemon` runs; off: Bluetooth is left alone"
     case .bleAdapter: "the Bluetooth adapter that is used: all, a name such as hci0, or an address"
     case .bleLimit:
       "most bytes of a secret's part, or of an item, that go over Bluetooth (K, M, G and T are powers of 1024)"
     case .pigeonsOnly:
-      "on: what is sent from now on goes to its recipient directly or by carriers, and to no server; off: by all ways"
+      "on: what is sent from now on goes to its recipient directly or by carriers, and to no server, and no account is connected; off: by all ways"
     case .readReceipts: "on: senders are told when their messages were read here; off: they aren't"
     case .carry: "on: sealed parcels of others are carried to people whom this device meets; off: none is taken"
     case .carryBytes: "most bytes that are carried for others at once (K, M, G and T are powers of 1024)"
@@ -116,7 +125,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     switch self {
     case .listen:
       guard value == Self.off || Self.endpoint(value) != nil else {
-        throw VaultError(.usage, "\(rawValue) must be HOST:PORT or off, not '\(value)'")
+        throw VaultError(.usage, "\(rawValue) must be HOST:PORT, [IPv6]:PORT or off, not '\(value)'")
       }
     case .notifyCommand:
       guard value.utf8.count <= 4096 else { throw VaultError(.usage, "\(rawValue) is longer than 4096 bytes") }
@@ -127,6 +136,10 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .quotaShares:
       guard let count = Int(value), (0...1_000_000).contains(count) else {
         throw VaultError(.usage, "\(rawValue) must be a number from 0 to 1000000, not '\(value)'")
+      }
+    case .keepFree:
+      guard value == Self.automatic || Self.byteCount(value) != nil else {
+        throw VaultError(.usage, "\(rawValue) must be auto, or a number of bytes such as 500M or 10G, not '\(value)'")
       }
     case .checkInterval:
       guard value == "off" || Self.interval(value) != nil else {
@@ -157,7 +170,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
         throw VaultError(
           .usage, "\(rawValue) must be off, or bytes and a percentage from 1 to 10000 such as 256M/200, not '\(value)'")
       }
-    case .confirmSharing, .ble, .pigeonsOnly, .readReceipts, .carry:
+    case .confirmSharing, .introductions, .ble, .pigeonsOnly, .readReceipts, .carry:
       guard value == Self.on || value == Self.off else {
         throw VaultError(.usage, "\(rawValue) must be on or off, not '\(value)'")
       }
@@ -187,18 +200,25 @@ public enum SettingKey: String, CaseIterable, Sendable {
 
   /// What `listen` says when nobody is answered, and others when something is not done.
   public static let off = "off"
+  /// What settings say when nobody has chosen.
+  static let automatic = "auto"
   /// What settings say when something is done.
   public static let on = "on"
   /// Milliseconds that a user may have to answer.
   static let confirmTimes: ClosedRange<Int64> = 5000...600_000
 
-  /// Host and port of `HOST:PORT` or `[V6]:PORT`; port 0 lets the system choose.
+  /// Host and port of `HOST:PORT` or `[V6]:PORT`; port 0 lets the system choose. Without brackets, nobody knows where an address of
+  /// IPv6 ends.
   public static func endpoint(_ text: String) -> (host: String, port: Int)? {
     guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
       (0...65535).contains(port)
     else { return nil }
     var host = text[..<colon]
-    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = host.dropFirst().dropLast()
+    } else if host.contains(":") {
+      return nil
+    }
     guard !host.isEmpty, host.utf8.count <= 255, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { return nil }
     return (String(host), port)
   }

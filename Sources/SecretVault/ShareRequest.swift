@@ -29,8 +29,13 @@ public struct ShareRequest: Sendable {
   /// The second encryption under a password, if there is one. What shares it takes the password.
   public var password: SharePassword?
 
+  /// Shows who will get a share to somebody who may still say no, by an error: before anything is encrypted.
+  public var confirm: (@Sendable (SharePlan) async throws(VaultError) -> Void)?
+
   /// How this device releases its share of it, from the beginning on; nil goes by the setting.
   var policy: String?
+  /// Whether a peer that refuses gets no share, rather than ending it all: nobody has chosen it by name.
+  var leavesOutRefusing: Bool
 
   /// A request with the usual choices.
   public init(
@@ -46,6 +51,7 @@ public struct ShareRequest: Sendable {
     self.keepsOwnShare = keepsOwnShare
     self.removesSource = removesSource
     self.password = password
+    leavesOutRefusing = recipients.isEmpty
   }
 }
 
@@ -55,8 +61,8 @@ public struct SharePlan: Sendable {
   public let threshold: Int
   /// Shares dealt.
   public let shareCount: Int
-  /// Names of the peers that get a share, in order of index.
-  public let recipients: [String]
+  /// The peers that get a share, in order of index.
+  public let recipients: [PeerSummary]
   /// Whether this device keeps a share.
   public let keepsOwnShare: Bool
 }
@@ -65,12 +71,14 @@ public struct SharePlan: Sendable {
 public enum ShareEvent: Sendable {
   /// Peers are being contacted.
   case contacting([String])
-  /// A peer gets no share of this secret, and why; with a hint.
+  /// A peer that nobody has chosen by name refuses and gets no share of this secret, and why; with a hint.
   case leftOut(peer: String, reason: String, hint: String?)
   /// The final plan.
   case plan(SharePlan)
   /// Bytes of plaintext encrypted and dispersed.
   case sealing(done: UInt64, total: UInt64?)
+  /// In the next moment everything is durable here, and can't be taken back by ending the program.
+  case committing
   /// Everything is durable here; the secret has its id.
   case sealed(id: String)
   /// Bytes of fragments sent, over all peers.
@@ -101,11 +109,17 @@ public struct ShareReport: Sendable {
   public let sourceRemoved: Bool
   /// Why the source file is still there although it was to be removed.
   public let sourceRemovalFailure: String?
+  /// Peers with a share who listen nowhere that this device knows: nobody can call on them.
+  public var listensNowhere: [String] = []
+  /// Whether this device keeps a share and publishes no address, so that holders can't call on it.
+  public var isOwnAddressUnknown = false
+  /// Whether each holder is told of all others, and can call on them, so that any of them bring it back.
+  public var areHoldersIntroduced = false
 
   /// Shares that are where they belong, the own one included.
   public var placed: Int { deliveries.count { $0.state == .delivered } + (keepsOwnShare ? 1 : 0) }
-  /// Whether everybody has their share.
-  public var isFinished: Bool { deliveries.allSatisfy { $0.state == .delivered } }
+  /// Whether everybody who was to get a share has it.
+  public var isFinished: Bool { leftOut.isEmpty && deliveries.allSatisfy { $0.state == .delivered } }
   /// Whether enough shares are placed to recover.
   public var isRecoverable: Bool { placed >= threshold }
 }

@@ -15,7 +15,7 @@ extension Vault {
         [self] () async throws(SessionError) in
         try await PeerSession.answer(
           transport, identity: identity, card: { [self] () throws(SessionError) in try shownCard() }, cards: cards,
-          trust: { [self] noiseKey in trusted(noiseKey: noiseKey) })
+          recognise: { [self] noiseKey in recognise(noiseKey: noiseKey) })
       }
     } catch SessionError.unknownPeer {
       recordStranger(from: remote)
@@ -27,10 +27,19 @@ extension Vault {
       return
     }
     let keys = session.peerKeys
-    guard sessions.begin(keys.digest) else { return await session.close() }
+    let known = met(keys, session.peerCard)
+    guard let peer = known ?? metIntroduced(keys, session.peerCard) else { return await session.close() }
+    let limit = peer.introducer == nil ? SessionCount.limit : SessionCount.limitOfIntroduced
+    guard sessions.begin(keys.digest, limit: limit) else { return await session.close() }
     defer { sessions.end(keys.digest) }
-    guard let peer = met(keys, session.peerCard) else { return await session.close() }
-    meetings.noteSeen(keys.digest, at: environment.monotonic())
+    var dealer: Digest?
+    if peer.introducer != nil {
+      dealer = beginIntroducedSession(keys.digest)
+      guard dealer != nil else { return await session.close() }
+    } else {
+      meetings.noteSeen(keys.digest, at: environment.monotonic())
+    }
+    defer { if let dealer { introducedSessions.end(dealer) } }
     let isNearby = remote.hasPrefix(PeerPlace.bluetoothPrefix)
     guard let opening = try? OpeningChallenge.of(session.handshakeHash) else { return await session.close() }
     var answerer = Answerer(vault: self, channel: session, peer: peer, isNearby: isNearby, opening: opening)
@@ -77,17 +86,6 @@ extension Vault {
     default: "met a failure here"
     }
   }
-
-  /// The keys of the trusted peer with this Noise key. A trust list that doesn't verify trusts nobody.
-  private func trusted(noiseKey: [UInt8]) -> CardKeys? {
-    do {
-      guard let peer = try database.peer(noiseKey: noiseKey) else { return nil }
-      return try storedCard(peer).keys
-    } catch {
-      environment.log.error("the trust list can't be read: \(error)")
-      return nil
-    }
-  }
 }
 
 /// The answering side of one session, or of one parcel: carries out what the dialogue allows.
@@ -103,6 +101,8 @@ struct Answerer {
   var deposit: DepositInProgress?
   /// Whether the peer's program knows answers that wait for this device's user.
   var knowsConsent = false
+  /// Whether it knows of introductions.
+  var knowsIntroductions = false
   /// An item whose pieces are arriving; what has arrived stays if the session ends in the middle.
   var item: ItemBox?
   /// A meeting that is under way.
@@ -112,12 +112,14 @@ struct Answerer {
   /// Whether the peer has nothing more to ask.
   private var hasHeardGoodbye = false
   /// The state in which the peer's row was verified last.
-  private var trustMark = TrustMark()
+  var trustMark = TrustMark()
   /// Secrets whose shares were released in this session, with this device's index, by request number.
   /// Only their names are kept: headers are large, and a session may stay.
   var released: [UInt64: (id: SecretID, index: UInt8)] = [:]
   /// The secret that the last drill was about, with this device's index.
   var drilled: (id: SecretID, index: UInt8)?
+  /// Secrets of whose holders cards were given.
+  var cardsGiven: Set<SecretID> = []
   /// Bytes of its fragment that were shown.
   var drilledByteCount: UInt64 = 0
   /// Fragments whose pieces are being sent.
@@ -159,7 +161,7 @@ struct Answerer {
     do {
       while let request = try await next() {
         // Trust is checked at each request: removing a peer ends its sessions.
-        guard (try? vault.database.isPeer(peer.digest, mark: &trustMark)) == true else {
+        guard isStillKnown() else {
           log.info("\(name) is no longer trusted; its \(what) ends")
           break
         }
@@ -180,6 +182,7 @@ struct Answerer {
       if vault.mayWrite(of: peer) { log.info("\(name) \(Vault.words(error)); its \(what) ends") }
     }
     await abandonDeposit()
+    abandonItem()
     await meetingNote?.end(ending == .fault ? .refused : .brokenOff)
     let isOver = hasHeardGoodbye
     try? await withDeadline(isOver ? vault.environment.deadlines.idle : .seconds(2), sleeper: vault.environment.sleep) {
@@ -191,22 +194,30 @@ struct Answerer {
 
   private mutating func next() async throws -> PeerRequest? {
     let channel = channel
+    let isPeer = peer.introducer == nil
     let received = try await withDeadline(vault.environment.deadlines.idle, sleeper: vault.environment.sleep) {
       () async throws(SessionError) in
-      try await channel.receive { MessageType.byteLimit($0) }
+      try await channel.receive { Self.isAllowed($0, isPeer: isPeer) ? MessageType.byteLimit($0) : nil }
     }
     guard !received.isGoodbye else {
       hasHeardGoodbye = true
       return nil
     }
+    // To somebody who was introduced, everything else has no meaning here.
+    guard Self.isAllowed(received.type, isPeer: isPeer) else { return .unknown(received.type) }
     return try PeerRequest(number: received.type, body: received.body.bytes)
+  }
+
+  private static func isAllowed(_ number: UInt16, isPeer: Bool) -> Bool {
+    isPeer || MessageType(rawValue: number)?.isOpenToIntroduced == true
   }
 
   private mutating func carryOut(_ step: AnswererDialogue.Step) async throws {
     switch step {
     case .greet(let hello):
       knowsConsent = hello.offers(.consent)
-      try await reply(Hello(services: PeerServiceKind.allCases))
+      knowsIntroductions = hello.offers(.introductions)
+      try await reply(Hello(services: peer.introducer == nil ? vault.services : Vault.introducedServices))
     case .pong(let pong): try await reply(pong)
     case .unsupported(let number): try await reply(Unsupported(requestType: number))
     case .considerProbe(let probe):
@@ -227,6 +238,8 @@ struct Answerer {
     case .showPieces(let request): try await showPieces(request)
     case .considerLetter(let letter): try await consider(letter)
     case .considerCourier(let message): try await meet(message)
+    case .considerIntroduction(let introduction): try await consider(introduction)
+    case .giveCards(let request): try await give(request)
     }
   }
 
@@ -250,14 +263,16 @@ struct Answerer {
   /// Why a fragment of this size would not be taken from this peer in this session, if so.
   private func refusal(adding byteCount: UInt64) -> RefusalReason? {
     limitRefusal(byteCount) ?? quotaRefusal(adding: byteCount)
+      ?? (vault.diskReserve.allows(byteCount) ? nil : .diskFull)
   }
 
-  /// Why a fragment of this size would not be taken from this peer, if so.
-  func quotaRefusal(adding byteCount: UInt64) -> RefusalReason? {
+  /// Why a fragment of this size would not be taken from this peer, if so. `replaced` are bytes of the peer's that make room for it.
+  func quotaRefusal(adding byteCount: UInt64, replacing replaced: Int64? = nil) -> RefusalReason? {
     guard let quota = vault.quota else { return .internalFailure }
     guard let usage = try? vault.usage(of: peer.digest) else { return .internalFailure }
-    if usage.count >= quota.shares { return .quotaCount }
-    let (total, overflow) = byteCount.addingReportingOverflow(UInt64(max(0, usage.byteCount)))
+    if usage.count - (replaced == nil ? 0 : 1) >= quota.shares { return .quotaCount }
+    let used = UInt64(max(0, usage.byteCount - (replaced ?? 0)))
+    let (total, overflow) = byteCount.addingReportingOverflow(used)
     return overflow || total > quota.bytes ? .quotaBytes : nil
   }
 }

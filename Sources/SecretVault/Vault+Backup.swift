@@ -16,6 +16,15 @@ extension Vault {
     }
   }
 
+  /// The same into an open pipe, device or file, which `name` names.
+  public func createBackup(into descriptor: Int32, named name: String) throws(VaultError) -> BackupReport {
+    let summary = try stored { () throws(StoreError) in
+      try database.writeBackup(into: descriptor, at: environment.now())
+    }
+    record(.backedUp, detail: "\(summary.fileCount) files")
+    return BackupReport(path: name, fileCount: summary.fileCount, byteCount: summary.byteCount)
+  }
+
   /// Puts a backup back, whole, on the device where it was made. Everything in it is checked before anything changes. `confirm` is
   /// told what would change, and stops it by throwing.
   public static func restoreBackup(
@@ -46,19 +55,23 @@ extension Vault {
     let alone = presence.use
     try stored { () throws(StoreError) in try archive.verify(keys) }
     if hasRemains, !overwrites { return try restoreKey(archive, folders, keys, alone, confirm) }
+    let replaces = isThere || hasRemains
+    let current = replaces ? try? VaultDatabase(folders, keys: keys, alone: alone) : nil
+    let memory = try? current?.consentMemory(at: environment.now())
     let restoration = try stored { () throws(StoreError) in
       try BackupRestoration(
         archive, folders, keys: keys, alone: alone,
         note: AuditRecord(
           at: environment.now(), event: AuditEvent.restored.rawValue, peer: nil, peerLabel: nil, secretID: nil,
-          detail: "from a backup"))
+          detail: "from a backup"), consent: memory)
     }
-    let replaces = isThere || hasRemains
-    let current = replaces ? try? VaultDatabase(folders, keys: keys, alone: alone) : nil
-    let now = try? current?.inventory()
+    let now = memory == nil ? nil : try? current?.inventory()
     let plan = RestorePlan(archive.createdAt, then: restoration.inventory, now: now, replaces: replaces)
     try confirm(plan)
-    try stored { () throws(StoreError) in try restoration.commit() }
+    try stored { () throws(StoreError) in
+      if replaces, now == nil { try restoration.takeAlongUnknown() }
+      try restoration.commit()
+    }
     return plan
   }
 
@@ -104,7 +117,7 @@ extension Vault {
     }
   }
 
-  private static func takeForRestoring(
+  static func takeForRestoring(
     _ folders: VaultFolders
   ) throws(VaultError) -> (daemon: DaemonLock, use: UseLock) {
     let daemon = try stored { () throws(StoreError) in

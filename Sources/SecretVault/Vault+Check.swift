@@ -55,7 +55,12 @@ extension Vault {
         let outcome = subject.outcome(found, names: names, at: environment.now())
         reports.append(outcome.report)
         do throws(VaultError) { try keep(outcome, subject, warns: warns) } catch {
-          guard error.code == .damaged else { throw error }
+          // Who asked is told what was found, noted or not. The daemon would find it anew all the time.
+          guard error.code == .damaged || !warns else { throw error }
+          guard error.code == .damaged else {
+            events(.notKept(error))
+            continue
+          }
           environment.log.error(
             "what the check of secret \(outcome.report.secret.id) found isn't kept: \(error.reason)")
         }
@@ -87,9 +92,13 @@ extension Vault {
       }
       subject.own = ownCheck(record, header, own, pieces)
       subject.question = DrillJob.Question(header: header, own: own, evaluation: evaluation, pieceCount: pieces)
+      subject.named = namedHolders(of: record.id)
+      subject.areIntroductionsOff = lacksIntroductions(record, header)
       let peers = try likelyHolders(header)
       // Who dealt a secret knows who got a share of it; everybody else asks all, as a recovery would.
       subject.peers = subject.isDealt ? peers.filter { deliveries[$0.digest] != nil } : peers
+      subject.isOwnAddressKnown = try !ownCard().addresses.isEmpty
+      for peer in subject.peers where try listensNowhere(peer) { subject.deaf.insert(peer.digest) }
     } catch {
       guard error.code == .damaged, let index = record.ownIndex else {
         subject.problem = error
@@ -164,7 +173,12 @@ extension Vault {
       do throws(VaultError) { recipient = try self.recipient(peer) } catch {
         return findings.all(orElse: LinkFailure(.local, error.reason, hint: error.hint))
       }
-      let job = DrillJob(questions: Array(questions[first...])) { findings.set(first + $0, $1) }
+      let asked = questions[first...].map { question in
+        var question = question
+        question.cards = cardExchange(with: peer, about: question.header)
+        return question
+      }
+      let job = DrillJob(questions: asked) { findings.set(first + $0, $1) }
       switch await send(.drill(job), to: recipient) {
       case .answered, .accepted: failure = LinkFailure(.misbehaved, "answered something else")
       case .failed(let why):
@@ -195,7 +209,8 @@ extension Vault {
     }
     let drill = DrillRecord(
       secretID: subject.id, checkedAt: report.checkedAt, answered: report.answered, needed: report.secret.threshold,
-      isRecoverable: report.isRecoverable, warned: warned, holders: outcome.known)
+      isRecoverable: report.isRecoverable, isRecoverableElsewhere: report.isRecoverableElsewhere, warned: warned,
+      holders: outcome.known)
     do throws(StoreError) { try database.putDrill(drill) } catch .notFound {
       // Deleted while it was drilled.
       return

@@ -30,7 +30,9 @@ extension Vault {
     var verdict = glance.verdict
     var row = known
     if glance.row != known {
-      row = try database.changeRequest(.release, of: peer.digest, secret: header.id.bytes, at: now) { row, counts in
+      row = try database.changeRequest(
+        .release, of: peer.digest, secret: header.id.bytes, at: now, introducedBy: peer.introducer
+      ) { row, counts in
         (verdict, row) = consent.judge(row, counts)
       }
       try database.advanceConsentClock(to: now)

@@ -70,9 +70,12 @@ extension Vault {
   }
 
   /// Makes everything durable: first the fragments, then all else in one transaction.
-  func commit(_ records: borrowing DealtRecords, _ recipients: [PeerRecord]) throws(VaultError) {
+  func commit(
+    _ records: borrowing DealtRecords, _ recipients: [PeerRecord], _ events: @Sendable (ShareEvent) -> Void
+  ) throws(VaultError) {
     do throws(StoreError) {
       try records.staging.publish(as: records.header.id.bytes)
+      events(.committing)
       try database.deal(
         records.secret, ownShare: records.ownShare, fragments: records.fragments, outbox: records.outbox,
         policy: records.policy)
@@ -154,6 +157,8 @@ extension Vault {
           recipient: peer.digest, kind: DeliveryKind.deposit, secretID: id, index: index, payload: sealed,
           hasFragment: true, nextAttemptAt: now + Self.lease, createdAt: now))
     }
+    // Behind the shares, and durable with them.
+    outbox += try introductions(header, recipients, first: first)
     let trailer = try shamir { () throws(ShamirError) in
       try MerkleLayout(leafCount: plan.stripeCount).totalByteCount
     }
@@ -195,6 +200,8 @@ extension Vault {
 /// Kinds of outbox entries.
 enum DeliveryKind {
   static let deposit = "deposit"
+  /// Who the other holders are.
+  static let introduction = VaultDatabase.introductionKind
 }
 
 extension Dealing {

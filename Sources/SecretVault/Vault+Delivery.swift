@@ -46,10 +46,12 @@ extension Vault {
   ) async -> Delivery? {
     let now = environment.now()
     let index = entry.entry.index ?? 0
+    var name = "a peer"
     do throws(VaultError) {
       guard let peer = try stored({ () throws(StoreError) in try database.peer(entry.entry.recipient) }),
         let id = entry.entry.secretID
       else { return nil }
+      name = peer.name
       let claimed = try stored { () throws(StoreError) in
         // Whoever has taken it since it was read has moved its time.
         try database.claimDelivery(
@@ -67,7 +69,7 @@ extension Vault {
       return try settle(entry, peer, id, index, outcome)
     } catch {
       environment.log.error("a delivery could not be noted: \(error.reason)")
-      return Delivery(peer: "?", index: index, state: .waiting, reason: error.reason)
+      return Delivery(peer: name, index: index, state: .waiting, reason: error.reason)
     }
   }
 
@@ -126,6 +128,7 @@ extension Vault {
       if lease.isFirstWord() { asking(seconds) }
       try keep(lease)
     }
+    job.introduction = try introductionJob(beside: entry)
     return job
   }
 
@@ -202,11 +205,13 @@ extension Vault {
   private func runOutbox(_ group: inout DiscardingTaskGroup, _ running: RunningDeliveries) async {
     var cleanedAt: Int64 = 0
     var prunedAt = environment.now()
+    var lookedAt = prunedAt
+    var pauses = ReturningPeers()
     while !Task.isCancelled {
       let now = environment.now()
       do throws(StoreError) {
         if now - cleanedAt > 3_600_000 {
-          try database.clean(at: now)
+          note(takenUp: try database.clean(at: now).takenUp)
           // A clock that is set back later is found out by this. Where nothing is ever asked, no time matters.
           if try database.hasPolicies() || asksByDefault { try database.advanceConsentClock(to: now) }
           cleanedAt = now
@@ -217,12 +222,23 @@ extension Vault {
           try database.pruneAuditLog(keeping: VaultDatabase.auditLineLimit)
           prunedAt = now
         }
+        if now - lookedAt > 5000 {
+          database.emptyIdleLog()
+          lookedAt = now
+        }
         try database.cancelOrphanedDeliveries()
+        for peer in meetings.takeReturned() where pauses.ends(for: peer, at: environment.monotonic()) {
+          try database.makeDue(recipient: peer, at: now, unlessBy: now + 2 * Self.lease)
+        }
         for entry in try database.dueDeliveries(at: now, limit: contactConcurrency - running.count) {
           guard running.insert(entry.id) else { continue }
           // Each by itself: a peer that takes its time holds up nobody else.
           group.addTask { [self] in
-            _ = await deliver(entry) { _ in }
+            if entry.entry.kind == DeliveryKind.introduction {
+              await deliverIntroduction(entry)
+            } else {
+              _ = await deliver(entry) { _ in }
+            }
             running.remove(entry.id)
           }
         }
@@ -238,11 +254,63 @@ extension Vault {
     guard let record = try stored({ () throws(StoreError) in try database.secret(id) }) else {
       throw VaultError(.notFound, "secret \(hexadecimal(id)) is gone")
     }
+    let deaf = try holdersThatListenNowhere(record)
+    let hasAddress = try !ownCard().addresses.isEmpty
+    let isOwnAddressUnknown = record.ownIndex != nil && !hasAddress
+    let isIntroduced = try areIntroduced(record) && deaf.count + (isOwnAddressUnknown ? 1 : 0) <= 1
     return ShareReport(
       id: hexadecimal(record.id), description: record.description, threshold: record.threshold,
       shareCount: record.shareCount, keepsOwnShare: record.ownIndex != nil,
       deliveries: try deliveries(of: record, names: peerNames()), leftOut: leftOut, sourceRemoved: false,
-      sourceRemovalFailure: nil)
+      sourceRemovalFailure: nil, listensNowhere: deaf, isOwnAddressUnknown: isOwnAddressUnknown,
+      areHoldersIntroduced: isIntroduced)
+  }
+
+  /// Whether the cards of all holders go with the shares of a secret that was dealt here, and everybody who has a share has taken them.
+  private func areIntroduced(_ record: SecretRecord) throws(VaultError) -> Bool {
+    guard record.origin == .dealt, usesIntroductions, try header(of: record).labels != nil else { return false }
+    // One that takes none gives nothing to the others.
+    guard try !stored({ () throws(StoreError) in try database.isIntroductionOpen(ofSecret: record.id) }) else {
+      return false
+    }
+    let holders = try knownHolders(of: record)
+    return holders.count == record.shareCount && holders.allSatisfy { $0.handedOn != nil }
+  }
+
+  /// Names of peers that got, or are to get, a share of a secret that was dealt here, and for whom this device knows no place to call.
+  func holdersThatListenNowhere(_ record: SecretRecord) throws(VaultError) -> [String] {
+    guard record.origin == .dealt else { return [] }
+    let entries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }
+    var names: [String] = []
+    for entry in entries where entry.state != .cancelled {
+      guard let peer = try stored({ () throws(StoreError) in try database.peer(entry.entry.recipient) }) else {
+        continue
+      }
+      if try listensNowhere(peer) { names.append(peer.name) }
+    }
+    return names
+  }
+
+  /// Whether this device knows no place to call on a peer, nor how to find it in the same room.
+  func listensNowhere(_ peer: PeerRecord) throws(VaultError) -> Bool {
+    let recipient = try recipient(peer)
+    return recipient.addresses.isEmpty && recipient.nearby == nil
+  }
+}
+
+/// Whose pauses were ended lately: a peer that calls again and again isn't dialled each time.
+struct ReturningPeers {
+  /// Milliseconds until the pauses for a peer end once more.
+  static let pause = 30_000.0
+  private static let limit = 4096
+  private var endedAt: [Digest: Double] = [:]
+
+  mutating func ends(for peer: Digest, at now: Double) -> Bool {
+    if let last = endedAt[peer], now - last < Self.pause { return false }
+    if endedAt.count >= Self.limit { endedAt = endedAt.filter { now - $0.value < Self.pause } }
+    guard endedAt.count < Self.limit else { return false }
+    endedAt[peer] = now
+    return true
   }
 }
 

@@ -74,14 +74,16 @@ extension Vault {
   /// Takes the lock that tells others of a running daemon.
   public func takeDaemonLock(_ facts: DaemonFacts) throws(VaultError) -> DaemonLock {
     let taken = try stored { () throws(StoreError) in try DaemonLock.take(folders, facts) }
-    guard let taken else {
-      let other = (try? DaemonLock.running(folders))??.facts
-      let name = other.map { " (process \($0.process))" } ?? ""
-      throw VaultError(
-        .other, "another daemon\(name) runs for this vault already",
-        hint: "one is enough; see `vault status`")
-    }
+    guard let taken else { throw Self.anotherDaemon(folders) }
     return taken
+  }
+
+  /// What to say to a second daemon.
+  public static func anotherDaemon(_ folders: VaultFolders) -> VaultError {
+    let other = (try? DaemonLock.running(folders))??.facts
+    let name = other.map { " (process \($0.process))" } ?? ""
+    return VaultError(
+      .other, "another daemon\(name) runs for this vault already", hint: "one is enough; see `vault status`")
   }
 }
 

@@ -1,6 +1,6 @@
 public import PeerAuth
 import Sodium
-import VaultStore
+public import VaultStore
 import WireCodec
 
 extension Vault {
@@ -48,5 +48,51 @@ extension Vault {
     do { return try cards.decode(record.card) } catch {
       throw VaultError(.damaged, "this device's card in \(folders.data) is damaged")
     }
+  }
+}
+
+extension Vault {
+  /// The text form of this device's card, from the copy that needs no passphrase. Nil if there is none; throws if this device has not
+  /// written it so.
+  public static func lockedCard(at folders: VaultFolders) throws(VaultError) -> String? {
+    let bytes: [UInt8]
+    do throws(StoreError) { bytes = try CardCopy.read(folders) } catch .notFound { return nil } catch {
+      throw VaultError(error)
+    }
+    do {
+      let card = try PeerCard.decode(bytes, limit: PeerCard.byteLimit)
+      try card.verify()
+      return card.text()
+    } catch {
+      throw VaultError(.damaged, "the copy of this device's card in \(folders.cardPath) is damaged")
+    }
+  }
+
+  /// Mends the copy of the card that ``lockedCard(at:)`` shows, and says so where that wasn't this device's card.
+  func keepCardCopy() {
+    let place = folders.cardPath
+    let fault: CardCopy.Fault?
+    do throws(StoreError) { fault = try database.keepCardCopy() } catch {
+      return environment.log.error("the copy of this device's card in \(place) can't be written: \(error)")
+    }
+    switch fault {
+    case .none: return
+    case .unverified:
+      tell(
+        "\(place) was not as this device had written it: it is damaged, or somebody has changed it; now it has this device's card again"
+      )
+    case .other(let bytes):
+      let card = try? PeerCard.decode(bytes, limit: PeerCard.byteLimit)
+      // An earlier one of its own.
+      if let card, card.keys == identity.keys, (try? card.verify()) != nil { return }
+      tell(
+        "somebody who can read and change the files of this vault has put another card into \(place), with the fingerprint \(card?.fingerprint ?? "of none"); whoever was shown the card of this vault while it was locked may have that one: compare fingerprints again"
+      )
+    }
+  }
+
+  private func tell(_ text: String) {
+    environment.log.error("\(text)")
+    record(.cardReplaced, detail: text)
   }
 }

@@ -92,8 +92,8 @@ extension Vault {
     let (header, rest) = try Self.readHeader(input, name)
     let key = try keyRecord(of: header)
     let known = try stored { () throws(StoreError) in try database.item(header.id) }
-    // One that waits was sent by somebody, and may be another under this name: what the user brings counts.
-    if let known, known.state == .new || known.state == .seen {
+    // What waits was sent by somebody, and that or a group's may be another under this name: what the user brings counts.
+    if let known, known.state == .new || known.state == .seen, !known.isUnopened {
       return ItemArrival(item: try summary(known), isKnown: true)
     }
     let opening = ItemOpening(header: header, name: name, access: access)
@@ -122,6 +122,7 @@ extension Vault {
     do { try reader.verifyAll { access.progress($0, total) } } catch { throw opening.damage() }
     let record = try itemRecord(header, state: .new, origin: .imported, label: Self.itemLabel(of: reader))
     try keep(record, file)
+    try discard(waitingCopies(of: header.id))
     self.record(.itemAdded, secret: storedHeader(key.id), detail: "imported")
     return ItemArrival(item: try summary(record), isKnown: false)
   }

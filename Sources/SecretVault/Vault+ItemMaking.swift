@@ -25,11 +25,18 @@ extension Vault {
     _ request: ItemRequest, under key: String, sealedBy secret: borrowing SecretBytes, _ access: ItemAccess
   ) throws(VaultError) -> ItemSummary {
     try Self.checkDescription(request)
-    let record = try heldKey(key)
+    _ = try heldKey(key)
     let plaintext = try ItemPlaintext(request, stagingFolder: folders.stagingPath)
+    return try addItem(plaintext, under: key, sealedBy: secret, description: request.description ?? "", access)
+  }
+
+  func addItem(
+    _ plaintext: ItemPlaintext, under key: String, sealedBy secret: borrowing SecretBytes, description: String,
+    _ access: ItemAccess
+  ) throws(VaultError) -> ItemSummary {
     let keys: ItemKeySource
     do { keys = .key(try secret.duplicate()) } catch { throw VaultError(.other, "no memory is left for the key") }
-    return try keep(plaintext, under: record, keys, description: request.description ?? "", access)
+    return try keep(plaintext, under: try heldKey(key), keys, description: description, access)
   }
 
   /// Encrypts something under a key to somewhere, and keeps nothing here.
@@ -66,12 +73,7 @@ extension Vault {
     let opening = ItemOpening(header: item.header, name: item.name, access: access)
     var reader = try itemReader(item, opening, first)
     let password = try await opening.unlock(&reader)
-    do { try reader.verifyEnd() } catch { throw opening.damage() }
-    let header: PayloadHeader?
-    do { header = try reader.withHeader { (header) throws(PayloadError) in try header.duplicate() } } catch {
-      throw VaultError(.other, "no memory is left for \(item.name)")
-    }
-    guard let header else { throw opening.damage() }
+    let header = try itemContentHeader(&reader, opening)
     let source = try ItemContentSource(reader, failure: opening.damage())
     let plaintext = ItemPlaintext(header: header, body: source, password: try password?.again())
     return try keep(plaintext, under: target, keys, description: item.header.description, access)
@@ -90,12 +92,8 @@ extension Vault {
     let opening = ItemOpening(header: item.header, name: item.name, access: access)
     var reader = try itemReader(item, opening, key)
     let password = try await opening.unlock(&reader)
-    do { try reader.verifyEnd() } catch { throw opening.damage() }
-    let header: PayloadHeader?
-    do { header = try reader.withHeader { (header) throws(PayloadError) in try header.duplicate() } } catch {
-      throw VaultError(.other, "no memory is left for \(item.name)")
-    }
-    guard let header, let byteCount = reader.bodyByteCount else { throw opening.damage() }
+    let header = try itemContentHeader(&reader, opening)
+    guard let byteCount = reader.bodyByteCount else { throw opening.damage() }
     guard UInt64(header.byteCount) + byteCount <= Self.qrContentLimit else { throw Self.tooLargeForQR(item.name) }
     let source = try ItemContentSource(reader, failure: opening.damage())
     let plaintext = ItemPlaintext(header: header, body: source, password: try password?.again())
@@ -104,6 +102,19 @@ extension Vault {
     _ = try sealing.run(plaintext, to: .key(key)) { (part) throws(VaultError) in bytes += Array(part) }
     guard bytes.count <= ItemText.itemByteLimit else { throw Self.tooLargeForQR(item.name) }
     return ItemText.text(of: bytes)
+  }
+
+  /// The header of an item's contents, once they are unlocked, and their end is where it should be.
+  func itemContentHeader(
+    _ reader: inout PayloadReader, _ opening: ItemOpening
+  ) throws(VaultError) -> PayloadHeader {
+    do { try reader.verifyEnd() } catch { throw opening.damage() }
+    let header: PayloadHeader?
+    do { header = try reader.withHeader { (header) throws(PayloadError) in try header.duplicate() } } catch {
+      throw VaultError(.other, "no memory is left for \(opening.name)")
+    }
+    guard let header else { throw opening.damage() }
+    return header
   }
 
   /// Most bytes of header and body of an item for a QR code: 256 bytes of text, and 64 for what frames them.

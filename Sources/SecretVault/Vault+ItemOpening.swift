@@ -31,9 +31,7 @@ extension Vault {
         let file = try stored { () throws(StoreError) in try database.openItem(item.record) }
         let written = try await write(
           StoredItemInput(file, behind: item.record.header.count), opening, key, to: destination, notes)
-        report = ItemReport(
-          item: try summary(item.record), key: Self.keyName(item.key), path: written.path,
-          suggestedName: written.name, byteCount: written.byteCount)
+        report = written.report(try summary(item.record), key: Self.keyName(item.key))
       }
     } catch { throw afterDamage(item, error) }
     try await learn(item, opening, key, state: .seen)
@@ -78,9 +76,7 @@ extension Vault {
     let key = try await itemKey(record, access)
     let opening = ItemOpening(header: header, name: name, access: access)
     let written = try await write(rest, opening, key, to: destination, notes)
-    return ItemReport(
-      item: nil, key: Self.keyName(record), path: written.path, suggestedName: written.name,
-      byteCount: written.byteCount)
+    return written.report(nil, key: Self.keyName(record))
   }
 
   /// Accepts an item that a peer has sent: recovers its key and verifies it. It is new until it is looked at.
@@ -88,18 +84,62 @@ extension Vault {
     _ reference: String, access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> ItemArrival {
     let item = try openableItem(reference, orWaiting: true)
-    guard item.record.state == .waiting else { return ItemArrival(item: try summary(item.record), isKnown: true) }
-    let key = try await itemKey(item.key, access)
-    let opening = ItemOpening(header: item.header, name: item.name, access: access)
-    do throws(VaultError) { try verify(item, opening, key) } catch {
-      guard error.code == .damaged else { throw error }
-      // As long as it lay here, the same item from somebody else would have been refused.
-      try stored { () throws(StoreError) in try database.deleteItem(item.record.id) }
-      throw opening.damage("it was not accepted, and was deleted here")
+    let copies = try waitingCopies(of: item.header.id)
+    guard !copies.isEmpty, item.record.isUnopened || item.record.origin == .group else {
+      try discard(copies)
+      return ItemArrival(item: try summary(item.record), isKnown: true)
     }
-    try await learn(item, opening, key, state: .new)
-    self.record(.itemAdded, secret: storedHeader(item.record.keyID), detail: "accepted")
-    return ItemArrival(item: try self.item(hexadecimal(item.record.id)), isKnown: false)
+    var failure: VaultError?
+    // Somebody may have sent it as one under another key, of which nobody has enough shares.
+    for keyID in Set(copies.map(\.keyID)) {
+      do throws(VaultError) { return try await accept(copies.filter { $0.keyID == keyID }, access) } catch {
+        guard error.code != .interrupted else { throw error }
+        failure = error
+      }
+    }
+    throw failure ?? VaultError(.notFound, "\(item.name) was deleted meanwhile")
+  }
+
+  /// Accepts that one of several copies under one key that opens, and deletes those that are found not to.
+  private func accept(_ copies: [ItemRecord], _ access: ItemAccess) async throws(VaultError) -> ItemArrival {
+    guard let first = copies.first else { throw VaultError(.notFound, "the item was deleted meanwhile") }
+    let keyRecord = try keyRecord(of: itemHeader(of: first))
+    let key = try await itemKey(keyRecord, access)
+    var falseSenders: [String] = []
+    var damage: VaultError?
+    for record in copies {
+      let sent = try summary(record)
+      let item = OpenableItem(
+        record: record, header: try itemHeader(of: record), key: keyRecord, name: sent.shortName)
+      let opening = ItemOpening(header: item.header, name: item.name, access: access)
+      do throws(VaultError) { try verify(item, opening, key) } catch {
+        guard error.code == .damaged else { throw error }
+        // As long as it lay here, the true one from the same peer would have been refused.
+        try discard([record])
+        falseSenders.append(sent.sender ?? "a peer")
+        damage = opening.damage("it was not accepted, and was deleted here")
+        continue
+      }
+      let id = item.header.id
+      let reader = try itemReader(item, opening, key)
+      let label = try Self.itemLabel(of: reader).sealed(for: id, database.keys)
+      try stored { () throws(StoreError) in try database.acceptItem(record.id, as: id, label: label) }
+      try discard(waitingCopies(of: id))
+      self.record(.itemAdded, secret: storedHeader(record.keyID), detail: "accepted")
+      return ItemArrival(item: try self.item(hexadecimal(id)), isKnown: false, falseSenders: falseSenders)
+    }
+    throw damage ?? VaultError(.notFound, "the item was deleted meanwhile")
+  }
+
+  /// Deletes what peers have sent as an item that is here, or that doesn't open.
+  func discard(_ copies: [ItemRecord]) throws(VaultError) {
+    for copy in copies {
+      let name = try summary(copy)
+      try stored { () throws(StoreError) in try database.deleteItem(copy.id) }
+      record(
+        .itemDeleted, secret: storedHeader(copy.keyID),
+        detail: "\(name.shortName), as \(name.sender ?? "a peer") had sent it")
+    }
   }
 
   /// Looks at every byte of an item.
@@ -140,8 +180,10 @@ extension Vault {
 
   /// What an exported item's file is called: after its name, or the beginning of its id.
   static func exportName(_ item: ItemSummary?, armored: Bool) -> String {
+    let ending = armored ? ".vaultitem.txt" : ".vaultitem"
     let base = item?.name ?? item.map { String($0.id.prefix(12)) } ?? "item"
-    return base + (armored ? ".vaultitem.txt" : ".vaultitem")
+    let room = SuggestedName.byteLimit - ending.utf8.count
+    return SuggestedName.sanitised(Array(base.utf8).span.bytes, limit: room) + ending
   }
 
   // MARK: - Parts
@@ -214,7 +256,7 @@ extension Vault {
   private func write(
     _ input: any ByteInput, _ opening: ItemOpening, _ key: borrowing SecretBytes,
     to destination: RecoveryDestination, _ notes: OutputNotes
-  ) async throws(VaultError) -> (path: String?, name: String, byteCount: UInt64) {
+  ) async throws(VaultError) -> RecoveredOutput.Written {
     var output = RecoveredOutput(.outside(destination), notes)
     do throws(VaultError) {
       try await opening.run(input, key: key, output: &output)
@@ -237,6 +279,8 @@ extension Vault {
       throw VaultError(.usage, "\(item.name) has \(total) bytes; there is nothing at \(range.offset)")
     }
     let name = reader.withHeader { SuggestedName.sanitised($0.fileName) } ?? SuggestedName.fallback
+    var original: String?
+    if case .folder = destination { original = reader.withHeader { SuggestedName.original($0.fileName) } ?? nil }
     let end = range.offset + min(range.length ?? .max, total - range.offset)
     var sink = try ItemSink(destination, name: name, armored: false, notes)
     var batch: SecretBytes
@@ -263,8 +307,7 @@ extension Vault {
       place += UInt64(count)
     }
     try sink.commit()
-    return ItemReport(
-      item: try summary(item.record), key: Self.keyName(item.key), path: sink.path, suggestedName: name,
-      byteCount: sink.byteCount)
+    return RecoveredOutput.Written(path: sink.path, name: name, originalName: original, byteCount: sink.byteCount)
+      .report(try summary(item.record), key: Self.keyName(item.key))
   }
 }

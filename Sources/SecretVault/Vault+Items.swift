@@ -19,7 +19,8 @@ extension Vault {
   public func deleteItem(_ reference: String) throws(VaultError) -> ItemSummary {
     let record = try resolveItem(reference)
     let summary = try summary(record)
-    try stored { () throws(StoreError) in try database.deleteItem(record.id) }
+    let copies = try waitingCopies(of: itemHeader(of: record).id).filter { $0.id != record.id }
+    for copy in copies + [record] { try stored { () throws(StoreError) in try database.deleteItem(copy.id) } }
     self.record(.itemDeleted, secret: storedHeader(record.keyID), detail: summary.shortName)
     return summary
   }
@@ -72,7 +73,7 @@ extension Vault {
       }
     let isSealed = if case .sealed = header.mode { true } else { false }
     return ItemSummary(
-      id: hexadecimal(record.id), keyID: hexadecimal(record.keyID), key: key, name: label?.name,
+      id: hexadecimal(header.id), keyID: hexadecimal(record.keyID), key: key, name: label?.name,
       kind: label?.kind.map { SecretList.kind($0) }, mediaType: label?.mediaType, byteCount: label?.byteCount,
       itemByteCount: header.itemByteCount, hasPassword: label?.hasPassword,
       description: header.description.isEmpty ? nil : header.description, state: state, origin: origin,
@@ -84,7 +85,8 @@ extension Vault {
   func itemHeader(of record: ItemRecord) throws(VaultError) -> ItemHeader {
     do {
       let header = try ItemHeader.decode(record.header, limit: ItemHeader.byteLimit)
-      guard header.id == record.id, header.keyID.bytes == record.keyID,
+      guard header.id == record.id || record.state == .waiting || record.state == .arriving,
+        header.keyID.bytes == record.keyID,
         UInt64(clamping: record.byteCount) == header.ciphertextByteCount
       else { throw ProtocolError.inconsistentHeader("id") }
       return header
@@ -105,24 +107,42 @@ extension Vault {
   }
 
   private func isMeant(_ record: ItemRecord, _ reference: String, _ lowered: String) throws(VaultError) -> Bool {
-    if lowered.utf8.count >= 2, hexadecimal(record.id).hasPrefix(lowered) { return true }
-    if let label = try label(of: record), label.name == reference { return true }
-    return try itemHeader(of: record).description == reference
+    let header = try itemHeader(of: record)
+    if lowered.utf8.count >= 2, hexadecimal(header.id).hasPrefix(lowered) { return true }
+    if let label = try label(of: record), label.isCalled(reference) { return true }
+    return header.description == reference
+  }
+
+  /// What peers have sent as this item and nobody has accepted, newest first.
+  func waitingCopies(of id: [UInt8]) throws(VaultError) -> [ItemRecord] {
+    var copies: [ItemRecord] = []
+    for record in try stored({ () throws(StoreError) in try database.items(in: .waiting) }) {
+      if try itemHeader(of: record).id == id { copies.append(record) }
+    }
+    return copies
   }
 
   /// The item that the user means.
   func resolveItem(_ reference: String) throws(VaultError) -> ItemRecord {
     let lowered = reference.lowercased()
     let records = try stored { () throws(StoreError) in try database.items() }
-    if let exact = records.first(where: { hexadecimal($0.id) == lowered }) { return exact }
+    if let exact = records.first(where: { $0.state != .waiting && hexadecimal($0.id) == lowered }) { return exact }
     // Both at once: a name is somebody else's choice, and must not hide an item named by its id.
     var matches: [ItemRecord] = []
     for record in records where try isMeant(record, reference, lowered) { matches.append(record) }
-    if matches.count == 1 { return matches[0] }
+    // In whole, an id is that item, whatever others call theirs.
+    if lowered.utf8.count == 2 * ItemHeader.idByteCount {
+      var exact: [ItemRecord] = []
+      for record in matches where try hexadecimal(itemHeader(of: record).id) == lowered { exact.append(record) }
+      if !exact.isEmpty { matches = exact }
+    }
+    let named = Set(try matches.map { (record) throws(VaultError) in try itemHeader(of: record).id })
+    // What peers have sent as one that is here is no other item.
+    if named.count == 1, let one = matches.first(where: { $0.state != .waiting }) ?? matches.first { return one }
     guard matches.isEmpty else {
-      let ids = matches.prefix(8).map { hexadecimal($0.id.prefix(6)) }.joined(separator: ", ")
+      let ids = named.prefix(8).map { hexadecimal($0.prefix(6)) }.sorted().joined(separator: ", ")
       throw VaultError(
-        .ambiguous, "\(matches.count) items fit \(reference): \(ids)", hint: "name one by more of its id")
+        .ambiguous, "\(named.count) items fit \(reference): \(ids)", hint: "name one by more of its id")
     }
     throw VaultError(
       .notFound, "this device has no item named \(reference)", hint: "see what there is with `vault item list`")
@@ -130,6 +150,12 @@ extension Vault {
 }
 
 extension ItemSummary {
-  /// How it is called in a sentence: its name, its public words, or the beginning of its id.
-  public var shortName: String { name ?? description ?? String(id.prefix(12)) }
+  /// How it is called in a sentence: its name, its public words, or what is known of it, with the beginning of its id.
+  public var shortName: String {
+    if let words = name ?? description { return words }
+    let start = id.prefix(12)
+    if hasPassword == true { return "an item under \(key), hidden by a password (\(start))" }
+    return kind == nil
+      ? "an item under \(key), not opened yet (\(start))" : "an item under \(key) without a name (\(start))"
+  }
 }

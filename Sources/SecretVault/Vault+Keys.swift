@@ -10,17 +10,19 @@ extension Vault {
   /// Makes a key and shares it. Its name travels in clear, as every description does.
   public func createKey(
     named name: String, threshold: Int, recipients: [String] = [], includesLabels: Bool = true,
-    keepsOwnShare: Bool = true, events: @escaping @Sendable (ShareEvent) -> Void
+    keepsOwnShare: Bool = true, confirm: (@Sendable (SharePlan) async throws(VaultError) -> Void)? = nil,
+    events: @escaping @Sendable (ShareEvent) -> Void
   ) async throws(VaultError) -> ShareReport {
     guard !name.isEmpty else { throw VaultError(.usage, "a key needs a name") }
     guard try keyRecords().allSatisfy({ $0.description != name }) else {
       throw VaultError(.usage, "there is a key named \(name) already", hint: "choose another name")
     }
     let content = try Self.keyContent()
-    return try await share(
-      ShareRequest(
-        source: .memory(content), threshold: threshold, recipients: recipients, description: name,
-        includesLabels: includesLabels, keepsOwnShare: keepsOwnShare), events: events)
+    var request = ShareRequest(
+      source: .memory(content), threshold: threshold, recipients: recipients, description: name,
+      includesLabels: includesLabels, keepsOwnShare: keepsOwnShare)
+    request.confirm = confirm
+    return try await share(request, events: events)
   }
 
   private static func keyContent() throws(VaultError) -> SecretContent {

@@ -25,7 +25,8 @@ extension Vault {
 
   /// What it takes to find a peer in the room; nil if Bluetooth is off, or the peer's card came without a beacon key.
   func nearbyAccess(to peer: PeerRecord) -> NearbyAccess? {
-    guard environment.connectNearby != nil else { return nil }
+    // The key by which somebody is recognised over Bluetooth its owner gives to peers alone.
+    guard environment.connectNearby != nil, peer.introducer == nil else { return nil }
     let settings = nearbySettings()
     guard settings.isOn, let beacon = beacon(ofPeer: peer.digest) else { return nil }
     return NearbyAccess(beacon: beacon, adapters: settings.adapters, byteLimit: settings.byteLimit) { [self] in

@@ -141,6 +141,14 @@ extension Vault {
         frames: frames, from: identity, to: try storedCard(peer).keys
       ).encoded()
     } catch { throw VaultError(.other, "an answer to a parcel can't be made: \(error)") }
+    let counts = try stored { () throws(StoreError) in try database.parcelCounts(ofPeer: peer.digest) }
+    guard counts.answerBytes + content.count <= Self.answerBytesOfPeer,
+      counts.allAnswerBytes + content.count <= Self.answerBytesOfAll
+    else {
+      // Until others have expired. What the request was about is done, and doing it once more changes nothing.
+      try wait(with: record, Self.longestWait)
+      return false
+    }
     var received = record
     received.state = .answered
     received.inReplyTo = id.bytes

@@ -15,7 +15,7 @@ extension Vault {
       guard let record = try releaseParcel(to: peer, job.header, in: [.answered]) else { return nil }
       do throws(LinkFailure) { return .released(try read(record, of: peer, job)) } catch {
         try drop(record, after: error, peer)
-        return .failed(peer: peer.name, error)
+        return .failed(peer.asked, error)
       }
     } catch {
       environment.log.error("an answer of \(peer.name) by parcel can't be read: \(error.reason)")
@@ -138,7 +138,7 @@ extension Vault {
       secret = try envelope.replyKey.secretCopy()
     } catch { throw VaultError(.other, "a proof can't be made: \(error)") }
     let frames = [
-      try Self.frame(Hello(services: PeerServiceKind.allCases)),
+      try Self.frame(Hello(services: services)),
       try Self.frame(
         ReleaseRequest(request: number, tag: tag, headerDigest: header.digest, epoch: job.epoch)),
       try Self.frame(possession),

@@ -3,18 +3,24 @@ import VaultStore
 
 /// What is on its way by parcel, for those who ask how a delivery stands.
 extension Vault {
-  /// The ways of deliveries that travel by parcel, by their numbers.
-  func parcelWays() throws(VaultError) -> [Int64: (peer: Digest, way: ParcelWay)] {
+  /// What travels by parcel.
+  struct ParcelWays {
+    /// The ways of deliveries, by their numbers.
+    var deliveries: [Int64: (peer: Digest, way: ParcelWay)] = [:]
+    /// The ways by which peers are asked to prove their keys.
+    var probes: [Digest: ParcelWay] = [:]
+  }
+
+  func parcelWays() throws(VaultError) -> ParcelWays {
     let posted = try stored { () throws(StoreError) in
       try database.hasParcels([.waiting, .posted], direction: .request)
         ? try database.parcels(.request, [.waiting, .posted]) : []
     }
-    var ways: [Int64: (peer: Digest, way: ParcelWay)] = [:]
+    var ways = ParcelWays()
     for record in posted where record.postedAt > 0 || record.accountAt > 0 || record.group.isEmpty {
-      guard let delivery = record.delivery else { continue }
-      ways[delivery] = (
-        record.peer, ParcelWay(folder: record.group, since: record.createdAt, routes: record.triedRoutes)
-      )
+      let way = ParcelWay(folder: record.group, since: record.createdAt, routes: record.triedRoutes)
+      if let delivery = record.delivery { ways.deliveries[delivery] = (record.peer, way) }
+      if record.isProbe, try !isProven(record.peer) { ways.probes[record.peer] = way }
     }
     return ways
   }
@@ -31,13 +37,20 @@ extension Vault {
     return try mayHaveMailbox(peer.digest)
   }
 
+  /// How sharing a secret stands now.
+  public func sharing(_ id: String, leftOut: [String]) throws(VaultError) -> ShareReport {
+    try report(bytes(hexadecimal: id) ?? [], leftOut: leftOut)
+  }
+
   /// A report with its deliveries as they are now.
   public func refreshed(_ report: ShareReport) throws(VaultError) -> ShareReport {
-    let now = try self.report(bytes(hexadecimal: report.id) ?? [], leftOut: report.leftOut)
+    let now = try sharing(report.id, leftOut: report.leftOut)
     return ShareReport(
       id: now.id, description: now.description, threshold: now.threshold, shareCount: now.shareCount,
       keepsOwnShare: now.keepsOwnShare, deliveries: now.deliveries, leftOut: report.leftOut,
-      sourceRemoved: report.sourceRemoved, sourceRemovalFailure: report.sourceRemovalFailure)
+      sourceRemoved: report.sourceRemoved, sourceRemovalFailure: report.sourceRemovalFailure,
+      listensNowhere: now.listensNowhere, isOwnAddressUnknown: now.isOwnAddressUnknown,
+      areHoldersIntroduced: now.areHoldersIntroduced)
   }
 }
 

@@ -29,6 +29,15 @@ extension Vault {
       return .ignored("it makes no sense")
     }
     guard parcel.isFor(identity.keys.digest) else { return .ignored("it is for somebody else") }
+    let hasRoom = hasDiskRoom(for: encoded.count)
+    if parcelRoom.exchange(hasRoom, ordering: .relaxed) != hasRoom {
+      if hasRoom {
+        environment.log.info("parcels are taken again: enough of the disk is free")
+      } else {
+        environment.log.warning("parcels aren't taken: too little of the disk is free (`keep-free`)")
+      }
+    }
+    guard hasRoom else { return .full }
     let now = environment.now()
     // It may be this device's clock that is wrong: what is to be deleted for its time, others see to.
     guard try !isOver(parcel.expiresAt, at: now) else { return .full }
@@ -52,7 +61,7 @@ extension Vault {
       let receipt = receipt(for: letter.id, letter.seed, expiresAt: letter.expiresAt, arrival)
       // In a group it is seen that a parcel was taken, and of a request its answer tells.
       if arrival.folder == nil { owe(receipt, to: peer.digest, arrival) }
-      return .taken(receipt: receipt)
+      return taking.isNew ? .taken(receipt: receipt) : .known(receipt: receipt)
     }
   }
 
@@ -114,7 +123,7 @@ extension Vault {
     let id = try ParcelRecord.receivedID(of: letter.id, from: peer.digest)
     if let known = try stored({ () throws(StoreError) in try database.parcel(id) }) {
       try repeatAnswer(to: known, by: folder)
-      return .taken(receipt: nil)
+      return .known(receipt: nil)
     }
     let request: ParcelRequest
     do throws(ProtocolError) { request = try ParcelRequest(letter.frames) } catch {
@@ -124,7 +133,7 @@ extension Vault {
     switch request {
     case .deposit(let id): secret = id
     case .release(let tag): secret = try stored { () throws(StoreError) in try database.secret(askTag: tag) }?.id
-    case .item: secret = nil
+    case .item, .introduction: secret = nil
     }
     let counts = try stored { () throws(StoreError) in try database.parcelCounts(ofPeer: peer.digest) }
     guard counts.count < Self.parcelsOfPeer, counts.all < Self.parcelsOfAll, counts.known < Self.knownParcelsOfPeer,
@@ -186,10 +195,10 @@ extension Vault {
   ) throws(VaultError) -> ParcelTaking {
     guard let id = letter.inReplyTo,
       let before = try stored({ () throws(StoreError) in try database.parcel(id.bytes) }),
-      before.direction == .request, before.peer == peer.digest
+      before.direction == .request, before.peer == peer.digest, !before.isProbe
     else { return ignore(letter.id, "nobody waits for it") }
     switch before.state {
-    case .answered, .withdrawn: return .taken(receipt: nil)
+    case .answered, .withdrawn: return .known(receipt: nil)
     case .waiting, .posted: break
     }
     if let delivery = before.delivery {
@@ -214,6 +223,11 @@ extension Vault {
   private func settle(
     _ delivery: Int64, _ record: ParcelRecord, _ letter: ParcelLetter, _ peer: PeerRecord, _ arrival: ParcelArrival
   ) throws(VaultError) {
+    if let entry = try stored({ () throws(StoreError) in try database.delivery(delivery) }),
+      entry.entry.kind == DeliveryKind.introduction
+    {
+      return try settle(introduction: entry, record, letter, peer, arrival)
+    }
     let outcome: RouteOutcome
     do throws(LinkFailure) {
       try Self.checkDeposit(letter.frames, request: record.request, peer: peer.name)
@@ -229,6 +243,25 @@ extension Vault {
     let isOpen = try stored { () throws(StoreError) in try database.delivery(delivery)?.state == .waiting }
     guard isOpen else { return try end(record) }
     // It may be sent again, but not at once.
+    try change(record, content: .clear) { $0.state = .answered }
+  }
+
+  /// What the holder says about the word on the others.
+  private func settle(
+    introduction entry: OutboxRecord, _ record: ParcelRecord, _ letter: ParcelLetter, _ peer: PeerRecord,
+    _ arrival: ParcelArrival
+  ) throws(VaultError) {
+    var failure: LinkFailure? = .tooOld(peer.name)
+    do throws(LinkFailure) {
+      for frame in letter.frames where frame.type == IntroductionResult.type.rawValue {
+        let result: IntroductionResult = try Self.parse(frame)
+        guard result.request == record.request else { throw .notAsked }
+        failure = result.refusal.map { .refused($0) }
+      }
+    } catch { failure = error }
+    if entry.state == .waiting { settle(introduction: entry, failure, route: arrival.way.name) }
+    let isOpen = try stored { () throws(StoreError) in try database.delivery(entry.id)?.state == .waiting }
+    guard isOpen else { return try end(record) }
     try change(record, content: .clear) { $0.state = .answered }
   }
 

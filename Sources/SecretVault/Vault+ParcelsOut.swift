@@ -62,9 +62,19 @@ extension Vault {
       var record = before
       record.state = .posted
       record.postedAt = now
+      // The group has word of an arrival, and nobody says when it was read there: no other way gets it as well.
+      if record.direction == .receipt { record.ways = .group }
       try database.updateParcel(record, from: before)
     }
     if let record = try stored({ () throws(StoreError) in try database.parcel(id) }) { try noteUnderway(record) }
+  }
+
+  /// Somebody has taken a parcel out of its group: word of an arrival has done its work then.
+  public func wasTakenOut(_ id: [UInt8]) throws(VaultError) {
+    try stored { () throws(StoreError) in
+      guard let record = try database.parcel(id), record.direction == .receipt, record.state == .posted else { return }
+      try database.removeParcels([id])
+    }
   }
 
   /// Folders of groups with something to post or to take out. Asked once a second.
@@ -178,21 +188,28 @@ extension Vault {
   /// Deliveries that no session has brought to their peer so far and that may go by parcel.
   private func deliveriesForParcels() throws(VaultError) -> [OutboxRecord] {
     let now = environment.now()
-    let waiting = try stored { () throws(StoreError) in try database.waitingDeliveries() }.filter { entry in
+    let all = try stored { () throws(StoreError) in try database.waitingDeliveries() }
+    let waiting = try (all + introductionsForParcels(at: now)).filter { entry in
       entry.attempts > 0 && entry.lastError != nil && !parcelMemory.isUnfit(entry.id)
     }
     guard !waiting.isEmpty else { return [] }
-    let all = try stored { () throws(StoreError) in try database.parcels(.request, [.waiting, .posted, .answered]) }
+    let parcels = try stored { () throws(StoreError) in
+      try database.parcels(.request, [.waiting, .posted, .answered])
+    }
     var carried: Set<Int64> = []
+    var probed: Set<Digest> = []
     var counts: [Digest: Int] = [:]
-    for record in all {
+    for record in parcels {
       // What was refused for the moment is sent again a day later, as what isn't answered.
       let isRecent = (0..<Self.parcelRepetition).contains(now - record.createdAt)
       if let delivery = record.delivery, record.state != .answered || isRecent { carried.insert(delivery) }
+      if record.isProbe, isRecent || !record.ways.isEmpty { probed.insert(record.peer) }
       if record.state != .answered { counts[record.peer, default: 0] += 1 }
     }
     var chosen: [OutboxRecord] = []
     for entry in waiting where !carried.contains(entry.id) {
+      // Its share waits until it has shown that it has its keys.
+      if probed.contains(entry.entry.recipient), try !isProven(entry.entry.recipient) { continue }
       guard counts[entry.entry.recipient, default: 0] < Self.parcelsOfPeer, try fitsParcel(entry) else { continue }
       counts[entry.entry.recipient, default: 0] += 1
       chosen.append(entry)
@@ -202,6 +219,7 @@ extension Vault {
 
   /// Whether a delivery's fragment is small enough to go by parcel.
   func fitsParcel(_ entry: OutboxRecord) throws(VaultError) -> Bool {
+    if entry.entry.kind == DeliveryKind.introduction { return true }
     guard let id = entry.entry.secretID, let index = entry.entry.index,
       let fragment = try stored({ () throws(StoreError) in try database.fragment(of: id, index: index) })
     else { return false }
@@ -219,6 +237,8 @@ extension Vault {
 
   /// Makes parcels of deliveries to peers that can be had by an account; or else by carriers, if they have no mailbox and there could be any. They may
   /// take a group later.
+  ///
+  /// A peer that hasn't proved its keys gets a probe first.
   func makeDepositParcels() throws(VaultError) {
     let directory = WayDirectory(self)
     var hasCarriers: Bool?
@@ -238,10 +258,15 @@ extension Vault {
     in folder: [UInt8], _ isTurn: (Digest) throws(VaultError) -> Bool
   ) throws(VaultError) {
     var made = 0
+    var probed: Set<Digest> = []
     for entry in try deliveriesForParcels() where made < Self.makingLimit {
       let recipient = entry.entry.recipient
       guard try isTurn(recipient), let peer = try stored({ () throws(StoreError) in try database.peer(recipient) })
       else { continue }
+      guard peer.state == .proven else {
+        if probed.insert(recipient).inserted { try probe(peer, folder) }
+        continue
+      }
       do throws(VaultError) {
         try makeDepositParcel(entry, peer, folder)
         made += 1
@@ -254,6 +279,12 @@ extension Vault {
   }
 
   private func makeDepositParcel(_ entry: OutboxRecord, _ peer: PeerRecord, _ folder: [UInt8]) throws(VaultError) {
+    if entry.entry.kind == DeliveryKind.introduction {
+      let request = requestNumber()
+      guard let job = introductionJob(entry) else { throw VaultError(.damaged, "an introduction is damaged") }
+      return try post(
+        [try Self.frame(Hello(services: services)), try Self.frame(job.message(request))], request, entry, peer, folder)
+    }
     guard let id = entry.entry.secretID, let index = entry.entry.index, let number = UInt8(exactly: index),
       let record = try stored({ () throws(StoreError) in try database.secret(id) })
     else { throw VaultError(.damaged, "the secret of a waiting share is missing") }
@@ -261,7 +292,7 @@ extension Vault {
     let reader = try stored { () throws(StoreError) in try database.openFragment(of: id, index: index) }
     let request = requestNumber()
     var frames = [
-      try Self.frame(Hello(services: PeerServiceKind.allCases)),
+      try Self.frame(Hello(services: services)),
       try Self.frame(
         Offer(request: request, index: number, sealedShare: entry.entry.payload, header: header.bytes)),
     ]
@@ -274,6 +305,13 @@ extension Vault {
       frames.append(try Self.frame(Piece(request: request, number: stripe, bytes: bytes)))
     }
     frames.append(try Self.frame(DepositEnd(request: request)))
+    try post(frames, request, entry, peer, folder)
+  }
+
+  /// Seals the messages of a delivery into a parcel, which waits from now on.
+  private func post(
+    _ frames: [ParcelFrame], _ request: UInt64, _ entry: OutboxRecord, _ peer: PeerRecord, _ folder: [UInt8]
+  ) throws(VaultError) {
     // Nothing secret comes back: nobody keeps the key.
     let envelope = try ParcelEnvelope(lifetime: Self.parcelLifetime, at: environment.now())
     let parcel = try envelope.seal(frames, from: identity, to: try storedCard(peer).keys)
@@ -283,7 +321,8 @@ extension Vault {
       try database.removeParcels(earlier.map(\.id))
       return try database.addParcel(
         ParcelRecord(
-          id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: id, delivery: entry.id,
+          id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: entry.entry.secretID,
+          delivery: entry.id,
           group: folder, createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: request,
           seed: envelope.seed.bytes, ways: ways),
         content: parcel, replySecret: nil)

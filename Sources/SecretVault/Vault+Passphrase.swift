@@ -23,6 +23,7 @@ extension Vault {
   /// Whether the vault has a passphrase. Throws ``VaultError/Code/noVault`` if there is none here.
   public static func needsPassphrase(at folders: VaultFolders) throws(VaultError) -> Bool {
     guard try stored({ () throws(StoreError) in try folders.holdsVault() }) else {
+      if try stored({ () throws(StoreError) in try folders.holdsRemains() }) { throw VaultError(folders.lostMasterKey) }
       throw VaultError(
         .noVault, "there is no vault in \(folders.data)", hint: "make one with `vault init --label YOUR-NAME`")
     }

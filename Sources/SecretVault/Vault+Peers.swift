@@ -5,8 +5,16 @@ import WireCodec
 
 extension Vault {
   /// Trusts a scanned card, or updates label and addresses of one with the same keys.
-  public func addPeer(_ card: PeerCard, name: String?) throws(VaultError) -> PeerAddition {
+  public func addPeer(
+    _ card: PeerCard, name: String?, deviceOf: String? = nil
+  ) throws(VaultError) -> PeerAddition {
     let digest = card.keys.digest
+    let first = try deviceOf.map { (reference) throws(VaultError) in try find(reference) }
+    guard first?.digest != digest else {
+      throw VaultError(
+        .usage, "\(first?.name ?? "it") is this very card", hint: "name the peer whose other device it is")
+    }
+    let person = first.map { $0.person ?? $0.digest }
     if card.signature != nil {
       do { try card.verify() } catch {
         throw VaultError(.damaged, "the card's signature is wrong", hint: "ask for a fresh one: `vault id --text`")
@@ -23,7 +31,7 @@ extension Vault {
     let bytes: [UInt8]
     do { bytes = try card.published.encoded() } catch { throw VaultError(.damaged, "the card can't be stored") }
     if let known = try stored({ () throws(StoreError) in try database.peer(digest) }) {
-      return try refresh(known, with: card, bytes, name: name)
+      return try refresh(known, with: card, bytes, name: name, person: person)
     }
     var chosen = label
     if name == nil {
@@ -41,7 +49,7 @@ extension Vault {
     }
     let record = PeerRecord(
       digest: digest, signingKey: card.keys.signing, noiseKey: card.keys.noise, boxKey: card.keys.box, name: chosen,
-      card: bytes, state: .scanned, addedAt: environment.now())
+      card: bytes, state: .scanned, person: person, addedAt: environment.now())
     let beacon = try beacon(of: card)
     do throws(StoreError) {
       try database.addPeer(record, beaconKey: beacon)
@@ -56,7 +64,7 @@ extension Vault {
   }
 
   private func refresh(
-    _ known: PeerRecord, with card: PeerCard, _ bytes: [UInt8], name: String?
+    _ known: PeerRecord, with card: PeerCard, _ bytes: [UInt8], name: String?, person: Digest?
   ) throws(VaultError) -> PeerAddition {
     let before = known
     let stale = try storedCard(known)
@@ -67,6 +75,7 @@ extension Vault {
       changed = try database.updatePeer(known.digest) { record in
         if let name { record.name = name }
         if isCurrent { record.card = bytes }
+        if let person { record.person = person == record.digest ? nil : person }
       }
     } catch .alreadyExists {
       throw VaultError(.usage, "you have another peer named \(name ?? known.name) already")
@@ -76,10 +85,20 @@ extension Vault {
     if isCurrent, let beacon = try beacon(of: card) {
       try stored { () throws(StoreError) in try database.setBeaconKey(ofPeer: known.digest, to: beacon) }
     }
+    if isCurrent, stale.signature == nil, card.signature != nil { introduceLate(known.digest) }
     let saysTheSame = !isCurrent || (card.label == stale.label && card.addresses == stale.addresses)
-    let isSame = changed.name == before.name && saysTheSame
+    let isSame = changed.name == before.name && changed.person == before.person && saysTheSame
     if !isSame { record(.peerChanged, peer: changed) }
     return PeerAddition(peer: try summary(changed), change: isSame ? .unchanged : .updated)
+  }
+
+  /// Peers that go by the label of a card which is none of them.
+  public func namesakes(of card: PeerCard) throws(VaultError) -> [PeerSummary] {
+    let label = PeerName.skeleton(card.label)
+    let peers = try stored { () throws(StoreError) in try database.peers() }
+    guard !peers.contains(where: { $0.digest == card.keys.digest }) else { return [] }
+    return try peers.map { (peer) throws(VaultError) in try summary(peer) }
+      .filter { PeerName.skeleton($0.label) == label || PeerName.skeleton($0.name) == label }
   }
 
   private func beacon(of card: PeerCard) throws(VaultError) -> SecretBytes? {
@@ -130,6 +149,7 @@ extension Vault {
     let summary = try summary(peer)
     let holds = try secretsKnownHeld(by: peer)
     let removed = try stored { () throws(StoreError) in try database.removePeer(peer.digest) }
+    introduceNoMore(peer.digest)
     // Invitations to it and of it are worth nothing; whoever is in a group already stays there.
     _ = try changeGroupLetters { letters in
       letters.removeAll { $0.peer == peer.digest && ($0.kind == .received || $0.state != .taken) }
@@ -160,16 +180,17 @@ extension Vault {
 
   /// The peer that the user means.
   func find(_ reference: String) throws(VaultError) -> PeerRecord {
+    // A whole card digest is nobody's name, though somebody may call himself so.
+    if let bytes = bytes(hexadecimal: reference), let digest = try? Digest(bytes),
+      let peer = try stored({ () throws(StoreError) in try database.peer(digest) })
+    {
+      return peer
+    }
     if let exact = try stored({ () throws(StoreError) in try database.peer(named: reference) }) { return exact }
-    // Only what is written like digits, to the last character, is looked for among them: a peer can choose its keys so
-    // that their digest begins with the letters of somebody's name.
-    let isNumber = reference.utf8.contains { (48...57).contains($0) }
-    let separators: Set<Character> = [" ", "-", ":"]
-    let compact = reference.lowercased().filter { !separators.contains($0) }
-    let digits = isNumber && compact.allSatisfy(\.isHexDigit) && compact.utf8.count == compact.count ? compact : ""
+    let digits = Self.digits(of: reference) ?? ""
     let all = try stored { () throws(StoreError) in try database.peers() }
     let matches = all.filter { peer in
-      guard digits.count >= 4 else { return false }
+      guard !digits.isEmpty else { return false }
       return peer.digest.description.hasPrefix(digits)
         || (try? Fingerprint(of: peer.digest))?.digits.hasPrefix(digits) == true
     }
@@ -183,6 +204,18 @@ extension Vault {
         ? "add one with `vault peer add`" : "your peers are: \(all.map(\.name).joined(separator: ", "))")
   }
 
+  /// The beginning of a fingerprint or card digest that a user means; nil if it can't be one.
+  ///
+  /// Only what is written like digits, to the last character, is looked for among them: a peer can choose its keys so that their digest begins
+  /// with the letters of somebody's name.
+  static func digits(of reference: String) -> String? {
+    let isNumber = reference.utf8.contains { (48...57).contains($0) }
+    let separators: Set<Character> = [" ", "-", ":"]
+    let compact = reference.lowercased().filter { !separators.contains($0) }
+    let isHexadecimal = compact.allSatisfy(\.isHexDigit) && compact.utf8.count == compact.count
+    return isNumber && isHexadecimal && compact.count >= 4 ? compact : nil
+  }
+
   /// The card stored for a peer.
   func storedCard(_ peer: PeerRecord) throws(VaultError) -> PeerCard {
     do { return try cards.decode(peer.card) } catch {
@@ -190,11 +223,21 @@ extension Vault {
     }
   }
 
-  /// The peer as routes need it: the user's addresses first, then those in its card; and how it is found in the room.
+  /// The peer as routes need it: the user's addresses first, then those in its card; and how it is found in the room. Of somebody who was
+  /// introduced only a few, called only so often: they may be a third party's.
   func recipient(_ peer: PeerRecord) throws(VaultError) -> Recipient {
     let card = try storedCard(peer)
-    return Recipient(
-      name: peer.name, keys: card.keys, addresses: addresses(of: peer, card), nearby: nearbyAccess(to: peer))
+    var addresses = addresses(of: peer, card)
+    if peer.introducer != nil { addresses = Array(addresses.prefix(IntroducedDials.addressLimit)) }
+    var recipient = Recipient(
+      name: peer.name, keys: card.keys, addresses: addresses, nearby: nearbyAccess(to: peer),
+      isPeer: peer.introducer == nil)
+    if let dealer = peer.introducer {
+      recipient.mayDial = { [introducedDials, environment] in
+        introducedDials.begin(dealer, at: environment.monotonic())
+      }
+    }
+    return recipient
   }
 
   private func addresses(of peer: PeerRecord, _ card: PeerCard) -> [PeerAddress] {
@@ -208,11 +251,19 @@ extension Vault {
 
   func summary(_ peer: PeerRecord) throws(VaultError) -> PeerSummary {
     let card = try storedCard(peer)
-    return PeerSummary(
+    var summary = PeerSummary(
       name: peer.name, label: card.label, state: peer.state == .proven ? .proven : .scanned,
       fingerprint: card.fingerprint, cardDigest: peer.digest.description,
       addresses: addresses(of: peer, card), cardText: card.text(), addedAt: peer.addedAt,
       lastSeenAt: peer.lastSeenAt)
+    summary.person = peer.person
+    if let person = peer.person {
+      let devices = try stored { () throws(StoreError) in try database.peers() }
+        .filter { ($0.person ?? $0.digest) == person && $0.addedAt <= peer.addedAt && $0.digest != peer.digest }
+      let first = devices.first { $0.digest == person } ?? devices.min { $0.addedAt < $1.addedAt }
+      summary.deviceOf = first?.name
+    }
+    return summary
   }
 
   private func summaryOrDamage(_ peer: PeerRecord) throws(StoreError) -> PeerSummary {
@@ -236,6 +287,7 @@ extension Vault {
         }
         peer = changed
         if known.state != .proven { record(.peerProven, peer: changed) }
+        if newer != nil, (try? storedCard(known))?.signature == nil { introduceLate(keys.digest) }
       } else {
         database.notePeerSeen(keys.digest, at: now)
       }
@@ -245,6 +297,11 @@ extension Vault {
       environment.log.error("the session with a peer could not be noted: \(error)")
     }
     return peer
+  }
+
+  /// A session that this device has opened came about.
+  func met(_ recipient: Recipient, _ card: PeerCard?) {
+    if met(recipient.keys, card) == nil { metIntroduced(recipient.keys, card) }
   }
 
   /// The card that a peer showed, as it is stored, if it is to replace the one that is known.

@@ -53,7 +53,8 @@ extension Vault {
     events(.started(summary))
     let recovery = Recovery(
       header: header, own: own, search: try search(header, own, events),
-      localPieces: localPieces(record, header, own, events), environment: environment, events: events)
+      localPieces: localPieces(record, header, own, events), environment: environment,
+      hint: hintOfIntroductions(record, header), events: events)
     do throws(VaultError) {
       let recovered = try await recovery.run(summary, to: destination, notes: notes, passwords: passwords)
       await recovery.finish()
@@ -92,17 +93,30 @@ extension Vault {
     return held
   }
 
-  /// Peers in the order in which they are asked: those named by the labels first, proven ones before scanned ones.
+  /// Who may hold a share of a secret, in the order in which they are asked: those named by its dealer or its labels first, proven ones before
+  /// others.
   func likelyHolders(_ header: SecretHeader) throws(VaultError) -> [PeerRecord] {
     let labels = Set(header.labels ?? [])
+    let named = namedHolders(of: header.id.bytes)
     func rank(_ peer: PeerRecord) -> Int {
       var rank = peer.state == .proven ? 0 : 1
-      if peer.signingKey != header.dealerKey, !labels.contains(peer.name) { rank += 2 }
+      let isLikely = peer.introducer != nil || peer.signingKey == header.dealerKey || labels.contains(peer.name)
+      if !isLikely, !named.contains(peer.digest) { rank += 2 }
       return rank
     }
-    let peers = try stored { () throws(StoreError) in try database.peers() }
+    var peers = try stored { () throws(StoreError) in try database.peers() }
+    do throws(VaultError) { peers += try introducedHolders(of: header.id.bytes) } catch {
+      // What others have said must not stand in the way of a recovery.
+      environment.log.error("the holders that were introduced for secret \(header.id) can't be read: \(error.reason)")
+    }
     let ordered = peers.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
     return ordered.map(\.element)
+  }
+
+  /// Card digests of those whom a secret's dealer has named as its holders, as far as they can be read.
+  func namedHolders(of secret: [UInt8]) -> Set<Digest> {
+    let rows = (try? database.introductions(ofSecret: secret)) ?? []
+    return Set(rows.filter { $0.state == .active }.map(\.digest))
   }
 
   func search(
@@ -115,9 +129,22 @@ extension Vault {
     }
     let due = DuePieces()
     let job = ReleaseJob(header: header, epoch: 0, own: own, evaluation: evaluation, due: due)
+    let heard = NewsOfHolders()
     return HolderSearch(
       peers, due: due, environment: environment, began: { events(.asking(peer: $0.name)) },
-      ask: { [self] peer in await ask(peer, job) })
+      // Who has moved is asked once more where it is now; who is heard of only now, too.
+      learned: { [self] in newcomers(heard.take(), header) },
+      ask: { [self] peer in
+        var job = job
+        job.cards = cardExchange(with: peer, about: header) { heard.add($0) }
+        return await ask(peer, job)
+      })
+  }
+
+  /// Peers and introduced holders of a secret among these.
+  private func newcomers(_ digests: Set<Digest>, _ header: SecretHeader) -> [PeerRecord] {
+    guard !digests.isEmpty, let holders = try? likelyHolders(header) else { return [] }
+    return holders.filter { digests.contains($0.digest) }
   }
 
   /// What has come by parcel is used first, then a session; who can't be reached is asked by parcel if somebody waits for it.
@@ -130,26 +157,26 @@ extension Vault {
       return known
     }
     let answer = await askInSession(peer, job)
-    guard case .failed(let name, let failure) = answer, failure.kind == .unreachable || failure.kind == .cutOff else {
+    guard case .failed(_, let failure) = answer, failure.kind == .unreachable || failure.kind == .cutOff else {
       return answer
     }
     if let known { return known }
-    // Whoever is let go because enough others have answered isn't asked in another way.
-    guard !Task.isCancelled else { return answer }
-    return askByParcel(peer, job) ? .failed(peer: name, failure.askedByParcel) : answer
+    // Whoever is let go because enough others have answered isn't asked in another way; nor is somebody who was only introduced.
+    guard !Task.isCancelled, peer.introducer == nil else { return answer }
+    return askByParcel(peer, job) ? .failed(peer.asked, failure.askedByParcel) : answer
   }
 
   private func askInSession(_ peer: PeerRecord, _ job: ReleaseJob) async -> HolderSearch.Answer {
     let recipient: Recipient
     // Only now: a card takes time to read, and most of a large group are not asked.
     do throws(VaultError) { recipient = try self.recipient(peer) } catch {
-      return .failed(peer: peer.name, LinkFailure(.local, error.reason, hint: error.hint))
+      return .failed(peer.asked, LinkFailure(.local, error.reason, hint: error.hint))
     }
     return switch await send(.release(job), to: recipient) {
     case .answered(.released(let share)): .released(share)
-    case .failed(let failure): .failed(peer: peer.name, failure)
+    case .failed(let failure): .failed(peer.asked, failure)
     case .answered, .accepted:
-      .failed(peer: peer.name, LinkFailure(.misbehaved, "answered something else"))
+      .failed(peer.asked, LinkFailure(.misbehaved, "answered something else"))
     }
   }
 
@@ -174,7 +201,7 @@ struct LocalPieces: PieceSource {
   let header: SecretHeader
   let index: UInt8
 
-  var holder: String? { nil }
+  var holder: AskedHolder? { nil }
 
   func fetch(first: UInt64, count: Int, each: @Sendable (VerifiedPiece) -> Void) async throws(LinkFailure) {
     for number in first..<(first + UInt64(count)) {
@@ -208,4 +235,19 @@ struct LocalPieces: PieceSource {
   }
 
   func close() async {}
+}
+
+/// Holders of whom others have handed on a card in the course of a recovery.
+private final class NewsOfHolders: Sendable {
+  private let digests = Mutex<Set<Digest>>([])
+
+  func add(_ heard: [Digest]) { digests.withLock { $0.formUnion(heard) } }
+
+  /// All that have come since the last time.
+  func take() -> Set<Digest> {
+    digests.withLock { digests in
+      defer { digests = [] }
+      return digests
+    }
+  }
 }

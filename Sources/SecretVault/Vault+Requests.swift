@@ -60,7 +60,7 @@ extension Vault {
       throw VaultError(
         .notFound, "there is no request \(id), or its time is over", hint: "see which ones wait: vault requests")
     }
-    let peer = try stored { () throws(StoreError) in try database.peer(decided.peer) }
+    let peer = try asker(decided)
     record(
       state == .approved ? .requestApproved : .requestRefused, peer: peer,
       detail: "request \(id) of \(peer.map { fingerprint(of: $0) } ?? "a removed peer"), \(decided.kind.rawValue) of "
@@ -170,9 +170,15 @@ extension Vault {
     return request
   }
 
+  /// Who it is that wants something: a peer, or a holder that was introduced for that secret. Nil for somebody who is gone.
+  private func asker(_ row: RequestRecord) throws(VaultError) -> PeerRecord? {
+    if let peer = try stored({ () throws(StoreError) in try database.peer(row.peer) }) { return peer }
+    return row.kind == .release ? try introducedHolder(row.peer, of: row.secretID) : nil
+  }
+
   /// Nil if the peer is gone.
   private func request(_ row: RequestRecord) throws(VaultError) -> VaultRequest? {
-    guard let peer = try stored({ () throws(StoreError) in try database.peer(row.peer) }) else { return nil }
+    guard let peer = try asker(row) else { return nil }
     let secret = try stored { () throws(StoreError) in try database.secret(row.secretID) }
     let state: VaultRequest.State =
       switch row.state {

@@ -29,7 +29,8 @@ extension Vault {
         hint: "choose a smaller one with --threshold, or more holders with --to")
     }
     return ResharePlan(
-      old: try summary(record, names: peerNames()), threshold: threshold, recipients: recipients)
+      old: try summary(record, names: peerNames()), threshold: threshold, recipients: recipients,
+      leftOut: request.recipients.isEmpty ? try introducedHolders(of: record.id).map(\.name) : [])
   }
 
   /// Recovers a secret and shares a copy of it as a new one. The old one stays as it is, whatever happens.
@@ -57,16 +58,18 @@ extension Vault {
       source: plaintext, threshold: plan.threshold, recipients: plan.recipients,
       description: record.description, includesLabels: request.includesLabels ?? (header.labels != nil),
       password: try kept.again())
+    new.leavesOutRefusing = request.recipients.isEmpty
+    new.confirm = request.confirm
     // Whoever was to be asked before the old one was released is to be asked for the new one, too.
     new.policy = try stored { () throws(StoreError) in try database.policy(ofSecret: record.id) }
     let share = try await share(new, events: sharing)
     return ReshareReport(old: plan.old, share: share)
   }
 
-  /// Peers that hold a share, as far as this device knows: those it gave one, those that have proved one, and the dealer. What
-  /// the labels say doesn't count: the dealer chose those names, and somebody else may be called so here.
+  /// Peers that hold a share, as far as this device knows: those it gave one, those that have proved one, those whose cards the dealer has named, and
+  /// the dealer. What the labels say doesn't count: the dealer chose those names, and somebody else may be called so here.
   private func knownHolders(_ record: SecretRecord, _ header: SecretHeader) throws(VaultError) -> [PeerRecord] {
-    var known: Set<Digest> = []
+    var known = namedHolders(of: record.id)
     let drill = try stored { () throws(StoreError) in try database.drill(ofSecret: record.id) }
     for holder in drill?.holders ?? [] { known.insert(holder.peer) }
     if record.origin == .dealt {

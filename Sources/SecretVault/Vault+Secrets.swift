@@ -13,7 +13,9 @@ extension Vault {
 
   /// The same, packed.
   public func secretList() throws(VaultError) -> SecretList {
-    try secretList(of: stored { () throws(StoreError) in try database.listing() })
+    let listing: SecretListing
+    do throws(StoreError) { listing = try database.listing() } catch { throw damage(error) }
+    return try secretList(of: listing)
   }
 
   func secretList(of listing: SecretListing) throws(VaultError) -> SecretList {
@@ -23,7 +25,7 @@ extension Vault {
       unlocked: listing.lines.isEmpty ? [] : environment.unlocked.ids())
   }
 
-  private static let formerPeer = "a former peer"
+  static let formerPeer = "a former peer"
 
   /// One secret with everything known about it.
   public func secret(_ reference: String) throws(VaultError) -> SecretDetails {
@@ -37,7 +39,9 @@ extension Vault {
       summary: summary, ciphertextByteCount: header.dispersal.byteCount,
       fragmentByteCount: header.dispersal.fragmentByteCount, labels: header.labels,
       deliveries: try deliveries(of: record, names: names), headerDigest: header.digest.description,
-      conflictingHeadersFrom: evidence.map { names[$0.peer] ?? "a former peer" })
+      conflictingHeadersFrom: evidence.map { names[$0.peer] ?? "a former peer" },
+      listensNowhere: try holdersThatListenNowhere(record),
+      lastCheck: try stored { () throws(StoreError) in try database.drill(ofSecret: record.id) })
   }
 
   /// What deleting this device's share would mean, without doing it.
@@ -178,16 +182,19 @@ extension Vault {
       (entry) throws(VaultError) in
       let state: Delivery.State =
         switch entry.state {
-        case .waiting: entry.attempts > 0 ? .unreachable : .waiting
+        // The first attempt may just be under way, or may have ended with its program.
+        case .waiting: entry.attempts > 0 && entry.lastError != nil ? .unreachable : .waiting
         case .delivered: .delivered
         case .refused: .refused
         case .cancelled: .cancelled
         }
       let isTooLarge = state == .unreachable ? try isTooLargeForParcels(entry) : false
       let reason = isTooLarge ? entry.lastError.map { $0 + Self.tooLargeForParcels } : entry.lastError
+      let isOpen = entry.state == .waiting
       return Delivery(
         peer: names[entry.entry.recipient] ?? "a former peer", index: entry.entry.index ?? 0, state: state,
-        reason: entry.state == .delivered ? nil : reason, onItsWay: entry.state == .waiting ? ways[entry.id]?.way : nil)
+        reason: entry.state == .delivered ? nil : reason, onItsWay: isOpen ? ways.deliveries[entry.id]?.way : nil,
+        probe: isOpen ? ways.probes[entry.entry.recipient] : nil)
     }
   }
 

@@ -26,6 +26,12 @@ extension Vault {
     return known.map { Self.setting($0.key, $0.value) }
   }
 
+  /// Puts every setting back to its default, also where their file is lost or damaged.
+  public func resetSettings() throws(VaultError) -> [Setting] {
+    try stored { () throws(StoreError) in try settingsFile.save([:]) }
+    return try settings()
+  }
+
   private static func settingKey(_ name: String) throws(VaultError) -> SettingKey {
     guard let key = SettingKey(rawValue: name) else {
       throw VaultError(
@@ -61,8 +67,8 @@ extension Vault {
     }
   }
 
-  /// A setting's value now. A settings file that doesn't verify counts as untouched, and the log says so: `vault
-  /// settings list` shows the error.
+  /// A setting's value now. A settings file that is lost or doesn't verify counts as untouched, and the log says so: `vault
+  /// settings list` shows the error. For what nobody loses anything by.
   public func settingValue(_ key: String) -> String {
     guard let key = SettingKey(rawValue: key) else { return "" }
     return verifiedSetting(key) ?? key.defaultValue

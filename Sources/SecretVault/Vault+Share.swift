@@ -68,14 +68,18 @@ extension Vault {
     guard count >= max(2, request.threshold) else {
       throw tooFew(leftOut, count: count, threshold: request.threshold)
     }
-    events(
-      .plan(
-        SharePlan(
-          threshold: request.threshold, shareCount: count, recipients: recipients.map(\.name),
-          keepsOwnShare: request.keepsOwnShare)))
+    let plan = SharePlan(
+      threshold: request.threshold, shareCount: count,
+      // As they are now: some have proved their keys in these moments.
+      recipients: try recipients.map { (peer) throws(VaultError) in
+        try summary(stored { () throws(StoreError) in try database.peer(peer.digest) } ?? peer)
+      },
+      keepsOwnShare: request.keepsOwnShare)
+    events(.plan(plan))
+    try await request.confirm?(plan)
     let records = try makeRecords(request, recipients, source, events)
     let header = records.header
-    try commit(records, recipients)
+    try commit(records, recipients, events)
     return Dealt(header: header, leftOut: leftOut.map(\.peer.name), removable: removable)
   }
 
@@ -93,6 +97,7 @@ extension Vault {
       try database.waitingDeliveries().filter { only == nil || $0.entry.secretID == only?.id }
     }
     await deliver(due, events: events)
+    await deliverIntroductions(ofSecret: only?.id)
     var ids: [[UInt8]] = []
     for entry in due { if let id = entry.entry.secretID, !ids.contains(id) { ids.append(id) } }
     if let only, ids.isEmpty { ids = [only.id] }
@@ -136,7 +141,8 @@ extension Vault {
     path.unicodeScalars.split(separator: "/").last.map { String($0) } ?? path
   }
 
-  /// A session with every chosen peer before anything is dealt. Returns those that can't take part, and says why.
+  /// A session with every peer before anything is dealt. Returns those that refuse and that nobody has chosen; one that was chosen and
+  /// refuses ends it all. Who isn't there now is waited for, whether or not it was ever met.
   private func contact(
     _ chosen: [PeerRecord], _ request: ShareRequest, _ source: SharedPlaintext,
     _ events: @escaping @Sendable (ShareEvent) -> Void
@@ -147,27 +153,17 @@ extension Vault {
     for peer in chosen { recipients.append((peer, try recipient(peer))) }
     let failures = await limitedConcurrency(recipients, limit: contactConcurrency) { [self] pair in
       let (peer, recipient) = pair
-      guard case .failed(let failure) = await send(.probe(fragmentByteCount: fragment), to: recipient) else {
-        return nil as (peer: PeerRecord, failure: LinkFailure)?
-      }
-      // Who has proved its keys before may be offline now: its share waits here, sealed.
-      let mayWait = failure.kind == .unreachable || failure.kind == .cutOff || failure.refusal == .busy
-      if peer.state == .proven, mayWait { return nil }
-      // Who has no address is met in no session; what is sealed to its card goes by parcel, and only its keys open it.
-      let isElsewhere =
-        recipient.addresses.isEmpty && failure.kind == .unreachable && (try? mayGetParcels(peer)) == true
-      return isElsewhere ? nil : (peer, failure)
+      guard case .failed(let failure) = await send(.probe(fragmentByteCount: fragment), to: recipient),
+        !failure.mayPass
+      else { return nil as (peer: PeerRecord, failure: LinkFailure)? }
+      return (peer, failure)
     }
-    let leftOut = failures.compactMap { $0 }
-    for (peer, failure) in leftOut {
-      let hint =
-        failure.hint
-        ?? (failure.kind == .unreachable && peer.state != .proven
-          ? "a new peer must be reachable once before anything can be sealed to it: have \(peer.name) run `vault daemon`"
-          : nil)
-      events(.leftOut(peer: peer.name, reason: failure.reason, hint: hint))
+    let refusing = failures.compactMap { $0 }
+    guard request.leavesOutRefusing || refusing.isEmpty else { throw refusal(of: refusing) }
+    for (peer, failure) in refusing {
+      events(.leftOut(peer: peer.name, reason: failure.reason, hint: failure.hint))
     }
-    return leftOut
+    return refusing
   }
 
   private func fragmentByteCount(
@@ -183,15 +179,29 @@ extension Vault {
     }
   }
 
+  private func refusal(of refusing: [(peer: PeerRecord, failure: LinkFailure)]) -> VaultError {
+    let first = VaultError(refusing[0].failure, peer: refusing[0].peer.name)
+    return VaultError(first.code, "\(Self.reasons(refusing)); nothing was shared", hint: first.hint)
+  }
+
   private func tooFew(
     _ leftOut: [(peer: PeerRecord, failure: LinkFailure)], count: Int, threshold: Int
   ) -> VaultError {
-    let reasons = leftOut.map { "\($0.peer.name) \($0.failure.reason)" }.joined(separator: ", ")
-    let code: VaultError.Code =
-      leftOut.contains { $0.failure.kind == .refused || $0.failure.kind == .unknownHere } ? .refused : .unreachable
-    return VaultError(
-      code, "only \(count) of the \(max(2, threshold)) holders needed can take part (\(reasons)); nothing was shared",
-      hint: leftOut.compactMap(\.failure.hint).first ?? "try again when they are reachable")
+    VaultError(
+      .refused,
+      "only \(count) of the \(max(2, threshold)) holders needed can take part (\(Self.reasons(leftOut))); nothing was shared",
+      hint: leftOut.compactMap(\.failure.hint).first ?? "choose others with --to, or a smaller --threshold")
+  }
+
+  private static func reasons(_ refusing: [(peer: PeerRecord, failure: LinkFailure)]) -> String {
+    refusing.map { "\($0.peer.name) \($0.failure.reason)" }.joined(separator: ", ")
+  }
+}
+
+extension LinkFailure {
+  /// Whether the peer has neither refused nor shown itself to be somebody else: its share can wait for it.
+  fileprivate var mayPass: Bool {
+    kind == .unreachable || kind == .cutOff || kind == .slow || refusal == .busy
   }
 }
 

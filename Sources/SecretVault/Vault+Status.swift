@@ -4,7 +4,9 @@ import VaultStore
 extension Vault {
   /// Where this device stands: itself, its daemon, peers, secrets and what waits. Asks nobody.
   public func status() throws(VaultError) -> VaultStatus {
-    let (listing, damaged) = try stored { () throws(StoreError) in try database.soundListing() }
+    let listing: SecretListing
+    let damaged: [[UInt8]]
+    do throws(StoreError) { (listing, damaged) = try database.soundListing() } catch { throw damage(error) }
     let list = try secretList(of: listing)
     let drills = try stored { () throws(StoreError) in try database.drills() }
     let daemon = try stored { () throws(StoreError) in try DaemonLock.running(folders) }
@@ -13,7 +15,8 @@ extension Vault {
     }
     return VaultStatus(
       identity: try ownIdentity(), daemon: daemon, peers: try peers(list.listing, drills), secrets: secrets,
-      damaged: damaged.map { hexadecimal($0) }, changedSettings: try settings().filter { $0.value != $0.defaultValue },
+      damaged: damaged.map { hexadecimal($0) }, lost: try lostShares(), lostItems: try lostItems(),
+      changedSettings: try settings().filter { $0.value != $0.defaultValue },
       requests: try requests().filter { $0.state == .waiting }, nearby: nearbySettings())
   }
 
@@ -33,7 +36,7 @@ extension Vault {
     }
     let ways = try parcelWays()
     var onItsWay: [Digest: Int] = [:]
-    for way in ways.values { onItsWay[way.peer, default: 0] += 1 }
+    for way in ways.deliveries.values { onItsWay[way.peer, default: 0] += 1 }
     let here = Set(listing.lines.map { hexadecimal(SecretListing.bytes($0.id)) })
     return try stored { () throws(StoreError) in try database.peers() }.map { (record) throws(VaultError) in
       let given = try stored { () throws(StoreError) in try database.secretsDelivered(to: record.digest) }

@@ -33,7 +33,8 @@ extension Vault {
     events(.started(summary))
     let recovery = Recovery(
       header: header, own: own, search: try search(header, own, events),
-      localPieces: localPieces(record, header, own, events), environment: environment, events: events)
+      localPieces: localPieces(record, header, own, events), environment: environment,
+      hint: hintOfIntroductions(record, header), events: events)
     let holders: [HolderOutcome]
     do throws(VaultError) {
       let collected = try await recovery.unlock(into: file)
@@ -81,8 +82,7 @@ extension Vault {
       let written = try sink.output.commit()
       self.record(.recovered, secret: header, detail: "it was unlocked")
       return Recovery.Recovered(
-        report: RecoveryReport(
-          secret: summary, path: written.path, suggestedName: written.name, byteCount: written.byteCount, holders: []),
+        report: written.report(summary, holders: []),
         content: sink.output.takeContent())
     } catch {
       self.record(.recoveryFailed, secret: header, detail: error.reason)

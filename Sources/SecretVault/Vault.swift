@@ -18,8 +18,16 @@ public final class Vault: VaultService, Sendable {
   let environment: VaultEnvironment
   let requestNumbers = Mutex<UInt64>(0)
   let sessions = SessionCount()
+  /// Sessions of those whom each peer has introduced.
+  let introducedSessions = SessionCount()
+  /// Calls of those whom each peer has introduced.
+  let introducedDials = IntroducedDials()
+  /// Whether there was room for the last parcel that came.
+  let parcelRoom = Atomic(true)
   let strangers = StrangerFilter()
   let allowance = LineAllowance()
+  /// What this process has hashed of what arrives from peers.
+  let arrivals = ArrivalMemory()
   let releases = RecentReleases()
   /// What this process remembers of parcels.
   let parcelMemory = ParcelMemory()
@@ -52,7 +60,7 @@ public final class Vault: VaultService, Sendable {
     self.identity = identity
     self.environment = environment
     conversations = KeptConversations(environment)
-    settingsFile = SettingsFile(folders, keys: keys)
+    settingsFile = SettingsFile(database)
   }
 
   /// Makes a vault: folders, keys, identity. Throws ``VaultError/Code/vaultExists`` if there is one.
@@ -67,6 +75,8 @@ public final class Vault: VaultService, Sendable {
     let keys = creation.keys
     let database = try stored { () throws(StoreError) in try creation.makeDatabase() }
     try store(identity, card, in: database, at: environment.now())
+    // A vault that was never closed must not hang on its log alone.
+    database.emptyLog()
     // From here on it is a vault, and a whole one.
     do throws(StoreError) { try creation.commit() } catch { throw VaultError(error) }
     return try Vault(
@@ -99,7 +109,7 @@ public final class Vault: VaultService, Sendable {
       return (identity, try identity.card(label: label, addresses: addresses, serial: 1))
     } catch {
       throw VaultError(
-        .usage, "the label or an address can't stand in a card: \(error)",
+        .usage, "the label or an address can't stand in a card",
         hint: "a label has at most 64 bytes and no control characters")
     }
   }
@@ -128,7 +138,10 @@ public final class Vault: VaultService, Sendable {
     stretched: () -> SecretBytes? = { nil }, environment: VaultEnvironment
   ) throws(VaultError) -> Vault {
     let keys = try unlock(folders, passphrase, stretched)
-    let database = try stored { () throws(StoreError) in try VaultDatabase(folders, keys: keys) }
+    let database: VaultDatabase
+    do throws(StoreError) { database = try VaultDatabase(folders, keys: keys) } catch {
+      throw VaultError(error, namingSharesIn: CompanionFiles(folders, keys: keys))
+    }
     let identity: Identity
     do {
       identity = try Identity(stored: try database.identitySecrets())
@@ -138,9 +151,14 @@ public final class Vault: VaultService, Sendable {
       throw VaultError(.damaged, "the keys stored in \(folders.data) are damaged")
     }
     // What an interrupted command has left. If it fails, the next opening tries again.
-    _ = try? database.cleanIfDue(at: environment.now())
-    return try Vault(
+    let report = try? database.cleanIfDue(at: environment.now())
+    let vault = try Vault(
       folders: folders, keys: keys, database: database, identity: identity, environment: environment)
+    vault.keepCardCopy()
+    database.noteSettings()
+    vault.note(takenUp: report?.takenUp ?? (try? database.takeUpLost(thoroughly: false)) ?? [])
+    if report == nil { _ = try? database.takeUpLostItems(thoroughly: false) }
+    return vault
   }
 
   /// Writes what is buffered, and ends the use of the vault.
@@ -163,7 +181,8 @@ public final class Vault: VaultService, Sendable {
     [
       SessionRoute(
         identity: identity, ownCard: { [self] () throws(VaultError) in try ownCard() }, environment: environment,
-        met: { [self] recipient, card in met(recipient.keys, card) }, kept: conversations)
+        met: { [self] recipient, card in self.met(recipient, card) }, kept: conversations,
+        services: { [self] in services })
     ]
   }
 
@@ -187,9 +206,10 @@ public final class Vault: VaultService, Sendable {
     record(event, peer: peer, secret: secret, detail: detail)
   }
 
-  /// Whether another line may be written that this peer has caused; says how many were left out, once a minute.
+  /// Whether another line may be written that this peer has caused; says how many were left out, once a minute. Those whom a peer has introduced
+  /// count as that peer: it may introduce whom it likes.
   func mayWrite(of peer: PeerRecord) -> Bool {
-    let (isWritten, leftOut) = allowance.next(peer.digest, at: environment.monotonic())
+    let (isWritten, leftOut) = allowance.next(peer.introducer ?? peer.digest, at: environment.monotonic())
     if leftOut > 0 { record(.refused, peer: peer, detail: "\(leftOut) more lines like those before were left out") }
     return isWritten
   }
@@ -239,6 +259,9 @@ enum AuditEvent: String {
   case unlocked = "unlocked"
   case recoveryFailed = "recovery-failed"
   case deleted = "share-deleted"
+  case takenUp = "share-taken-up"
+  case cardReplaced = "card-replaced"
+  case rebuilt = "rebuilt"
   case checked = "checked"
   case backedUp = "backup-created"
   case restored = "backup-restored"
@@ -267,7 +290,8 @@ enum AuditEvent: String {
   /// Whether the user's notification command is told.
   var notifies: Bool {
     switch self {
-    case .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost, .releaseRequested,
+    case .cardReplaced, .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost,
+      .releaseRequested,
       .depositRequested, .itemReceived, .itemOvertaken, .groupInvited, .messageReceived:
       true
     default: false
@@ -318,12 +342,14 @@ final class StrangerFilter: Sendable {
 /// How many sessions each peer has open at this device.
 final class SessionCount: Sendable {
   static let limit = 16
+  /// Of somebody who was introduced. All whom one dealer has introduced have as many together as a peer.
+  static let limitOfIntroduced = 4
   private let counts = Mutex<[Digest: Int]>([:])
 
   /// Counts one more, unless the peer has as many as it may.
-  func begin(_ peer: Digest) -> Bool {
+  func begin(_ peer: Digest, limit: Int = limit) -> Bool {
     counts.withLock {
-      guard $0[peer, default: 0] < Self.limit else { return false }
+      guard $0[peer, default: 0] < limit else { return false }
       $0[peer, default: 0] += 1
       return true
     }

@@ -49,6 +49,8 @@ public struct VaultEnvironment: Sendable {
     public var handshake: Duration = .seconds(8)
     /// One answer, or the next piece of a transfer.
     public var reply: Duration = .seconds(15)
+    /// Before another address of the same peer is tried as well, as RFC 8305 recommends.
+    public var nextAddress: Duration = .milliseconds(250)
     /// Finding a peer in the room, connecting to it, and the handshake.
     public var nearby: Duration = .seconds(40)
     /// How much longer than the network it is waited before the radio is used for a peer that has addresses: on the network

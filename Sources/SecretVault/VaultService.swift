@@ -10,8 +10,9 @@ public protocol VaultService: Sendable {
   /// Publishes other addresses in this device's card; takes effect for peers at their next session.
   func setOwnAddresses(_ addresses: [PeerAddress]) throws(VaultError) -> OwnIdentity
 
-  /// Trusts a scanned card, or updates label and addresses of one with the same keys. `name` overrides the card's label.
-  func addPeer(_ card: PeerCard, name: String?) throws(VaultError) -> PeerAddition
+  /// Trusts a scanned card, or updates label and addresses of one with the same keys. `name` overrides the card's label; `deviceOf` names
+  /// the peer whose user has this device too.
+  func addPeer(_ card: PeerCard, name: String?, deviceOf: String?) throws(VaultError) -> PeerAddition
   /// All peers by name.
   func peers() throws(VaultError) -> [PeerSummary]
   /// One peer by name, fingerprint prefix or card digest prefix.

@@ -12,6 +12,10 @@ public struct VaultStatus: Sendable {
   public let secrets: [Secret]
   /// Ids of secrets that are damaged in the store, and left out of the others.
   public let damaged: [String]
+  /// Shares that are on the disk and can't be served.
+  public let lost: [LostShare]
+  /// Items that are on the disk, or listed, and can't be shown.
+  public let lostItems: [LostItem]
   /// Settings that differ from their default.
   public let changedSettings: [Setting]
   /// What peers want and nobody has decided about.

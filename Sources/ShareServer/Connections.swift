@@ -146,7 +146,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
   init(_ connections: Connections) { self.connections = connections }
 
-  func handlerAdded(context: ChannelHandlerContext) { if context.channel.isActive { enter(context) } }
+  func handlerAdded(context: ChannelHandlerContext) {
+    do { try ReceivedBytes.stand(in: context.pipeline) } catch { context.close(promise: nil) }
+    if context.channel.isActive { enter(context) }
+  }
 
   func channelActive(context: ChannelHandlerContext) {
     enter(context)

@@ -36,7 +36,8 @@ final class DataFile: Sendable {
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileFault(path: folder, code: errno) }
     defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw FileFault(path: folder, code: errno) }
+    // Some file systems have nothing to do here and say so.
+    guard fsync(descriptor) == 0 || errno == EINVAL else { throw FileFault(path: folder, code: errno) }
   }
 
   var byteCount: Int64 {

@@ -21,22 +21,54 @@ final class ServerStore: ShareStore {
   private let totalsNow: Mutex<Totals>
   private let queueBox = Mutex<CommitQueue?>(nil)
   /// Bytes of the database file that are free to be used again: SQLite doesn't give them back to the disk.
-  private let reusable = Mutex<Int64>(0)
+  private let reusable: Mutex<Int64>
   /// Groups that are gone, but whose keys could not be overwritten yet.
   private let undead = Mutex<Set<Int64>>([])
+
+  /// What is in the folder, opened.
+  private struct Opened {
+    let lock: DataFile
+    let pool: DatabasePool
+    let door: DatabasePool
+    let clock: ServiceClock
+    let lives: LifeClock
+    let slots: SlotKeys
+    let groupKeys: GroupKeys
+    let totals: Totals
+    let freeBytes: Int64
+  }
 
   /// Opens what is in the folder, or makes it. What has expired meanwhile is destroyed before anything can be read.
   init(
     folder: String, limits: ServerLimits, clock sources: ClockSources, metrics: ServerMetrics, board: WaitingBoard,
     log: Logger
   ) throws {
+    // Nothing below throws: an optimised build would crash the compiler where a half-made value has to be taken apart again.
+    let opened = try Self.open(folder, sources, log)
     self.limits = limits
     self.folder = folder
     self.board = board
-    lock = try Self.take(folder)
-    pool = try Self.openPool(folder + "/shares.db")
+    lock = opened.lock
+    pool = opened.pool
+    door = opened.door
+    clock = opened.clock
+    lives = opened.lives
+    slots = opened.slots
+    groupKeys = opened.groupKeys
+    totalsNow = Mutex(opened.totals)
+    reusable = Mutex(opened.freeBytes)
+    let queue = CommitQueue(metrics: metrics) { [weak self] body in
+      guard let self else { throw Refusal.stopping }
+      try self.transact(body)
+    }
+    queueBox.withLock { $0 = queue }
+  }
+
+  private static func open(_ folder: String, _ sources: ClockSources, _ log: Logger) throws -> Opened {
+    let lock = try take(folder)
+    let pool = try openPool(folder + "/shares.db")
     try ServerSchema.migrator.migrate(pool)
-    door = try Self.openDoor(folder + "/shares.db")
+    let door = try openDoor(folder + "/shares.db")
     let known = try pool.read { db in
       (
         mark: try Int64.fetchOne(db, sql: "SELECT mark FROM clock") ?? 0,
@@ -47,24 +79,20 @@ final class ServerStore: ShareStore {
         bytes: try Int64.fetchOne(db, sql: "SELECT sum(bytes) FROM groups") ?? 0
       )
     }
-    clock = ServiceClock(sources, notBefore: known.mark)
-    lives = LifeClock(.init(mark: known.mark, skipped: known.skipped))
-    slots = try SlotKeys(folder: folder, ttls: known.ttls, now: clock.now)
-    groupKeys = try GroupKeys(folder: folder)
+    let clock = ServiceClock(sources, notBefore: known.mark)
+    let slots = try SlotKeys(folder: folder, ttls: known.ttls, now: clock.now)
+    let groupKeys = try GroupKeys(folder: folder)
     try groupKeys.destroyAll(but: known.groups)
-    try Self.reportLostKeys(slots, pool, now: clock.now, log)
+    try reportLostKeys(slots, pool, now: clock.now, log)
     let keyless = try groupKeys.mend(known.groups)
     if keyless > 0 {
       log.error("groups had no key any more, and what they had is lost", metadata: ["groups": "\(keyless)"])
     }
-    totalsNow = Mutex(Totals(groups: Int64(known.groups.count), shares: known.shares, bytes: known.bytes))
-    let queue = CommitQueue(metrics: metrics) { [weak self] body in
-      guard let self else { throw Refusal.stopping }
-      try self.transact(body)
-    }
-    queueBox.withLock { $0 = queue }
-    let free = try pool.read { db in try Self.freeBytes(db) }
-    reusable.withLock { $0 = free }
+    return Opened(
+      lock: lock, pool: pool, door: door, clock: clock,
+      lives: LifeClock(.init(mark: known.mark, skipped: known.skipped)), slots: slots, groupKeys: groupKeys,
+      totals: Totals(groups: Int64(known.groups.count), shares: known.shares, bytes: known.bytes),
+      freeBytes: try pool.read { db in try freeBytes(db) })
   }
 
   private static func freeBytes(_ db: Database) throws -> Int64 {
@@ -106,7 +134,11 @@ final class ServerStore: ShareStore {
   var gauges: [Gauge] { [] }
 
   private static func take(_ folder: String) throws -> DataFile {
-    if mkdir(folder, 0o700) != 0, errno != EEXIST { throw FileFault(path: folder, code: errno) }
+    if mkdir(folder, 0o700) == 0 {
+      try DataFile.synchronize(folder: folder + "/..")
+    } else if errno != EEXIST {
+      throw FileFault(path: folder, code: errno)
+    }
     let lock = try DataFile(folder + "/lock")
     guard try lock.lock() else {
       throw ServerError("another vault-server uses \(folder)", hint: "give each a folder of its own with --data")

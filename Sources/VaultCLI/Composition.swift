@@ -83,6 +83,18 @@ struct Composition {
     return vault
   }
 
+  /// This device's card as text, where nobody need be asked for a passphrase to know it; nil where the vault is open to this command
+  /// anyway, and where there is no sound copy of the card.
+  func lockedCard(_ unlock: UnlockOptions) throws(VaultError) -> String? {
+    guard unlock.passphrase == .terminal, try Vault.needsPassphrase(at: folders), agent.passphrase() == nil else {
+      return nil
+    }
+    do throws(VaultError) { return try Vault.lockedCard(at: folders) } catch {
+      console.warning("\(error.reason); the passphrase is needed to show the card")
+      return nil
+    }
+  }
+
   /// Ends what was opened, and gives notification commands a moment to take their event.
   func finish(_ vault: Vault) {
     vault.close()

@@ -49,26 +49,44 @@ enum Invocation {
     return VaultError(.usage, reason, hint: "see '\(command ?? "vault --help")'")
   }
 
+  /// Refuses to help with a command that doesn't exist: the parser would show another one's help instead.
+  static func checkHelp(_ arguments: [String]) throws(VaultError) {
+    let options = Array(arguments.prefix { $0 != "--" })
+    let isHelp = options.contains { ["help", "--help", "-h"].contains($0) }
+    guard isHelp, let unknown = unknownCommand(in: options) else { return }
+    throw VaultError(.usage, "there is no command '\(unknown)'", hint: "see 'vault --help'")
+  }
+
   /// The words that stand where a command should, if there is no such command.
   private static func unknownCommand(in arguments: [String]) -> String? {
     var command: any ParsableCommand.Type = Root.self
     var words: [String] = []
     var isValue = false
+    var isHelp = false
     for argument in arguments {
       if isValue || argument.hasPrefix("-") {
         // The only option with a value that may stand before a command.
         isValue = !isValue && argument == "--home"
         continue
       }
+      if words.isEmpty, !isHelp, argument == "help" {
+        isHelp = true
+        continue
+      }
       words.append(argument)
       let commands = command.configuration.subcommands
       guard !commands.isEmpty else { return nil }
-      guard let next = commands.first(where: { $0.configuration.commandName == argument }) else {
-        return words.joined(separator: " ")
+      guard let next = commands.first(where: { names($0).contains(argument) }) else {
+        // Where a command stands for those that aren't named, it may be an argument of that.
+        return command.configuration.defaultSubcommand == nil ? words.joined(separator: " ") : nil
       }
       command = next
     }
     return nil
+  }
+
+  private static func names(_ command: any ParsableCommand.Type) -> [String] {
+    [command.configuration.commandName ?? ""] + command.configuration.aliases
   }
 }
 

@@ -1,18 +1,28 @@
 import ArgumentParser
+import CShims
 import Dispatch
 import Glibc
 import SecretVault
+import Threading
 
 /// Where the program starts: it protects the process, reads the arguments, runs the command, and ends with its code.
 @main
 enum Main {
   static func main() {
+    vault_spare_address_space()
+    if let problem = ResourceCheck.problem() {
+      // Not even the arguments may be known: whatever was asked for, it was not done.
+      let line = "vault: \(problem)\n"
+      _ = write(STDERR_FILENO, line, line.utf8.count)
+      _exit(ExitCodes.other)
+    }
     RequestArgument.take(Int(CommandLine.argc), CommandLine.unsafeArgv)
     let signals = Interruption.hold()
     ProcessHardening.apply()
     let console = Invocation.console(of: CommandLine.arguments)
     let parsed = Result { try parse() }
-    let isDaemon = if case .success(let command) = parsed { command is DaemonCommand } else { false }
+    // What starts one in the background is none.
+    let isDaemon = (try? parsed.get() as? DaemonCommand)?.background == false
     if case .success(let command) = parsed, command is ClipboardGuardCommand { ClipboardGuard.awaitSignals() }
     Interruption.start(signals, isDaemon: isDaemon, console: console)
     let code: Int32
@@ -27,13 +37,19 @@ enum Main {
   /// The command, if it makes sense and the caller has left open what it needs.
   private static func parse() throws -> any ParsableCommand {
     try RequestArgument.check()
-    let command = try Root.parseAsRoot(Invocation.arguments())
+    let arguments = try Invocation.arguments()
+    try Invocation.checkHelp(arguments)
+    let command = try Root.parseAsRoot(arguments)
     if let command = command as? any UnlockingCommand { try InheritedDescriptors.check(command) }
     return command
   }
 
   /// Runs a command to its end. The first thread only waits: a dispatch main loop would end it, and with it `/proc/self`.
   private static func finish(_ command: any ParsableCommand, _ console: Console) -> Int32 {
+    guard Clocks.now() >= 0 else {
+      return report(
+        VaultError(.other, "the clock of this device says that it is before 1970", hint: "set the clock"), console)
+    }
     guard command is any AsyncParsableCommand else {
       var command = command
       do { try command.run() } catch { return report(error, console) }
@@ -67,13 +83,22 @@ enum Main {
     }
   }
 
+  /// Whether it only says that whoever read the output has had enough, as `head` has.
+  private static func isOfGoneReader(_ error: VaultError) -> Bool {
+    guard error.code == .inputOutput, error.reason.lowercased().contains(SystemError.text(EPIPE).lowercased()) else {
+      return false
+    }
+    var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+    return poll(&output, 1, 0) > 0 && output.revents & Int16(POLLERR | POLLHUP) != 0
+  }
+
   /// Says what went wrong, and with which code to end.
   fileprivate static func report(_ error: any Error, _ console: Console) -> Int32 {
     Interruption.yieldIfEnding()
     switch error {
     case let code as ExitCode: return code.rawValue
     case let error as VaultError:
-      console.error(error)
+      if !isOfGoneReader(error) { console.error(error) }
       return ExitCodes.code(of: error.code)
     case let choice as AmbiguousChoice:
       console.error(choice.error, list: choice.lines)
@@ -89,7 +114,9 @@ enum Main {
     }
     if Root.exitCode(for: error) == .success {
       // Help, version, completion scripts: these are results.
-      try? Console.write(Root.fullMessage(for: error) + "\n", to: STDOUT_FILENO)
+      do { try Console.write(Root.fullMessage(for: error) + "\n", to: STDOUT_FILENO) } catch {
+        return report(error, console)
+      }
       return ExitCodes.done
     }
     console.error(

@@ -122,8 +122,14 @@ struct PeerListener: Service {
     try presence.announce(listening: text.map { [$0] } ?? [])
     // What an earlier daemon was waiting with; nobody has been answered yet.
     if isFirst { try vault.dropWaitingDeposits() }
-    try console.result([text.map { "listening on \($0)" } ?? "not listening"], json: ["listening": JSONValue(text)])
+    if let address, let card = try? vault.ownIdentity().card,
+      let problem = ListeningPlace.problem(listening: [address], card: card.addresses)
+    {
+      log.warning("\(problem)")
+    }
     log.info("ready", metadata: ["address": "\(text ?? SettingKey.off)"])
+    // Last: whoever has started it in the background reads no further.
+    try console.result([text.map { "listening on \($0)" } ?? "not listening"], json: ["listening": JSONValue(text)])
     if isFirst { ServiceManager.notify("READY=1") }
   }
 }

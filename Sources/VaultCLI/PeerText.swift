@@ -37,9 +37,7 @@ enum PeerText {
   static func address(_ text: String) throws(VaultError) -> PeerAddress {
     let mistake = VaultError(
       .usage, "'\(text)' is no address", hint: "write HOST:PORT, such as alice.example.org:4721 or [2001:db8::7]:4721")
-    guard SettingKey.endpoint(text) != nil, text.hasPrefix("[") || text.count(where: { $0 == ":" }) == 1 else {
-      throw mistake
-    }
+    guard SettingKey.endpoint(text) != nil else { throw mistake }
     do throws(CardError) { return try PeerAddress(parsing: text) } catch { throw mistake }
   }
 

@@ -15,7 +15,7 @@ struct Root: AsyncParsableCommand {
         vault init --label Alice     on Alice's device; Bob does the same
         vault id --png alice.png     a picture of Alice's key, for Bob
         vault peer add bob.png       Alice imports Bob's
-        vault daemon                 answers peers while it runs
+        vault daemon --background    answers peers from now on
         vault share note.txt --threshold 2
         vault recover                on the device of any holder
 
@@ -32,7 +32,7 @@ struct Root: AsyncParsableCommand {
         name: "This device",
         subcommands: [
           InitCommand.self, IdentityCommand.self, StatusCommand.self, SettingsCommand.self, LogCommand.self,
-          BackupCommand.self, LicencesCommand.self,
+          BackupCommand.self, RebuildCommand.self, LicencesCommand.self,
         ]),
       CommandGroup(name: "Peers", subcommands: [PeerCommand.self, ScanCommand.self, DaemonCommand.self]),
       CommandGroup(

@@ -38,6 +38,24 @@ enum ScanHelper {
     }
   }
 
+  /// What of an open picture's file goes on: without what is said about it, such as where it was taken. Nil if its kind isn't known. This process
+  /// reads nothing of it.
+  static func stripped(_ descriptor: Int32, byteCount: UInt64, named name: String) throws(VaultError) -> StrippedFile? {
+    let helper = ChildProcess(
+      path: try path(), arguments: ["vault-scan", "--strip", "-"], timeLimit: 60_000, inputDescriptor: descriptor)
+    let outcome = try helper.run()
+    switch outcome.status {
+    case 0: return try StrippedFile(lines: outcome.output, byteCount: byteCount)
+    case stoppedByFilter:
+      throw VaultError(
+        .damaged, "the picture \(name) made vault-scan try something that it may not do, so it was stopped")
+    default:
+      let complaint = complaint(outcome, "standard input")
+      if complaint == StrippedFile.unknownKind { return nil }
+      throw VaultError(.damaged, "cannot take the metadata out of \(name): \(complaint)")
+    }
+  }
+
   /// Ended by SIGSYS, as a shell would report it: the system call filter of `vault-scan` had to step in.
   private static let stoppedByFilter = 128 + SIGSYS
 

@@ -12,11 +12,14 @@ struct ShareOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Public words about the secret, in clear.", valueName: "text"))
   var description: String?
 
-  @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names to the shares.")
+  @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names and cards to the shares.")
   var noLabels = false
 
   @Flag(name: .customLong("no-own-share"), help: "Keep no share on this device.")
   var noOwnShare = false
+
+  @Flag(help: "Do not ask who gets a share: all peers do.")
+  var yes = false
 
   @OptionGroup var password: NewPasswordOptions
 
@@ -47,14 +50,20 @@ struct ShareOptions: ParsableArguments {
   func share(
     _ source: ShareSource, removingSource: Bool = false, _ vault: Vault, _ console: Console
   ) async throws {
-    let request = ShareRequest(
+    let watch = SharingWatch(vault, console) { $0.json(ParcelText()) }
+    defer { watch.end() }
+    var request = ShareRequest(
       source: source, threshold: threshold, recipients: recipients, description: description,
       includesLabels: !noLabels, keepsOwnShare: !noOwnShare, removesSource: removingSource,
       password: try password.layer(console))
-    let reporter = ShareReporter(console)
-    let report = try await vault.share(request) { reporter.show($0) }
+    request.confirm = SharePlanText.question(chosen: recipients, saysYes: yes)
+    let reporter = ShareReporter(console, isPlanAsked: request.confirm != nil)
+    let report = try await vault.share(request) { event in
+      watch.note(event)
+      reporter.show(event)
+    }
     reporter.conclude(report)
-    try await ParcelText.conclude([report], for: "vault share", vault, console) { $0[0].json($1) }
+    try await ParcelText.conclude(report, for: "vault share", vault, console, watch) { $0.json($1) }
     let code = ExitCodes.code(of: report)
     if code != ExitCodes.done { throw ExitCode(code) }
   }

@@ -39,8 +39,8 @@ struct ViewOptions: ParsableArguments {
     let fileName: String
     /// A last key of what is printed.
     var last: (key: String, value: JSONValue)?
-    /// The report on what was written: path and number of bytes.
-    let written: (_ path: String, _ byteCount: UInt64) -> JSONValue
+    /// The report on what was written: path, nil for a pipe or a device, and number of bytes.
+    let written: (_ path: String?, _ byteCount: UInt64) -> JSONValue
   }
 
   /// Shows, copies or writes what was asked for.
@@ -84,17 +84,17 @@ struct ViewOptions: ParsableArguments {
     _ bytes: borrowing SecretBytes, of subject: Subject, to destination: RecoveryDestination, _ vault: Vault,
     _ console: Console
   ) throws {
-    let path: String
+    let path: String?
     switch destination {
     case .descriptor(let descriptor):
       try SecretStream.write(bytes.bytes, to: descriptor)
-      return Self.warnOfOutput(console)
+      path = nil
     case .file(let given, let overwrites): path = try vault.write(bytes, to: given, overwrites: overwrites)
     case .folder(let folder, let overwrites):
       let whole = folder.hasSuffix("/") ? folder + subject.fileName : "\(folder)/\(subject.fileName)"
       path = try vault.write(bytes, to: whole, overwrites: overwrites)
     }
-    try Self.conclude(path: path, json: subject.written(path, UInt64(bytes.count)), console)
+    try Self.conclude(path, at: destination, json: subject.written(path, UInt64(bytes.count)), console)
   }
 
   /// Prints the view, or one field, for people or as JSON.
@@ -133,14 +133,34 @@ struct ViewOptions: ParsableArguments {
 
   // MARK: - Ways out in the clear
 
-  /// Says that something went to a pipe or a file of the shell's.
-  static func warnOfOutput(_ console: Console) {
+  /// Says that something went to a pipe or a file of the shell's, or to another pipe or device.
+  static func warnOfOutput(_ console: Console, _ destination: RecoveryDestination? = nil) {
+    if case .descriptor(let descriptor)? = destination, descriptor != STDOUT_FILENO {
+      return console.caution("it went to a pipe or a device in the clear")
+    }
     if !Console.outputIsTerminal { console.caution("it went to standard output in the clear") }
   }
 
-  /// Says that something lies in the clear now, and prints where.
-  static func conclude(path: String, json: JSONValue, _ console: Console) throws {
+  /// Says that something lies in the clear now, and prints where. `original` is the name inside, if the file has another.
+  static func conclude(
+    _ path: String?, at destination: RecoveryDestination?, json: JSONValue, original: String? = nil, _ console: Console
+  ) throws {
+    guard let path else {
+      warnOfOutput(console, destination)
+      return try printPath(nil, json: json, console)
+    }
+    if let original {
+      console.warning(
+        "its own name is '\(original)': not used, since it could hide the file, put it elsewhere or mislead; -o gives it any name"
+      )
+    }
     console.caution("it lies in the clear in \(path) now; remove it when it is not needed any more")
-    try console.result([Console.outputIsTerminal ? Printable.escape(path) : path], json: json)
+    try printPath(path, json: json, console)
+  }
+
+  /// Where something was written. Of a pipe or a device only JSON tells: with `--json` that is never standard output itself.
+  static func printPath(_ path: String?, json: JSONValue, _ console: Console) throws {
+    let lines = path.map { [Console.outputIsTerminal ? Printable.escape($0) : $0] } ?? []
+    try console.result(lines, json: json)
   }
 }

@@ -15,6 +15,10 @@ extension VaultGroups {
       case .pluginFailed(let className, _, let reason):
         log.warning("group \(name): a change of class \(className) waits: \(reason)")
       case .groupChanged(let serial, let epoch): log.info("group \(name) has changed: number \(serial), key \(epoch)")
+      case .putBack:
+        log.warning(
+          "group \(name): its database was put back from a copy: this device counts anew, and asks the others for what came in between"
+        )
       case .storeFailed(let reason): log.error("group \(name): \(reason)")
       }
     }

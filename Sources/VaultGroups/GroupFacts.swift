@@ -42,12 +42,15 @@ public struct GroupFacts: Codable, Hashable, Sendable {
   public internal(set) var waiting = 0
   /// Messages that are known to exist and haven't come.
   public internal(set) var missing: UInt64 = 0
+  /// Whether that says anything: nobody may have been asked yet, or have answered.
+  public var isMissingKnown: Bool { isMissingOpen != true }
+  private var isMissingOpen: Bool?
   /// Drawn each time that this is written.
   var revision: UInt64 = 0
 
   private enum CodingKeys: String, CodingKey {
     case state, name, group, isOwner, owner, memberCount, servers, threshold, sufficient, unsent, waiting, missing
-    case revision
+    case isMissingOpen, revision
   }
 
   init(id: String, state: State, name: String, group: GroupID? = nil) {
@@ -71,6 +74,7 @@ public struct GroupFacts: Codable, Hashable, Sendable {
     unsent = status.outbox.unsent
     waiting = status.outbox.parcels + status.unfinishedTasks
     missing = status.missing
+    isMissingOpen = !status.isMissingKnown
   }
 }
 

@@ -22,6 +22,8 @@ public final class GroupRounds: GroupLetterTaker {
     var isAnswering = false
     /// Why parcels couldn't be told about last: once is enough.
     var parcelFault = ""
+    /// Why groups couldn't be kept in step since their last round that went well: each reason once is enough.
+    var faults: [String: Set<String>] = [:]
   }
   private struct Plan {
     var next: Double
@@ -172,6 +174,7 @@ public final class GroupRounds: GroupLetterTaker {
     let now = groups.vault.surroundings.monotonic()
     let new = state.withLock { state in
       state.plans = state.plans.filter { names.contains($0.key) }
+      state.faults = state.faults.filter { names.contains($0.key) }
       return names.filter { state.plans[$0] == nil }
     }
     for name in new { groups.know(name) }
@@ -201,9 +204,10 @@ public final class GroupRounds: GroupLetterTaker {
     case failed
   }
 
-  private func round(_ name: String) async {
+  func round(_ name: String) async {
     let isFirst = state.withLock { $0.plans[name]?.isFirst ?? true }
     let outcome = await outcome(of: name, isFirst: isFirst)
+    if case .done = outcome { noteSuccess(of: name) }
     let surroundings = groups.vault.surroundings
     let stamp = FileStamp(groups.vault.groupFolders.path(name) + "/facts")
     let now = surroundings.monotonic()
@@ -264,8 +268,36 @@ public final class GroupRounds: GroupLetterTaker {
       if isCutShort, !Task.isCancelled { return .madeRoom }
       return try whole?.get() ?? .madeRoom
     } catch {
-      if !Task.isCancelled, error.code != .notFound { log.warning("a group can't be kept in step: \(error.reason)") }
+      if !Task.isCancelled, error.code != .notFound, isNews(error.reason, of: name) {
+        log.warning("a group can't be kept in step: \(error.reason)")
+      }
       return .failed
+    }
+  }
+
+  /// Most reasons of a group that are remembered.
+  private static let faultLimit = 16
+
+  /// Whether the log doesn't have this reason yet since the group's last round that went well.
+  private func isNews(_ reason: String, of name: String) -> Bool {
+    state.withLock { state in
+      if state.faults[name, default: []].count >= Self.faultLimit { state.faults[name] = [] }
+      return state.faults[name, default: []].insert(reason).inserted
+    }
+  }
+
+  /// A round went well.
+  private func noteSuccess(of name: String) {
+    guard state.withLock({ $0.faults.removeValue(forKey: name) }) != nil else { return }
+    log.info("group \((try? groups.facts.read(name))?.name ?? name) is kept in step again")
+  }
+
+  /// Writes what happens in a group into the log, and what its database or disk lacks not in each round anew.
+  private func note(_ name: String) -> @Sendable (GrouperEvent) -> Void {
+    let write = groups.note(name)
+    return { [self] event in
+      if case .storeFailed(let reason) = event, !isNews(reason, of: name) { return }
+      write(event)
     }
   }
 }
@@ -275,8 +307,8 @@ extension GroupRounds {
   private func work(_ name: String, _ lock: GroupLock, isFirst: Bool) async -> Result<Outcome, VaultError> {
     do throws(VaultError) {
       return .success(
-        try await groups.use(name, lock, tell: groups.note(name)) { open -> Outcome in
-          let report = try await self.groups.exchange(open, isFirst: isFirst)
+        try await groups.use(name, lock, tell: note(name)) { open -> Outcome in
+          let report = try await self.groups.exchange(open, isFirst: isFirst, isHurried: false)
           let status = try await open.grouper.status()
           // What waits for a server that is away waits for that server's own time.
           let isHeldUp = status.servers.contains { $0.lastError != nil }

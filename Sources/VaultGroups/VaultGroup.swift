@@ -38,10 +38,11 @@ public final class VaultGroup: Sendable {
     do throws(GroupError) {
       let store = try GroupStore(path: folder + "/group.sqlite", sealer: KeySealer(key))
       let surroundings = vault.surroundings
-      let environment = GrouperEnvironment(
+      var environment = GrouperEnvironment(
         now: { UInt64(clamping: surroundings.now()) },
         sleep: { try await surroundings.sleep(.milliseconds(Int64(clamping: $0))) },
         jitter: { Double.random(in: 0...1) }, tell: tell)
+      environment.hasRoom = { vault.hasDiskRoom() }
       let plugin = GroupPlugin(id, classes)
       let grouper = try await Grouper.setup(
         applicationID: applicationID, entities: plugin.entities, store: store, plugin: plugin, connector: connector,

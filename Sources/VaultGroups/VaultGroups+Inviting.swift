@@ -9,6 +9,8 @@ import WireCodec
 public struct InvitationReport: Sendable {
   /// Whom it is for.
   public let peer: String
+  /// Whether the peer was a member before: then its device is handed the servers and keys that the group has now.
+  public let isMember: Bool
   /// Whether the peer has it.
   public let isDelivered: Bool
   /// Why not, and what to do.
@@ -20,39 +22,34 @@ extension VaultGroups {
   /// Most invitations of this device that nobody has taken yet.
   static let sentLimit = 256
 
-  /// Invites a peer: noted durably, told as soon as it is there. Only this peer, proved by its keys, can take the invitation.
+  /// Invites a peer, or hands a member who has lost touch what he needs, when the group is on other servers for example: noted durably, told as soon as it is there. Only this peer, proved by its keys, can take the invitation.
   public func invite(_ reference: String, to group: GroupFacts) async throws(VaultError) -> InvitationReport {
     try checkOwner(of: group)
     let peer = try vault.groupPeer(reference)
-    guard let id = group.group else { throw VaultError(.damaged, "the facts of the group \(group.name)") }
+    guard let known = group.group else { throw VaultError(.damaged, "the facts of the group \(group.name)") }
     let new: GroupLetterRecord
     do throws(StoreError) {
       new = try GroupLetterRecord(
-        kind: .sent, peer: peer.digest, group: id.bytes, name: group.name, folder: group.id,
+        kind: .sent, peer: peer.digest, group: known.bytes, name: group.name, folder: group.id,
         createdAt: vault.surroundings.now())
     } catch { throw VaultError(error) }
-    let outcome = try vault.changeGroupLetters { letters -> Result<[UInt8], VaultError> in
+    let outcome = try vault.changeGroupLetters { letters -> Result<(id: [UInt8], isMember: Bool), VaultError> in
       if let known = letters.firstIndex(where: { isInvitation($0, to: group) && $0.peer == peer.digest }) {
-        guard letters[known].state != .taken else {
-          return .failure(
-            VaultError(
-              .usage, "\(peer.name) is in \(group.name) already",
-              hint: "if the device there has lost it: `vault group remove` first"))
-        }
         letters[known].state = .waiting
         letters[known].nextAttemptAt = vault.surroundings.now()
-        return .success(letters[known].id)
+        return .success((letters[known].id, letters[known].node != nil))
       }
-      guard letters.count(where: { $0.kind == .sent && $0.state != .taken }) < Self.sentLimit else {
+      guard letters.count(where: { $0.kind == .sent && $0.node == nil }) < Self.sentLimit else {
         return .failure(
           VaultError(
             .refused, "\(Self.sentLimit) invitations wait already", hint: "take some back by `vault group remove`"))
       }
       letters.append(new)
-      return .success(new.id)
+      return .success((new.id, false))
     }
-    let failure = try await deliver(outcome.get())
-    return InvitationReport(peer: peer.name, isDelivered: failure == nil, problem: failure)
+    let (id, isMember) = try outcome.get()
+    let failure = try await deliver(id)
+    return InvitationReport(peer: peer.name, isMember: isMember, isDelivered: failure == nil, problem: failure)
   }
 
   /// Throws unless this device is the group's owner.
@@ -125,7 +122,8 @@ extension VaultGroups {
     case .notAccepted: VaultError(.refused, "\(peer.name) can't make sense of it")
     case .notInvited:
       VaultError(
-        .refused, "\(peer.name) has not invited you to this group, or not any more", hint: "ask for a new invitation")
+        .refused, "\(peer.name) has not invited you to this group, or not any more, or not on this device",
+        hint: "ask for a new invitation; if this device has lost the group, you are to be removed from it first")
     case .serversUnreachable:
       VaultError(
         .unreachable, "\(peer.name) doesn't reach all of the group's servers just now",
@@ -171,10 +169,10 @@ extension VaultGroups {
         }
         // So that the others learn of it soon.
         // No more than that: whoever has asked waits for the answer.
-        _ = try? await open.grouper.round(isFirst: false)
+        _ = try? await open.grouper.round(isFirst: false, isHurried: true)
         return answer.bytes
       }
-      if invitation.state != .taken { vault.note(.joined, peer, invitation.name) }
+      if invitation.node == nil { vault.note(.joined, peer, invitation.name) }
       return .taken(bytes)
     } catch {
       vault.surroundings.log.info("\(peer.name) could not join a group: \(error.reason)")

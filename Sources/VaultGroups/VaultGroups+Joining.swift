@@ -51,9 +51,11 @@ extension VaultGroups {
           kind: .received, peer: peer.digest, group: content.group.bytes, name: content.name, folder: "",
           createdAt: vault.surroundings.now())
       } catch { throw VaultError(error) }
+      if let known = try await list().first(where: { $0.group == content.group && $0.state == .member }) {
+        return try takeNews(new, of: known, from: peer)
+      }
       // Looked at before anything is written: a peer may send as many as it likes.
       if let known = try answer(to: new, among: vault.groupLetters()) { return known }
-      if try await list().contains(where: { $0.group == content.group && $0.state == .member }) { return .taken([]) }
       let refusal = try vault.changeGroupLetters { letters -> GroupReply.Outcome? in
         if let known = answer(to: new, among: letters) { return known }
         letters.append(new)
@@ -66,6 +68,26 @@ extension VaultGroups {
       vault.surroundings.log.error("an invitation can't be kept: \(error.reason)")
       return .refused(.internalFailure)
     }
+  }
+
+  /// An invitation to a group that this device is in: there is something new about it, other servers for example. The peer is asked for it; what
+  /// it answers is taken if the group's owner has signed it.
+  private func takeNews(
+    _ new: GroupLetterRecord, of group: GroupFacts, from peer: GroupPeer
+  ) throws(VaultError) -> GroupReply.Outcome {
+    try vault.changeGroupLetters { letters in
+      var letter = new
+      letters.removeAll { known in
+        guard known.kind == .received, known.peer == peer.digest, known.group == new.group else { return false }
+        letter = known
+        return true
+      }
+      letter.folder = group.id
+      letter.state = .taken
+      letter.nextAttemptAt = new.createdAt
+      letters.append(letter)
+    }
+    return .taken([])
   }
 
   private func answer(to new: GroupLetterRecord, among letters: [GroupLetterRecord]) -> GroupReply.Outcome? {
@@ -91,14 +113,19 @@ extension VaultGroups {
       else {
         throw error
       }
-      throw VaultError(.usage, "this device is in \(known.name) already", hint: "see `vault group status`")
+      throw VaultError(
+        .usage, "this device is in \(known.name) already",
+        hint:
+          "if its servers are gone, \(known.owner) hands you the new ones with `vault group invite`; see `vault group status`"
+      )
     }
+    let wasMember = letter.folder.isEmpty ? false : try facts.read(letter.folder)?.state == .member
     let folder = letter.folder.isEmpty ? try await begin(letter, email: email, userName: userName) : letter.folder
     // Whoever is at it already, the daemon, may be waiting for somebody who is away: the user wants an answer now.
     let failure: VaultError?
     do throws(VaultError) { failure = try await ask(letter.id, isForced: true) } catch { failure = error }
     // The daemon may have been first by a moment; its success is one.
-    if let joined = try facts.read(folder), joined.state == .member { return joined }
+    if let joined = try facts.read(folder), joined.state == .member, !wasMember || failure == nil { return joined }
     throw failure ?? Self.notWaiting(letter)
   }
 
@@ -169,14 +196,10 @@ extension VaultGroups {
       return VaultError(.notFound, "the peer who has invited you is none any more")
     }
     // Card and keys were kept before: they are asked for again, not made anew.
-    let request = try await use(letter.folder, for: "vault group join") { open -> [UInt8]? in
-      if await open.grouper.roster != nil { return nil }
+    let (request, isMember) = try await use(letter.folder, for: "vault group join") { open in
+      if await open.grouper.roster != nil { return (try await open.grouper.memberRequest().bytes, true) }
       guard let card = try await open.grouper.preparedCard() else { throw GroupError.noGroup }
-      return try await open.grouper.joinRequest(email: card.email, name: card.name).bytes
-    }
-    guard let request else {
-      try vault.changeGroupLetters { letters in letters.removeAll { $0.id == id } }
-      return nil
+      return (try await open.grouper.joinRequest(email: card.email, name: card.name).bytes, false)
     }
     let content: [UInt8]
     do throws(WireError) { content = try JoiningLetter(group: group, request: request).encoded() } catch {
@@ -193,7 +216,7 @@ extension VaultGroups {
       throw error
     }
     try vault.changeGroupLetters { letters in letters.removeAll { $0.id == id } }
-    vault.note(.joined, peer, letter.name)
+    if !isMember { vault.note(.joined, peer, letter.name) }
     return nil
   }
 
@@ -208,7 +231,18 @@ extension VaultGroups {
 
   private func giveUp(_ letter: GroupLetterRecord) async throws(VaultError) {
     try vault.changeGroupLetters { letters in letters.removeAll { $0.id == letter.id } }
+    if try await isMember(letter.folder) { return }
     try await discard(letter.folder)
+  }
+
+  private func isMember(_ folder: String) async throws(VaultError) -> Bool {
+    guard GroupFolders.isName(folder) else { return false }
+    do throws(VaultError) {
+      return try await use(folder, for: "vault group join") { open in await open.grouper.roster != nil }
+    } catch {
+      guard error.code == .notFound else { throw error }
+      return false
+    }
   }
 
   /// Removes the folder of a group that this device hasn't joined.

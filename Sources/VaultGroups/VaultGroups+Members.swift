@@ -40,7 +40,7 @@ extension VaultGroups {
         state: !member.isActive ? .removed : place == 0 ? .owner : .member, isSelf: member.card.node == own,
         peer: peers[member.card.node]?.name, problem: nil)
     }
-    for letter in try vault.groupLetters() where isInvitation(letter, to: group) && letter.state != .taken {
+    for letter in try vault.groupLetters() where isInvitation(letter, to: group) && letter.node == nil {
       guard let peer = try vault.groupPeer(letter.peer) else { continue }
       members.append(
         GroupMember(

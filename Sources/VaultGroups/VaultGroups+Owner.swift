@@ -118,7 +118,7 @@ extension VaultGroups {
       try await open.grouper.remove(member.card.node)
       await noteMembers(open)
       // So that the others hear of it at once, as far as servers are there.
-      _ = try? await open.grouper.round(isFirst: true, isForced: true)
+      _ = try? await open.grouper.round(isFirst: true, isForced: true, isHurried: true)
       return GroupRemoval(name: member.card.name, wasInvited: false, status: try await open.grouper.status())
     }
     if let outcome {
@@ -174,7 +174,7 @@ extension VaultGroups {
       let threshold = threshold ?? min(status.threshold, max(2, servers.count))
       let sufficient = sufficient ?? max(threshold, servers.count - 1)
       try await open.grouper.changeServers(servers, threshold: threshold, sufficient: sufficient)
-      _ = try? await open.grouper.round(isFirst: true, isForced: true)
+      _ = try? await open.grouper.round(isFirst: true, isForced: true, isHurried: true)
       return try await open.grouper.status()
     }
   }

@@ -27,6 +27,14 @@ extension VaultGroups {
     return GroupText.text(.request, made.request.bytes)
   }
 
+  /// The same of a member, whose servers are gone for example: the owner's answer has the new ones.
+  public func requestText(of group: GroupFacts) async throws(VaultError) -> String {
+    let bytes = try await use(group.id, for: "vault group join") { open in
+      try await open.grouper.memberRequest().bytes
+    }
+    return GroupText.text(.request, bytes)
+  }
+
   /// The owner's answer to such a text: whoever has shown it is a member then.
   public func answerText(
     to text: [UInt8], for group: GroupFacts
@@ -57,7 +65,7 @@ extension VaultGroups {
         .damaged, "that is no answer to a request to join, or a damaged one",
         hint: "the owner makes one with `vault group invite GROUP --request FILE --answer FILE`")
     }
-    for waiting in try await list() where waiting.state == .joining {
+    for waiting in try await list() where waiting.state == .joining || waiting.state == .member && !waiting.isOwner {
       do throws(VaultError) { try await accept(bytes, in: waiting.id, waiting.group) } catch {
         // Sealed to another request's keys.
         guard error.code == .damaged || error.code == .notFound else { throw error }
@@ -65,7 +73,7 @@ extension VaultGroups {
       }
       guard let joined = try facts.read(waiting.id) else { break }
       try vault.changeGroupLetters { letters in letters.removeAll { $0.folder == joined.id } }
-      vault.note(.joined, nil, joined.name)
+      if waiting.state == .joining { vault.note(.joined, nil, joined.name) }
       return joined
     }
     throw VaultError(

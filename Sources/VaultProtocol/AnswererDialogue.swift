@@ -13,6 +13,10 @@ public struct AnswererDialogue: Sendable {
 
   /// Most letters of one session.
   public static let letterLimit = 16
+  /// Most introductions of one session.
+  public static let introductionLimit = 64
+  /// Most questions for newer cards of one session.
+  public static let cardRequestLimit = 128
   /// Most meetings of one session.
   public static let meetingLimit = 8
 
@@ -53,6 +57,10 @@ public struct AnswererDialogue: Sendable {
     case completeItem(ItemEnd)
     /// Answer a letter about a group.
     case considerLetter(GroupLetter)
+    /// Decide about an introduction, and answer.
+    case considerIntroduction(Introduction)
+    /// Give newer cards of the holders of the secret of which a share was released, or the last drill, under this number.
+    case giveCards(CardRequest)
     /// Take the next step of a meeting. With the greeting it begins: greet back. Reply to offers, and call ``wants(_:)`` with what is wanted of
     /// them. Take pieces, and say what became of their parcel behind the last one. After the turn, and after each word of what became of a
     /// parcel, give the next one and call ``gave(_:)``, or say that that was all and call ``metToTheEnd()``.
@@ -79,6 +87,8 @@ public struct AnswererDialogue: Sendable {
   private var drillCount = 0
   private var letterCount = 0
   private var meetingCount = 0
+  private var introductionCount = 0
+  private var cardRequestCount = 0
   /// The last drill whose proof held, and how many pieces it may still ask for.
   private var drill: (request: UInt64, piecesLeft: Int)?
   /// The nonce of the first release request, until there was one.
@@ -133,6 +143,14 @@ public struct AnswererDialogue: Sendable {
     case (.idle, .groupLetter(let letter)) where letterCount < Self.letterLimit:
       letterCount += 1
       return .considerLetter(letter)
+    case (.idle, .introduction(let introduction)) where introductionCount < Self.introductionLimit:
+      introductionCount += 1
+      return .considerIntroduction(introduction)
+    case (.idle, .cardRequest(let request))
+    where cardRequestCount < Self.cardRequestLimit
+      && (releases.contains(request.request) || drill?.request == request.request):
+      cardRequestCount += 1
+      return .giveCards(request)
     case (.idle, .courier(.greeting(let greeting))) where meetingCount < Self.meetingLimit:
       meetingCount += 1
       phase = .meeting(CourierDialogue(request: greeting.request))
@@ -189,16 +207,16 @@ public struct AnswererDialogue: Sendable {
   }
 
   /// These of the offers of the running meeting are wanted: their pieces may come, and no others.
-  public mutating func wants(_ ids: some Sequence<ParcelID>) {
+  public mutating func wants(_ copies: some Sequence<ParcelCopy>) {
     guard case .meeting(var meeting) = phase else { return }
-    meeting.wants(ids)
+    meeting.wants(copies)
     phase = .meeting(meeting)
   }
 
   /// All pieces of a parcel have gone out in the running meeting: what became of it has to follow.
-  public mutating func gave(_ id: ParcelID) {
+  public mutating func gave(_ copy: ParcelCopy) {
     guard case .meeting(var meeting) = phase else { return }
-    meeting.gave(id)
+    meeting.gave(copy)
     phase = .meeting(meeting)
   }
 
@@ -261,6 +279,8 @@ extension PeerRequest {
     case .itemPiece: MessageType.itemPiece.rawValue
     case .itemEnd: MessageType.itemEnd.rawValue
     case .groupLetter: MessageType.groupLetter.rawValue
+    case .introduction: MessageType.introduction.rawValue
+    case .cardRequest: MessageType.cardRequest.rawValue
     case .courier(let message): message.number
     case .unknown(let number): number
     }

@@ -31,8 +31,8 @@ public enum CourierMessage: Hashable, Sendable {
 
 /// The pieces of one parcel, in their order. Both sides of a meeting read with it.
 public struct CourierPieceOrder: Hashable, Sendable {
-  /// The parcel.
-  public let id: ParcelID
+  /// The parcel, and which copy of it.
+  public let copy: ParcelCopy
   /// Its size, as it was offered.
   public let size: Int
   /// Bytes that have come.
@@ -41,10 +41,10 @@ public struct CourierPieceOrder: Hashable, Sendable {
   private var branch: UInt8?
 
   /// Waits for the first piece of a parcel that was offered.
-  public init(_ offer: CourierOffer) { self.init(id: offer.id, size: offer.size) }
+  public init(_ offer: CourierOffer) { self.init(copy: offer.copy, size: offer.size) }
 
-  init(id: ParcelID, size: Int) {
-    self.id = id
+  init(copy: ParcelCopy, size: Int) {
+    self.copy = copy
     self.size = size
   }
 
@@ -53,7 +53,7 @@ public struct CourierPieceOrder: Hashable, Sendable {
 
   /// Takes the next piece. Throws if it is another one.
   public mutating func take(_ piece: CourierPiece) throws(ProtocolError) {
-    guard piece.id == id, piece.total == size, piece.offset == byteCount, !isComplete,
+    guard piece.copy == copy, piece.total == size, piece.offset == byteCount, !isComplete,
       piece.hopsLeft == hopsLeft ?? piece.hopsLeft, piece.branch == branch ?? piece.branch
     else { throw .unexpectedPiece(number: UInt64(clamping: piece.offset / CourierPiece.byteLimit)) }
     hopsLeft = piece.hopsLeft
@@ -74,15 +74,15 @@ struct CourierDialogue: Sendable {
     /// The turn has come: the answerer speaks.
     case turned
     /// The answerer has given this one, and waits for what became of it.
-    case giving(ParcelID)
+    case giving(ParcelCopy)
   }
 
   let request: UInt64
   private var phase = Phase.greeted
   /// Sizes of the dialler's offers.
-  private var offers: [ParcelID: Int] = [:]
+  private var offers: [ParcelCopy: Int] = [:]
   /// Those of them that are wanted and haven't begun to come.
-  private var wanted: Set<ParcelID> = []
+  private var wanted: Set<ParcelCopy> = []
 
   init(request: UInt64) { self.request = request }
 
@@ -91,16 +91,16 @@ struct CourierDialogue: Sendable {
     guard message.request == request else { throw .unexpectedMessage(message.number) }
     switch (phase, message) {
     case (.greeted, .offers(let offers)):
-      self.offers = Dictionary(offers.offers.map { ($0.id, $0.size) }, uniquingKeysWith: { first, _ in first })
+      self.offers = Dictionary(offers.offers.map { ($0.copy, $0.size) }, uniquingKeysWith: { first, _ in first })
       phase = .offered
     case (.offered, .piece(let piece)):
-      guard wanted.remove(piece.id) != nil, let size = offers[piece.id] else {
+      guard wanted.remove(piece.copy) != nil, let size = offers[piece.copy] else {
         throw .unexpectedMessage(message.number)
       }
-      try take(piece, CourierPieceOrder(id: piece.id, size: size))
+      try take(piece, CourierPieceOrder(copy: piece.copy, size: size))
     case (.receiving(let order), .piece(let piece)): try take(piece, order)
     case (.offered, .turn): phase = .turned
-    case (.giving(let id), .taken(let taken)) where taken.id == id: phase = .turned
+    case (.giving(let copy), .taken(let taken)) where taken.copy == copy: phase = .turned
     default: throw .unexpectedMessage(message.number)
     }
   }
@@ -111,7 +111,7 @@ struct CourierDialogue: Sendable {
     phase = order.isComplete ? .offered : .receiving(order)
   }
 
-  mutating func wants(_ ids: some Sequence<ParcelID>) { wanted = Set(ids).intersection(offers.keys) }
+  mutating func wants(_ copies: some Sequence<ParcelCopy>) { wanted = Set(copies).intersection(offers.keys) }
 
-  mutating func gave(_ id: ParcelID) { phase = .giving(id) }
+  mutating func gave(_ copy: ParcelCopy) { phase = .giving(copy) }
 }

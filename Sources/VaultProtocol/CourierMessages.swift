@@ -4,32 +4,32 @@ public import WireCodec
 public struct CourierGreeting: PeerMessage {
   /// Its number.
   public static let type = MessageType.courierGreeting
-  /// Most ids of a greeting.
+  /// Most parcels of a greeting.
   public static let idLimit = 256
   /// Number of the meeting: the same in all its messages.
   public let request: UInt64
-  /// Parcels that it carries or has sent, in the order of their bytes, each once.
-  public let ids: [ParcelID]
+  /// Parcels that it carries or has sent, copy by copy, in the order of their bytes, each once.
+  public let copies: [ParcelCopy]
   /// Whether it takes parcels for others at present.
   public let takes: Bool
   /// Receipts for the other. The dialler has none yet: what it has for the other depends on the other's ids.
   public let receipts: [ParcelReceipt]
 
-  /// A greeting. The ids are put in order.
-  public init(request: UInt64, ids: [ParcelID], takes: Bool, receipts: [ParcelReceipt]) {
+  /// A greeting. The copies are put in order.
+  public init(request: UInt64, copies: [ParcelCopy], takes: Bool, receipts: [ParcelReceipt]) {
     self.request = request
-    self.ids = Set(ids).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    self.copies = Set(copies).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     self.takes = takes
     self.receipts = receipts
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + 2 + ids.count * ParcelID.byteCount + 1 + byteCount(of: receipts) }
+  public var encodedByteCount: Int { 8 + 2 + copies.count * ParcelCopy.byteCount + 1 + byteCount(of: receipts) }
   /// Writes the canonical encoding.
   public func encode(into writer: inout Writer) throws(WireError) {
-    guard ids.count <= Self.idLimit else { throw .limitExceeded(field: "parcels", limit: Self.idLimit) }
+    guard copies.count <= Self.idLimit else { throw .limitExceeded(field: "parcels", limit: Self.idLimit) }
     try writer.u64(request)
-    try writer.count16(ids.count)
-    for id in ids { try id.encode(into: &writer) }
+    try writer.count16(copies.count)
+    for copy in copies { try copy.encode(into: &writer) }
     try writer.flag(takes)
     try write(list: receipts, into: &writer)
   }
@@ -37,15 +37,15 @@ public struct CourierGreeting: PeerMessage {
   public init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     let count = try reader.count16(limit: Self.idLimit, "parcels")
-    var ids: [ParcelID] = []
+    var copies: [ParcelCopy] = []
     for _ in 0..<count {
-      let id = try ParcelID(from: &reader)
-      if let last = ids.last, !last.bytes.lexicographicallyPrecedes(id.bytes) {
+      let copy = try ParcelCopy(from: &reader)
+      if let last = copies.last, !last.bytes.lexicographicallyPrecedes(copy.bytes) {
         throw .invalidValue(field: "parcel order")
       }
-      ids.append(id)
+      copies.append(copy)
     }
-    self.ids = ids
+    self.copies = copies
     takes = try reader.flag("takes")
     receipts = try list(of: ParcelReceipt.self, from: &reader)
   }
@@ -125,8 +125,8 @@ public struct CourierPiece: PeerMessage {
   public static let byteLimit = 65_536
   /// The meeting's number.
   public let request: UInt64
-  /// The parcel.
-  public let id: ParcelID
+  /// The parcel, and which copy of it.
+  public let copy: ParcelCopy
   /// Carriers that may still take it behind the one that gets it here.
   public let hopsLeft: UInt8
   /// The branch of this copy.
@@ -140,10 +140,10 @@ public struct CourierPiece: PeerMessage {
 
   /// A piece.
   public init(
-    request: UInt64, id: ParcelID, hopsLeft: UInt8, branch: UInt8, total: Int, offset: Int, bytes: [UInt8]
+    request: UInt64, copy: ParcelCopy, hopsLeft: UInt8, branch: UInt8, total: Int, offset: Int, bytes: [UInt8]
   ) {
     self.request = request
-    self.id = id
+    self.copy = copy
     self.hopsLeft = hopsLeft
     self.branch = branch
     self.total = total
@@ -153,20 +153,20 @@ public struct CourierPiece: PeerMessage {
 
   /// The piece that begins at `offset` of a parcel's encoding, which is longer.
   public init(
-    request: UInt64, id: ParcelID, hopsLeft: UInt8, branch: UInt8, of parcel: [UInt8], offset: Int
+    request: UInt64, copy: ParcelCopy, hopsLeft: UInt8, branch: UInt8, of parcel: [UInt8], offset: Int
   ) {
     self.init(
-      request: request, id: id, hopsLeft: hopsLeft, branch: branch, total: parcel.count, offset: offset,
+      request: request, copy: copy, hopsLeft: hopsLeft, branch: branch, total: parcel.count, offset: offset,
       bytes: Array(parcel.dropFirst(offset).prefix(Self.byteLimit)))
   }
 
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + ParcelID.byteCount + 2 + 4 + 4 + 4 + bytes.count }
+  public var encodedByteCount: Int { 8 + ParcelCopy.byteCount + 2 + 4 + 4 + 4 + bytes.count }
   /// Writes the canonical encoding.
   public func encode(into writer: inout Writer) throws(WireError) {
     try require()
     try writer.u64(request)
-    try id.encode(into: &writer)
+    try copy.encode(into: &writer)
     try writer.u8(hopsLeft)
     try writer.u8(branch)
     try writer.count32(total)
@@ -176,7 +176,7 @@ public struct CourierPiece: PeerMessage {
   /// Reads the message.
   public init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
-    id = try ParcelID(from: &reader)
+    copy = try ParcelCopy(from: &reader)
     hopsLeft = try reader.u8("parcel hops")
     branch = try reader.u8("parcel branch")
     total = try reader.count32(limit: Parcel.byteLimit, "parcel")
@@ -212,27 +212,27 @@ public struct CourierTaken: PeerMessage {
   public static let type = MessageType.courierTaken
   /// The meeting's number.
   public let request: UInt64
-  /// The parcel.
-  public let id: ParcelID
+  /// The parcel, and which copy of it.
+  public let copy: ParcelCopy
   /// What became of it.
   public let outcome: Outcome
   /// Its recipient's receipt, if it has arrived.
   public let receipt: ParcelReceipt?
 
-  /// What became of `id`. A receipt is for that parcel, and for none that was refused.
-  public init(request: UInt64, id: ParcelID, outcome: Outcome, receipt: ParcelReceipt? = nil) {
+  /// What became of `copy`. A receipt is for that parcel, and for none that was refused.
+  public init(request: UInt64, copy: ParcelCopy, outcome: Outcome, receipt: ParcelReceipt? = nil) {
     self.request = request
-    self.id = id
+    self.copy = copy
     self.outcome = outcome
     self.receipt = receipt
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + ParcelID.byteCount + 2 + (receipt == nil ? 0 : ParcelReceipt.byteCount) }
+  public var encodedByteCount: Int { 8 + ParcelCopy.byteCount + 2 + (receipt == nil ? 0 : ParcelReceipt.byteCount) }
   /// Writes the canonical encoding.
   public func encode(into writer: inout Writer) throws(WireError) {
     try require()
     try writer.u64(request)
-    try id.encode(into: &writer)
+    try copy.encode(into: &writer)
     try writer.u8(outcome.rawValue)
     try writer.flag(receipt != nil)
     if let receipt { try receipt.encode(into: &writer) }
@@ -240,7 +240,7 @@ public struct CourierTaken: PeerMessage {
   /// Reads the message.
   public init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
-    id = try ParcelID(from: &reader)
+    copy = try ParcelCopy(from: &reader)
     guard let outcome = Outcome(rawValue: try reader.u8("outcome")) else { throw .invalidValue(field: "outcome") }
     self.outcome = outcome
     receipt = try reader.flag("receipt") ? try ParcelReceipt(from: &reader) : nil
@@ -249,7 +249,7 @@ public struct CourierTaken: PeerMessage {
 
   private func require() throws(WireError) {
     guard let receipt else { return }
-    guard receipt.id == id, outcome != .refused else { throw .invalidValue(field: "receipt") }
+    guard receipt.id == copy.id, outcome != .refused else { throw .invalidValue(field: "receipt") }
   }
 }
 

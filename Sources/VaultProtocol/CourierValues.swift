@@ -3,12 +3,12 @@ public import WireCodec
 /// A parcel that one of two devices that meet could give to the other.
 public struct CourierOffer: WireValue, Hashable, Sendable {
   /// Number of bytes.
-  public static let byteCount = ParcelID.byteCount + Parcel.tagByteCount + 4 + 8 + 3
+  public static let byteCount = ParcelCopy.byteCount + Parcel.tagByteCount + 4 + 8 + 3
   /// Most offers of a message.
   public static let countLimit = 256
 
-  /// The parcel.
-  public let id: ParcelID
+  /// The parcel, and which copy of it.
+  public let copy: ParcelCopy
   /// What it shows of its recipient.
   public let tag: [UInt8]
   /// Bytes of its encoding.
@@ -26,10 +26,10 @@ public struct CourierOffer: WireValue, Hashable, Sendable {
 
   /// An offer; of a parcel for no server, unless that is said.
   public init(
-    id: ParcelID, tag: [UInt8], size: Int, expiresAt: Int64, hopsLeft: UInt8, branch: UInt8, isYours: Bool,
+    copy: ParcelCopy, tag: [UInt8], size: Int, expiresAt: Int64, hopsLeft: UInt8, branch: UInt8, isYours: Bool,
     allowsServers: Bool = false
   ) {
-    self.id = id
+    self.copy = copy
     self.tag = tag
     self.size = size
     self.expiresAt = expiresAt
@@ -39,14 +39,14 @@ public struct CourierOffer: WireValue, Hashable, Sendable {
     self.allowsServers = allowsServers
   }
 
-  /// Always 47.
+  /// Always 63.
   public var encodedByteCount: Int { Self.byteCount }
 
   /// Writes the canonical encoding.
   public func encode(into writer: inout Writer) throws(WireError) {
     try require()
     guard tag.count == Parcel.tagByteCount else { throw .invalidValue(field: "parcel tag") }
-    try id.encode(into: &writer)
+    try copy.encode(into: &writer)
     try writer.bytes(tag)
     try writer.count32(size)
     try writer.u64(UInt64(expiresAt))
@@ -57,7 +57,7 @@ public struct CourierOffer: WireValue, Hashable, Sendable {
 
   /// Reads an offer.
   public init(from reader: inout Reader) throws(WireError) {
-    id = try ParcelID(from: &reader)
+    copy = try ParcelCopy(from: &reader)
     tag = try reader.bytes(Parcel.tagByteCount, "parcel tag")
     size = try reader.count32(limit: Parcel.byteLimit, "parcel")
     expiresAt = try time(from: &reader, "parcel expiry")
@@ -96,20 +96,20 @@ public struct CourierReply: WireValue, Hashable, Sendable {
   }
 
   /// Number of bytes.
-  public static let byteCount = ParcelID.byteCount + 1 + 2
+  public static let byteCount = ParcelCopy.byteCount + 1 + 2
 
-  /// The parcel.
-  public let id: ParcelID
+  /// The parcel, and which copy of it.
+  public let copy: ParcelCopy
   /// What is said.
   public let answer: Answer
 
-  /// A reply to the offer of `id`.
-  public init(id: ParcelID, answer: Answer) {
-    self.id = id
+  /// A reply to the offer of `copy`.
+  public init(copy: ParcelCopy, answer: Answer) {
+    self.copy = copy
     self.answer = answer
   }
 
-  /// Always 19.
+  /// Always 35.
   public var encodedByteCount: Int { Self.byteCount }
 
   /// Writes the canonical encoding.
@@ -120,14 +120,14 @@ public struct CourierReply: WireValue, Hashable, Sendable {
       case .had: (2, 0)
       case .refused: (3, 0)
       }
-    try id.encode(into: &writer)
+    try copy.encode(into: &writer)
     try writer.u8(number)
     try writer.u16(claim)
   }
 
   /// Reads a reply.
   public init(from reader: inout Reader) throws(WireError) {
-    id = try ParcelID(from: &reader)
+    copy = try ParcelCopy(from: &reader)
     let number = try reader.u8("reply")
     let claim = try reader.u16("claim")
     switch (number, claim) {
@@ -140,39 +140,48 @@ public struct CourierReply: WireValue, Hashable, Sendable {
   }
 }
 
-/// Something that names a parcel. A list of such names each parcel once.
+/// Something that names a parcel, or a copy of one. A list of such names each once.
 protocol ParcelNamed: WireValue {
-  var id: ParcelID { get }
+  associatedtype Name: Hashable
+  var name: Name { get }
   static var byteCount: Int { get }
 }
 
-extension CourierOffer: ParcelNamed {}
-extension CourierReply: ParcelNamed {}
-extension ParcelReceipt: ParcelNamed {}
+extension CourierOffer: ParcelNamed {
+  var name: ParcelCopy { copy }
+}
+
+extension CourierReply: ParcelNamed {
+  var name: ParcelCopy { copy }
+}
+
+extension ParcelReceipt: ParcelNamed {
+  var name: ParcelID { id }
+}
 
 /// Bytes of a list.
 func byteCount<Value: ParcelNamed>(of list: [Value]) -> Int { 2 + list.count * Value.byteCount }
 
-/// Writes a list in which no parcel comes twice.
+/// Writes a list in which nothing comes twice.
 func write<Value: ParcelNamed>(list: [Value], into writer: inout Writer) throws(WireError) {
   guard list.count <= CourierOffer.countLimit else {
     throw .limitExceeded(field: "parcels", limit: CourierOffer.countLimit)
   }
-  guard Set(list.map(\.id)).count == list.count else { throw .invalidValue(field: "parcels") }
+  guard Set(list.map(\.name)).count == list.count else { throw .invalidValue(field: "parcels") }
   try writer.count16(list.count)
   for value in list { try value.encode(into: &writer) }
 }
 
-/// Reads a list in which no parcel comes twice.
+/// Reads a list in which nothing comes twice.
 func list<Value: ParcelNamed>(
   of type: Value.Type, from reader: inout Reader
 ) throws(WireError) -> [Value] {
   let count = try reader.count16(limit: CourierOffer.countLimit, "parcels")
   var list: [Value] = []
-  var ids: Set<ParcelID> = []
+  var names: Set<Value.Name> = []
   for _ in 0..<count {
     let value = try Value(from: &reader)
-    guard ids.insert(value.id).inserted else { throw .invalidValue(field: "parcels") }
+    guard names.insert(value.name).inserted else { throw .invalidValue(field: "parcels") }
     list.append(value)
   }
   return list

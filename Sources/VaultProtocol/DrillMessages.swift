@@ -72,21 +72,55 @@ public struct DrillProof: PeerMessage {
   }
 }
 
+/// Whom a holder could reach if it had to recover the secret itself.
+public struct HolderReach: Hashable, Sendable {
+  /// How many of the other holders it knows.
+  public let known: UInt8
+  /// For how many of these it has an address.
+  public let dialable: UInt8
+
+  /// At most 255 each, and no more that can be dialled than are known.
+  public init(known: Int, dialable: Int) {
+    self.known = UInt8(clamping: known)
+    self.dialable = min(UInt8(clamping: dialable), self.known)
+  }
+
+  fileprivate init(from reader: inout Reader) throws(WireError) {
+    known = try reader.u8("known holders")
+    dialable = try reader.u8("holders with an address")
+    guard dialable <= known else { throw .invalidValue(field: "holders with an address") }
+  }
+}
+
 /// The holder's proof.
 public struct DrillAnswer: PeerMessage {
   /// Its number.
   public static let type = MessageType.drillAnswer
   /// The proof, with the request's number and the opening of the holder's row.
   public let possession: Possession
+  /// Whom it could reach; only for a requester that knows of introductions.
+  public let reach: HolderReach?
 
   /// An answer.
-  public init(possession: Possession) { self.possession = possession }
+  public init(possession: Possession, reach: HolderReach? = nil) {
+    self.possession = possession
+    self.reach = reach
+  }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { possession.encodedByteCount }
+  public var encodedByteCount: Int { possession.encodedByteCount + (reach == nil ? 0 : 2) }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) { try possession.encode(into: &writer) }
+  public func encode(into writer: inout Writer) throws(WireError) {
+    try possession.encode(into: &writer)
+    guard let reach else { return }
+    try writer.u8(reach.known)
+    try writer.u8(reach.dialable)
+  }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) { possession = try Possession(from: &reader) }
+  public init(from reader: inout Reader) throws(WireError) {
+    possession = try Possession(from: &reader)
+    // One byte is too many for the one form and too few for the other.
+    reach = reader.remaining == 2 ? try HolderReach(from: &reader) : nil
+  }
 }
 
 /// "No, because." Other reasons than ``RefusalReason/unavailable`` only once the requester's proof has held.

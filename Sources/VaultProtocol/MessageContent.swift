@@ -9,6 +9,8 @@ public enum MessageContent: Sendable {
   case part(MessagePart)
   /// What has arrived, and what has been read.
   case receipts(MessageReceipts)
+  /// Nothing: only its receipt is wanted, which shows that the recipient has the keys of its card.
+  case probe
 
   /// Most bytes of an encoding.
   public static let byteLimit = 1 << 20
@@ -22,6 +24,7 @@ public enum MessageContent: Sendable {
     case text = 1
     case part = 2
     case receipts = 3
+    case probe = 4
   }
 
   private var number: Number {
@@ -29,6 +32,7 @@ public enum MessageContent: Sendable {
     case .text: .text
     case .part: .part
     case .receipts: .receipts
+    case .probe: .probe
     }
   }
 
@@ -37,6 +41,7 @@ public enum MessageContent: Sendable {
     case .text(let text): 2 + text.encodedByteCount
     case .part(let part): 2 + part.encodedByteCount
     case .receipts(let receipts): 2 + receipts.encodedByteCount
+    case .probe: 2
     }
   }
 
@@ -56,6 +61,7 @@ public enum MessageContent: Sendable {
           case .text(let text): try text.encode(into: &writer)
           case .part(let part): try part.encode(into: &writer)
           case .receipts(let receipts): try receipts.encode(into: &writer)
+          case .probe: break
           }
           guard writer.freeCapacity == 0 else { throw .capacityExceeded }
         }
@@ -92,6 +98,7 @@ public enum MessageContent: Sendable {
     case .text: content = .text(try MessageText(from: &reader))
     case .part: content = .part(try MessagePart(from: &reader))
     case .receipts: content = .receipts(try MessageReceipts(from: &reader))
+    case .probe: content = .probe
     case nil: throw WireError.invalidValue(field: "message content")
     }
     try reader.finish()

@@ -33,6 +33,12 @@ public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   case drillPieceRequest = 0x0306
   case drillPiece = 0x0307
   case drillPiecesEnd = 0x0308
+
+  case introduction = 0x0411
+  case introductionResult = 0x0412
+  case cardRequest = 0x0413
+  case cards = 0x0414
+
   case itemOffer = 0x0501
   case itemAnswer = 0x0502
   case itemPiece = 0x0503
@@ -64,10 +70,23 @@ public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
     case .itemOffer: ItemHeader.byteLimit + 64
     case .groupLetter: GroupLetter.contentLimit + 64
     case .groupReply: GroupReply.contentLimit + 64
-    case .courierGreeting, .courierOffers, .courierReplies: 32_768
+    case .courierGreeting, .courierReplies: 32_768
+    case .courierOffers: 36_864
     case .courierPiece: CourierPiece.byteLimit + 64
-    case .courierTurn: 8192
+    case .courierTurn: 12_288
+    case .introduction, .cards: IntroductionBundle.sealedByteLimit + 64
+    case .cardRequest: 4096
     default: 512
+    }
+  }
+
+  /// Whether somebody may say this who is no peer, but was introduced as a holder of a secret.
+  public var isOpenToIntroduced: Bool {
+    switch self {
+    case .hello, .releaseRequest, .possession, .pieceRequest, .drillRequest, .drillProof, .drillPieceRequest,
+      .cardRequest:
+      true
+    default: false
     }
   }
 
@@ -85,8 +104,11 @@ public enum PeerServiceKind: UInt16, Hashable, Sendable, CaseIterable {
   case consent = 5
   /// It belongs to groups, or may.
   case groups = 6
-  /// It meets: it takes parcels for itself, and perhaps for others.
-  case courier = 7
+  /// It keeps the cards of a secret's other holders, and hands on newer ones.
+  case introductions = 8
+  /// It meets: it takes parcels for itself, and perhaps for others. The number 7 was that of meetings in which parcels had ids alone, and isn't used
+  /// any more: the two don't understand each other.
+  case courier = 9
 }
 
 /// Why a peer says no. A number, never a peer's own words; the text is this program's.

@@ -62,6 +62,20 @@ public struct Parcel: WireValue, Hashable, Sendable {
     return Array(hash.digest().bytes.prefix(tagByteCount))
   }
 
+  /// What tells this copy from others under the same id: first 16 bytes of BLAKE2b-256("vault/parcel-copy/v1", id, tag, expiry, box), that is, of all but
+  /// the hops.
+  public func copy() throws(SodiumError) -> ParcelCopy {
+    var hash = try DomainHash("vault/parcel-copy/v1")
+    hash.append(id.bytes)
+    hash.append(tag)
+    hash.append(UInt64(expiresAt))
+    hash.append(sealed)
+    guard let copy = ParcelCopy(id: id, digest: Array(hash.digest().bytes.prefix(ParcelCopy.digestByteCount))) else {
+      throw .unavailable
+    }
+    return copy
+  }
+
   /// Whether it says that it is for this card.
   public func isFor(_ card: Digest) -> Bool {
     do throws(SodiumError) { return try Self.tag(of: id, for: card) == tag } catch { return false }

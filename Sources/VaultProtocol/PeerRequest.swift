@@ -18,6 +18,8 @@ public enum PeerRequest: Sendable {
   case itemPiece(ItemPiece)
   case itemEnd(ItemEnd)
   case groupLetter(GroupLetter)
+  case introduction(Introduction)
+  case cardRequest(CardRequest)
   case courier(CourierMessage)
   /// A number without a meaning here; to be answered by ``Unsupported``.
   case unknown(UInt16)
@@ -45,6 +47,8 @@ public enum PeerRequest: Sendable {
       case .itemOffer: self = .itemOffer(try .decode(body, limit: type.byteLimit))
       case .itemPiece: self = .itemPiece(try .decode(body, limit: type.byteLimit))
       case .itemEnd: self = .itemEnd(try .decode(body, limit: type.byteLimit))
+      case .introduction: self = .introduction(try .decode(body, limit: type.byteLimit))
+      case .cardRequest: self = .cardRequest(try .decode(body, limit: type.byteLimit))
       case .groupLetter: self = .groupLetter(try .decode(body, limit: type.byteLimit))
       case .courierGreeting: self = .courier(.greeting(try .decode(body, limit: type.byteLimit)))
       case .courierOffers: self = .courier(.offers(try .decode(body, limit: type.byteLimit)))
@@ -53,7 +57,8 @@ public enum PeerRequest: Sendable {
       case .courierTaken: self = .courier(.taken(try .decode(body, limit: type.byteLimit)))
       case .unsupported, .pong, .probeAnswer, .offerAnswer, .depositResult, .challenge, .release, .refusal,
         .provenPiece, .piecesEnd, .drillChallenge, .drillAnswer, .drillRefusal, .drillPiece, .drillPiecesEnd,
-        .itemAnswer, .itemResult, .sealedRelease, .groupReply, .courierReplies, .courierEnd:
+        .itemAnswer, .itemResult, .sealedRelease, .groupReply, .courierReplies, .courierEnd,
+        .introductionResult, .cards:
         self = .unknown(number)
       }
     } catch {

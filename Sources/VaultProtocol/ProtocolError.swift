@@ -12,6 +12,8 @@ public enum ProtocolError: Error, Hashable, Sendable {
   case forgedHeader
   /// A sealed share that says something else than the header and session it came with; names the part.
   case foreignShare(String)
+  /// A holder's card, or a bundle of them, that is not what it should be; names the part.
+  case foreignCard(String)
   /// A parcel that isn't for this device, not from who it says, or not what it says; names the part.
   case foreignParcel(String)
   /// A share, proof or path that does not verify.

@@ -88,11 +88,11 @@ public struct Release: ~Copyable, Sendable {
   /// The request's number.
   public let request: UInt64
   /// The holder's salt.
-  public let salt: [UInt8]
+  public let salt: SecretBytes
   /// The holder's share.
   public let share: KeyShare
 
-  private init(request: UInt64, salt: [UInt8], share: consuming KeyShare) {
+  private init(request: UInt64, salt: consuming SecretBytes, share: consuming KeyShare) {
     self.request = request
     self.salt = salt
     self.share = share
@@ -104,7 +104,7 @@ public struct Release: ~Copyable, Sendable {
       var reader = Reader(body)
       let request = try reader.u64("request")
       let index = try reader.u8("index")
-      let salt = try reader.bytes(HolderRow.saltByteCount, "salt")
+      let salt = try SecretBytes(copying: try reader.span(HolderRow.saltByteCount, "salt"))
       let bytes = try SecretBytes(copying: try reader.span(KeyShare.byteCount, "share"))
       try reader.finish()
       return Release(request: request, salt: salt, share: try KeyShare(index: index, bytes: bytes))

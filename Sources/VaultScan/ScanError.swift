@@ -9,6 +9,10 @@ enum ScanError: Error, Equatable, CustomStringConvertible {
   case sizeRefused(width: Int, height: Int)
   case png(reason: String)
   case jpeg(reason: String)
+  /// The blocks of a picture that is to be stripped aren't what they should be.
+  case blocks(_ reason: String)
+  /// A file of a kind that can't be stripped.
+  case notStrippable
   case scanner
   case camera(CameraFault)
 
@@ -20,6 +24,8 @@ enum ScanError: Error, Equatable, CustomStringConvertible {
     case .sizeRefused(let width, let height): "\(width) x \(height) pixels are more than this program reads"
     case .png(let reason): "damaged or unsupported PNG: \(reason)"
     case .jpeg(let reason): "damaged or unsupported JPEG: \(reason)"
+    case .blocks(let reason): "damaged picture: \(reason)"
+    case .notStrippable: "neither JPEG, PNG nor WebP"
     case .camera(let fault): fault.description
     case .scanner: "the scanner could not start"
     }

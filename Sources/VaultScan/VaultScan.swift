@@ -13,6 +13,7 @@ struct VaultScan {
       finish(.usage, complaint: "\(reason)\n\(Arguments.usageText)\nTry 'vault-scan --help'.")
     case .confinement: showConfinement()
     case .scan(let path): scan(path)
+    case .strip(let path): strip(path)
     case .camera(let device, let seconds, let tied): look(through: device, seconds: seconds, tied: tied)
     }
   }
@@ -26,6 +27,19 @@ struct VaultScan {
       let contents = try SymbolReader().firstFind(in: GrayImage(file: input.read()))
       guard !contents.isEmpty else { finish(.nothingFound, complaint: "no QR code found in \(name)") }
       finish(.found, output: contents.map(line).joined())
+    } catch {
+      finish(.unreadable, complaint: "\(name): \(printable(error.description))")
+    }
+  }
+
+  private static func strip(_ path: String) -> Never {
+    let name = path == "-" ? "standard input" : printable(path)
+    do throws(ScanError) {
+      try Confinement.begin()
+      let input = try InputFile(path)
+      _ = try Confinement.close(input: input.descriptor)
+      let file = try input.read()
+      finish(.found, output: try StrippingPlan(file: file).lines(of: file))
     } catch {
       finish(.unreadable, complaint: "\(name): \(printable(error.description))")
     }
@@ -97,7 +111,7 @@ struct VaultScan {
 
 /// The exit codes, which `vault` reads.
 enum ExitStatus: Int32 {
-  /// At least one symbol was found and printed.
+  /// At least one symbol was found and printed, or what to keep of a picture.
   case found = 0
   /// The picture was read and shows no symbol, or no frame of a camera showed one in time.
   case nothingFound = 1

@@ -1,8 +1,11 @@
 import ArgumentParser
+import CShims
+import CWipingHeap
 import Glibc
 import Logging
 import ServiceLifecycle
 import ShareServer
+import Threading
 import UnixSignals
 
 /// The program `vault-server`.
@@ -44,6 +47,16 @@ struct VaultServer: AsyncParsableCommand {
 
   @OptionGroup(title: "Limits (0: none, for rates and numbers of groups)") var limits: LimitOptions
 
+  static func main() async {
+    vault_spare_address_space()
+    if let problem = ResourceCheck.problem() {
+      let line = "vault-server: \(problem)\n"
+      _ = Glibc.write(STDERR_FILENO, line, line.utf8.count)
+      _exit(1)
+    }
+    await main(nil)
+  }
+
   func validate() throws {
     guard place(listen) != nil else { throw ValidationError("--listen is HOST:PORT, not '\(listen)'") }
     if let metrics, place(metrics) == nil { throw ValidationError("--metrics is HOST:PORT, not '\(metrics)'") }
@@ -54,6 +67,8 @@ struct VaultServer: AsyncParsableCommand {
 
   func run() async throws {
     umask(0o077)
+    // Shares pass through many hands on their way in and out, most of them other libraries': nothing of what has expired stays behind.
+    wipeFreedMemory()
     signal(SIGPIPE, SIG_IGN)
     let level = logLevel
     LoggingSystem.bootstrap { label in

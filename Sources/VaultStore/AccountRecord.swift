@@ -70,6 +70,8 @@ public struct FriendRecord: WireValue, Hashable, Sendable {
     case from = 2
     /// Both.
     case both = 3
+    /// Nobody, and nothing of it is wanted here.
+    case blocked = 4
   }
 
   /// Most bytes of a name.

@@ -14,28 +14,25 @@ public final class BackupRestoration: Sendable {
 
   /// Unpacks `archive`, which has been verified, beside the data folder of `folders`, and opens the database in it to see that it
   /// is whole. Nothing of an existing vault is touched.
-  /// `note` goes into the log in it.
+  /// `note` goes into the log in it, and what is remembered of consent that was given or refused since.
   public init(
-    _ archive: BackupArchive, _ folders: VaultFolders, keys: VaultKeys, alone: UseLock, note: AuditRecord
+    _ archive: BackupArchive, _ folders: VaultFolders, keys: VaultKeys, alone: UseLock, note: AuditRecord,
+    consent: ConsentMemory? = nil
   ) throws(StoreError) {
-    let parent = try SplitPath(folders.data).folder
     var status = stat()
     if lstat(folders.data, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
       throw .inputOutput(path: folders.data, reason: "is not a folder itself, so nothing can take its place")
     }
     Self.sweep(folders)
     self.folders = folders
-    root = try parent + "/" + Self.prefix + FileNames.random()
+    (root, lock) = try Self.makeRoot(beside: folders)
     staged = VaultFolders(data: root + "/data", state: folders.state, config: root + "/config")
     settings = archive.entries.contains { $0.name == BackupFormat.settings }
-    guard mkdir(root, 0o700) == 0 else { throw StoreError(errno: errno, path: root) }
     do throws(StoreError) {
-      lock = try OpenFile.folder(root)
-      guard try lock.lock(exclusive: true, waits: false) else { throw .busy(path: root) }
       for folder in [staged.data, staged.config, staged.data + "/items"] {
         guard mkdir(folder, 0o700) == 0 else { throw StoreError(errno: errno, path: folder) }
       }
-      for folder in [staged.fragmentsPath, staged.stagingPath] {
+      for folder in [staged.fragmentsPath, staged.companionsPath, staged.stagingPath] {
         guard mkdir(folder, 0o700) == 0 else { throw StoreError(errno: errno, path: folder) }
       }
       for group in Self.groupFolders(of: archive) {
@@ -51,7 +48,7 @@ public final class BackupRestoration: Sendable {
       let database = try VaultDatabase(staged, keys: keys, alone: alone)
       _ = try database.identity()
       inventory = try database.inventory()
-      try database.dropApprovals()
+      try database.renewConsent(consent, at: note.at)
       try database.audit(note)
       try database.flushAudit()
       try database.closeForMoving()
@@ -62,6 +59,20 @@ public final class BackupRestoration: Sendable {
   }
 
   deinit { FolderRemoval.remove(root) }
+
+  /// A folder beside the data folder, in which something is made that is to take a place in that. It is swept up if nobody holds the lock.
+  static func makeRoot(beside folders: VaultFolders) throws(StoreError) -> (path: String, lock: OpenFile) {
+    let path = try SplitPath(folders.data).folder + "/" + prefix + FileNames.random()
+    guard mkdir(path, 0o700) == 0 else { throw StoreError(errno: errno, path: path) }
+    do throws(StoreError) {
+      let lock = try OpenFile.folder(path)
+      guard try lock.lock(exclusive: true, waits: false) else { throw .busy(path: path) }
+      return (path, lock)
+    } catch {
+      FolderRemoval.remove(path)
+      throw error
+    }
+  }
 
   private static let prefix = ".vault-restoring-"
   /// What the old data folder is called while it makes room, where two folders can't change places in one step.
@@ -103,6 +114,27 @@ public final class BackupRestoration: Sendable {
     let file = try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL)
     try archive.read(entry) { (part) throws(StoreError) in try file.write(part) }
     try file.synchronize()
+  }
+
+  /// Takes along what came since the backup and can be taken up again without the database that is there now, for when that can't
+  /// be read: shares that this backup doesn't know, with their fragments.
+  public func takeAlongUnknown() throws(StoreError) {
+    guard let names = try? FileNames.list(folders.companionsPath) else { return }
+    let fragments = try FileNames.list(folders.fragmentsPath)
+    for name in names {
+      guard let id = SecretRecord.id(named: name), inventory.secrets[id] == nil else { continue }
+      try Self.link(name, from: folders.companionsPath, to: staged.companionsPath)
+      for file in fragments where FragmentStore.fragment(named: file)?.secretID == id {
+        try Self.link(file, from: folders.fragmentsPath, to: staged.fragmentsPath)
+      }
+    }
+    for folder in [staged.fragmentsPath, staged.companionsPath] { try FileNames.synchronizeFolder(folder) }
+  }
+
+  private static func link(_ name: String, from source: String, to destination: String) throws(StoreError) {
+    guard Glibc.link(source + "/" + name, destination + "/" + name) == 0 else {
+      throw StoreError(errno: errno, path: destination + "/" + name)
+    }
   }
 
   /// Puts it in the place of the data folder, and its settings in the place of the settings. What was there before goes. Before the

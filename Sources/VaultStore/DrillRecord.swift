@@ -45,6 +45,8 @@ public struct DrillRecord: Hashable, Sendable {
   public let needed: Int
   /// Whether enough shares and fragments were there.
   public let isRecoverable: Bool
+  /// Whether another holder could bring it back with this device gone; nil if nobody knows.
+  public let isRecoverableElsewhere: Bool?
   /// How far the user has been warned.
   public var warned: Warning
   /// Who holds which share.
@@ -52,14 +54,15 @@ public struct DrillRecord: Hashable, Sendable {
 
   /// A result.
   public init(
-    secretID: [UInt8], checkedAt: Int64, answered: Int, needed: Int, isRecoverable: Bool, warned: Warning,
-    holders: [Holder]
+    secretID: [UInt8], checkedAt: Int64, answered: Int, needed: Int, isRecoverable: Bool,
+    isRecoverableElsewhere: Bool? = nil, warned: Warning, holders: [Holder]
   ) {
     self.secretID = secretID
     self.checkedAt = checkedAt
     self.answered = answered
     self.needed = needed
     self.isRecoverable = isRecoverable
+    self.isRecoverableElsewhere = isRecoverableElsewhere
     self.warned = warned
     self.holders = holders
   }

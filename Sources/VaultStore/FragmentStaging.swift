@@ -91,6 +91,8 @@ public final class FragmentStaging: Sendable {
     if let registration { UnlinkRegistry.release(registration) }
     var done = 0
     do throws(StoreError) {
+      // Whole fragments without rows are kept for ever but for those that somebody was just about to name.
+      try AtomicFile.write(secretID.span.bytes, to: folder + "/" + Self.noteName, replacing: false)
       for index in 1...files.count {
         try FileNames.rename(Self.path(folder, index), to: store.path(secretID, index), replacing: false)
         done = index
@@ -127,6 +129,8 @@ public final class FragmentStaging: Sendable {
   }
 
   static let lockName = "lock"
+  /// The file that says, from just before fragments get their names, of which secret they are: its id.
+  static let noteName = "published"
 
   /// Path of the first file, for what is no fragment but has to lie somewhere for a while and then disappear.
   var firstPath: String { Self.path(folder, 1) }

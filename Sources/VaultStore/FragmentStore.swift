@@ -36,6 +36,15 @@ public struct FragmentStore: Sendable {
     return folders.fragmentsPath + "/" + hexadecimal(secretID) + ".\(index)"
   }
 
+  /// The secret and number of a whole fragment with this file name; nil for any other name.
+  static func fragment(named name: String) -> (secretID: [UInt8], index: Int)? {
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, let id = SecretRecord.id(named: parts[0]), let index = Int(parts[1]),
+      (1...255).contains(index), parts[1] == "\(index)"
+    else { return nil }
+    return (id, index)
+  }
+
   /// Path of a partial fragment.
   func partialPath(_ secretID: [UInt8], _ index: Int) throws(StoreError) -> String {
     try path(secretID, index) + Self.partialSuffix

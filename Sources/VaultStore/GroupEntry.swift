@@ -2,6 +2,18 @@ public import Sodium
 
 /// An item that a group keeps in step, and which version of it is here.
 public struct GroupEntry: Hashable, Sendable {
+  /// Whose word has put the item into the group, as far as this device is concerned.
+  public enum Placing: Int64, Hashable, Sendable {
+    /// Noted by an earlier version of the program, which didn't record it.
+    case notRecorded = 0
+    /// This device's user has put it there, or the group has brought it here: what becomes of it in the group becomes of it here, and
+    /// what the user makes of it goes into the group.
+    case shared = 1
+    /// Somebody else has put something there that was on this device before: neither spreads what the user does with it, nor does
+    /// the group's word touch it here.
+    case foreign = 2
+  }
+
   /// Bytes of a group's name on this device.
   public static let groupByteCount = 8
   /// Bytes of a place in a group.
@@ -23,11 +35,13 @@ public struct GroupEntry: Hashable, Sendable {
   public let sequence: UInt64
   /// When it came here, in milliseconds since 1970.
   public let changedAt: Int64
+  /// Whose word has put it there.
+  public let placing: Placing
 
   /// An entry from its parts.
   public init(
     group: [UInt8], slot: [UInt8], itemID: [UInt8], keyID: [UInt8], author: [UInt8], sequence: UInt64,
-    changedAt: Int64
+    changedAt: Int64, placing: Placing
   ) {
     self.group = group
     self.slot = slot
@@ -36,12 +50,14 @@ public struct GroupEntry: Hashable, Sendable {
     self.author = author
     self.sequence = sequence
     self.changedAt = changedAt
+    self.placing = placing
   }
 
-  /// The same as if it had come at another time.
-  func again(at time: Int64) -> GroupEntry {
+  /// The same as if it had come at another time, to another place, or had been put there by another word.
+  public func again(at time: Int64? = nil, slot: [UInt8]? = nil, placing: Placing? = nil) -> GroupEntry {
     GroupEntry(
-      group: group, slot: slot, itemID: itemID, keyID: keyID, author: author, sequence: sequence, changedAt: time)
+      group: group, slot: slot ?? self.slot, itemID: itemID, keyID: keyID, author: author, sequence: sequence,
+      changedAt: time ?? changedAt, placing: placing ?? self.placing)
   }
 
   func check() throws(StoreError) {
@@ -52,7 +68,9 @@ public struct GroupEntry: Hashable, Sendable {
   }
 
   func rowMAC(_ keys: VaultKeys) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/group-entry-row/v1") { hash in
+    // Rows of the earlier version have the earlier MAC, and nobody can make one of the others of them.
+    let label: StaticString = placing == .notRecorded ? "vault/group-entry-row/v1" : "vault/group-entry-row/v2"
+    return try keys.mac(label) { hash in
       hash.append(group)
       hash.append(slot)
       hash.append(itemID)
@@ -60,8 +78,19 @@ public struct GroupEntry: Hashable, Sendable {
       hash.append(author)
       hash.append(sequence)
       hash.append(UInt64(bitPattern: changedAt))
+      if placing != .notRecorded { hash.append(UInt64(bitPattern: placing.rawValue)) }
     }
   }
+}
+
+/// What becomes of an item whose place in a group another one takes, or nothing.
+public enum ReplacedItem: Hashable, Sendable {
+  /// It goes, unless another place or group has it.
+  case goes
+  /// It stays, as an item of no group, unless another has it.
+  case stays
+  /// It stays in the group, at this place.
+  case moves(to: [UInt8])
 }
 
 /// The table of what groups keep in step.
@@ -81,4 +110,7 @@ enum GroupTables {
 
     CREATE INDEX group_entries_by_item ON group_entries (item_id);
     """
+
+  /// Whose word has put an item there: ``GroupEntry/Placing``.
+  static let placing = "ALTER TABLE group_entries ADD COLUMN placing INTEGER NOT NULL DEFAULT 0"
 }

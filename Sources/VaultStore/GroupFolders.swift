@@ -35,7 +35,11 @@ public struct GroupFolders: Sendable {
   /// Makes a folder for a group and returns its name.
   public func create() throws(StoreError) -> String {
     guard try names().count < Self.limit else { throw .invalid("more than \(Self.limit) groups") }
-    if mkdir(path, 0o700) != 0, errno != EEXIST { throw StoreError(errno: errno, path: path) }
+    if mkdir(path, 0o700) == 0 {
+      try FileNames.synchronizeFolder(SplitPath(path).folder)
+    } else if errno != EEXIST {
+      throw StoreError(errno: errno, path: path)
+    }
     var status = stat()
     guard lstat(path, &status) == 0 else { throw StoreError(errno: errno, path: path) }
     guard status.st_mode & S_IFMT == S_IFDIR else { throw .inputOutput(path: path, reason: "is not a folder") }

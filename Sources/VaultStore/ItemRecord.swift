@@ -51,7 +51,8 @@ public struct ItemRecord: Hashable, Sendable {
     }
   }
 
-  /// 32 bytes.
+  /// 32 bytes: the item's own id, and until the user accepts what a peer has sent
+  /// ``VaultDatabase/arrivalID(of:from:)``.
   public let id: [UInt8]
   /// The secret that is its key, 16 bytes.
   public let keyID: [UInt8]
@@ -89,6 +90,9 @@ public struct ItemRecord: Hashable, Sendable {
 
   /// Under which name the label of an item is sealed.
   public static func labelName(_ id: [UInt8]) -> RecordName { RecordName(table: "items", row: id) }
+
+  /// Whether somebody else has brought it and nobody here has looked into it: it may be anything under that id.
+  public var isUnopened: Bool { label == nil && (origin == .sent || origin == .group) }
 
   /// Bytes of the whole file.
   var fileByteCount: Int64 { Int64(header.count) + byteCount }

@@ -1,8 +1,9 @@
 import Glibc
 import Sodium
 
-/// Files of items: `items/<item id>`, and `items/<item id>.part` while one arrives from a peer. A file is the whole item, header
-/// and ciphertext, as it is sent and exported. Whether it counts is decided by its row alone.
+/// Files of items: `items/<item id>`, as their rows name them (``ItemRecord/id``), and `items/<item id>.part` while one arrives
+/// from a peer. A file is the whole item, header and ciphertext, as it is sent and exported. Whether it counts is decided by its
+/// row alone.
 public struct ItemStore: Sendable {
   static let partialSuffix = ".part"
 
@@ -51,10 +52,82 @@ public struct ItemStore: Sendable {
     return folders.itemsPath + "/" + hexadecimal(id)
   }
 
+  static let noteSuffix = ".note"
+
+  /// What the database has about an item, beside its file: written once its row is committed, and removed before that goes. So a
+  /// file without row and note is nobody's loss.
+  func write(_ note: ItemNote, _ keys: VaultKeys) throws(StoreError) {
+    let bytes = try note.file(keys)
+    try AtomicFile.write(bytes.span.bytes, to: path(note.item.id) + Self.noteSuffix, replacing: true)
+  }
+
+  func readNote(_ id: [UInt8], _ keys: VaultKeys) throws(StoreError) -> ItemNote {
+    try ItemNote.read(path(id) + Self.noteSuffix, of: id, keys)
+  }
+
+  /// Removes notes, durably. That there are none is no error.
+  func removeNotes(_ ids: [[UInt8]]) throws(StoreError) {
+    guard !ids.isEmpty else { return }
+    for id in ids { try FileNames.remove(path(id) + Self.noteSuffix) }
+    try FileNames.synchronizeFolder(folders.itemsPath)
+  }
+
+  /// Ids of the items that have a whole file, and of those that have a note.
+  func names() throws(StoreError) -> (files: Set<[UInt8]>, notes: Set<[UInt8]>) {
+    var files: Set<[UInt8]> = []
+    var notes: Set<[UInt8]> = []
+    for name in try FileNames.list(folders.itemsPath) {
+      if let id = bytes(hexadecimal: name, count: ItemRecord.idByteCount) {
+        files.insert(id)
+      } else if name.hasSuffix(Self.noteSuffix),
+        let id = bytes(hexadecimal: name.dropLast(Self.noteSuffix.utf8.count), count: ItemRecord.idByteCount)
+      {
+        notes.insert(id)
+      }
+    }
+    return (files, notes)
+  }
+
+  /// Whether the whole file of an item is there.
+  func isWhole(_ item: ItemRecord) -> Bool { (try? open(item)) != nil }
+
+  /// Bytes of the whole file of an item; nil if it isn't there.
+  func byteCount(_ id: [UInt8]) -> Int64? {
+    var status = stat()
+    guard let path = try? path(id), lstat(path, &status) == 0 else { return nil }
+    return Int64(status.st_size)
+  }
+
   /// Removes the files of an item. That there are none is no error.
   func remove(_ id: [UInt8]) throws(StoreError) {
+    try FileNames.remove(path(id) + Self.noteSuffix)
     try FileNames.remove(path(id))
     try FileNames.remove(path(id) + Self.partialSuffix)
+  }
+
+  /// Gives the whole file of an item a second, temporary name, and returns that.
+  func secondName(of item: ItemRecord, mayLink: Bool = true) throws(StoreError) -> String {
+    let name = try folders.itemsPath + "/" + FileNames.temporary()
+    if mayLink, link(try path(item.id), name) == 0 { return name }
+    // Not all file systems have second names.
+    guard !mayLink || [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else {
+      throw StoreError(errno: errno, path: name)
+    }
+    do throws(StoreError) {
+      let source = try open(item)
+      let file = try OpenFile(name, O_WRONLY | O_CREAT | O_EXCL)
+      var offset: Int64 = 0
+      while offset < source.byteCount {
+        let bytes = try source.read(at: offset, count: Int(min(1 << 20, source.byteCount - offset)))
+        try file.write(bytes.span.bytes, at: offset)
+        offset += Int64(bytes.count)
+      }
+      try file.synchronize()
+    } catch {
+      unlink(name)
+      throw error
+    }
+    return name
   }
 
   /// Opens the whole file of an item.
@@ -99,6 +172,9 @@ public final class ItemFile: @unchecked Sendable {
 
   /// Bytes so far.
   public func byteCount() throws(StoreError) -> Int64 { try file.byteCount() }
+
+  /// The file as it is now.
+  public func mark() throws(StoreError) -> FileMark { FileMark(try file.status()) }
 
   /// Writes `bytes` at `offset`.
   public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {

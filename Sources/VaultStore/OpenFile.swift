@@ -139,14 +139,14 @@ extension OpenFile {
   /// Opens the lock file at `path`, made if need be, and takes its lock, or shares it. Waits for others, but throws
   /// ``StoreError/busy(path:)`` if one holds it for so many seconds: it may be stopped for good.
   static func patientlyLocked(
-    _ path: String, exclusive: Bool = true, patience: Double = patience
+    _ path: String, exclusive: Bool = true, patience: Double = patience, pause: UInt32 = 20_000
   ) throws(StoreError) -> OpenFile {
     let file = try OpenFile(path, O_RDWR | O_CREAT)
     var attempts = 0
     while try !file.lock(exclusive: exclusive, waits: false) {
       attempts += 1
-      guard Double(attempts) < patience * 50 else { throw .busy(path: path) }
-      usleep(20_000)
+      guard Double(attempts) * Double(pause) < patience * 1_000_000 else { throw .busy(path: path) }
+      usleep(pause)
     }
     return file
   }

@@ -22,13 +22,16 @@ public struct OutputFile: ~Copyable, Sendable {
   public private(set) var byteCount: UInt64 = 0
 
   /// Starts a file that will become `path`. Throws ``StoreError/alreadyExists(_:)`` now rather than at the end if
-  /// something has that name and `overwrites` is false. A symbolic link is replaced, never followed; anything but a
-  /// regular file or a link is refused.
+  /// something has that name and `overwrites` is false. With it, a symbolic link stays, and the file that it leads to is replaced if
+  /// it is a regular one of this user; anything else is refused.
   public init(path: String, overwrites: Bool, notes: OutputNotes? = nil) throws(StoreError) {
     try self.init(path: path, overwrites: overwrites, notes: notes, mayBeUnnamed: true)
   }
 
   init(path: String, overwrites: Bool, notes: OutputNotes? = nil, mayBeUnnamed: Bool) throws(StoreError) {
+    // Also where it isn't replaced: nobody should be told to overwrite what can't be.
+    let target = try Self.followed(path)
+    let path = overwrites ? target : path
     let destination = try SplitPath(path)
     let folder = try OpenFile.folder(destination.folder)
     try Self.check(folder, destination.name, path: path, overwrites: overwrites)
@@ -57,7 +60,13 @@ public struct OutputFile: ~Copyable, Sendable {
   public consuming func commit() throws(StoreError) {
     try file.synchronize()
     if temporary == nil {
-      let linked = link(to: destination.name)
+      var linked: Int32 = 0
+      do throws(StoreError) {
+        try OutputNames.give(path) { () throws(StoreError) in
+          linked = link(to: destination.name)
+          guard linked == 0 else { throw StoreError(errno: linked, path: path) }
+        }
+      } catch { guard linked != 0 else { throw error } }
       if linked == 0 { return try synchronizeNewName() }
       guard linked == EEXIST, overwrites else { throw StoreError(errno: linked, path: path) }
       try linkTemporarily()
@@ -65,11 +74,15 @@ public struct OutputFile: ~Copyable, Sendable {
     guard let (name, _) = temporary else { return }
     try Self.check(folder, destination.name, path: path, overwrites: overwrites)
     guard overwrites else {
-      try FileNames.renameExclusively(name, to: destination.name, in: folder.descriptor, path: path)
+      try OutputNames.give(path) { () throws(StoreError) in
+        try FileNames.renameExclusively(name, to: destination.name, in: folder.descriptor, path: path)
+      }
       return try synchronizeNewName()
     }
-    guard renameat(folder.descriptor, name, folder.descriptor, destination.name) == 0 else {
-      throw StoreError(errno: errno, path: path)
+    try OutputNames.give(path) { () throws(StoreError) in
+      guard renameat(folder.descriptor, name, folder.descriptor, destination.name) == 0 else {
+        throw StoreError(errno: errno, path: path)
+      }
     }
     try FileNames.synchronizeFolder(destination.folder)
   }
@@ -78,6 +91,7 @@ public struct OutputFile: ~Copyable, Sendable {
   private func synchronizeNewName() throws(StoreError) {
     do throws(StoreError) { try FileNames.synchronizeFolder(destination.folder) } catch {
       unlinkat(folder.descriptor, destination.name, 0)
+      OutputNames.forget(path)
       throw error
     }
   }
@@ -85,6 +99,10 @@ public struct OutputFile: ~Copyable, Sendable {
   /// Removes the temporary names of all output files of this process, and its fragments in the making. For a signal handler, or the thread that waits for
   /// signals, just before the process ends: takes no lock and no memory.
   public static func unlinkAll() { UnlinkRegistry.unlinkAll() }
+
+  /// For whoever ends the process: what this process has given its final name. From now on nothing gets one; nil if a disk that doesn't
+  /// answer keeps that from being known.
+  public static func endNaming() -> [String]? { OutputNames.end() }
 
   /// Gives the unnamed file a temporary name, so that it can replace another in one step.
   private mutating func linkTemporarily() throws(StoreError) {
@@ -110,9 +128,23 @@ public struct OutputFile: ~Copyable, Sendable {
       return
     }
     guard overwrites else { throw .alreadyExists(path) }
-    guard status.st_mode & S_IFMT == S_IFREG || status.st_mode & S_IFMT == S_IFLNK else {
+    guard status.st_mode & S_IFMT == S_IFREG else {
       throw .inputOutput(path: path, reason: "is not a regular file")
     }
+  }
+
+  /// What `path` leads to if it is a symbolic link, else itself.
+  private static func followed(_ path: String) throws(StoreError) -> String {
+    var status = stat()
+    guard !path.utf8.contains(0), lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
+    guard let resolved = realpath(path, nil) else {
+      throw .inputOutput(path: path, reason: "is a link that leads nowhere; remove it, or name another file")
+    }
+    defer { free(resolved) }
+    guard stat(resolved, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+      throw .inputOutput(path: path, reason: "is a link to something else than a regular file of yours")
+    }
+    return String(cString: resolved)
   }
 
   private typealias Temporary = (name: String, registration: Int)

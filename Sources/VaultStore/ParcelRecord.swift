@@ -164,22 +164,19 @@ public struct ParcelCounts: Hashable, Sendable {
   public let known: Int
   /// Received of anybody and not answered yet.
   public let all: Int
-  /// Answers to this peer whose content is here.
-  public let answers: Int
-  /// Bytes of these.
+  /// Bytes of answers to this peer.
   public let answerBytes: Int
   /// Bytes of answers to anybody.
   public let allAnswerBytes: Int
 
   /// Counts of parcels.
   public init(
-    count: Int, bytes: Int, known: Int, all: Int, answers: Int = 0, answerBytes: Int = 0, allAnswerBytes: Int = 0
+    count: Int, bytes: Int, known: Int, all: Int, answerBytes: Int = 0, allAnswerBytes: Int = 0
   ) {
     self.count = count
     self.bytes = bytes
     self.known = known
     self.all = all
-    self.answers = answers
     self.answerBytes = answerBytes
     self.allAnswerBytes = allAnswerBytes
   }

@@ -14,6 +14,8 @@ public final class PartialFragment: Sendable {
   public let byteCount: Int64
   /// Bytes of every piece but the last.
   public let pieceByteCount: Int
+  /// The file as it was found.
+  public let found: FileMark
 
   private let store: FragmentStore
   private let file: OpenFile
@@ -28,9 +30,11 @@ public final class PartialFragment: Sendable {
     guard byteCount > 0, pieceByteCount > 0 else { throw .invalid("an empty fragment") }
     let file = try Self.open(
       final: store.path(secretID, index), partial: store.partialPath(secretID, index), confirm: confirm)
-    let size = min(try file.byteCount(), byteCount)
+    let status = try file.status()
+    let size = min(Int64(status.st_size), byteCount)
     let pieces = size == byteCount ? Self.pieceCount(byteCount, pieceByteCount) : Int(size / Int64(pieceByteCount))
     try file.truncate(to: min(byteCount, Int64(pieces) * Int64(pieceByteCount)))
+    found = FileMark(status)
     self.store = store
     self.secretID = secretID
     self.index = index
@@ -96,6 +100,9 @@ public final class PartialFragment: Sendable {
     }
     if let failure { throw failure }
   }
+
+  /// The file as it is now.
+  public func mark() throws(StoreError) -> FileMark { FileMark(try file.status()) }
 
   /// Makes the pieces so far durable.
   public func synchronize() throws(StoreError) { try file.synchronize() }

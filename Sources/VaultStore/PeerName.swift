@@ -3,14 +3,14 @@ import Foundation
 /// When two local names of peers count as the same: if they look the same, or nearly.
 ///
 /// A name is compared by its skeleton. Letters of different scripts that look alike (Latin and Cyrillic a) stay different.
-enum PeerName {
+public enum PeerName {
   /// The skeleton: compatibility forms are composed (NFKC), what doesn't show is dropped (joiners, format and control
   /// characters, fillers, variation selectors), upper and lower case are one, white space is trimmed, and each run of it is
   /// one space.
   ///
   /// One step may make work for another (a full-width letter has a case, a folded one may compose), so all are repeated
   /// until nothing changes.
-  static func skeleton(_ name: String) -> String {
+  public static func skeleton(_ name: String) -> String {
     var skeleton = name
     for _ in 0..<8 {
       let next = folded(skeleton)
@@ -19,6 +19,9 @@ enum PeerName {
     }
     return skeleton
   }
+
+  /// Whether it reads as that of a holder whom somebody has introduced, which no peer is.
+  static func claimsIntroduction(_ name: String) -> Bool { skeleton(name).contains(skeleton(", introduced by")) }
 
   /// Whether nothing would be seen of the name.
   static func isBlank(_ name: String) -> Bool { skeleton(name).isEmpty }

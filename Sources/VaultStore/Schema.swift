@@ -65,8 +65,36 @@ enum Schema {
     migrator.registerMigration("parcels") { db in try db.execute(sql: ParcelTables.sql) }
     migrator.registerMigration("messages") { db in try db.execute(sql: MessageTables.sql) }
     migrator.registerMigration("meetings") { db in try db.execute(sql: MeetingTables.sql) }
+    migrator.registerMigration("placing of group entries") { db in try db.execute(sql: GroupTables.placing) }
+    migrator.registerMigration("persons") { db in try db.execute(sql: persons) }
+    migrator.registerMigration("introductions") { db in try db.execute(sql: IntroductionTables.sql) }
+    migrator.registerMigration("drills without this device") { db in try db.execute(sql: elsewhere) }
+    migrator.registerMigration("removed cards") { db in try db.execute(sql: RemovedCardTables.sql) }
+    migrator.registerMigration("copies of parcels") { db in try db.execute(sql: copies) }
     return migrator
   }
+
+  /// Until a parcel has its name, the digest is zeros: see `VaultDatabase.nameCopies`.
+  private static let copies = """
+    CREATE TABLE carried_copies (
+      id BLOB NOT NULL CHECK (length(id) = 16),
+      digest BLOB NOT NULL CHECK (length(digest) = 16),
+      mac BLOB NOT NULL CHECK (length(mac) = 32),
+      content BLOB NOT NULL CHECK (length(content) <= 8388672),
+      PRIMARY KEY (id, digest)
+    ) STRICT;
+    INSERT INTO carried_copies SELECT id, zeroblob(16), mac, content FROM carried;
+    DROP TABLE carried;
+    ALTER TABLE carried_copies RENAME TO carried;
+    """
+
+  private static let elsewhere = """
+    ALTER TABLE drills ADD COLUMN elsewhere INTEGER CHECK (elsewhere IN (0, 1));
+    """
+
+  private static let persons = """
+    ALTER TABLE peers ADD COLUMN person BLOB CHECK (length(person) = 32);
+    """
 
   private static let groupLetters = """
     CREATE TABLE group_letters (

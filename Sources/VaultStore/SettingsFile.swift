@@ -4,7 +4,7 @@ import Sodium
 /// The settings: a JSON file that people can read, with a MAC so that nobody changes it behind the program's back.
 ///
 /// The file is `{"mac": hex, "settings": {name: value, …}, "version": 1}`. Which names there are, and what their values
-/// mean, is the caller's business. A missing file means no settings.
+/// mean, is the caller's business. A missing file means no settings, unless the database knows that there were some.
 public struct SettingsFile: Sendable {
   /// Largest file that is read or written.
   public static let byteLimit = 65_536
@@ -13,12 +13,19 @@ public struct SettingsFile: Sendable {
   private let path: String
   private let lockPath: String
   private let keys: VaultKeys
+  /// Knows whether there ever were settings.
+  private let database: VaultDatabase?
 
-  /// The settings of the vault in `folders`.
-  public init(_ folders: VaultFolders, keys: VaultKeys) {
+  /// The settings of the vault that `database` belongs to.
+  public init(_ database: VaultDatabase) {
+    self.init(database.folders, keys: database.keys, database: database)
+  }
+
+  init(_ folders: VaultFolders, keys: VaultKeys, database: VaultDatabase? = nil) {
     path = folders.settingsPath
     lockPath = folders.settingsLockPath
     self.keys = keys
+    self.database = database
   }
 
   private struct Contents: Codable {
@@ -27,7 +34,8 @@ public struct SettingsFile: Sendable {
     let mac: String
   }
 
-  /// All settings. Throws ``StoreError/damagedSettings(path:)`` if the file isn't as ``save(_:)`` left it.
+  /// All settings. Throws ``StoreError/damagedSettings(path:)`` if the file isn't as ``save(_:)`` left it, and
+  /// ``StoreError/lostSettings(path:)`` if it is gone.
   public func load() throws(StoreError) -> [String: String] {
     guard let bytes = try read() else { return [:] }
     guard let contents = try? JSONDecoder().decode(Contents.self, from: Data(bytes)) else {
@@ -40,7 +48,16 @@ public struct SettingsFile: Sendable {
     return contents.settings
   }
 
+  /// Nil if there never were settings.
   private func read() throws(StoreError) -> [UInt8]? {
+    if let bytes = try readFile() { return bytes }
+    guard let database, try database.hasHadSettings() else { return nil }
+    // Another process may just have stored the first ones: the database learns of them when they are there.
+    guard let bytes = try readFile() else { throw .lostSettings(path: path) }
+    return bytes
+  }
+
+  private func readFile() throws(StoreError) -> [UInt8]? {
     do throws(StoreError) {
       return try AtomicFile.read(path, limit: Self.byteLimit)
     } catch .notFound {
@@ -64,7 +81,7 @@ public struct SettingsFile: Sendable {
     return settings
   }
 
-  /// Replaces all settings, atomically.
+  /// Replaces all settings, atomically, whatever became of those that there were.
   public func save(_ settings: [String: String]) throws(StoreError) {
     let lock = try OpenFile.patientlyLocked(lockPath)
     defer { withExtendedLifetime(lock) {} }
@@ -78,6 +95,8 @@ public struct SettingsFile: Sendable {
     guard let json = try? encoder.encode(contents), json.count < Self.byteLimit else { throw .invalid("the settings") }
     let bytes = [UInt8](json) + [UInt8(ascii: "\n")]
     try AtomicFile.write(bytes.span.bytes, to: path, replacing: true)
+    // Behind it: a database that knew of settings which never came to the disk would call them lost.
+    database?.noteSettings()
   }
 
   /// Over the pairs in the order of their names' UTF-8 bytes, so that the layout of the file doesn't matter.

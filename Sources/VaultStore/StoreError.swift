@@ -4,8 +4,10 @@ public import Sodium
 public enum StoreError: Error, Hashable, Sendable {
   /// Stored bytes don't verify, don't parse or don't fit together. The text names what: "peer alice", "master.key".
   case damaged(String)
-  /// The settings file was damaged, or changed by something else than this program. It can be done without.
+  /// The settings file was damaged, or changed by something else than this program.
   case damagedSettings(path: String)
+  /// There were settings, and their file is gone.
+  case lostSettings(path: String)
   /// There is no such thing. The text names it.
   case notFound(String)
   /// Something with this name, key or path is there already. The text names it.
@@ -18,7 +20,7 @@ public enum StoreError: Error, Hashable, Sendable {
   case passphraseRequired
   /// The passphrase doesn't open the vault.
   case wrongPassphrase
-  /// The device key is missing or another one: the data folder was made on another device.
+  /// The device key is missing or another one: it was lost or damaged, or the data folder was made on another device.
   case wrongDevice
   /// A file or folder of the vault may be read or changed by others: it is refused. `advice` is a command to run.
   case tooOpen(path: String, advice: String)
@@ -47,15 +49,16 @@ extension StoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .damaged(let what): "\(what) is damaged"
-    case .damagedSettings(let path):
-      "\(path) is damaged or was changed by another program; deleting it restores the default settings"
+    case .damagedSettings(let path): "\(path) is damaged or was changed by another program"
+    case .lostSettings(let path): "\(path) is missing, though this vault has had settings"
     case .notFound(let what): "\(what) was not found"
     case .alreadyExists(let what): "\(what) exists already"
     case .unknownRecipient(let digest): "the recipient \(digest) is not among the peers"
     case .invalid(let what): "\(what) can't be stored"
     case .passphraseRequired: "the vault needs its passphrase"
     case .wrongPassphrase: "the passphrase is wrong"
-    case .wrongDevice: "this data folder belongs to another device: its device key is not here"
+    case .wrongDevice:
+      "the device key of this data folder is not here: it was lost or damaged, or the folder belongs to another device"
     case .tooOpen(let path, let advice): "\(path) is open to other users; run: \(advice)"
     case .notOwned(let path):
       "\(path) belongs to another user; run: sudo chown \"$USER\" '\(path)' && chmod go= '\(path)'"

@@ -86,9 +86,13 @@ public struct VaultCreation: ~Copyable {
   private static func clear(_ folders: VaultFolders) {
     guard let isVault = try? folders.holdsVault(), !isVault else { return }
     for suffix in VaultDatabase.fileSuffixes { unlink(folders.databasePath + suffix) }
+    unlink(folders.cardPath)
     for name in (try? FileNames.list(folders.data)) ?? [] where name.hasPrefix(FileNames.temporaryPrefix) {
       unlink(folders.data + "/" + name)
     }
+    unlink(folders.companionsPath + "/" + TrustCompanion.fileName)
+    unlink(folders.companionsPath + "/" + TrustCompanion.fileName + ".new")
+    unlink(folders.companionsLockPath)
     unlink(folders.incompletePath)
   }
 

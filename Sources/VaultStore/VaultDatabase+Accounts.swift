@@ -141,6 +141,7 @@ extension VaultDatabase {
         table == "message_parts" ? "number IN (SELECT number FROM messages WHERE account = ?)" : "account = ?"
       try db.execute(sql: "DELETE FROM \(table) WHERE \(condition)", arguments: [id.blob])
     }
+    try Self.forgetTraffic(id, db)
     try db.execute(sql: "DELETE FROM accounts WHERE id = ?", arguments: [id.blob])
     return db.changesCount == 1
   }

@@ -18,6 +18,8 @@ extension VaultDatabase {
   /// Writes everything of the data folder, and the settings, into one file at `path`: a state that this vault was in at one moment,
   /// whatever others do to it meanwhile. The device key is not in it, so only this device can use it.
   public func writeBackup(to path: String, overwrites: Bool, at time: Int64) throws(StoreError) -> BackupSummary {
+    // Lost settings would be lost from the backup, too, and nobody would know.
+    _ = try SettingsFile(self).load()
     // Nobody sweeps files up while they are copied.
     let cleaning = try fragments.lockAgainstCleaning()
     defer { withExtendedLifetime(cleaning) {} }
@@ -26,6 +28,34 @@ extension VaultDatabase {
       do throws(StoreError) { return try writeBackupOnce(path, overwrites, time) } catch .busy(let gone) {
         attempt += 1
         guard attempt <= Self.backupAttempts else { throw .busy(path: gone) }
+      }
+    }
+  }
+
+  /// The same into an open pipe, device or file. All of it is made, and checked, before the first byte goes there.
+  public func writeBackup(into descriptor: Int32, at time: Int64) throws(StoreError) -> BackupSummary {
+    let staging = try FragmentStaging(fragments, count: 1)
+    defer { staging.close() }
+    let summary = try writeBackup(to: staging.firstPath, overwrites: true, at: time)
+    let file = try OpenFile.privateFile(staging.firstPath, O_RDONLY)
+    var offset: Int64 = 0
+    while offset < Int64(clamping: summary.byteCount) {
+      let count = Int(min(Int64(BackupFormat.chunk), Int64(clamping: summary.byteCount) - offset))
+      let part = try file.read(count: count, at: offset)
+      try Self.send(part, to: descriptor)
+      offset += Int64(count)
+    }
+    return summary
+  }
+
+  private static func send(_ bytes: [UInt8], to descriptor: Int32) throws(StoreError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let sent = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if sent >= 0 {
+        rest = rest.dropFirst(sent)
+      } else if errno != EINTR {
+        throw StoreError(errno: errno, path: "the output")
       }
     }
   }

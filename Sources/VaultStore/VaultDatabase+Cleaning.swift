@@ -6,7 +6,7 @@ import Sodium
 public struct CleaningReport: Hashable, Sendable {
   /// Folders of fragments in the making whose process is gone.
   public internal(set) var stagingFolders = 0
-  /// Files of fragments and items that no row names.
+  /// Files of fragments and items that no row names and that nobody can miss.
   public internal(set) var orphanedFiles = 0
   /// Partial fragments and items past their expiry.
   public internal(set) var expiredPartials = 0
@@ -16,6 +16,10 @@ public struct CleaningReport: Hashable, Sendable {
   public internal(set) var temporaryFiles = 0
   /// Lines of the audit log beyond those that are kept.
   public internal(set) var auditLines = 0
+  /// Ids of secrets whose rows were lost and are there again.
+  public internal(set) var takenUp: [[UInt8]] = []
+  /// Ids of items whose rows were lost and are there again.
+  public internal(set) var takenUpItems: [[UInt8]] = []
 }
 
 extension VaultDatabase {
@@ -24,6 +28,8 @@ extension VaultDatabase {
 
   /// Lines of the audit log that are kept.
   public static let auditLineLimit = 100_000
+  /// Companions of older secrets that one cleaning writes.
+  private static let companionLimit = 10_000
   /// Milliseconds after which files are swept even if nothing looks left behind.
   static let sweepInterval: Int64 = 3_600_000
 
@@ -45,6 +51,8 @@ extension VaultDatabase {
     try removeExpiredPartials(at: time, &report)
     report.auditLines = try pruneAuditLog(keeping: Self.auditLineLimit)
     try removeOldMeetings(at: time)
+    report.takenUp = try takeUpLost(thoroughly: true, writingAtMost: Self.companionLimit)
+    report.takenUpItems = try takeUpLostItems(thoroughly: true, writingAtMost: Self.companionLimit)
     let lock = try OpenFile(folders.filesLockPath, O_RDWR | O_CREAT)
     defer { withExtendedLifetime(lock) {} }
     guard try lock.lock(exclusive: true, waits: false) else { return report }
@@ -53,7 +61,7 @@ extension VaultDatabase {
     BackupRestoration.sweep(folders)
     try removeOrphans(&report)
     try removeUnfinishedItems(at: time, &report)
-    for folder in [folders.data, folders.state, folders.config] {
+    for folder in [folders.data, folders.companionsPath, folders.state, folders.config] {
       try removeTemporaryFiles(in: folder, at: time, &report)
     }
     // The lock file's time is that of the last sweep.
@@ -140,14 +148,41 @@ extension VaultDatabase {
     for name in try stagingNames().folders {
       let (isAbandoned, lock) = try lockIfAbandoned(name)
       guard isAbandoned else { continue }
+      try removeUnnamed(notedIn: folders.stagingPath + "/" + name, &report)
       FragmentStaging.removeFolder(folders.stagingPath + "/" + name)
       report.stagingFolders += 1
       withExtendedLifetime(lock) {}
     }
   }
 
+  /// Fragments that had got their names when their process died, and of which nothing was noted: nobody was told of them.
+  private func removeUnnamed(notedIn folder: String, _ report: inout CleaningReport) throws(StoreError) {
+    let note = folder + "/" + FragmentStaging.noteName
+    guard let id = try? AtomicFile.read(note, limit: SecretRecord.idByteCount), id.count == SecretRecord.idByteCount,
+      try secret(id) == nil, !companions.has(id)
+    else { return }
+    for name in try FileNames.list(folders.fragmentsPath) where FragmentStore.fragment(named: name)?.secretID == id {
+      try FileNames.remove(folders.fragmentsPath + "/" + name)
+      report.orphanedFiles += 1
+    }
+  }
+
+  /// Whether a whole fragment that no row names is nobody's loss: its secret was deleted, or it is delivered.
+  private func isSettled(_ fragment: (secretID: [UInt8], index: Int)) throws(StoreError) -> Bool {
+    if try tombstone(fragment.secretID) != nil { return true }
+    return try readOne { db in
+      try Bool.fetchOne(
+        db,
+        sql: """
+          SELECT EXISTS (
+            SELECT 1 FROM outbox WHERE secret_id = ? AND share_index = ? AND state IN ('delivered', 'cancelled')
+              AND \(Self.isShare))
+          """, arguments: [fragment.secretID.blob, fragment.index]) ?? false
+    }
+  }
+
   /// Nobody is between renaming files and committing their rows while the files lock is held exclusively, except
-  /// writers of partial fragments, who hold a lock on the file itself.
+  /// writers of partial fragments, who hold a lock on the file itself. Whole fragments stay: the database may have lost their rows.
   private func removeOrphans(_ report: inout CleaningReport) throws(StoreError) {
     // Files first, rows second: a row committed in between keeps its file.
     let names = try FileNames.list(folders.fragmentsPath)
@@ -166,6 +201,7 @@ extension VaultDatabase {
       let key = isPartial ? String(name.dropLast(FragmentStore.partialSuffix.utf8.count)) : name
       // A whole file beside an incomplete row may still be taken up; a partial one beside a complete row may not.
       if let complete = isComplete[key], !(isPartial && complete) { continue }
+      if let fragment = FragmentStore.fragment(named: name), try !isSettled(fragment) { continue }
       let path = folders.fragmentsPath + "/" + name
       guard let lock = try Self.lockIfUnused(path) else { continue }
       try FileNames.remove(path)

@@ -13,7 +13,11 @@ extension VaultDatabase {
   /// Throws ``StoreError/damaged(_:)`` if the row doesn't verify: see ``resetCourier()``.
   public func readCourier(own: DeviceKey) throws(StoreError) -> Courier {
     let sealed = try readOne { db in try Self.sealedCourier(db) }
-    return try openCourier(sealed, own).courier
+    let courier = try openCourier(sealed, own).courier
+    guard courier.isNamed else {
+      return try changeCourier(own: own) { (courier, _) throws(StoreError) in courier }
+    }
+    return courier
   }
 
   /// Changes what is known of carriers, and what is carried, in one transaction; what `body` throws ends it without a trace. What is
@@ -23,7 +27,8 @@ extension VaultDatabase {
     own: DeviceKey, _ body: (inout Courier, inout CarriedContents) throws(StoreError) -> Value
   ) throws(StoreError) -> Value {
     try write { db in
-      let (before, bytes) = try self.openCourier(try Self.sealedCourier(db), own)
+      var (before, bytes) = try self.openCourier(try Self.sealedCourier(db), own)
+      if !before.isNamed { try self.nameCopies(&before, db) }
       var courier = before
       var contents = CarriedContents(database: self, db: db)
       let value = try body(&courier, &contents)
@@ -44,8 +49,8 @@ extension VaultDatabase {
   }
 
   /// What is in a parcel that is carried, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept.
-  public func carriedContent(_ id: ParcelKey) throws(StoreError) -> [UInt8]? {
-    try readOne { db in try self.carriedContent(id, db) }
+  public func carriedContent(_ copy: CopyKey) throws(StoreError) -> [UInt8]? {
+    try readOne { db in try self.carriedContent(copy, db) }
   }
 
   /// Forgets all that is known of carriers, and all that is carried: after damage.
@@ -82,21 +87,24 @@ extension VaultDatabase {
     return (courier, opened)
   }
 
-  fileprivate func carriedContent(_ id: ParcelKey, _ db: Database) throws -> [UInt8]? {
-    guard let row = try Self.row("SELECT id, mac, content FROM carried WHERE id = ?", [id.bytes.blob], db) else {
-      return nil
-    }
+  func carriedContent(_ copy: CopyKey, _ db: Database) throws -> [UInt8]? {
+    let row = try Self.row(
+      "SELECT id, digest, mac, content FROM carried WHERE id = ? AND digest = ?",
+      [copy.id.bytes.blob, copy.digest.bytes.blob], db)
+    guard let row else { return nil }
     let columns = StoredRow(row: row, what: "a parcel that is carried")
     let content = try columns.bytes("content")
-    guard try columns.bytes("id") == id.bytes, content.count <= ParcelHeader.sizeLimit,
-      macsMatch(try columns.bytes("mac"), try carriedMAC(id, content))
+    guard try columns.bytes("id") == copy.id.bytes, try columns.bytes("digest") == copy.digest.bytes,
+      content.count <= ParcelHeader.sizeLimit,
+      macsMatch(try columns.bytes("mac"), try carriedMAC(copy, content))
     else { throw StoreError.damaged(columns.what) }
     return content
   }
 
-  fileprivate func carriedMAC(_ id: ParcelKey, _ content: [UInt8]) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/carried-row/v1") { hash in
-      hash.append(id.bytes)
+  func carriedMAC(_ copy: CopyKey, _ content: [UInt8]) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/carried-row/v2") { hash in
+      hash.append(copy.id.bytes)
+      hash.append(copy.digest.bytes)
       hash.append(content)
     }
   }
@@ -113,7 +121,7 @@ struct CourierMemory {
 public struct CarriedContents {
   let database: VaultDatabase
   let db: Database
-  private var added: Set<ParcelKey> = []
+  private var added: Set<CopyKey> = []
 
   init(database: VaultDatabase, db: Database) {
     self.database = database
@@ -121,29 +129,29 @@ public struct CarriedContents {
   }
 
   /// What is in a parcel, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept.
-  public subscript(id: ParcelKey) -> [UInt8]? {
+  public subscript(copy: CopyKey) -> [UInt8]? {
     get throws(StoreError) {
-      do { return try database.carriedContent(id, db) } catch {
+      do { return try database.carriedContent(copy, db) } catch {
         throw StoreError(database: error, path: database.folders.databasePath)
       }
     }
   }
 
   /// Keeps what is in a parcel that was taken.
-  public mutating func put(_ id: ParcelKey, _ content: [UInt8]) throws(StoreError) {
+  public mutating func put(_ copy: CopyKey, _ content: [UInt8]) throws(StoreError) {
     guard content.count <= ParcelHeader.sizeLimit else { throw .invalid("a parcel that is too large") }
-    let mac = try database.carriedMAC(id, content)
+    let mac = try database.carriedMAC(copy, content)
     try execute(
-      "INSERT INTO carried (id, mac, content) VALUES (?, ?, ?) "
+      "INSERT INTO carried (id, digest, mac, content) VALUES (?, ?, ?, ?) "
         + "ON CONFLICT DO UPDATE SET mac = excluded.mac, content = excluded.content",
-      [id.bytes.blob, mac.blob, content.blob])
-    added.insert(id)
+      [copy.id.bytes.blob, copy.digest.bytes.blob, mac.blob, content.blob])
+    added.insert(copy)
   }
 
   /// Forgets what is in a parcel; that it isn't here is no error. What leaves the satchel goes by itself.
-  public mutating func remove(_ id: ParcelKey) throws(StoreError) {
-    try execute("DELETE FROM carried WHERE id = ?", [id.bytes.blob])
-    added.remove(id)
+  public mutating func remove(_ copy: CopyKey) throws(StoreError) {
+    try execute("DELETE FROM carried WHERE id = ? AND digest = ?", [copy.id.bytes.blob, copy.digest.bytes.blob])
+    added.remove(copy)
   }
 
   private func execute(_ sql: String, _ arguments: StatementArguments) throws(StoreError) {
@@ -155,15 +163,17 @@ public struct CarriedContents {
   /// Nothing is kept that isn't carried, and nothing is carried that wasn't kept. `isNew`: nothing was carried before.
   mutating func settle(from before: Courier, to after: Courier, _ isNew: Bool) throws(StoreError) {
     let (old, new) = (before.satchel.parcels, after.satchel.parcels)
-    for id in new.keys where old[id] == nil && !added.contains(id) {
+    for copy in new.keys where old[copy] == nil && !added.contains(copy) {
       throw .invalid("a parcel that is carried without what is in it")
     }
     if isNew {
       // What another state has left.
       let kept = new.keys.map(\.bytes.blob)
-      try execute("DELETE FROM carried WHERE id NOT IN (\(kept.map { _ in "?" }.joined(separator: ",")))", .init(kept))
+      try execute(
+        "DELETE FROM carried WHERE CAST(id || digest AS BLOB) NOT IN "
+          + "(\(kept.map { _ in "?" }.joined(separator: ",")))", .init(kept))
     }
-    for id in old.keys where new[id] == nil { try remove(id) }
-    for id in added where new[id] == nil { try remove(id) }
+    for copy in old.keys where new[copy] == nil { try remove(copy) }
+    for copy in added where new[copy] == nil { try remove(copy) }
   }
 }

@@ -28,31 +28,39 @@ extension VaultDatabase {
     guard try fragments.isWhole(fragment) else {
       throw .damaged("the file of fragment \(fragment.index) of secret \(hexadecimal(secret.id))")
     }
-    return try write { db in
-      if let deletedAt = try self.tombstone(secret.id, db) { return .deleted(at: deletedAt) }
-      var stored = secret
-      if let known = try self.secret(where: "id", secret.id.blob, db) {
-        guard known.headerDigest == secret.headerDigest else {
-          return .conflictsWith(headerDigest: known.headerDigest)
-        }
-        stored = known
-      } else {
-        try self.insert(secret, db)
-      }
-      let knownIndex = try Self.shareIndex(secret.id, epoch: epoch, db)
-      let knownFragment = try Self.fragment(secret.id, fragment.index, db)
-      guard knownIndex == nil || knownIndex == index else {
-        throw StoreError.alreadyExists("share \(knownIndex ?? 0) of secret \(hexadecimal(secret.id))")
-      }
-      if knownIndex == index, knownFragment?.isComplete == true { return .alreadyStored }
-      if knownIndex == nil {
-        try Self.insertShare(secret.id, epoch: epoch, index: index, sealed: sealed, db)
-        stored.ownIndex = index
-        try self.update(stored, db)
-      }
-      if knownFragment?.isComplete != true { try Self.insert(fragment, db) }
-      return .stored
+    return try writeKeeping { db, changed in
+      let outcome = try self.store(secret, sealed, index: index, epoch: epoch, fragment, db)
+      if outcome == .stored || outcome == .alreadyStored && !companions.has(secret.id) { changed.insert(secret.id) }
+      return outcome
     }
+  }
+
+  private func store(
+    _ secret: SecretRecord, _ sealed: [UInt8], index: Int, epoch: Int64, _ fragment: FragmentRecord, _ db: Database
+  ) throws -> DepositOutcome {
+    if let deletedAt = try tombstone(secret.id, db) { return .deleted(at: deletedAt) }
+    var stored = secret
+    if let known = try self.secret(where: "id", secret.id.blob, db) {
+      guard known.headerDigest == secret.headerDigest else {
+        return .conflictsWith(headerDigest: known.headerDigest)
+      }
+      stored = known
+    } else {
+      try insert(secret, db)
+    }
+    let knownIndex = try Self.shareIndex(secret.id, epoch: epoch, db)
+    let knownFragment = try Self.fragment(secret.id, fragment.index, db)
+    guard knownIndex == nil || knownIndex == index else {
+      throw StoreError.alreadyExists("share \(knownIndex ?? 0) of secret \(hexadecimal(secret.id))")
+    }
+    if knownIndex == index, knownFragment?.isComplete == true { return .alreadyStored }
+    if knownIndex == nil {
+      try Self.insertShare(secret.id, epoch: epoch, index: index, sealed: sealed, db)
+      stored.ownIndex = index
+      try update(stored, db)
+    }
+    if knownFragment?.isComplete != true { try Self.insert(fragment, db) }
+    return .stored
   }
 
   /// Stores a secret that this device has just dealt, all or nothing: header, the own share if there is one, the complete
@@ -80,7 +88,7 @@ extension VaultDatabase {
       }
     }
     do throws(StoreError) {
-      try write { db in
+      try writeKeeping { db, changed in
         guard try self.secret(where: "id", secret.id.blob, db) == nil else {
           throw StoreError.alreadyExists("secret \(hexadecimal(secret.id))")
         }
@@ -94,6 +102,7 @@ extension VaultDatabase {
         }
         for fragment in dealt { try Self.insert(fragment, db) }
         for entry in outbox { _ = try Self.insert(entry, db) }
+        changed.insert(secret.id)
       }
     } catch {
       removeUnnamedFiles(dealt)

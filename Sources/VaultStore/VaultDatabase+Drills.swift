@@ -3,7 +3,8 @@ import Sodium
 import WireCodec
 
 extension VaultDatabase {
-  private static let drillColumns = "secret_id, checked_at, answered, needed, recoverable, warned, holders, mac"
+  private static let drillColumns =
+    "secret_id, checked_at, answered, needed, recoverable, warned, holders, mac, elsewhere"
 
   /// Keeps the result of a drill in place of the one before. Throws ``StoreError/notFound(_:)`` if the secret is gone.
   public func putDrill(_ drill: DrillRecord) throws(StoreError) {
@@ -20,10 +21,11 @@ extension VaultDatabase {
         throw StoreError.notFound("the secret")
       }
       try db.execute(
-        sql: "INSERT OR REPLACE INTO drills (\(Self.drillColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        sql: "INSERT OR REPLACE INTO drills (\(Self.drillColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         arguments: [
           drill.secretID.blob, drill.checkedAt, drill.answered, drill.needed, drill.isRecoverable,
           Int64(drill.warned.rawValue), holders.blob, mac.blob,
+          drill.isRecoverableElsewhere,
         ])
     }
   }
@@ -64,10 +66,11 @@ extension VaultDatabase {
     guard let warned = DrillRecord.Warning(rawValue: UInt8(try columns.number("warned", in: 0...2))) else {
       throw .damaged(columns.what)
     }
+    let elsewhere = try columns.optionalNumber("elsewhere", in: 0...1)
     let drill = DrillRecord(
       secretID: id, checkedAt: try columns.integer("checked_at"), answered: try columns.number("answered", in: 0...255),
-      needed: try columns.number("needed", in: 1...255), isRecoverable: try columns.flag("recoverable"), warned: warned,
-      holders: holders.holders)
+      needed: try columns.number("needed", in: 1...255), isRecoverable: try columns.flag("recoverable"),
+      isRecoverableElsewhere: elsewhere.map { $0 == 1 }, warned: warned, holders: holders.holders)
     guard macsMatch(try columns.bytes("mac", count: 32), try drillMAC(drill, encoded)) else {
       throw .damaged(columns.what)
     }
@@ -83,6 +86,8 @@ extension VaultDatabase {
       hash.append(UInt64(drill.isRecoverable ? 1 : 0))
       hash.append(UInt64(drill.warned.rawValue))
       hash.append(holders)
+      // Rows from before this was asked have none.
+      if let elsewhere = drill.isRecoverableElsewhere { hash.append(UInt64(elsewhere ? 1 : 0)) }
     }
   }
 }

@@ -94,7 +94,7 @@ extension VaultDatabase {
     .map { try decodeFragment($0) }
   }
 
-  private static func decodeFragment(_ row: Row) throws(StoreError) -> FragmentRecord {
+  static func decodeFragment(_ row: Row) throws(StoreError) -> FragmentRecord {
     let id = try StoredRow(row: row, what: "a fragment").bytes("secret_id", count: SecretRecord.idByteCount)
     let columns = StoredRow(row: row, what: "a fragment of secret \(hexadecimal(id))")
     let byteCount = try columns.integer("byte_count")

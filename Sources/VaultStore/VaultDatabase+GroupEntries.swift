@@ -3,7 +3,7 @@ import Sodium
 
 /// What groups keep in step. A group's own messages lie in a database of its own; here is what it means for the vault's items.
 extension VaultDatabase {
-  private static let entryColumns = "group_id, slot, item_id, key_id, author, sequence, changed_at, mac"
+  private static let entryColumns = "group_id, slot, item_id, key_id, author, sequence, changed_at, placing, mac"
 
   /// The items of a group, those that changed last first.
   public func groupEntries(of group: [UInt8]) throws(StoreError) -> [GroupEntry] {
@@ -32,34 +32,61 @@ extension VaultDatabase {
     try read { db in try self.entry(group, slot, db) }
   }
 
-  /// Notes what a group has at a place now. The item that it had there goes, unless `keepsReplaced` or another place or
-  /// group has it too.
-  public func putGroupEntry(_ entry: GroupEntry, keepsReplaced: Bool) throws(StoreError) {
-    try entry.check()
-    let gone = try write { db -> [[UInt8]] in
-      let known = try self.entry(entry.group, entry.slot, db)
-      try db.execute(
-        sql: "INSERT OR REPLACE INTO group_entries (\(Self.entryColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        arguments: [
-          entry.group.blob, entry.slot.blob, entry.itemID.blob, entry.keyID.blob, entry.author.blob,
-          Int64(bitPattern: entry.sequence), entry.changedAt, try entry.rowMAC(self.keys).blob,
-        ])
-      guard let known, known.itemID != entry.itemID, !keepsReplaced else { return [] }
-      return try self.removeUnnamed(known.itemID, db)
-    }
-    removeItemFiles(gone)
+  /// Notes what a group has at a place now, and what becomes of the item that it had there.
+  public func putGroupEntry(_ entry: GroupEntry, replaced: ReplacedItem) throws(StoreError) {
+    removeItemFiles(try write { db in try self.put(entry, replaced: replaced, db) })
   }
 
-  /// Forgets what a group has at a place; that it has nothing there is no error. The item goes too, unless `keepsItem` or
-  /// another place or group has it.
-  public func removeGroupEntry(_ group: [UInt8], slot: [UInt8], keepsItem: Bool) throws(StoreError) {
+  /// The same within a transaction. Returns items whose rows went: their files are to go once it is durable.
+  func put(_ entry: GroupEntry, replaced: ReplacedItem, _ db: Database) throws -> [[UInt8]] {
+    let known = try self.entry(entry.group, entry.slot, db)
+    try insert(entry, replaces: true, db)
+    guard let known, known.itemID != entry.itemID else { return [] }
+    return try self.replaced(known, replaced, db)
+  }
+
+  /// Forgets what a group has at a place, that it has nothing there is no error, and what becomes of the item.
+  public func removeGroupEntry(_ group: [UInt8], slot: [UInt8], replaced: ReplacedItem) throws(StoreError) {
     let gone = try write { db -> [[UInt8]] in
       guard let known = try self.entry(group, slot, db) else { return [] }
       try db.execute(
         sql: "DELETE FROM group_entries WHERE group_id = ? AND slot = ?", arguments: [group.blob, slot.blob])
-      return keepsItem ? [] : try self.removeUnnamed(known.itemID, db)
+      return try self.replaced(known, replaced, db)
     }
     removeItemFiles(gone)
+  }
+
+  /// From here on no group has a say about an item that is here by the user's own word.
+  func withdraw(_ itemID: [UInt8], _ db: Database) throws {
+    let entries = try Row.fetchAll(
+      db, sql: "SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ?", arguments: [itemID.blob])
+    for row in entries { try insert(decodeEntry(row).again(placing: .foreign), replaces: true, db) }
+  }
+
+  private func insert(_ entry: GroupEntry, replaces: Bool, _ db: Database) throws {
+    try entry.check()
+    try db.execute(
+      sql: """
+        INSERT OR \(replaces ? "REPLACE" : "IGNORE") INTO group_entries (\(Self.entryColumns))
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+      arguments: [
+        entry.group.blob, entry.slot.blob, entry.itemID.blob, entry.keyID.blob, entry.author.blob,
+        Int64(bitPattern: entry.sequence), entry.changedAt, entry.placing.rawValue,
+        try entry.rowMAC(self.keys).blob,
+      ])
+  }
+
+  /// Items whose rows went.
+  private func replaced(_ known: GroupEntry, _ replaced: ReplacedItem, _ db: Database) throws -> [[UInt8]] {
+    switch replaced {
+    case .goes: return try removeUnnamed(known.itemID, db)
+    case .stays: return []
+    case .moves(let slot):
+      // What the group has there already counts.
+      try insert(known.again(slot: slot, placing: .shared), replaces: false, db)
+      return []
+    }
   }
 
   /// Items that a group has brought here, and the bytes of their files; with those that some group has brought and none has any more.
@@ -100,6 +127,7 @@ extension VaultDatabase {
           arguments: [later.changedAt, try later.rowMAC(self.keys).blob, later.group.blob, later.slot.blob])
       }
       try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [itemID.blob])
+      try self.itemFiles.removeNotes([itemID])
       return true
     }
     if gone { removeItemFiles([itemID]) }
@@ -122,7 +150,9 @@ extension VaultDatabase {
       db, sql: "SELECT EXISTS (SELECT 1 FROM group_entries WHERE item_id = ?)", arguments: [itemID.blob])
     guard isNamed != true else { return [] }
     try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [itemID.blob])
-    return db.changesCount == 1 ? [itemID] : []
+    guard db.changesCount == 1 else { return [] }
+    try itemFiles.removeNotes([itemID])
+    return [itemID]
   }
 
   private func entry(_ group: [UInt8], _ slot: [UInt8], _ db: Database) throws -> GroupEntry? {
@@ -134,13 +164,17 @@ extension VaultDatabase {
 
   private func decodeEntry(_ row: Row) throws(StoreError) -> GroupEntry {
     let columns = StoredRow(row: row, what: "an entry of a group")
+    guard let placing = GroupEntry.Placing(rawValue: try columns.integer("placing")) else {
+      throw .damaged(columns.what)
+    }
     let entry = GroupEntry(
       group: try columns.bytes("group_id", count: GroupEntry.groupByteCount),
       slot: try columns.bytes("slot", count: GroupEntry.slotByteCount),
       itemID: try columns.bytes("item_id", count: ItemRecord.idByteCount),
       keyID: try columns.bytes("key_id", count: SecretRecord.idByteCount),
       author: try columns.bytes("author", count: GroupEntry.authorByteCount),
-      sequence: UInt64(bitPattern: try columns.integer("sequence")), changedAt: try columns.integer("changed_at"))
+      sequence: UInt64(bitPattern: try columns.integer("sequence")), changedAt: try columns.integer("changed_at"),
+      placing: placing)
     guard macsMatch(try columns.bytes("mac", count: 32), try entry.rowMAC(keys)) else { throw .damaged(columns.what) }
     return entry
   }

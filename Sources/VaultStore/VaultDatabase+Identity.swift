@@ -35,11 +35,13 @@ extension VaultDatabase {
   ) throws(StoreError) {
     let sealed = SealedIdentity(
       secrets: try keys.seal(secrets, Self.secretsName), beacon: try keys.seal(beaconKey, Self.beaconName))
-    try write { db in
+    try writeKeeping { db, changed in
       guard try Row.fetchOne(db, sql: "SELECT 1 FROM identity") == nil else {
         throw StoreError.alreadyExists("the identity")
       }
       try self.put(identity, sealed, db)
+      try self.writeCardCopy(identity.card)
+      changed = [TrustCompanion.id]
     }
   }
 
@@ -58,25 +60,28 @@ extension VaultDatabase {
     try keys.open(sealedIdentity().beacon, Self.beaconName, what: "the beacon key")
   }
 
-  /// Stores a new card, label, addresses and serial.
+  /// Stores a new card, label, addresses and serial. The copy beside the database is new before this is done: no old one is left.
   public func updateIdentity(_ identity: IdentityRecord) throws(StoreError) {
-    try write { db in
+    try writeKeeping { db, changed in
       guard let stored = try self.storedIdentity(db) else { throw StoreError.notFound("the identity") }
       try self.put(identity, stored.sealed, db)
+      try self.writeCardCopy(identity.card)
+      changed = [TrustCompanion.id]
     }
   }
 
   /// Replaces the beacon key.
   public func replaceBeaconKey(_ beaconKey: borrowing SecretBytes) throws(StoreError) {
     let beacon = try keys.seal(beaconKey, Self.beaconName)
-    try write { db in
+    try writeKeeping { db, changed in
       guard var stored = try self.storedIdentity(db) else { throw StoreError.notFound("the identity") }
       stored.sealed.beacon = beacon
       try self.put(stored.record, stored.sealed, db)
+      changed = [TrustCompanion.id]
     }
   }
 
-  private struct SealedIdentity {
+  struct SealedIdentity: Hashable {
     var secrets: [UInt8]
     var beacon: [UInt8]
   }
@@ -87,7 +92,7 @@ extension VaultDatabase {
     return stored.sealed
   }
 
-  private func storedIdentity(_ db: Database) throws -> (record: IdentityRecord, sealed: SealedIdentity)? {
+  func storedIdentity(_ db: Database) throws -> (record: IdentityRecord, sealed: SealedIdentity)? {
     guard let row = try Self.row("SELECT \(Self.identityColumns) FROM identity", [], db) else { return nil }
     let columns = StoredRow(row: row, what: "the identity")
     let record = IdentityRecord(
@@ -100,7 +105,7 @@ extension VaultDatabase {
     return (record, sealed)
   }
 
-  private func put(_ identity: IdentityRecord, _ sealed: SealedIdentity, _ db: Database) throws {
+  func put(_ identity: IdentityRecord, _ sealed: SealedIdentity, _ db: Database) throws {
     let label = try checkedText(identity.label, "the label")
     let addresses = try TextList(identity.addresses).column("the addresses")
     try db.execute(

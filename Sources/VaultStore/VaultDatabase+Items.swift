@@ -22,15 +22,17 @@ extension VaultDatabase {
   public var itemFiles: ItemStore { ItemStore(folders) }
 
   /// The items of a key, or of all, newest first; without those that are still arriving.
-  public func items(ofKey keyID: [UInt8]? = nil) throws(StoreError) -> [ItemRecord] {
+  public func items(
+    ofKey keyID: [UInt8]? = nil, in state: ItemRecord.State? = nil
+  ) throws(StoreError) -> [ItemRecord] {
     try read { db in
-      let condition = keyID == nil ? "" : "AND key_id = ?"
+      let condition = (keyID == nil ? "" : "AND key_id = ?") + (state == nil ? "" : " AND state = ?")
       return try Row.fetchAll(
         db,
         sql: """
           SELECT \(Self.itemColumns) FROM items WHERE state <> 'arriving' \(condition) ORDER BY received_at DESC, id
           """,
-        arguments: keyID.map { [$0.blob] } ?? []
+        arguments: (keyID.map { [$0.blob] } ?? []) + (state.map { [$0.rawValue] } ?? [])
       )
       .map { try self.decodeItem($0) }
     }
@@ -59,27 +61,39 @@ extension VaultDatabase {
 
   /// Stores an item whose file is written to its end: makes the file durable, gives it its name, then adds the row. When this
   /// returns ``ItemOutcome/stored`` the item may be acknowledged. `file` began the item; keep it until this returns.
-  public func addItem(_ item: ItemRecord, file: ItemFile) throws(StoreError) -> ItemOutcome {
+  ///
+  /// With `place`, which a group has it at, that is noted in the same transaction, and what becomes of what it takes the place of
+  /// (``putGroupEntry(_:replaced:)``).
+  public func addItem(
+    _ item: ItemRecord, file: ItemFile, place: (entry: GroupEntry, replaced: ReplacedItem)? = nil
+  ) throws(StoreError) -> ItemOutcome {
     guard item.state != .arriving, try file.byteCount() == item.fileByteCount else {
       throw .invalid("an item that isn't whole")
     }
     // What a peer has sent is only said to be this item; what the user brings in was verified.
     func makesRoom(_ known: ItemRecord) -> Bool {
-      known.state == .arriving || known.state == .waiting && item.origin != .sent && item.origin != .group
+      if known.state == .arriving { return true }
+      guard item.origin == .made || item.origin == .imported else { return false }
+      return known.state == .waiting || known.isUnopened
     }
     if let known = try self.item(item.id), !makesRoom(known) { return .alreadyStored }
     try file.prepare()
-    let outcome = try write { db -> ItemOutcome in
-      guard try self.holdsKey(item.keyID, db) else { return .keyNotHeld }
+    let (outcome, gone) = try write { db -> (ItemOutcome, [[UInt8]]) in
+      guard try self.holdsKey(item.keyID, db) else { return (.keyNotHeld, []) }
       if let known = try self.item(item.id, db) {
-        guard makesRoom(known) else { return .alreadyStored }
+        guard makesRoom(known) else { return (.alreadyStored, []) }
+        if known.origin == .group { try self.withdraw(item.id, db) }
+        try self.itemFiles.removeNotes([item.id])
         try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [item.id.blob])
       }
       try self.insert(item, db)
+      let gone = try place.map { place in try self.put(place.entry, replaced: place.replaced, db) }
       // Here, where nobody else adds the same: else one could give its file the name that is the other's.
       try file.publish(as: item.id)
-      return .stored
+      return (.stored, gone ?? [])
     }
+    removeItemFiles(gone)
+    if outcome == .stored { try keepNote(of: item.id) }
     switch outcome {
     case .stored: try? FileNames.remove(itemFiles.path(item.id) + ItemStore.partialSuffix)
     case .keyNotHeld: try? FileNames.remove(itemFiles.path(item.id) + ItemStore.partialSuffix)
@@ -88,12 +102,20 @@ extension VaultDatabase {
     return outcome
   }
 
+  /// Under which id what a peer sends as the item `id` lies here until the user accepts it: nothing that others send as the same item is
+  /// in its way, and whoever doesn't know this vault's keys can't name an item so.
+  public func arrivalID(of id: [UInt8], from sender: Digest) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/item-arrival/v1") { hash in
+      hash.append(id)
+      hash.append(sender.bytes)
+    }
+  }
+
   /// Begins an item that arrives from a peer, or takes it up again, after noting it: its bytes count from here on
   /// (``usage(ofDealer:)``). Nil if this device holds no share of its key.
   ///
-  /// What somebody else has begun, or with another header, makes room: else anybody could keep an item away by beginning it.
-  /// Throws ``StoreError/alreadyExists(_:)`` if there is an item of this id that is whole, and ``StoreError/busy(path:)``
-  /// while another session is at it.
+  /// What has arrived of it with another header makes room. Throws ``StoreError/alreadyExists(_:)`` if there is an item of this id
+  /// that is whole, and ``StoreError/busy(path:)`` while another session is at it.
   public func beginArrival(_ item: ItemRecord) throws(StoreError) -> ItemFile? {
     guard item.state == .arriving, item.origin == .sent, item.sender != nil, item.label == nil else {
       throw .invalid("an arriving item without its sender")
@@ -104,7 +126,7 @@ extension VaultDatabase {
       guard try self.holdsKey(item.keyID, db) else { return false }
       if let known = try self.item(item.id, db) {
         guard known.state == .arriving else { throw StoreError.alreadyExists("item \(hexadecimal(item.id))") }
-        if known.sender == item.sender, known.header == item.header {
+        if known.header == item.header {
           try self.update(item, db)
         } else {
           isFresh = true
@@ -135,6 +157,36 @@ extension VaultDatabase {
     if removed { try FileNames.remove(itemFiles.path(id) + ItemStore.partialSuffix) }
   }
 
+  /// Gives what a peer has sent, and the user accepts, the item's own id. What a group has brought under it makes room, unless it is
+  /// another item and was opened. Throws ``StoreError/alreadyExists(_:)`` if it doesn't.
+  public func acceptItem(_ id: [UInt8], as ownID: [UInt8], label: [UInt8]?) throws(StoreError) {
+    guard id != ownID else { return try setItem(id, state: .new, label: label) }
+    let cleaning = try fragments.lockAgainstCleaning()
+    defer { withExtendedLifetime(cleaning) {} }
+    guard let item = try self.item(id), item.state == .waiting else { throw .notFound("the item") }
+    // Under both names until the rows say which counts. A file that has to be copied for it holds up nobody who writes.
+    let name = try itemFiles.secondName(of: item)
+    defer { unlink(name) }
+    try write { db in
+      guard try self.item(id, db) == item else { throw StoreError.notFound("the item") }
+      if let known = try self.item(ownID, db) {
+        guard known.isUnopened || known.origin == .group && known.header == item.header else {
+          throw StoreError.alreadyExists("item \(hexadecimal(ownID))")
+        }
+        try self.withdraw(ownID, db)
+      }
+      try FileNames.rename(name, to: self.itemFiles.path(ownID), replacing: true)
+      try self.itemFiles.removeNotes([id, ownID])
+      for gone in [id, ownID] { try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [gone.blob]) }
+      try self.insert(
+        ItemRecord(
+          id: ownID, keyID: item.keyID, header: item.header, byteCount: item.byteCount, state: .new,
+          origin: item.origin, sender: item.sender, label: label, receivedAt: item.receivedAt), db)
+    }
+    removeItemFiles([id])
+    try keepNote(of: ownID)
+  }
+
   /// Changes how far an item is, and what is known of its contents.
   public func setItem(_ id: [UInt8], state: ItemRecord.State, label: [UInt8]?) throws(StoreError) {
     try write { db in
@@ -143,6 +195,8 @@ extension VaultDatabase {
       if let label { item.label = label }
       try self.update(item, db)
     }
+    // What it says of state and label is no loss.
+    try? keepNote(of: id)
   }
 
   /// Deletes an item: its row, then its file.
@@ -150,6 +204,7 @@ extension VaultDatabase {
     try write { db in
       try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [id.blob])
       guard db.changesCount == 1 else { throw StoreError.notFound("the item") }
+      try self.itemFiles.removeNotes([id])
     }
     removeItemFiles([id])
   }
@@ -167,11 +222,12 @@ extension VaultDatabase {
   // MARK: - Rows
 
   /// Ids of the items of a key, arriving ones included, whose rows go with it.
-  static func deleteItems(ofKey keyID: [UInt8], _ db: Database) throws -> [[UInt8]] {
+  func deleteItems(ofKey keyID: [UInt8], _ db: Database) throws -> [[UInt8]] {
     let ids = try Row.fetchAll(db, sql: "SELECT id FROM items WHERE key_id = ?", arguments: [keyID.blob]).map {
       try StoredRow(row: $0, what: "an item").bytes("id", count: ItemRecord.idByteCount)
     }
     try db.execute(sql: "DELETE FROM items WHERE key_id = ?", arguments: [keyID.blob])
+    try itemFiles.removeNotes(ids)
     return ids
   }
 
@@ -201,7 +257,7 @@ extension VaultDatabase {
     return item
   }
 
-  private func insert(_ item: ItemRecord, _ db: Database) throws {
+  func insert(_ item: ItemRecord, _ db: Database) throws {
     guard item.id.count == ItemRecord.idByteCount, item.keyID.count == SecretRecord.idByteCount,
       item.header.count <= ItemRecord.headerByteLimit, item.label?.count ?? 0 <= ItemRecord.labelByteLimit,
       item.byteCount >= 0, item.byteCount <= Int64.max - Int64(item.header.count)
@@ -252,19 +308,36 @@ extension VaultDatabase {
     let names = try FileNames.list(folders.itemsPath)
     guard !names.isEmpty else { return }
     let rows = try read { db in
-      try Row.fetchAll(db, sql: "SELECT id, state FROM items").map { row in
+      try Row.fetchAll(db, sql: "SELECT id, state FROM items").flatMap { row -> [String] in
         let columns = StoredRow(row: row, what: "an item")
         let name = hexadecimal(try columns.bytes("id", count: ItemRecord.idByteCount))
-        return try columns.text("state") == ItemRecord.State.arriving.rawValue ? name + ItemStore.partialSuffix : name
+        return try columns.text("state") == ItemRecord.State.arriving.rawValue
+          ? [name + ItemStore.partialSuffix] : [name, name + ItemStore.noteSuffix]
       }
     }
     let expected = Set(rows)
+    let all = Set(names)
+    // All are looked at before any goes: a file is kept by its note.
+    var unwanted: [String] = []
     for name in names where !expected.contains(name) {
+      if try !isKept(itemFile: name, all) { unwanted.append(name) }
+    }
+    for name in unwanted {
       let path = folders.itemsPath + "/" + name
       guard let lock = try Self.lockIfUnused(path) else { continue }
       try FileNames.remove(path)
       report.orphanedFiles += 1
       withExtendedLifetime(lock) {}
     }
+  }
+
+  /// Whether an item's file without a row may be missed: there is a note, which whoever deletes an item removes first, and the key
+  /// isn't deleted.
+  private func isKept(itemFile name: String, _ all: Set<String>) throws(StoreError) -> Bool {
+    let stem = name.hasSuffix(ItemStore.noteSuffix) ? String(name.dropLast(ItemStore.noteSuffix.utf8.count)) : name
+    guard let id = bytes(hexadecimal: stem, count: ItemRecord.idByteCount), all.contains(stem + ItemStore.noteSuffix)
+    else { return false }
+    guard let note = try? itemFiles.readNote(id, keys) else { return all.contains(stem) }
+    return try tombstone(note.item.keyID) == nil
   }
 }

@@ -115,7 +115,8 @@ extension VaultDatabase {
     let rows = try Row.fetchCursor(
       db,
       sql: """
-        SELECT secret_id, state, count(*) FROM outbox WHERE secret_id IS NOT NULL GROUP BY secret_id, state
+        SELECT secret_id, state, count(*) FROM outbox WHERE secret_id IS NOT NULL AND \(isShare)
+        GROUP BY secret_id, state
         """)
     while let row = try rows.next() {
       guard let id: Data = row[0], let state: String = row[1], let count: Int = row[2] else { continue }

@@ -135,12 +135,15 @@ extension VaultDatabase {
   }
 
   /// Destroys a message, what is in it, and the parcels in which it was to go. A damaged one, too. False if there is none. A plain
-  /// one that is sound doesn't come back.
+  /// one that is sound doesn't come back. `last` sees it as it was just before, if it isn't damaged.
   @discardableResult
-  public func removeMessage(_ number: Int64) throws(StoreError) -> Bool {
+  public func removeMessage(
+    _ number: Int64, last: (MessageRecord) -> Void = { _ in }
+  ) throws(StoreError) -> Bool {
     let isGone = try write { db in
       var record: MessageRecord?
       do { record = try self.storedMessage(number, db) } catch StoreError.damaged { record = nil }
+      if let record { last(record) }
       if let record, record.direction == .sent, let peer = record.peer {
         try self.endParcels(ofMessage: record.id, toPeer: peer, db)
       }

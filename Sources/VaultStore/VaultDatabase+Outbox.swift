@@ -10,21 +10,87 @@ extension VaultDatabase {
   /// Adds a delivery. Returns its number.
   @discardableResult
   public func enqueue(_ entry: NewOutboxRecord) throws(StoreError) -> Int64 {
-    try write { db in try Self.insert(entry, db) }
+    try writeKeeping { db, changed in
+      if entry.kind != Self.introductionKind, let id = entry.secretID { changed.insert(id) }
+      return try Self.insert(entry, db)
+    }
   }
 
-  /// Waiting deliveries that are due and not expired, the longest due first.
+  /// Kind of the word on a secret's other holders, which goes behind a share. No list of deliveries has it: it is nobody's share.
+  public static let introductionKind = "introduction"
+  static let isShare = "kind <> '\(introductionKind)'"
+  /// An introduction is of use only to who has the share.
+  private static let isOfUse = """
+    (\(isShare) OR EXISTS (
+      SELECT 1 FROM outbox AS share WHERE share.secret_id = outbox.secret_id AND share.recipient = outbox.recipient
+        AND share.kind <> '\(introductionKind)' AND share.state = 'delivered'))
+    """
+
+  /// Waiting deliveries that are due and not expired, the longest due first; introductions once their shares are delivered.
   public func dueDeliveries(at time: Int64, limit: Int = 1000) throws(StoreError) -> [OutboxRecord] {
     try deliveries(
       where: """
-        state = 'waiting' AND next_attempt_at <= ? AND (expires_at IS NULL OR expires_at > ?)
+        state = 'waiting' AND next_attempt_at <= ? AND (expires_at IS NULL OR expires_at > ?) AND \(Self.isOfUse)
         ORDER BY next_attempt_at, id LIMIT ?
         """, [time, time, max(0, limit)])
   }
 
   /// All deliveries of a secret, in the order they were made.
   public func deliveries(ofSecret id: [UInt8]) throws(StoreError) -> [OutboxRecord] {
-    try deliveries(where: "secret_id = ? ORDER BY id", [id.blob])
+    try deliveries(where: "secret_id = ? AND \(Self.isShare) ORDER BY id", [id.blob])
+  }
+
+  /// The introduction that waits for whoever gets a share of a secret, or nil.
+  public func waitingIntroduction(ofSecret id: [UInt8], to recipient: Digest) throws(StoreError) -> OutboxRecord? {
+    try deliveries(
+      where: """
+        kind = '\(Self.introductionKind)' AND state = 'waiting' AND secret_id = ? AND recipient = ?
+        ORDER BY id DESC LIMIT 1
+        """, [id.blob, recipient.blob]
+    ).first
+  }
+
+  /// Introductions that wait and whose shares are delivered, in the order they were made.
+  public func waitingIntroductions() throws(StoreError) -> [OutboxRecord] {
+    try deliveries(
+      where: "kind = '\(Self.introductionKind)' AND state = 'waiting' AND \(Self.isOfUse) ORDER BY id", [])
+  }
+
+  /// Introductions that haven't arrived, of all secrets of which this recipient got a share, or should have.
+  public func openIntroductions(besides recipient: Digest) throws(StoreError) -> [OutboxRecord] {
+    try deliveries(
+      where: """
+        kind = '\(Self.introductionKind)' AND state IN ('waiting', 'refused') AND EXISTS (
+          SELECT 1 FROM outbox AS share WHERE share.secret_id = outbox.secret_id AND share.recipient = ?
+            AND share.kind <> '\(Self.introductionKind)')
+        ORDER BY id
+        """, [recipient.blob])
+  }
+
+  /// Whether somebody has a share of this secret and hasn't taken yet who the others are.
+  public func isIntroductionOpen(ofSecret id: [UInt8]) throws(StoreError) -> Bool {
+    try read { db in
+      try Bool.fetchOne(
+        db,
+        sql: """
+          SELECT EXISTS (
+            SELECT 1 FROM outbox WHERE kind = '\(Self.introductionKind)' AND state IN ('waiting', 'refused')
+              AND secret_id = ? AND \(Self.isOfUse))
+          """, arguments: [id.blob]) ?? false
+    }
+  }
+
+  /// Puts an introduction in the place of one that still waits. Only for a peer that has the share, or for which it waits.
+  public func replaceIntroduction(_ entry: NewOutboxRecord) throws(StoreError) {
+    guard entry.kind == Self.introductionKind, let id = entry.secretID else { throw .invalid("an introduction") }
+    try write { db in
+      guard try self.isPeer(entry.recipient, db), try self.secret(where: "id", id.blob, db) != nil else { return }
+      _ = try self.cancelDeliveries(
+        where: "kind = '\(Self.introductionKind)' AND secret_id = ? AND recipient = ?",
+        [id.blob, entry.recipient.blob],
+        reason: "replaced", db)
+      _ = try Self.insert(entry, db)
+    }
   }
 
   /// The ids of secrets of which a share was delivered to this recipient.
@@ -34,7 +100,24 @@ extension VaultDatabase {
         db,
         sql: """
           SELECT DISTINCT secret_id FROM outbox
-          WHERE recipient = ? AND state = 'delivered' AND secret_id IS NOT NULL
+          WHERE recipient = ? AND state = 'delivered' AND secret_id IS NOT NULL AND \(Self.isShare)
+          """,
+        arguments: [recipient.blob]
+      )
+      .map {
+        try StoredRow(row: $0, what: "a delivery in the outbox").bytes("secret_id", count: SecretRecord.idByteCount)
+      }
+    }
+  }
+
+  /// The ids of secrets of which this recipient has a share, or shall get one.
+  public func secretsWithShare(for recipient: Digest) throws(StoreError) -> [[UInt8]] {
+    try read { db in
+      try Row.fetchAll(
+        db,
+        sql: """
+          SELECT DISTINCT secret_id FROM outbox
+          WHERE recipient = ? AND state <> 'cancelled' AND secret_id IS NOT NULL AND \(Self.isShare)
           """,
         arguments: [recipient.blob]
       )
@@ -47,9 +130,9 @@ extension VaultDatabase {
   /// All waiting deliveries, of one recipient or of all, in the order they were made.
   public func waitingDeliveries(to recipient: Digest? = nil) throws(StoreError) -> [OutboxRecord] {
     if let recipient {
-      try deliveries(where: "state = 'waiting' AND recipient = ? ORDER BY id", [recipient.blob])
+      try deliveries(where: "state = 'waiting' AND recipient = ? AND \(Self.isShare) ORDER BY id", [recipient.blob])
     } else {
-      try deliveries(where: "state = 'waiting' ORDER BY id", [])
+      try deliveries(where: "state = 'waiting' AND \(Self.isShare) ORDER BY id", [])
     }
   }
 
@@ -60,7 +143,10 @@ extension VaultDatabase {
 
   /// When the next waiting delivery is due, or nil if none waits.
   public func nextDeliveryTime() throws(StoreError) -> Int64? {
-    try read { db in try Int64.fetchOne(db, sql: "SELECT min(next_attempt_at) FROM outbox WHERE state = 'waiting'") }
+    try read { db in
+      try Int64.fetchOne(
+        db, sql: "SELECT min(next_attempt_at) FROM outbox WHERE state = 'waiting' AND \(Self.isShare)")
+    }
   }
 
   /// Takes a due delivery for one attempt: counts it and makes it due again only at `time` `retryAt`, so that daemon and
@@ -116,8 +202,10 @@ extension VaultDatabase {
   /// Cancels waiting deliveries whose time is over. Returns them as they were.
   @discardableResult
   public func cancelExpiredDeliveries(at time: Int64) throws(StoreError) -> [OutboxRecord] {
-    let cancelled = try write { db in
-      try self.cancelDeliveries(where: "expires_at IS NOT NULL AND expires_at <= ?", [time], db)
+    let cancelled = try writeKeeping { db, changed in
+      let cancelled = try self.cancelDeliveries(where: "expires_at IS NOT NULL AND expires_at <= ?", [time], db)
+      changed.formUnion(cancelled.compactMap(\.entry.secretID))
+      return cancelled
     }
     removeFragmentFiles(of: cancelled)
     return cancelled
@@ -133,8 +221,11 @@ extension VaultDatabase {
         db, sql: "SELECT EXISTS (SELECT 1 FROM outbox WHERE state IN ('waiting', 'refused') AND \(orphaned))")
     }
     guard isNeeded == true else { return [] }
-    let cancelled = try write { db in
-      try self.cancelDeliveries(where: orphaned, [], reason: "the recipient is no longer a peer", db)
+    let cancelled = try writeKeeping { db, changed in
+      let cancelled = try self.cancelDeliveries(
+        where: orphaned, [], reason: "the recipient is no longer a peer", db)
+      changed.formUnion(cancelled.compactMap(\.entry.secretID))
+      return cancelled
     }
     removeFragmentFiles(of: cancelled)
     emptyLog()
@@ -152,6 +243,20 @@ extension VaultDatabase {
           """,
         arguments: [time, includingRefused, id?.blob, id?.blob])
       return db.changesCount
+    }
+  }
+
+  /// Makes deliveries due now that wait for the next attempt to reach this peer, as it is there; but for those that somebody is at, or that would be due
+  /// by `soon` anyway.
+  public func makeDue(recipient: Digest, at time: Int64, unlessBy soon: Int64) throws(StoreError) {
+    let condition = "state = 'waiting' AND recipient = ? AND last_error IS NOT NULL AND next_attempt_at > ?"
+    let isNeeded = try readOne { db in
+      try Self.row("SELECT 1 AS found FROM outbox WHERE \(condition) LIMIT 1", [recipient.blob, soon], db) != nil
+    }
+    guard isNeeded else { return }
+    try write { db in
+      try db.execute(
+        sql: "UPDATE outbox SET next_attempt_at = ? WHERE \(condition)", arguments: [time, recipient.blob, soon])
     }
   }
 
@@ -178,7 +283,7 @@ extension VaultDatabase {
   }
 
   /// Cancels what waits or was refused under a condition: payloads are erased, fragment rows removed. The caller removes
-  /// the files after the transaction. Returns the deliveries as they were.
+  /// the files after the transaction. Returns the deliveries of shares as they were.
   func cancelDeliveries(
     where condition: String, _ arguments: StatementArguments, reason: String = "cancelled", _ db: Database
   ) throws -> [OutboxRecord] {
@@ -188,7 +293,7 @@ extension VaultDatabase {
     )
     .map { try Self.decodeDelivery($0) }
     for delivery in found { try finish(delivery, .cancelled, route: nil, error: reason, db) }
-    return found
+    return found.filter { $0.entry.kind != Self.introductionKind }
   }
 
   /// Removes the files of fragments that went with deliveries and whose rows are gone.
@@ -202,15 +307,32 @@ extension VaultDatabase {
     }
   }
 
+  /// The deliveries of a secret that are not at their end. Introductions aren't among them: in a large
+  /// circle they would be more than a companion holds.
+  static func openDeliveries(of id: [UInt8], _ db: Database) throws -> [NewOutboxRecord] {
+    try Row.fetchAll(
+      db,
+      sql: """
+        SELECT \(outboxColumns) FROM outbox
+        WHERE secret_id = ? AND state IN ('waiting', 'refused') AND \(isShare) ORDER BY id
+        """, arguments: [id.blob]
+    )
+    .map { try decodeDelivery($0).entry }
+  }
+
   private func settle(
     _ id: Int64, _ state: OutboxRecord.State, from allowed: Set<OutboxRecord.State>, route: String?, error: String?
   ) throws(StoreError) {
-    let settled = try write { db -> OutboxRecord? in
+    let settled = try writeKeeping { db, changed -> OutboxRecord? in
       let row = try Row.fetchOne(db, sql: "SELECT \(Self.outboxColumns) FROM outbox WHERE id = ?", arguments: [id])
       guard let row else { throw StoreError.notFound("the delivery") }
       let delivery = try Self.decodeDelivery(row)
       guard allowed.contains(delivery.state) else { return nil }
       try self.finish(delivery, state, route: route, error: error, db)
+      // What was sealed for it is in the companion as well.
+      if state != .refused, delivery.entry.kind != Self.introductionKind, let id = delivery.entry.secretID {
+        changed.insert(id)
+      }
       return delivery
     }
     guard let settled, state != .refused else { return }
@@ -230,6 +352,13 @@ extension VaultDatabase {
         state.rawValue, route.map { storableNote($0) }, error.map { storableNote($0) }, state == .refused, delivery.id,
       ])
     if state != .refused { try endParcels(ofDelivery: delivery.id, db) }
+    if state == .cancelled, delivery.entry.kind != Self.introductionKind, let id = delivery.entry.secretID {
+      try db.execute(
+        sql: """
+          UPDATE outbox SET state = 'cancelled', payload = x''
+          WHERE kind = '\(Self.introductionKind)' AND state IN ('waiting', 'refused') AND secret_id = ? AND recipient = ?
+          """, arguments: [id.blob, delivery.entry.recipient.blob])
+    }
     if state != .refused, delivery.entry.hasFragment, let id = delivery.entry.secretID, let index = delivery.entry.index
     {
       try db.execute(
@@ -248,7 +377,7 @@ extension VaultDatabase {
     }
   }
 
-  private static func decodeDelivery(_ row: Row) throws(StoreError) -> OutboxRecord {
+  static func decodeDelivery(_ row: Row) throws(StoreError) -> OutboxRecord {
     let columns = StoredRow(row: row, what: "a delivery in the outbox")
     let entry = NewOutboxRecord(
       recipient: try columns.digest("recipient"), kind: try columns.text("kind"),

@@ -74,17 +74,19 @@ extension VaultDatabase {
 
   /// What is in a parcel, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept.
   public func parcelContent(_ id: [UInt8]) throws(StoreError) -> [UInt8]? {
-    try read { db in
-      guard let (place, parcel) = try self.placedParcel(id, db), let digest = parcel.content else { return nil }
-      let row = try Row.fetchOne(db, sql: "SELECT content FROM parcel_contents WHERE place = ?", arguments: [place])
-      guard let row else { return nil }
-      let columns = StoredRow(row: row, what: Self.parcelName(id))
-      let content = try columns.bytes("content")
-      guard content.count <= ParcelRecord.contentByteLimit, try StoredParcel.digest(of: content) == digest else {
-        throw StoreError.damaged(columns.what)
-      }
-      return content
+    try read { db in try self.parcelContent(id, db) }
+  }
+
+  func parcelContent(_ id: [UInt8], _ db: Database) throws -> [UInt8]? {
+    guard let (place, parcel) = try placedParcel(id, db), let digest = parcel.content else { return nil }
+    let row = try Row.fetchOne(db, sql: "SELECT content FROM parcel_contents WHERE place = ?", arguments: [place])
+    guard let row else { return nil }
+    let columns = StoredRow(row: row, what: Self.parcelName(id))
+    let content = try columns.bytes("content")
+    guard content.count <= ParcelRecord.contentByteLimit, try StoredParcel.digest(of: content) == digest else {
+      throw StoreError.damaged(columns.what)
     }
+    return content
   }
 
   /// How many bytes are in which parcels, as the table says: nothing of them is read, so nothing is verified.
@@ -212,7 +214,6 @@ extension VaultDatabase {
             (SELECT coalesce(sum(length(content)), 0) \(contents) \(waiting) AND peer = :peer) AS bytes,
             (SELECT count(*) FROM parcels WHERE peer = :peer AND direction = 'received') AS known,
             (SELECT count(*) FROM parcels WHERE \(waiting)) AS waiting_of_all,
-            (SELECT count(*) \(contents) direction = 'answer' AND peer = :peer) AS answers,
             (SELECT coalesce(sum(length(content)), 0) \(contents) direction = 'answer' AND peer = :peer) AS answer_bytes,
             (SELECT coalesce(sum(length(content)), 0) \(contents) direction = 'answer') AS all_answer_bytes
           """, arguments: ["peer": peer.blob])
@@ -221,7 +222,6 @@ extension VaultDatabase {
       return ParcelCounts(
         count: try columns.number("waiting", in: 0...Int.max), bytes: try columns.number("bytes", in: 0...Int.max),
         known: try columns.number("known", in: 0...Int.max), all: try columns.number("waiting_of_all", in: 0...Int.max),
-        answers: try columns.number("answers", in: 0...Int.max),
         answerBytes: try columns.number("answer_bytes", in: 0...Int.max),
         allAnswerBytes: try columns.number("all_answer_bytes", in: 0...Int.max))
     }

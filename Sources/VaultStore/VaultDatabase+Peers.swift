@@ -7,7 +7,7 @@ public struct PeerRecord: Hashable, Sendable {
   public enum State: String, Hashable, Sendable {
     /// Imported; the other side hasn't shown yet that it holds the keys.
     case scanned
-    /// Both sides have proved their keys in a session.
+    /// It has proved its keys: in a session, or those that parcels need by parcel.
     case proven
   }
 
@@ -28,15 +28,20 @@ public struct PeerRecord: Hashable, Sendable {
   public var addresses: [String]
   /// How far the trust goes.
   public var state: State
+  /// Digest of the first card of the person whose device this is, where the user has said so; nil if it is that card, for all that is known.
+  public var person: Digest?
   /// When it was imported.
   public let addedAt: Int64
   /// When the last session with it was. Not covered by the row's MAC.
   public var lastSeenAt: Int64?
+  /// Who has introduced it, if it is no peer but the holder of a secret that a peer has named. Never so in the trust list.
+  public let introducer: Digest?
 
   /// A record from its parts.
   public init(
     digest: Digest, signingKey: [UInt8], noiseKey: [UInt8], boxKey: [UInt8], name: String, card: [UInt8],
-    addresses: [String] = [], state: State, addedAt: Int64, lastSeenAt: Int64? = nil
+    addresses: [String] = [], state: State, person: Digest? = nil, addedAt: Int64, lastSeenAt: Int64? = nil,
+    introducer: Digest? = nil
   ) {
     self.digest = digest
     self.signingKey = signingKey
@@ -46,8 +51,10 @@ public struct PeerRecord: Hashable, Sendable {
     self.card = card
     self.addresses = addresses
     self.state = state
+    self.person = person
     self.addedAt = addedAt
     self.lastSeenAt = lastSeenAt
+    self.introducer = introducer
   }
 }
 
@@ -61,7 +68,7 @@ public struct RemovedPeer: Hashable, Sendable {
 
 extension VaultDatabase {
   private static let peerColumns =
-    "digest, signing_key, noise_key, box_key, name, card, addresses, beacon, state, added_at, last_seen_at, mac, name_key"
+    "digest, signing_key, noise_key, box_key, name, card, addresses, beacon, state, added_at, last_seen_at, mac, name_key, person"
 
   /// Adds a peer. Throws ``StoreError/alreadyExists(_:)`` naming what is taken: one of its keys, in any role, or the name;
   /// and ``StoreError/invalid(_:)`` for a name of which nothing would be seen.
@@ -72,7 +79,7 @@ extension VaultDatabase {
     case .none: beacon = nil
     }
     for key in [peer.signingKey, peer.noiseKey, peer.boxKey] where key.count != 32 { throw .invalid("a key") }
-    try write { db in
+    try writeKeeping { db, changed in
       for key in [peer.signingKey, peer.noiseKey, peer.boxKey] {
         let row = try Row.fetchOne(
           db, sql: "SELECT name FROM peers WHERE ? IN (signing_key, noise_key, box_key)", arguments: [key.blob])
@@ -84,15 +91,19 @@ extension VaultDatabase {
       try self.checkName(peer.name, isFreeFor: peer.digest, db)
       try self.put(StoredPeer(record: peer, beacon: beacon, nameKey: PeerName.skeleton(peer.name)), db)
       try Self.forgetFormerName(ofPeer: peer.digest, db)
+      try Self.forgetRemovedCard(peer.digest, db)
+      changed = [TrustCompanion.id]
     }
+    emptyLog()
   }
 
   /// All peers, by name.
   public func peers() throws(StoreError) -> [PeerRecord] {
-    try read { db in
-      try Row.fetchAll(db, sql: "SELECT \(Self.peerColumns) FROM peers ORDER BY name_key")
-        .map { try self.storedPeer($0).record }
-    }
+    try read { db in try self.storedPeers(db).map(\.record) }
+  }
+
+  func storedPeers(_ db: Database) throws -> [StoredPeer] {
+    try Row.fetchAll(db, sql: "SELECT \(Self.peerColumns) FROM peers ORDER BY name_key").map { try storedPeer($0) }
   }
 
   /// The peer with this card digest, or nil.
@@ -130,7 +141,7 @@ extension VaultDatabase {
   public func updatePeer(
     _ digest: Digest, _ change: (inout PeerRecord) throws(StoreError) -> Void
   ) throws(StoreError) -> PeerRecord {
-    try write { db in
+    let changed = try writeKeeping { db, kept in
       guard var stored = try self.storedPeer(where: "digest", digest.blob, db) else {
         throw StoreError.notFound("the peer")
       }
@@ -141,19 +152,23 @@ extension VaultDatabase {
         stored.nameKey = PeerName.skeleton(stored.record.name)
       }
       try self.put(stored, db)
+      kept = [TrustCompanion.id]
       return stored.record
     }
+    emptyLog()
+    return changed
   }
 
   /// Stores the beacon key that a newer card of the peer carries.
   public func setBeaconKey(ofPeer digest: Digest, to key: borrowing SecretBytes) throws(StoreError) {
     let beacon = try keys.seal(key, Self.beaconName(digest))
-    try write { db in
+    try writeKeeping { db, changed in
       guard var stored = try self.storedPeer(where: "digest", digest.blob, db) else {
         throw StoreError.notFound("the peer")
       }
       stored.beacon = beacon
       try self.put(stored, db)
+      changed = [TrustCompanion.id]
     }
   }
 
@@ -171,7 +186,7 @@ extension VaultDatabase {
   /// Removes a peer and destroys what waits for it: payloads are erased and fragment files unlinked. What was said stays; what is
   /// still to be said is lost.
   public func removePeer(_ digest: Digest) throws(StoreError) -> RemovedPeer {
-    let removed = try write { db in
+    let removed = try writeKeeping { db, changed in
       // A damaged row must not keep its peer trusted for ever, but the caller shall know: it is read without its MAC.
       // The table itself is gone through: an index that somebody has written may lead to another row, or to one of two.
       let row = try Self.row(
@@ -181,6 +196,10 @@ extension VaultDatabase {
       let cancelled = try self.cancelDeliveries(where: "recipient = ?", [digest.blob], db)
       try db.execute(sql: "DELETE FROM peers NOT INDEXED WHERE digest = ?", arguments: [digest.blob])
       try Self.forgetRequests(ofPeer: digest, db)
+      // Nor does it stay, or come back, as somebody whom another peer has introduced.
+      changed = try self.removeIntroductions(of: digest, db)
+      changed.formUnion(cancelled.compactMap(\.entry.secretID))
+      changed.insert(TrustCompanion.id)
       try self.endParcels(ofPeer: digest, db)
       try self.endMessages(ofPeer: digest, name: peer.name, db)
       try self.forgetAddress(ofPeer: digest, db)
@@ -212,6 +231,9 @@ extension VaultDatabase {
 
   private func checkName(_ name: String, isFreeFor digest: Digest, _ db: Database) throws {
     guard !PeerName.isBlank(name) else { throw StoreError.invalid("a blank name") }
+    guard !PeerName.claimsIntroduction(name) else {
+      throw StoreError.invalid("a name that says who has introduced it")
+    }
     let row = try Row.fetchOne(
       db, sql: "SELECT name FROM peers WHERE name_key = ? AND digest <> ?",
       arguments: [PeerName.skeleton(name), digest.blob])
@@ -245,27 +267,28 @@ extension VaultDatabase {
       digest: try columns.digest("digest"), signingKey: try columns.bytes("signing_key", count: 32),
       noiseKey: try columns.bytes("noise_key", count: 32), boxKey: try columns.bytes("box_key", count: 32),
       name: name, card: try columns.bytes("card", count: nil), addresses: try columns.texts("addresses"),
-      state: try columns.value("state", as: PeerRecord.State.self), addedAt: try columns.integer("added_at"),
+      state: try columns.value("state", as: PeerRecord.State.self), person: try columns.optionalDigest("person"),
+      addedAt: try columns.integer("added_at"),
       lastSeenAt: try columns.optionalInteger("last_seen_at"))
     return StoredPeer(
       record: record, beacon: try columns.optionalBytes("beacon"), nameKey: try columns.text("name_key"))
   }
 
-  private func put(_ stored: StoredPeer, _ db: Database) throws {
+  func put(_ stored: StoredPeer, _ db: Database) throws {
     let peer = stored.record
     let name = try checkedText(peer.name, "the name", limit: 1024)
     let addresses = try TextList(peer.addresses).column("the addresses")
     try db.execute(
       sql: """
-        INSERT INTO peers (\(Self.peerColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO peers (\(Self.peerColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (digest) DO UPDATE SET name = excluded.name, name_key = excluded.name_key, card = excluded.card,
           addresses = excluded.addresses, beacon = excluded.beacon, state = excluded.state,
-          last_seen_at = excluded.last_seen_at, mac = excluded.mac
+          last_seen_at = excluded.last_seen_at, mac = excluded.mac, person = excluded.person
         """,
       arguments: [
         peer.digest.blob, peer.signingKey.blob, peer.noiseKey.blob, peer.boxKey.blob, name, peer.card.blob,
         addresses.blob, stored.beacon?.blob, peer.state.rawValue, peer.addedAt, peer.lastSeenAt,
-        try mac(stored).blob, stored.nameKey,
+        try mac(stored).blob, stored.nameKey, peer.person?.blob,
       ])
   }
 
@@ -284,6 +307,8 @@ extension VaultDatabase {
       hash.append(stored.beacon ?? [])
       hash.append(peer.state.rawValue)
       hash.append(UInt64(bitPattern: peer.addedAt))
+      // Rows from before there were persons have none.
+      if let person = peer.person { hash.append(person) }
     }
   }
 }

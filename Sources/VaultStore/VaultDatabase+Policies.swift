@@ -4,29 +4,34 @@ public import Sodium
 extension VaultDatabase {
   /// The policy of this secret in the caller's words, or nil if it goes by the setting.
   public func policy(ofSecret id: [UInt8]) throws(StoreError) -> String? {
-    try readOne { db in
-      guard
-        let row = try Self.row("SELECT secret_id, policy, mac FROM policies WHERE secret_id = ?", [id.blob], db)
-      else { return nil }
-      let columns = StoredRow(row: row, what: "the policy of secret \(hexadecimal(id))")
-      let policy = try columns.text("policy")
-      // An index that somebody has written may lead to another row: the MAC is over the id that was looked for.
-      guard macsMatch(try columns.bytes("mac"), try self.policyMAC(id, policy)) else {
-        throw StoreError.damaged(columns.what)
-      }
-      return policy
+    try readOne { db in try self.policy(ofSecret: id, db) }
+  }
+
+  func policy(ofSecret id: [UInt8], _ db: Database) throws -> String? {
+    guard let row = try Self.row("SELECT secret_id, policy, mac FROM policies WHERE secret_id = ?", [id.blob], db)
+    else { return nil }
+    let columns = StoredRow(row: row, what: "the policy of secret \(hexadecimal(id))")
+    let policy = try columns.text("policy")
+    // An index that somebody has written may lead to another row: the MAC is over the id that was looked for.
+    guard macsMatch(try columns.bytes("mac"), try policyMAC(id, policy)) else {
+      throw StoreError.damaged(columns.what)
     }
+    return policy
   }
 
   /// Gives a secret a policy of its own; nil takes it away.
   public func setPolicy(_ policy: String?, ofSecret id: [UInt8], at now: Int64) throws(StoreError) {
-    try write { db in
+    try writeKeeping { db, changed in
       try self.setConsentClock(now, db)
       try db.execute(sql: "DELETE FROM policies WHERE secret_id = ?", arguments: [id.blob])
-      guard let policy else { return }
-      guard try self.secret(where: "id", id.blob, db) != nil else { throw StoreError.notFound("the secret") }
-      try self.insertPolicy(policy, ofSecret: id, db)
+      if let policy {
+        guard try self.secret(where: "id", id.blob, db) != nil else { throw StoreError.notFound("the secret") }
+        try self.insertPolicy(policy, ofSecret: id, db)
+      }
+      changed.insert(id)
     }
+    // What the log has lost would be the setting's again, and perhaps released at once.
+    emptyLog()
   }
 
   func insertPolicy(_ policy: String, ofSecret id: [UInt8], _ db: Database) throws {

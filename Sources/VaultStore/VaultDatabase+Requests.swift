@@ -42,17 +42,18 @@ extension VaultDatabase {
 
   /// Notes, changes or forgets what a peer wants with a secret, in one transaction. `change` sees the row that is there and how
   /// many others wait, and leaves what shall be there; with another kind, peer or secret nothing is stored. Rows whose time
-  /// was over at `now` are gone before it looks. A row that it replaces by a new one gets a new number.
+  /// was over at `now` are gone before it looks. A row that it replaces by a new one gets a new number. Those whom a dealer has introduced
+  /// count as one peer: it may introduce whom it likes.
   @discardableResult
   public func changeRequest(
-    _ kind: RequestRecord.Kind, of peer: Digest, secret: [UInt8], at now: Int64,
+    _ kind: RequestRecord.Kind, of peer: Digest, secret: [UInt8], at now: Int64, introducedBy dealer: Digest? = nil,
     _ change: (inout RequestRecord?, RequestCounts) throws(StoreError) -> Void
   ) throws(StoreError) -> RequestRecord? {
     try write { db in
       try db.execute(sql: "DELETE FROM requests WHERE ends_at <= ?", arguments: [now])
       let before = try self.request(kind, peer, secret, db)
       var after = before
-      try change(&after, try Self.waitingCounts(kind, peer, except: before?.id ?? 0, db))
+      try change(&after, try Self.waitingCounts(kind, peer, dealer, except: before?.id ?? 0, db))
       guard after != before else { return before }
       if let before, before.id != after?.id {
         try db.execute(sql: "DELETE FROM requests WHERE id = ?", arguments: [before.id])
@@ -70,13 +71,16 @@ extension VaultDatabase {
   public func decideRequest(
     _ id: Int64, at now: Int64, _ change: (inout RequestRecord) throws(StoreError) -> Void
   ) throws(StoreError) -> RequestRecord? {
-    try write { db in
+    let decided: RequestRecord? = try write { db in
       guard var request = try self.request(id, db), request.endsAt > now else { return nil }
       try change(&request)
       // Whoever decides sits before this device: its clock counts from now on, whatever it has shown before.
       try self.setConsentClock(now, db)
       return try self.put(request, db)
     }
+    // A refusal that the log has lost would be none.
+    emptyLog()
+    return decided
   }
 
   /// Forgets a request.
@@ -109,13 +113,16 @@ extension VaultDatabase {
   // MARK: - Rows
 
   private static func waitingCounts(
-    _ kind: RequestRecord.Kind, _ peer: Digest, except id: Int64, _ db: Database
+    _ kind: RequestRecord.Kind, _ peer: Digest, _ dealer: Digest?, except id: Int64, _ db: Database
   ) throws -> RequestCounts {
     let row = try Self.row(
       """
-      SELECT count(*) FILTER (WHERE peer = ?) AS of_peer, count(*) AS of_all FROM requests
-      WHERE kind = ? AND state = 'waiting' AND id <> ?
-      """, [peer.blob, kind.rawValue, id], db)
+      SELECT count(*) FILTER (
+        WHERE peer = ?1 OR (?2 IS NOT NULL AND peer NOT IN (SELECT digest FROM peers)
+          AND secret_id IN (SELECT id FROM secrets WHERE dealer = ?2 AND origin = 'held'))) AS of_peer,
+        count(*) AS of_all FROM requests
+      WHERE kind = ?3 AND state = 'waiting' AND id <> ?4
+      """, [peer.blob, dealer?.blob, kind.rawValue, id], db)
     guard let row else { return RequestCounts(ofPeer: 0, all: 0) }
     let columns = StoredRow(row: row, what: "the table of requests")
     return RequestCounts(

@@ -44,10 +44,11 @@ extension VaultDatabase {
 
   /// Changes what the caller may do with a secret.
   public func setState(_ state: SecretRecord.State, ofSecret id: [UInt8]) throws(StoreError) {
-    try write { db in
+    try writeKeeping { db, changed in
       guard var secret = try self.secret(where: "id", id.blob, db) else { throw StoreError.notFound("the secret") }
       secret.state = state
       try self.update(secret, db)
+      changed.insert(id)
     }
   }
 
@@ -58,7 +59,8 @@ extension VaultDatabase {
          UNION SELECT secret_id FROM fragments WHERE source = :dealer
          UNION SELECT id FROM items WHERE sender = :dealer)) AS secret_count,
       (SELECT coalesce(sum(byte_count + trailer_byte_count), 0) FROM fragments WHERE source = :dealer)
-      + (SELECT coalesce(sum(byte_count), 0) FROM items WHERE sender = :dealer) AS bytes
+      + (SELECT coalesce(sum(byte_count), 0) FROM items WHERE sender = :dealer)
+      + (SELECT coalesce(sum(byte_count), 0) FROM introductions WHERE dealer = :dealer) AS bytes
     """
 
   /// How much of this device's room a dealer takes, partial deposits and items included: for quotas.
@@ -79,7 +81,20 @@ extension VaultDatabase {
   /// Then the files are unlinked and the write-ahead log is emptied. Returns the deliveries that were destroyed.
   @discardableResult
   public func deleteSecret(_ id: [UInt8], at time: Int64) throws(StoreError) -> [OutboxRecord] {
-    let (destroyed, indexes, items) = try write { db -> ([OutboxRecord], [Int], [[UInt8]]) in
+    try eraseSecret(id, at: time, by: nil)
+  }
+
+  /// The same; by the word of a companion a tombstone is all that is made of a secret that isn't there. If the companion says something else
+  /// by now, because the user has let the secret come back since it was read, nothing happens.
+  @discardableResult
+  func eraseSecret(
+    _ id: [UInt8], at time: Int64, by companion: DeletedCompanion?
+  ) throws(StoreError) -> [OutboxRecord] {
+    let (destroyed, indexes, items) = try writeKeeping(readsCompanions: companion != nil) {
+      db, changed -> ([OutboxRecord], [Int], [[UInt8]]) in
+      if let companion {
+        guard case .deleted(companion)? = try? self.companions.read(id) else { return ([], [], []) }
+      }
       let fragments = try Self.fragments(of: id, db)
       let destroyed = try self.cancelDeliveries(where: "secret_id = ?", [id.blob], db)
       try db.execute(sql: "DELETE FROM outbox WHERE secret_id = ?", arguments: [id.blob])
@@ -89,9 +104,10 @@ extension VaultDatabase {
       try Self.forgetRequests(forSecret: id, db)
       try self.endParcels(ofSecret: id, db)
       try db.execute(sql: "DELETE FROM secrets WHERE id = ?", arguments: [id.blob])
-      guard db.changesCount == 1 else { throw StoreError.notFound("the secret") }
+      guard db.changesCount == 1 || companion != nil else { throw StoreError.notFound("the secret") }
       try self.putTombstone(id, at: time, db)
-      return (destroyed, fragments.map(\.index), try Self.deleteItems(ofKey: id, db))
+      changed.insert(id)
+      return (destroyed, fragments.map(\.index), try self.deleteItems(ofKey: id, db))
     }
     // What fails here is swept up at the next start: no row names it any more.
     for index in indexes { try? fragments.remove(id, index) }

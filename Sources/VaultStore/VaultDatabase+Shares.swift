@@ -10,7 +10,8 @@ public struct StoredShare: ~Copyable {
 }
 
 extension VaultDatabase {
-  /// This device's share of a secret in `epoch`, or nil. Throws ``StoreError/damaged(_:)`` if it doesn't open.
+  /// This device's share of a secret in `epoch`, or nil. One that doesn't open is taken from its companion;
+  /// throws ``StoreError/damaged(_:)`` if that has none either.
   public func share(ofSecret id: [UInt8], epoch: Int64 = 0) throws(StoreError) -> StoredShare? {
     let what = "the share of secret \(hexadecimal(id))"
     let stored = try readOne { db -> (index: Int, sealed: [UInt8])? in
@@ -22,7 +23,14 @@ extension VaultDatabase {
     }
     guard let stored else { return nil }
     let name = Self.shareName(id, stored.index, epoch: epoch)
-    return StoredShare(index: stored.index, bytes: try keys.open(stored.sealed, name, what: what))
+    do throws(StoreError) {
+      return StoredShare(index: stored.index, bytes: try keys.open(stored.sealed, name, what: what))
+    } catch .damaged {
+      guard let other = try? companions.readSecret(id), other.epoch == epoch, other.secret.ownIndex == stored.index,
+        let sealed = other.sealedShare
+      else { throw .damaged(what) }
+      return StoredShare(index: stored.index, bytes: try keys.open(sealed, name, what: what))
+    }
   }
 
   /// The row of a share's name is the secret's id and, as two bytes, the share's number: a blob put beside another

@@ -10,6 +10,9 @@ extension VaultDatabase {
   /// Lets a deleted secret come back: only on the user's word.
   public func removeTombstone(_ id: [UInt8]) throws(StoreError) {
     try write { db in
+      let lock = try companions.lock()
+      defer { withExtendedLifetime(lock) {} }
+      try companions.remove(id)
       try db.execute(sql: "DELETE FROM tombstones WHERE secret_id = ?", arguments: [id.blob])
     }
   }

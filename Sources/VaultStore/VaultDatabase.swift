@@ -12,6 +12,8 @@ import Synchronization
 public final class VaultDatabase: Sendable {
   /// Fragments on disk.
   public let fragments: FragmentStore
+  /// What is known of each secret, beside the database.
+  let companions: CompanionFiles
   /// The keys that records are sealed under.
   public let keys: VaultKeys
 
@@ -21,6 +23,7 @@ public final class VaultDatabase: Sendable {
   let folders: VaultFolders
   let auditBuffer = Mutex(AuditBuffer())
   let courierMemory = Mutex<CourierMemory?>(nil)
+  let logSight = Mutex<LogSight?>(nil)
   /// Opened at the first question whether something has changed.
   let changeWatch = Mutex<DatabaseQueue?>(nil)
 
@@ -56,6 +59,7 @@ public final class VaultDatabase: Sendable {
     self.folders = folders
     self.keys = keys
     fragments = FragmentStore(folders)
+    companions = CompanionFiles(folders, keys: keys)
     let path = folders.databasePath
     try Self.checkFiles(path, creating: creating)
     // Left by a creation that was killed just after it had finished.
@@ -198,12 +202,6 @@ public final class VaultDatabase: Sendable {
   /// The first row of a statement that is prepared only once: for what every session asks.
   static func row(_ sql: String, _ arguments: StatementArguments, _ db: Database) throws -> Row? {
     try Row.fetchOne(db.cachedStatement(sql: sql), arguments: arguments)
-  }
-
-  /// Moves everything from the write-ahead log into the database and empties the log, so that what was deleted is not
-  /// left in it. A reader in another process may prevent it; the next time will do.
-  func emptyLog() {
-    _ = try? pool.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
   }
 }
 

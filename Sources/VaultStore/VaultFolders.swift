@@ -63,12 +63,20 @@ public struct VaultFolders: Hashable, Sendable {
   public func holdsRemains() throws(StoreError) -> Bool {
     guard try !holdsVault(), access(incompletePath, F_OK) != 0 else { return false }
     if access(databasePath, F_OK) == 0 { return true }
-    for folder in [fragmentsPath, itemsPath] where try !((try? FileNames.list(folder)) ?? []).isEmpty { return true }
+    for folder in [fragmentsPath, companionsPath, itemsPath] where try !((try? FileNames.list(folder)) ?? []).isEmpty {
+      return true
+    }
     return false
+  }
+
+  /// What ``holdsRemains()`` means to who wants to open the vault.
+  public var lostMasterKey: StoreError {
+    .damaged("\(masterKeyPath) is missing, though other parts of the vault are there: it")
   }
 
   /// Makes the folders that are missing, with mode 0700, marks the state folder as not to be backed up, and checks all.
   public func create() throws(StoreError) {
+    try checkParents()
     for folder in all { try Self.makeFolder(folder) }
     let tag = state + "/CACHEDIR.TAG"
     if access(tag, F_OK) != 0 {
@@ -84,12 +92,14 @@ public struct VaultFolders: Hashable, Sendable {
   /// Makes those folders of an existing vault again that can be done without, and checks all. Throws
   /// ``StoreError/wrongDevice`` if the state folder is missing: the device key is gone with it.
   func restore() throws(StoreError) {
-    for folder in [config, fragmentsPath, itemsPath, stagingPath] { try Self.makeFolder(folder) }
+    for folder in [config, fragmentsPath, companionsPath, itemsPath, stagingPath] { try Self.makeFolder(folder) }
     do throws(StoreError) { try check() } catch .notFound(state) { throw .wrongDevice }
   }
 
-  /// Refuses folders that others may look into, or that belong to somebody else.
+  /// Refuses folders that others may look into, or that belong to somebody else; and those above them, `VAULT_HOME` among
+  /// them, in which others may put something else in their place.
   public func check() throws(StoreError) {
+    try checkParents()
     for folder in all {
       var status = stat()
       guard stat(folder, &status) == 0 else { throw StoreError(errno: errno, path: folder) }
@@ -98,10 +108,24 @@ public struct VaultFolders: Hashable, Sendable {
     }
   }
 
+  private func checkParents() throws(StoreError) {
+    for folder in Set([data, state, config].map { Self.parent(of: $0) }).sorted() {
+      var status = stat()
+      // One that is missing is somebody else's concern.
+      guard stat(folder, &status) == 0 else { continue }
+      // With the sticky bit, as /tmp has it, names belong to those who made them.
+      guard status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0 else {
+        throw .tooOpen(path: folder, advice: "chmod go-w \(quotedForShell(folder))")
+      }
+    }
+  }
+
   /// The SQLite database.
   public var databasePath: String { data + "/vault.db" }
   /// The sealed master key.
   public var masterKeyPath: String { data + "/master.key" }
+  /// This device's card, for when the vault is locked.
+  public var cardPath: String { data + "/card" }
   /// The device key.
   public var deviceKeyPath: String { state + "/device.key" }
   /// The settings.
@@ -110,6 +134,10 @@ public struct VaultFolders: Hashable, Sendable {
   var settingsLockPath: String { config + "/settings.lock" }
   /// Fragments, whole and partial.
   public var fragmentsPath: String { data + "/fragments" }
+  /// What the database has about each secret, a file for each.
+  var companionsPath: String { data + "/companions" }
+  /// The lock between those who write companions, and the number of their last change.
+  var companionsLockPath: String { data + "/companions.lock" }
   /// Items under shared keys, whole and partial.
   public var itemsPath: String { data + "/items" }
   /// Groups, a folder for each.
@@ -130,21 +158,29 @@ public struct VaultFolders: Hashable, Sendable {
   /// Locked while a daemon runs.
   var daemonLockPath: String { state + "/daemon.lock" }
 
-  private var all: [String] { [data, state, config, fragmentsPath, itemsPath, stagingPath] }
+  private var all: [String] { [data, state, config, fragmentsPath, companionsPath, itemsPath, stagingPath] }
 
-  /// Makes a folder and those above it.
+  /// The folder that one lies in.
+  private static func parent(of path: String) -> String {
+    guard let parent = try? SplitPath(path).folder, !parent.isEmpty else { return "." }
+    return parent
+  }
+
+  /// Makes a folder and those above it. The names of all that were made are durable when this returns.
   private static func makeFolder(_ path: String) throws(StoreError) {
     guard !path.isEmpty, !path.utf8.contains(0) else { throw .invalid("a folder without a name") }
-    if mkdir(path, 0o700) == 0 { return }
-    switch errno {
-    case EEXIST: return
-    case ENOENT:
-      let parent = try SplitPath(path).folder
-      guard parent != path, parent != "." else { throw .notFound(path) }
-      try makeFolder(parent)
-      guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw StoreError(errno: errno, path: path) }
-    default: throw StoreError(errno: errno, path: path)
+    let parent = try SplitPath(path).folder
+    if mkdir(path, 0o700) != 0 {
+      switch errno {
+      case EEXIST: return
+      case ENOENT:
+        guard parent != path, parent != "." else { throw .notFound(path) }
+        try makeFolder(parent)
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw StoreError(errno: errno, path: path) }
+      default: throw StoreError(errno: errno, path: path)
+      }
     }
+    try FileNames.synchronizeFolder(parent)
   }
 
   private static let tagText = """

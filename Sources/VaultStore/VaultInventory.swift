@@ -11,7 +11,7 @@ public struct VaultInventory: Sendable {
   public let items: Set<[UInt8]>
   /// Release policies of secrets that have one of their own.
   public let policies: [[UInt8]: String]
-  /// The settings.
+  /// The settings; none if they are lost or damaged, which is no reason not to put anything back.
   public let settings: [String: String]
   /// Ids of the groups.
   public let groups: Set<String>
@@ -28,11 +28,6 @@ extension VaultDatabase {
     for id in secrets.keys { policies[id] = try policy(ofSecret: id) }
     return VaultInventory(
       peers: try peers(), secrets: secrets, items: Set(try items().map(\.id)), policies: policies,
-      settings: try SettingsFile(folders, keys: keys).load(), groups: Set(try GroupFolders(folders).names()))
-  }
-
-  /// Takes back what the user has granted for a time: it was granted at another time.
-  func dropApprovals() throws(StoreError) {
-    try write { db in try db.execute(sql: "DELETE FROM requests WHERE kind = 'release' AND state = 'approved'") }
+      settings: (try? SettingsFile(self).load()) ?? [:], groups: Set(try GroupFolders(folders).names()))
   }
 }

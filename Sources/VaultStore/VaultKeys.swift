@@ -102,11 +102,12 @@ public final class VaultKeys: Sendable {
     do throws(StoreError) {
       return try MasterKeyFile.read(folders.masterKeyPath)
     } catch .notFound {
+      guard try !folders.holdsRemains() else { throw folders.lostMasterKey }
       throw .notFound("a vault in \(folders.data)")
     }
   }
 
-  private static func existingDeviceKey(_ folders: VaultFolders) throws(StoreError) -> SecretBytes {
+  static func existingDeviceKey(_ folders: VaultFolders) throws(StoreError) -> SecretBytes {
     do throws(StoreError) {
       return try AtomicFile.readSecret(folders.deviceKeyPath, count: 32)
     } catch .notFound {

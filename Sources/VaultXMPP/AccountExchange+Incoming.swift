@@ -18,20 +18,26 @@ extension AccountExchange {
       switch event {
       case .closed(let reason): return reason
       case .parcel(let part): await take(part)
-      case .message(let message): _ = await take(message, isArchived: false)
+      case .message(let message): _ = await take(message)
+      case .copy(let message): _ = await take(message, isCopy: true)
       case .receipt(let id, let from):
         if let id = Self.bytes(id) {
           note { () throws(VaultError) in
             try vault.notePlain(id, account: account.id, contact: from.bare.description, .delivered)
           }
+          happened { $0.report.receipts += 1 }
         }
       case .undelivered(let id, let to, let condition): undelivered(id, to, condition)
       case .contact(let contact):
         note { () throws(VaultError) in try vault.keepContact(account.id, contact) }
         await acceptBack(contact.address)
+        await takeHeld(of: contact.address.bare)
       case .subscription(let change, let from):
         take(change, from)
-        if change == .requested { await acceptBack(from) }
+        if change == .requested {
+          await acceptBack(from)
+          await takeHeld(of: from.bare)
+        }
       case .presence(let presence): take(presence)
       case .missed(let count):
         log.warning("\(account.logName): \(count) things came too fast, and have to come again")
@@ -51,9 +57,9 @@ extension AccountExchange {
       isOfKnown ? state.collector.add(part, at: time) : state.strangers.add(part, at: time)
     }
     guard let parcel = whole else { return }
-    let taking: ParcelTaking
+    let (taking, from): (ParcelTaking, Digest?)
     do throws(VaultError) {
-      let from = try vault.peerDigest(at: parcel.from.bare.description)
+      from = try vault.peerDigest(at: parcel.from.bare.description)
       let arrival = ParcelArrival(
         way: .account, from: from, hops: parcel.carriage?.hops ?? 0,
         branch: parcel.carriage?.branch ?? ParcelArrival.noBranch)
@@ -62,12 +68,15 @@ extension AccountExchange {
       return log.error("\(account.logName): a parcel can't be taken: \(error.reason)")
     }
     // Only who sent something worth taking learns that somebody is here. What there is no room for comes again.
-    guard case .taken = taking else { return }
+    guard taking.isTaken else { return }
     happened { state in
       state.report.parcelsTaken += 1
+      state.report.bytesTaken += parcel.bytes.count
       state.hasQuestions = true
       state.isLookedThrough = false
     }
+    // Whoever has captured a parcel can send it again: that tells him nothing.
+    guard taking.isNew || from != nil || isKnown(parcel.from.bare) else { return }
     await acknowledge(parcel.id, to: parcel.from)
   }
 
@@ -78,9 +87,13 @@ extension AccountExchange {
   }
 
   private func undelivered(_ id: String, _ to: JID?, _ condition: XMPPCondition) {
-    guard let bytes = Self.bytes(id), let to else { return }
+    guard let to else { return }
+    if let copy = Self.bytes(id, count: 32) {
+      log.debug("\(account.logName): \(to.bare) can't be reached: \(condition)")
+      return cameBack(copy, from: to)
+    }
+    guard let bytes = Self.bytes(id) else { return }
     log.debug("\(account.logName): \(to.bare) can't be reached: \(condition)")
-    cameBack(bytes, from: to)
     note { () throws(VaultError) in
       try vault.notePlain(bytes, account: account.id, contact: to.bare.description, .lost)
     }
@@ -89,13 +102,15 @@ extension AccountExchange {
   /// Whether it is a contact's or a peer's address.
   private func isKnown(_ address: JID) -> Bool {
     let text = address.description
-    if let friend = try? vault.friendRecord(account.id, text), !friend.asks || friend.peer != nil { return true }
+    if let friend = try? vault.friendRecord(account.id, text), friend.isContact { return true }
     return (try? vault.isAccountAddress(text)) ?? false
   }
 
-  /// The 16 bytes that 32 digits stand for: as this program names what it sends.
-  static func bytes(_ id: String) -> [UInt8]? {
-    guard id.utf8.count == 32, let bytes = Sodium.bytes(hexadecimal: id), hexadecimal(bytes) == id else { return nil }
+  /// The bytes that digits stand for: 16 as this program names what it sends, 32 for a copy of somebody else's parcel.
+  static func bytes(_ id: String, count: Int = 16) -> [UInt8]? {
+    guard id.utf8.count == 2 * count, let bytes = Sodium.bytes(hexadecimal: id), hexadecimal(bytes) == id else {
+      return nil
+    }
     return bytes
   }
 
@@ -108,12 +123,13 @@ extension AccountExchange {
         // Whoever has no name before the @ is a server, and nobody's friend.
         guard from.local != nil else { return }
         let known = try vault.friendRecord(account.id, from.description)
-        guard known?.asks != true else { return }
+        guard known?.asks != true, known?.subscription != .blocked else { return }
         if known == nil, try vault.friendRecords(account.id).count(where: \.asks) >= Self.askingLimit { return }
         if known?.subscription != .to {
           log.info("\(account.logName): somebody asks to be a friend: see `vault friend list`")
         }
         try vault.keepFriend(account.id, from.description) { $0.asks = true }
+        if known?.subscription != .to { happened { $0.report.friendRequests += 1 } }
       case .ended:
         guard try vault.friendRecord(account.id, from.description)?.asks == true else { return }
         try vault.changeFriend(account.id, from.description) { friend in

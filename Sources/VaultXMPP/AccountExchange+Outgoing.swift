@@ -6,7 +6,7 @@ import XMPPLink
 
 // What is to be sent.
 extension AccountExchange {
-  private static let pauses = (look: Duration.milliseconds(200), longest: 5000.0, note: 3_600_000.0)
+  private static let pauses = (look: Duration.milliseconds(200), longest: 5000.0, note: 3_600_000.0, count: 5000.0)
   /// Milliseconds in which nothing has happened before a command leaves anything of others', and bytes of that.
   private static let others = (silence: 200.0, bytes: 65 << 10)
 
@@ -14,11 +14,15 @@ extension AccountExchange {
   func send() async {
     var mark: UInt64?
     var next = 0.0
-    var (carried, nextNote) = (CarriedSearch(), -Double.infinity)
+    var (carried, nextNote, nextCount) = (CarriedSearch(), -Double.infinity, now + Self.pauses.count)
     while !Task.isCancelled {
       if now >= nextNote {
         nextNote = now + Self.pauses.note
         note { () throws(VaultError) in try vault.noteServer() }
+      }
+      if now >= nextCount {
+        nextCount = now + Self.pauses.count
+        count()
       }
       // Before looking. What can't be asked just now is asked again, and looked at all the same after a while.
       let seen = try? vault.changeMark()
@@ -60,6 +64,7 @@ extension AccountExchange {
 
   /// A parcel that goes to the server for a peer.
   private struct Delivery {
+    /// The parcel's id. Of somebody else's which copy it is, as its carrier may have several under one id.
     let id: [UInt8]
     let bytes: [UInt8]
     let to: JID
@@ -88,7 +93,10 @@ extension AccountExchange {
     try await reach()
     // What the connection ends before, isn't noted.
     for id in sent { try vault.handedToAccount(id) }
-    happened { $0.report.parcelsSent += sent.count }
+    happened { state in
+      state.report.parcelsSent += sent.count
+      state.report.bytesSent += size
+    }
     return true
   }
 
@@ -103,7 +111,10 @@ extension AccountExchange {
     memory.end(one.post.id)
     log.debug("\(account.logName): the server has it")
     try vault.handedToAccount(one.post.id)
-    happened { $0.report.parcelsSent += 1 }
+    happened { state in
+      state.report.parcelsSent += 1
+      state.report.bytesSent += one.post.bytes.count
+    }
     return true
   }
 
@@ -161,7 +172,7 @@ extension AccountExchange {
     guard let found else { return 0 }
     var hasForgotten = false
     guard let to = try place(of: found.recipient, &hasForgotten) else { return hasForgotten ? 1 : 0 }
-    let id = found.post.id
+    let id = found.copy
     memory.leave(id, to: to.description)
     try vault.carriedWereLeft([id])
     do {
@@ -198,7 +209,11 @@ extension AccountExchange {
       waiting.text.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, to, waiting.id)
     if isSound { try await reach() }
     try vault.notePlain(waiting.id, account: account.id, contact: waiting.contact, isSound ? .underway : .lost)
-    if isSound { happened { $0.report.plainSent += 1 } }
+    guard isSound else { return }
+    happened { state in
+      state.report.plainSent += 1
+      state.report.bytesSent += waiting.text.count
+    }
   }
 
   /// Whether it could be sent at all.

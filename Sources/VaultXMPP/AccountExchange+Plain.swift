@@ -13,6 +13,10 @@ extension AccountExchange {
   private static let day: Int64 = 86_400_000
   /// Messages out of the archive that are remembered.
   private static let archivedLimit = 4096
+  /// Texts of somebody who asks to be a friend that are kept before that is answered.
+  private static let askingLimit = 16
+  /// Texts of strangers, and bytes of them, that are held for those who ask in the next moment.
+  private static let heldLimit = (count: 32, bytes: 256 << 10)
 
   /// What became of a plain message.
   private enum Taking {
@@ -20,36 +24,88 @@ extension AccountExchange {
     case kept
     /// Nobody wants it.
     case unwanted
+    /// A stranger's.
+    case strange
     /// It should be here, and isn't: there is no room, or something failed.
     case failed
   }
 
   /// Keeps a plain message of a contact, or of somebody who was written to. False if it should be kept, and isn't.
-  func take(_ message: XMPPMessage, isArchived: Bool) async -> Bool {
+  func take(_ message: XMPPMessage, isArchived: Bool = false, isCopy: Bool = false) async -> Bool {
     let own = connection.address.bare
     let isMine = message.from.bare == own
-    guard let contact = isMine ? message.to?.bare : message.from.bare, contact != own, !isMine || isArchived else {
-      return true
-    }
+    guard let contact = isMine ? message.to?.bare : message.from.bare, contact != own, !isMine || isArchived || isCopy
+    else { return true }
     var taking = Taking.failed
     note { () throws(VaultError) in taking = try keep(message, of: contact, isMine: isMine, isArchived: isArchived) }
-    guard taking == .kept, !isMine, !isArchived, message.wantsReceipt, let id = message.id,
+    if taking == .strange || taking == .unwanted {
+      passOver(message, isHeld: taking == .strange, isArchived: isArchived)
+    }
+    // Of what another program has got that one says so.
+    guard taking == .kept, !isMine, !isArchived, !isCopy, message.wantsReceipt, let id = message.id,
       (try? isFriend(contact)) == true
     else { return taking != .failed }
     await acknowledge(id, to: message.from)
     return true
   }
 
+  /// Counts what isn't kept, once: it may come at once and from the archive.
+  private func passOver(_ message: XMPPMessage, isHeld: Bool, isArchived: Bool) {
+    let held = HeldText(message: message, isArchived: isArchived)
+    happened { state in
+      guard state.passed.isDisjoint(with: held.names) else { return }
+      if state.passed.count < Self.archivedLimit { state.passed.formUnion(held.names) }
+      state.report.passedOver += 1
+      guard isHeld, state.held.count < Self.heldLimit.count,
+        state.held.reduce(held.byteCount, { $0 + $1.byteCount }) <= Self.heldLimit.bytes
+      else { return }
+      state.held.append(held)
+    }
+  }
+
+  /// Looks again at what somebody wrote who is no stranger any more.
+  func takeHeld(of contact: JID) async {
+    let held = state.withLock { state in
+      let mine = state.held.filter { $0.message.from.bare == contact }
+      state.held.removeAll { $0.message.from.bare == contact }
+      state.report.passedOver -= mine.count
+      for one in mine { state.passed.subtract(one.names) }
+      return mine
+    }
+    for one in held { _ = await take(one.message, isArchived: one.isArchived) }
+  }
+
+  /// Who somebody is to this account.
+  private enum Standing {
+    case contact, asking, stranger, blocked
+  }
+
+  private func standing(of address: String) throws(VaultError) -> Standing {
+    let known = try vault.friendRecord(account.id, address)
+    if known?.subscription == .blocked { return .blocked }
+    if known?.isContact == true { return .contact }
+    if try vault.hasWritten(to: address, account: account.id) { return .contact }
+    return known == nil ? .stranger : .asking
+  }
+
   private func keep(
     _ message: XMPPMessage, of contact: JID, isMine: Bool, isArchived: Bool
   ) throws(VaultError) -> Taking {
     let address = contact.description
-    // Strangers' texts aren't kept: anybody can write to an address.
-    if !isMine, try !isFriend(contact), try !vault.hasWritten(to: address, account: account.id) {
+    let standing = isMine ? .contact : try standing(of: address)
+    switch standing {
+    case .contact: break
+    case .asking:
+      // Whoever has asked may say why, and what it says is told to nobody before it is accepted.
+      let count = try vault.plainDays(account: account.id, contact: address).values.reduce(0, +)
+      guard count < Self.askingLimit else { return .unwanted }
+    case .stranger:
+      // Strangers' texts aren't kept: anybody can write to an address.
       log.debug("\(account.logName): somebody who is no contact writes; it is dropped")
-      return .unwanted
+      return .strange
+    case .blocked: return .unwanted
     }
-    guard let text = Self.text(message.body) else { return .failed }
+    guard let text = Self.text(message) else { return .failed }
     var tag: [UInt8]?
     if let name = message.archiveID { tag = try PlainMessage.id(archived: name, contact: address, text: text) }
     let sentAt = message.stamp.flatMap { AccountStamp.milliseconds($0) } ?? vault.surroundings.now()
@@ -66,7 +122,7 @@ extension AccountExchange {
         let id = isMine ? Self.bytes(stanza) : nil
         let hash = try PlainMessage.id(stanza: stanza, contact: address, text: text)
         let named = plain(id ?? hash, [])
-        guard let known = try known(named) else { return try keep(named, isArchived, isDated: isDated) }
+        guard let known = try known(named) else { return try keep(named, isArchived, isDated: isDated, standing) }
         if id != nil { return .kept }
         if try isRepeat(named, of: known) { return .kept }
         // A program that counts its names anew each time has said the same again.
@@ -80,25 +136,40 @@ extension AccountExchange {
           try PlainMessage.id(stanza: stanza, contact: address, text: text), [message.stamp == nil ? .none : .stamp])
       }
       if try hasCome(nameless, isArchived: isArchived) { return .kept }
-      return try keep(nameless, isArchived, isDated: isDated)
+      return try keep(nameless, isArchived, isDated: isDated, standing)
     }
   }
 
   private func keep(
-    _ message: PlainMessage, _ isArchived: Bool, isDated: Bool
+    _ message: PlainMessage, _ isArchived: Bool, isDated: Bool, _ standing: Standing
   ) throws(VaultError) -> Taking {
     // What others say waits behind it: it isn't asked for again.
     if !message.isMine, try isFull(message, isDated: isDated) { return .unwanted }
+    // This stays in the archive, and is asked for again with the next connection.
+    guard message.isMine || hasRoom(for: message) else { return .failed }
     // What was said before this device knew the account is nobody's news.
-    let isNews = !isArchived || account.archivedTo != nil
+    let isNews = standing == .contact && (!isArchived || account.archivedTo != nil)
     let number = try vault.keepPlain(message, account: account.id, isNews: isNews)
     if isArchived { rememberArchived(message.id) }
     guard number != nil, !message.isMine else { return .kept }
     happened { state in
       state.report.plainTaken += 1
-      state.plainDays[message.contact]?[message.sentAt / Self.day, default: 0] += 1
+      state.report.bytesTaken += message.text.count
+      state.plainDays[message.contact]?[message.sentAt / Self.day, default: 0] += Vault.plainWeight(message.text.count)
     }
     return .kept
+  }
+
+  /// Whether a text leaves as much of the disk free as is to stay free. Says once a day that one doesn't.
+  private func hasRoom(for message: PlainMessage) -> Bool {
+    guard !vault.hasDiskRoom(for: message.text.count) else { return true }
+    let today = vault.surroundings.now() / Self.day
+    // No contact is called so.
+    if state.withLock({ $0.fullDays.updateValue(today, forKey: "") }) != today {
+      log.warning(
+        "\(account.logName): so little of the disk is free that texts stay at the server; see the setting keep-free")
+    }
+    return false
   }
 
   /// Whether enough of a contact's messages of the same day are here. What was said in a longer absence comes all at once, and is of many days.
@@ -172,11 +243,16 @@ extension AccountExchange {
 
   private func isFriend(_ contact: JID) throws(VaultError) -> Bool {
     guard let known = try vault.friendRecord(account.id, contact.description) else { return false }
-    return known.subscription != .none
+    return known.subscription != .none && known.subscription != .blocked
   }
 
-  private static func text(_ body: String) -> HeldSecret? {
-    do throws(SodiumError) { return HeldSecret(try SecretBytes(copying: Array(body.utf8).span.bytes)) } catch {
+  /// What is kept of a message: a subject stands above the rest, and below it what had to be left out.
+  private static func text(_ message: XMPPMessage) -> HeldSecret? {
+    var parts = message.body.isEmpty ? [] : [message.body]
+    if let subject = message.subject { parts.insert("Subject: \(subject)", at: 0) }
+    if message.missing > 0 { parts.append("[\(message.missing) more bytes were too many, and are left out]") }
+    let text = parts.joined(separator: "\n\n")
+    do throws(SodiumError) { return HeldSecret(try SecretBytes(copying: Array(text.utf8).span.bytes)) } catch {
       return nil
     }
   }

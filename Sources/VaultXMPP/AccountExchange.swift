@@ -33,6 +33,12 @@ final class AccountExchange: Sendable {
     /// Bytes that were sent last before an answer was waited for.
     var underway = 0
     var report = AccountReport()
+    /// What of the report is counted with the account.
+    var counted = AccountReport()
+    /// Texts of strangers, who may ask to be friends in the next moment.
+    var held: [HeldText] = []
+    /// Names of texts that were passed over.
+    var passed: Set<String> = []
     /// When something happened last.
     var lastAt: Double
     /// What has to be done before a round is over.
@@ -46,6 +52,17 @@ final class AccountExchange: Sendable {
     /// How many plain messages of a contact are here of which day, and of which day it was said last that they are too many.
     var plainDays: [String: [Int64: Int]] = [:]
     var fullDays: [String: Int64] = [:]
+  }
+
+  struct HeldText {
+    let message: XMPPMessage
+    let isArchived: Bool
+
+    var byteCount: Int { message.body.utf8.count + (message.subject?.utf8.count ?? 0) }
+    /// By which it is known again.
+    var names: [String] {
+      [message.archiveID.map { "archive " + $0 }, message.id.map { "\(message.from.bare) \($0)" }].compactMap { $0 }
+    }
   }
 
   private struct Limits {
@@ -98,12 +115,20 @@ final class AccountExchange: Sendable {
       if !answers { exchange.note { () throws(VaultError) in try vault.forgetPresence(account.id) } }
       try await within(Limits.answer, sleep) { () throws(XMPPError) in
         try await connection.announce(priority: Self.priority)
+        // Of what other programs of the account say; a command reads that in the archive.
+        if !answers { try await exchange.askForCopies() }
       }
     } catch {
       connection.close()
       throw error
     }
     return exchange
+  }
+
+  private func askForCopies() async throws(XMPPError) {
+    do throws(XMPPError) { try await connection.askForCopies() } catch .refused(let condition) {
+      log.debug("\(account.logName): the server makes no copies: \(condition)")
+    }
   }
 
   /// Works until the connection ends, or until the task is cancelled: then it says goodbye. Returns why it ended.
@@ -115,6 +140,7 @@ final class AccountExchange: Sendable {
       let reason = await coming.value
       work.cancel()
       await work.value
+      count()
       return reason
     } onCancel: {
       work.cancel()
@@ -175,6 +201,18 @@ final class AccountExchange: Sendable {
     }
   }
 
+  /// Counts with the account what has gone and come since it was counted last.
+  func count() {
+    let (now, before) = state.withLock { state in
+      let before = state.counted
+      state.counted = state.report
+      return (state.report, before)
+    }
+    note { () throws(VaultError) in
+      try vault.addAccountTraffic(account.id, now.traffic(since: before, at: vault.surroundings.now()))
+    }
+  }
+
   /// What fails in the vault is said, and keeps nothing else from going on. Whether it didn't fail.
   @discardableResult
   func note(_ body: () throws(VaultError) -> Void) -> Bool {
@@ -206,9 +244,32 @@ public struct AccountReport: Hashable, Sendable {
   public var plainSent = 0
   /// Plain messages that came and are new.
   public var plainTaken = 0
+  /// Bytes of parcels and plain messages that the server has taken.
+  public var bytesSent = 0
+  /// Bytes of those that came and are kept.
+  public var bytesTaken = 0
+  /// Plain messages that came and aren't kept: of strangers, of whoever was removed, or more than there is room for.
+  public var passedOver = 0
+  /// People who ask to be friends, and didn't before.
+  public var friendRequests = 0
+  /// Receipts for what was sent.
+  public var receipts = 0
 
   /// Nothing.
   public init() {}
+
+  /// What has gone and come since then.
+  func traffic(since before: AccountReport, at now: Int64) -> AccountTraffic {
+    var traffic = AccountTraffic(since: max(0, now))
+    traffic.sent.parcels = Int64(parcelsSent - before.parcelsSent)
+    traffic.sent.texts = Int64(plainSent - before.plainSent)
+    traffic.sent.bytes = Int64(bytesSent - before.bytesSent)
+    traffic.taken.parcels = Int64(parcelsTaken - before.parcelsTaken)
+    traffic.taken.texts = Int64(plainTaken - before.plainTaken)
+    traffic.taken.bytes = Int64(bytesTaken - before.bytesTaken)
+    traffic.passedOver = Int64(max(0, passedOver - before.passedOver))
+    return traffic
+  }
 }
 
 extension AccountRecord {

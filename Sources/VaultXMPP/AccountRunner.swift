@@ -57,6 +57,7 @@ public struct AccountRunner: Sendable {
   }
 
   private func current() -> (AccountRecord, HeldSecret)? {
+    guard !vault.leavesServersOut() else { return nil }
     do throws(VaultError) {
       guard let account = try vault.currentAccount(), let password = try vault.accountPassword(account.id) else {
         return nil
@@ -112,6 +113,7 @@ public struct AccountRunner: Sendable {
 
   /// Whether this account is still to be connected, and in the same way.
   private func isCurrent(_ account: AccountRecord) -> Bool {
+    guard !vault.leavesServersOut() else { return false }
     let now: AccountRecord?
     // What can't be read just now is as it was.
     do throws(VaultError) { now = try vault.currentAccount() } catch { return true }
@@ -132,7 +134,7 @@ public struct AccountRunner: Sendable {
     }
   }
 
-  /// Waits, but not longer than until somebody has changed the accounts, or the network is another one.
+  /// Waits, but not longer than until somebody has changed the accounts, or whether servers are used, or the network is another one.
   private func pause(for seconds: Double, beside account: AccountRecord?) async {
     let jitter = Double.random(in: 0.75...1.25)
     let began = vault.surroundings.monotonic()
@@ -140,11 +142,15 @@ public struct AccountRunner: Sendable {
     // A server may lock an account to which wrong passwords come often.
     let earliest = account != nil && seconds >= Self.pauses.longest ? began + 5000 : began
     let mark = try? vault.accountMark()
-    let network = NetworkMark.now()
+    let (network, isOff) = (NetworkMark.now(), vault.leavesServersOut())
     while vault.surroundings.monotonic() < end {
       do { try await vault.surroundings.sleep(.seconds(1)) } catch { return }
       guard vault.surroundings.monotonic() >= earliest else { continue }
-      if (try? vault.accountMark()) != mark || (account != nil && NetworkMark.now() != network) { return }
+      if (try? vault.accountMark()) != mark || vault.leavesServersOut() != isOff
+        || (account != nil && NetworkMark.now() != network)
+      {
+        return
+      }
     }
   }
 }

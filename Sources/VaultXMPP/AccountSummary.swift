@@ -1,5 +1,5 @@
 public import SecretVault
-import VaultStore
+public import VaultStore
 
 /// An account of this device.
 public struct AccountSummary: Hashable, Sendable {
@@ -25,6 +25,8 @@ public struct AccountSummary: Hashable, Sendable {
   public let certificates: String?
   /// How its connection stands, as the daemon last noted it; nil where no daemon runs, or for an account that isn't in use.
   public let connection: AccountConnection?
+  /// What has gone and come by it from this device; nil if nothing has.
+  public let traffic: AccountTraffic?
 }
 
 /// A contact of the account in use.
@@ -35,7 +37,7 @@ public struct FriendSummary: Hashable, Sendable {
   public let name: String?
   /// The peer whose account it is, if that is known: what is sent to it is sealed.
   public let peer: String?
-  /// Who sees whether the other is there: `none`, `to`, `from` or `both`.
+  /// Who sees whether the other is there: `none`, `to`, `from` or `both`; `blocked`: it was removed.
   public let subscription: String
   /// It waits to be accepted here.
   public let asks: Bool

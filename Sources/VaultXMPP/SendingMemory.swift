@@ -35,7 +35,7 @@ final class SendingMemory: Sendable {
   /// It has got through.
   func end(_ id: [UInt8]) { state.withLock { $0.attempts[id] = nil } }
 
-  /// A parcel of somebody else's is about to go to a server for this address.
+  /// A copy of somebody else's parcel is about to go to a server for this address.
   func leave(_ id: [UInt8], to address: String) {
     state.withLock { state in
       if state.left.count >= Self.limit { state.left = [:] }
@@ -53,7 +53,7 @@ final class SendingMemory: Sendable {
     }
   }
 
-  /// Parcels of others' whose time hasn't come again.
+  /// Copies of others' parcels whose time hasn't come again.
   func resting(at now: Double) -> Set<[UInt8]> {
     state.withLock { state in Set(state.left.filter { ($0.value.next ?? 0) > now }.keys) }
   }

@@ -10,6 +10,11 @@ extension Vault {
     guard let account = try currentAccount() else {
       throw VaultError(.notFound, "no account is in use", hint: "log in with `vault account login ADDRESS`")
     }
+    guard !leavesServersOut() else {
+      throw VaultError(
+        .refused, "the setting pigeons-only is on, and a plain text goes through servers; nothing was sent",
+        hint: "vault settings set pigeons-only off")
+    }
     let contact = try address(reference).description
     guard contact != account.address else { throw VaultError(.usage, "this is the account itself") }
     guard (1...XMPPMessage.bodyLimit).contains(text.count) else {
@@ -28,6 +33,8 @@ extension Vault {
     do throws(SodiumError) { id = try Randomness.bytes(16) } catch {
       throw VaultError(.other, "no random bytes: \(error)")
     }
+    // Whoever writes to somebody wants an answer.
+    try unblockContact(account.id, contact)
     let number = try keepPlain(
       PlainMessage(id: id, contact: contact, isMine: true, text: text, sentAt: surroundings.now()),
       account: account.id, isSent: false)

@@ -60,7 +60,7 @@ extension VaultAccounts {
     return try await addFriend(text, name: name, peer: peer)
   }
 
-  /// Ends a contact in both directions, or refuses one that asks. Returns its address.
+  /// Ends a contact in both directions, or refuses one that asks; nothing that it writes is kept from then on. Returns its address.
   @discardableResult
   public func removeFriend(_ text: String) async throws(VaultError) -> String {
     let account = try find(nil)
@@ -70,6 +70,10 @@ extension VaultAccounts {
     guard let known = try vault.friendRecord(account.id, contact.description) else {
       throw VaultError(.notFound, "\(contact) is no friend of \(account.address)", hint: "see `vault friend list`")
     }
+    guard known.subscription != .blocked else {
+      throw VaultError(
+        .notFound, "\(contact) is blocked already", hint: "`vault friend unblock` takes that back")
+    }
     try await connected(account) { (connection) throws(XMPPError) in
       if known.asks { try await connection.change(.refused, with: contact) }
       do throws(XMPPError) { try await connection.removeContact(contact) } catch .refused {
@@ -77,8 +81,20 @@ extension VaultAccounts {
       }
       try await connection.ping()
     }
-    try vault.forgetFriend(account.id, contact.description)
+    try vault.blockContact(account.id, contact.description)
     try vault.forgetAccountAddress(contact.description)
+    return contact.description
+  }
+
+  /// Lets somebody who was removed write and ask again. Asks nobody. Returns its address.
+  @discardableResult
+  public func unblockFriend(_ text: String) throws(VaultError) -> String {
+    let account = try find(nil)
+    let contact: JID
+    do throws(XMPPError) { contact = try JID(text).bare } catch { throw VaultError(error, account: text) }
+    guard try vault.unblockContact(account.id, contact.description) else {
+      throw VaultError(.notFound, "\(contact) isn't blocked", hint: "see `vault friend list`")
+    }
     return contact.description
   }
 
@@ -98,6 +114,7 @@ extension FriendRecord.Subscription {
     case .to: "to"
     case .from: "from"
     case .both: "both"
+    case .blocked: "blocked"
     }
   }
 }

@@ -45,7 +45,8 @@ public struct VaultAccounts: Sendable {
     return AccountSummary(
       address: record.address, state: state, host: record.host, port: record.port.map { Int($0) },
       certificates: record.certificates,
-      connection: record.isCurrent ? connection.flatMap { $0.account == record.id ? $0 : nil } : nil)
+      connection: record.isCurrent ? connection.flatMap { $0.account == record.id ? $0 : nil } : nil,
+      traffic: try vault.accountTraffic(record.id))
   }
 
   /// The address of the account in use; that there is none is an error.

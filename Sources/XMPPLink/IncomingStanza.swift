@@ -9,6 +9,9 @@ enum IncomingStanza {
   static func events(
     message: XMLElement, account: JID, stamp: String? = nil, archiveID: String? = nil
   ) -> [XMPPEvent] {
+    for word in ["sent", "received"] {
+      if let copy = message.child(word, Namespace.carbons) { return events(copy: copy, in: message, account: account) }
+    }
     let from: JID
     do throws(XMPPError) { from = try sender(message, account: account) } catch {
       return [.ignored("a message from nobody")]
@@ -37,20 +40,35 @@ enum IncomingStanza {
       } else {
         events.append(.ignored("a parcel that isn't one"))
       }
-    } else if let body = message.child("body", Namespace.client)?.text, !body.isEmpty {
-      if body.utf8.count <= XMPPMessage.bodyLimit {
-        let wantsReceipt = id != nil && message.child("request", Namespace.receipts) != nil
-        let to = message["to"].flatMap { try? JID($0) }
-        events.append(
-          .message(
-            XMPPMessage(
-              id: id, from: from, to: to, body: body, stamp: stamp, wantsReceipt: wantsReceipt,
-              archiveID: archiveID ?? self.archiveID(message, account: account))))
-      } else {
-        events.append(.ignored("a message that is too long"))
-      }
+    } else {
+      let words = (
+        body: message.child("body", Namespace.client)?.text ?? "",
+        subject: message.child("subject", Namespace.client)?.text ?? ""
+      )
+      guard !words.body.isEmpty || !words.subject.isEmpty else { return events }
+      let (body, subject) = (cut(words.body, XMPPMessage.takenLimit), cut(words.subject, XMPPMessage.subjectLimit))
+      let missing = words.body.utf8.count - body.utf8.count + words.subject.utf8.count - subject.utf8.count
+      let wantsReceipt = id != nil && message.child("request", Namespace.receipts) != nil
+      events.append(
+        .message(
+          XMPPMessage(
+            id: id, from: from, to: message["to"].flatMap { try? JID($0) }, body: body, stamp: stamp,
+            wantsReceipt: wantsReceipt, archiveID: archiveID ?? self.archiveID(message, account: account),
+            subject: subject.isEmpty ? nil : subject, missing: missing)))
     }
     return events
+  }
+
+  /// What another program of the account has said or heard. Whoever else says so wants to put words into somebody's mouth.
+  private static func events(copy: XMLElement, in message: XMLElement, account: JID) -> [XMPPEvent] {
+    guard let from = try? sender(message, account: account), from == account.bare,
+      let inner = copy.child("forwarded", Namespace.forward)?.child("message", Namespace.client),
+      let sender = inner["from"].flatMap({ try? JID($0) }), (sender.bare == account.bare) == (copy.name == "sent"),
+      !["sent", "received"].contains(where: { inner.child($0, Namespace.carbons) != nil })
+    else { return [.ignored("a copy that isn't one")] }
+    return events(message: inner, account: account).compactMap { event in
+      if case .message(let message) = event { .copy(message) } else { nil }
+    }
   }
 
   static func events(presence: XMLElement, account: JID) -> [XMPPEvent] {
@@ -69,7 +87,7 @@ enum IncomingStanza {
     }
     let status = presence.child("status", Namespace.client)?.text
     return [
-      .presence(XMPPPresence(from: from, state: state, status: status.flatMap { cut($0, XMPPPresence.statusLimit) }))
+      .presence(XMPPPresence(from: from, state: state, status: status.map { cut($0, XMPPPresence.statusLimit) }))
     ]
   }
 
@@ -81,7 +99,7 @@ enum IncomingStanza {
         let subscription = XMPPContact.Subscription(rawValue: item["subscription"] ?? "none")
       else { return nil }
       return XMPPContact(
-        address: address.bare, name: item["name"].flatMap { cut($0, XMPPContact.nameLimit) },
+        address: address.bare, name: item["name"].map { cut($0, XMPPContact.nameLimit) },
         subscription: subscription,
         isAsking: item["ask"] == "subscribe")
     }
@@ -121,7 +139,7 @@ enum IncomingStanza {
   }
 
   /// As many whole characters as fit.
-  private static func cut(_ text: String, _ limit: Int) -> String? {
+  private static func cut(_ text: String, _ limit: Int) -> String {
     guard text.utf8.count > limit else { return text }
     var count = 0
     let kept = text.unicodeScalars.prefix { scalar in
@@ -136,7 +154,8 @@ extension XMPPEvent {
   /// Bytes that it keeps while it waits to be taken, roughly.
   var size: Int {
     switch self {
-    case .message(let message): message.body.utf8.count + 512
+    case .message(let message), .copy(let message):
+      message.body.utf8.count + (message.subject?.utf8.count ?? 0) + 512
     case .parcel(let part): part.bytes.count + 512
     case .presence(let presence): (presence.status?.utf8.count ?? 0) + 512
     default: 1024

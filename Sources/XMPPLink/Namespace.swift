@@ -14,6 +14,7 @@ enum Namespace {
   static let discoInfo = "http://jabber.org/protocol/disco#info"
   static let receipts = "urn:xmpp:receipts"
   static let hints = "urn:xmpp:hints"
+  static let carbons = "urn:xmpp:carbons:2"
   static let delay = "urn:xmpp:delay"
   static let forward = "urn:xmpp:forward:0"
   static let stanzaID = "urn:xmpp:sid:0"

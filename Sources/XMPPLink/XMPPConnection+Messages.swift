@@ -59,7 +59,15 @@ extension XMPPConnection {
       // For who is away, but not for the archive.
       writer.element("store", Namespace.hints)
       writer.element("no-permanent-store", Namespace.hints)
+      // No copies for other programs of either account: none knows what to do with a part of a parcel.
+      writer.element("private", Namespace.carbons)
+      writer.element("no-copy", Namespace.hints)
     }
+  }
+
+  /// Lets the server tell what other programs of this account send and get, from now on (XEP-0280). Refused by one that doesn't know how.
+  public func askForCopies() async throws(XMPPError) {
+    _ = try await ask("set", to: nil) { writer, _ in writer.element("enable", Namespace.carbons) }
   }
 
   /// Tells the sender that the message or parcel of this id is here and safe.

@@ -2,6 +2,8 @@
 public enum XMPPEvent: Hashable, Sendable {
   /// A text for a person.
   case message(XMPPMessage)
+  /// A text that another program of this account has sent or got, as the account's own server says (XEP-0280).
+  case copy(XMPPMessage)
   /// A parcel, or a part of one.
   case parcel(XMPPParcelPart)
   /// Somebody has got the message or parcel of this id (XEP-0184).
@@ -24,8 +26,12 @@ public enum XMPPEvent: Hashable, Sendable {
 
 /// A text for a person.
 public struct XMPPMessage: Hashable, Sendable {
-  /// Longest text in bytes.
+  /// Longest text that is sent, in bytes.
   public static let bodyLimit = 65_536
+  /// Longest text that is taken, in bytes: of what is longer the beginning is. Usual servers let nothing pass that is.
+  public static let takenLimit = 512 << 10
+  /// Longest subject that is taken, in bytes.
+  public static let subjectLimit = 4096
   /// Most bytes of one as it is written in XML: servers end the connection for stanzas of more than 256 KiB.
   static let writtenLimit = 192 << 10
 
@@ -43,6 +49,10 @@ public struct XMPPMessage: Hashable, Sendable {
   public let wantsReceipt: Bool
   /// What the account's own server calls it in its archive (XEP-0359): the same whenever and however it comes; nil if it doesn't say.
   public internal(set) var archiveID: String?
+  /// What stands above the text; nil if nothing does. The text may be empty, then.
+  public internal(set) var subject: String?
+  /// Bytes that were left out, as text or subject were longer than what is taken.
+  public internal(set) var missing = 0
 }
 
 /// Whether somebody is there.

@@ -67,7 +67,7 @@ import Testing
   @Test func `answers to what wasn't offered get nothing`() throws {
     var town = try Town(3)
     try town.send(from: 0, to: 2)
-    let replies = [Reply(id: try parcel(77), answer: .wanted(UInt16.max))]
+    let replies = [Reply(copy: try copyKey(77), answer: .wanted(UInt16.max))]
     var generator = Seeded(1)
     let chosen = town.devices[0].selection(
       [Offer(header: try header(77), isYours: true)], replies, to: town.keys[1], budget: .max, recipient: { _ in nil },
@@ -91,17 +91,17 @@ import Testing
     }
     let flooded = town.devices[0]
     #expect(flooded.satchel.cost(of: flooder) <= flooded.limits.bytesPerGiver)
-    #expect(flooded.satchel.parcels[try parcel(1)] != nil)
+    #expect(flooded.satchel.parcels[try copyKey(1)] != nil)
     #expect(flooded.satchel.parcels.count <= CarryingLimits.parcelLimit)
     #expect(flooded.receipts.count <= ReceiptBook.limit)
     #expect(flooded.encounters.count <= Encounters.limit)
-    #expect(flooded.carried.count <= SeenParcels.limit)
+    #expect(flooded.carried.count <= SeenParcels<CopyKey>.limit)
   }
 
   @Test func `long lists are read up to their limit`() throws {
     var town = try Town(2)
-    let many = try (0..<2000).map { try parcel($0) }
-    #expect(Greeting(ids: many, takes: true).ids.count == Greeting.idLimit)
+    let many = try (0..<2000).map { try copyKey($0) }
+    #expect(Greeting(copies: many, takes: true).copies.count == Greeting.idLimit)
     let offers = try (0..<2000).map { Offer(header: try header($0), isYours: false) }
     let replies = town.devices[0].replies(
       to: offers, from: town.keys[1], isPeer: true, DeviceCondition(), isMine: { _ in false }, recipient: { _ in nil },

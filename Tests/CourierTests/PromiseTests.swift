@@ -6,7 +6,7 @@ import Testing
 @Suite struct PromiseTests {
   private func offer(_ town: Town, to other: Int) throws -> ParcelHeader {
     let offers = town.devices[0].offers(
-      to: town.keys[other], Greeting(ids: [], takes: true), DeviceCondition(), isTheirs: { _ in false }, at: start)
+      to: town.keys[other], Greeting(copies: [], takes: true), DeviceCondition(), isTheirs: { _ in false }, at: start)
     return try present(offers.first?.header)
   }
 
@@ -160,12 +160,12 @@ import Testing
         isMine: false, at: start)
     }
     let own = try town.send(from: 0, to: 1, lasts: 10 * day)
-    let declined = try parcel(1000)
+    let declined = try copyKey(1000)
     let offers = town.devices[0].offers(
-      to: town.keys[1], Greeting(ids: [], takes: true), DeviceCondition(), isTheirs: { $0.tag == (try? tag(1)) },
+      to: town.keys[1], Greeting(copies: [], takes: true), DeviceCondition(), isTheirs: { $0.tag == (try? tag(1)) },
       declined: [declined], at: start)
     #expect(offers.first?.header.id == own)
-    #expect(offers.count == Offer.limit && !offers.contains { $0.header.id == declined })
+    #expect(offers.count == Offer.limit && !offers.contains { $0.header.copy == declined })
   }
 
   @Test func `what has arrived meanwhile is promised to nobody`() throws {
@@ -197,9 +197,11 @@ import Testing
     let other = try town.send(from: 0, to: 3, lasts: 10 * day)
     let greeting = town.devices[0].greeting(
       for: town.keys[1], DeviceCondition(), isTheirs: { $0.tag == (try? tag(77)) }, at: start)
-    #expect(greeting.ids.count == Greeting.idLimit)
-    #expect(greeting.ids.contains(own) && greeting.ids.contains(other))
-    for number in stride(from: 1000, to: 1300, by: 2) { #expect(greeting.ids.contains(try parcel(number))) }
+    #expect(greeting.copies.map(\.id).count == Greeting.idLimit)
+    #expect(greeting.copies.map(\.id).contains(own) && greeting.copies.map(\.id).contains(other))
+    for number in stride(from: 1000, to: 1300, by: 2) {
+      #expect(greeting.copies.map(\.id).contains(try parcel(number)))
+    }
   }
 
   @Test func `a sender hears of what has arrived, however much it carries for others`() throws {

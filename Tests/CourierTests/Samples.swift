@@ -25,6 +25,10 @@ private func bytes(_ count: Int, _ number: Int) -> [UInt8] {
 
 func device(_ number: Int) throws -> DeviceKey { try present(DeviceKey(bytes(32, number))) }
 func parcel(_ number: Int) throws -> ParcelKey { try present(ParcelKey(bytes(16, number))) }
+/// A copy of a parcel: the true one, or another of these.
+func copyKey(_ number: Int, other: Int = 0) throws -> CopyKey {
+  CopyKey(id: try parcel(number), digest: try present(CopyDigest(bytes(16, 0x5eed_0000 + other))))
+}
 /// The tag of a recipient: here simply its number.
 func tag(_ number: Int) throws -> RecipientTag { try present(RecipientTag(bytes(16, number))) }
 
@@ -36,20 +40,24 @@ func present<T>(_ value: T?) throws -> T {
 }
 
 func header(
-  _ number: Int, for recipient: Int = 99, size: Int = 1000, expiresAt: Int64 = start + day, hopsLeft: UInt8 = 2,
+  _ number: Int, copy other: Int = 0, for recipient: Int = 99, size: Int = 1000, expiresAt: Int64 = start + day,
+  hopsLeft: UInt8 = 2,
   branch: UInt8 = 0, allowsServers: Bool = false
 ) throws -> ParcelHeader {
   try present(
     ParcelHeader(
-      id: parcel(number), tag: tag(recipient), size: size, expiresAt: expiresAt, hopsLeft: hopsLeft, branch: branch,
+      copy: copyKey(number, other: other), tag: tag(recipient), size: size, expiresAt: expiresAt, hopsLeft: hopsLeft,
+      branch: branch,
       allowsServers: allowsServers))
 }
 
 func carried(
-  _ number: Int, from giver: Int, isPeer: Bool = true, size: Int = 1000, expiresAt: Int64 = start + day
+  _ number: Int, copy other: Int = 0, from giver: Int, isPeer: Bool = true, size: Int = 1000,
+  expiresAt: Int64 = start + day
 ) throws -> CarriedParcel {
   CarriedParcel(
-    header: try header(number, size: size, expiresAt: expiresAt), from: try device(giver), fromPeer: isPeer,
+    header: try header(number, copy: other, size: size, expiresAt: expiresAt), from: try device(giver),
+    fromPeer: isPeer,
     receivedAt: start)
 }
 
@@ -97,7 +105,7 @@ struct Town {
     let id = try parcel(next)
     recipients[id] = recipient
     let isSent = devices[sender].send(
-      id, tag: try tag(recipient), size: size, expiresAt: now + lasts, to: keys[recipient],
+      try copyKey(next), tag: try tag(recipient), size: size, expiresAt: now + lasts, to: keys[recipient],
       allowsServers: allowsServers, at: now)
     guard isSent else { throw Missing() }
     return id
@@ -129,7 +137,7 @@ struct Town {
     var replies = devices[other].replies(
       to: offers, from: keys[one], isPeer: true, DeviceCondition(), isMine: isTheirs, recipient: whose, at: now)
     if liars.contains(other) {
-      replies = offers.map { Reply(id: $0.header.id, answer: .wanted(UInt16.max)) }
+      replies = offers.map { Reply(copy: $0.header.copy, answer: .wanted(UInt16.max)) }
     }
     for header in devices[one].selection(
       offers, replies, to: keys[other], budget: budget, recipient: whose, at: now, using: &generator)

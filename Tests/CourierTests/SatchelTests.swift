@@ -24,7 +24,7 @@ import Testing
     for number in 1...4 {
       _ = satchel.take(try carried(number, from: 1, expiresAt: start + day - Int64(number)), limits)
     }
-    #expect(satchel.take(try carried(5, from: 2), limits) == .taken(evicted: [try parcel(4)]))
+    #expect(satchel.take(try carried(5, from: 2), limits) == .taken(evicted: [try copyKey(4)]))
   }
 
   @Test func `who fills it displaces nobody who gave less`() throws {
@@ -32,7 +32,7 @@ import Testing
     let limits = room(10_000)
     for giver in 1...3 { _ = satchel.take(try carried(giver, from: giver), limits) }
     for number in 10..<500 { _ = satchel.take(try carried(number, from: 4), limits) }
-    for giver in 1...3 { #expect(satchel.parcels[try parcel(giver)] != nil) }
+    for giver in 1...3 { #expect(satchel.parcels[try copyKey(giver)] != nil) }
     #expect(satchel.take(try carried(1000, from: 4), limits) == .full)
   }
 
@@ -73,7 +73,7 @@ import Testing
     limits.strangersPercent = 50
     for number in 1...10 { _ = satchel.take(try carried(number, from: 1), limits) }
     for number in 100..<2000 { _ = satchel.take(try carried(number, from: number, isPeer: false), limits) }
-    for number in 1...10 { #expect(satchel.parcels[try parcel(number)] != nil) }
+    for number in 1...10 { #expect(satchel.parcels[try copyKey(number)] != nil) }
     #expect(satchel.parcels.count == 20)
   }
 
@@ -112,9 +112,9 @@ import Testing
     var satchel = Satchel()
     _ = satchel.take(try carried(1, from: 1, expiresAt: start + 1), CarryingLimits())
     _ = satchel.take(try carried(2, from: 1, expiresAt: start + 3), CarryingLimits())
-    #expect(satchel.removeExpired(at: start + 1) == [try parcel(1)])
+    #expect(satchel.removeExpired(at: start + 1) == [try copyKey(1)])
     #expect(satchel.cost == satchel.cost(of: try device(1)))
-    satchel.remove(try parcel(2))
+    satchel.remove(try copyKey(2))
     #expect(satchel.cost == 0)
   }
 }

@@ -79,11 +79,18 @@ struct AccountTests {
       try alice.write(note, to: "note.txt")
       let shared = try await alice.run("share", "note.txt", "--threshold", "2", "--to", "bob", "--json")
       #expect(shared.status == 3, "\(shared)")
-      #expect(shared.complaint.contains("is on its way to bob through the XMPP account"), "\(shared)")
-      #expect(try shared.json()["deliveries"][0]["onItsWay"]["routes"].array.map(\.string) == ["account"])
       let id = try #require(try shared.json()["id"].string)
-      try await bob.succeed("account", "sync")
-      #expect(try await bob.succeed("list", "--json").json()[0]["id"].string == id)
+      #expect(try shared.json()["deliveries"][0]["probe"]["routes"].strings == ["account"], "\(shared)")
+      let words = "share 2 goes once bob has proved its keys: a question about them is on its way through the XMPP"
+      #expect(shared.complaint.contains(words), "\(shared)")
+      // Bob's keys are proved on the way, as the two are never there together.
+      #expect(try await alice.succeed("peer", "show", "bob", "--json").json()["state"].string == "scanned")
+      try await bench.wait(for: "the share to be with bob") {
+        try await bob.succeed("account", "sync")
+        try await alice.succeed("account", "sync")
+        return try await bob.succeed("list", "--json").json().array.first?["id"].string == id
+      }
+      #expect(try await alice.succeed("peer", "show", "bob", "--json").json()["state"].string == "proven")
       try await alice.succeed("account", "sync")
       #expect(try await alice.succeed("info", id, "--json").json()["deliveries"][0]["state"].string == "delivered")
 
@@ -126,6 +133,53 @@ struct AccountTests {
       }
       let came = try await bob.succeed("messages", "--json").json().array.compactMap { $0["text"].string }
       #expect(came.sorted() == expected.sorted())
+    }
+  }
+
+  @Test("a look at the server says who asks to be a friend, and what went and came is counted")
+  func looks() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await pair(bench, try ChatServer.shared(.prosody))
+      try await bob.succeed("friend", "add", address(alice))
+      let look = try await alice.succeed("account", "sync")
+      #expect(look.complaint.contains("somebody asks to be a friend: see 'vault friend list'"), "\(look)")
+      #expect(!look.complaint.contains("nothing waits"), "\(look)")
+      #expect(try await alice.succeed("account", "sync").complaint.contains("nothing waits, here or there"))
+      try await alice.succeed("friend", "remove", address(bob))
+      try await bob.succeed("send", address(alice), "why?", "--plain")
+      let other = try await alice.succeed("account", "sync")
+      #expect(other.complaint.contains("1 text of strangers, or too many, passed over"), "\(other)")
+      #expect(try await alice.succeed("inbox", "--json").line == "[]")
+      #expect(try await alice.succeed("friend").output.contains("removed, blocked"))
+      try await alice.succeed("friend", "unblock", address(bob))
+      #expect(try await alice.succeed("friend", "--json").line == "[]")
+      let traffic = try await bob.succeed("account", "--json").json()[0]["traffic"]
+      #expect(traffic["plainSent"].int == 1 && traffic["bytesSent"].int == 4, "\(traffic)")
+      #expect(try await bob.succeed("account").output.contains("1, 4 bytes"))
+    }
+  }
+
+  @Test(
+    "a plain text to nobody isn't done, with and without a daemon, and none goes through a server with pigeons-only")
+  func nowhere() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await pair(bench, try ChatServer.shared(.prosody))
+      for isWithDaemon in [false, true] {
+        if isWithDaemon { try await alice.startDaemon() }
+        let lost = try await alice.run("send", "nobody-at-all@localhost", "hello", "--plain", "--json")
+        #expect(lost.status == 6 && lost.complaint.contains("not delivered to nobody-at-all@localhost"), "\(lost)")
+        #expect(try lost.json()["state"].string == "lost", "\(lost)")
+        #expect(try await alice.run("send", address(bob), "hello", "--plain").status == 0)
+      }
+      try await alice.succeed("settings", "set", "pigeons-only", "on")
+      try await bench.wait(for: "the account to be left") {
+        try await alice.succeed("account", "--json").json()[0]["connection"].isNull
+      }
+      #expect(try await alice.succeed("account").complaint.contains("pigeons-only is on"))
+      let refused = try await alice.run("send", address(bob), "secretly", "--plain")
+      #expect(refused.status == 5 && refused.complaint.contains("pigeons-only is on"), "\(refused)")
+      try await alice.stopDaemon()
+      #expect(try await alice.run("account", "sync").status == 5)
     }
   }
 

@@ -42,7 +42,8 @@ struct AgentTests {
       // The ciphertext has no name anywhere.
       #expect(try contents(of: alice.home) == before)
 
-      #expect(try await alice.succeed("lock", String(id.prefix(6))).output.isEmpty)
+      let locked = try await alice.succeed("lock", String(id.prefix(6)), "--json").json()
+      #expect(locked["locked"].array.map(\.string) == [id], "\(locked)")
       #expect(try await alice.succeed("list", "--json").json()[0]["unlocked"].bool == false)
       #expect(try await alice.succeed("unlock", "--list").output == "nothing is unlocked\n")
       let failed = try await alice.run("recover", id, "-o", "again")
@@ -62,13 +63,13 @@ struct AgentTests {
       let (alice, bob, id) = try await shared(bench)
       alice.freezeDaemon()
       let list = try await alice.succeed("list", "--json")
-      #expect(list.seconds < 30)
       #expect(try list.json()[0]["unlocked"].bool == false)
       let hanging = try await alice.run("unlock", id)
       #expect(hanging.status == 1 && hanging.complaint.contains("does not answer"), "\(hanging)")
       alice.thawDaemon()
       try await alice.stopDaemon()
       #expect(try await alice.succeed("lock").complaint.contains("nothing is unlocked"))
+      #expect(try await alice.succeed("lock", "--json").json()["locked"].array.isEmpty)
       for arguments in [["unlock", id], ["unlock", "--list"]] {
         let outcome = try await alice.run(arguments)
         #expect(outcome.status == 1 && outcome.complaint.contains("start `vault daemon`"), "\(outcome)")
@@ -84,11 +85,11 @@ struct AgentTests {
     try await Bench.run { bench in
       let (alice, bob, id) = try await shared(bench)
       // Long enough that a busy machine uses it in time; all uses together take longer.
-      try await alice.succeed("settings", "set", "agent-timeout", "10s")
+      try await alice.succeed("settings", "set", "agent-timeout", "40s")
       try await alice.succeed("unlock", id)
       try await bob.stopDaemon()
       for _ in 0..<4 {
-        try await Task.sleep(for: .milliseconds(2700))
+        try await Task.sleep(for: .milliseconds(10_500))
         try await alice.succeed("recover", id, "-o", "out", "--force")
       }
       #expect(alice.daemonLog.contains("secret \(id) is unlocked"))

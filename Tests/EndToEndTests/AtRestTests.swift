@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Glibc
 import Testing
 
@@ -49,6 +50,8 @@ struct AtRestTests {
       let (alice, bob) = try await bench.pair()
       try alice.write(sample(9000), to: "note.txt")
       let id = try await alice.succeed("share", "note.txt", "--threshold", "2").line
+      // Of a daemon that runs a copy may be of several moments.
+      try await bob.stopDaemon()
       let thief = try Peer("thief", bench)
       let manager = FileManager.default
       try manager.createDirectory(atPath: thief.home, withIntermediateDirectories: true)
@@ -64,7 +67,6 @@ struct AtRestTests {
       #expect(outcome.status != 0 && !thief.has("copy"), "\(outcome)")
       #expect(outcome.complaint.contains("another device"), "\(outcome)")
       // Restored on the device that it belongs to.
-      try await bob.stopDaemon()
       try manager.removeItem(atPath: bob.home + "/data")
       try manager.copyItem(atPath: thief.home + "/data", toPath: bob.home + "/data")
       try await bob.succeed("recover", id)
@@ -182,6 +184,111 @@ struct DamageTests {
         #expect([1, 5, 8].contains(outcome.status), "\(file), damage \(number): \(outcome)")
         #expect(!outcome.complaint.isEmpty)
       }
+    }
+  }
+
+  @Test(
+    "an acknowledged share survives a kill and the loss of, or damage to, the log behind it",
+    arguments: ["lost", "flipped", "cut"])
+  func damagedLog(damage: String) async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(sample(9000), to: "note.txt")
+      let id = try await alice.succeed("share", "note.txt", "--threshold", "2").line
+      for peer in [alice, bob] {
+        try await peer.stopDaemon(SIGKILL)
+        let log = peer.home + "/data/vault.db-wal"
+        switch damage {
+        case "lost": try? FileManager.default.removeItem(atPath: log)
+        case "flipped": if FileManager.default.fileExists(atPath: log) { try? Peer.flipBit(of: log, at: 100) }
+        default: truncate(log, 40)
+        }
+        try await peer.startDaemon()
+        #expect(try peer.fragment(of: id).contains(id))
+      }
+      try await bob.succeed("recover", id, "-o", "copy")
+      try bob.expect("copy", toHold: sample(9000))
+      let status = try await bob.succeed("status", "--json").json()
+      #expect(try status["lost"].array.isEmpty)
+    }
+  }
+
+  @Test("a share whose records are gone altogether is named by status and list, and its fragment stays")
+  func lostRecords() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(sample(9000), to: "note.txt")
+      let id = try await alice.succeed("share", "note.txt", "--threshold", "2").line
+      try await bob.stopDaemon()
+      let fragment = try bob.fragment(of: id)
+      let strange = String(repeating: "5", count: 32)
+      try FileManager.default.copyItem(atPath: fragment, toPath: bob.home + "/data/fragments/\(strange).1")
+      let list = try await bob.succeed("list")
+      #expect(list.complaint.contains(strange), "\(list)")
+      let status = try await bob.succeed("status")
+      #expect(status.lines.contains { $0.contains("LOST") && $0.contains(strange) }, "\(status)")
+      try await bob.startDaemon()
+      try await bob.stopDaemon()
+      #expect(FileManager.default.fileExists(atPath: bob.home + "/data/fragments/\(strange).1"))
+      // The database itself is gone: nothing can be served, and what, is said.
+      for suffix in ["", "-wal", "-shm"] {
+        try? FileManager.default.removeItem(atPath: bob.home + "/data/vault.db" + suffix)
+      }
+      let lost = try await bob.run("list")
+      #expect(lost.status == 8 && lost.complaint.contains(id), "\(lost)")
+      #expect(lost.complaint.contains("vault rebuild"), "\(lost)")
+    }
+  }
+
+  @Test(
+    "a database that is gone or damaged is made anew, and the share is served again, also for an introduced holder",
+    arguments: [true, false])
+  func rebuilding(isGone: Bool) async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(sample(9000), to: "note.txt")
+      let id = try await alice.succeed("share", "note.txt", "--threshold", "2").line
+      let whole = try await bob.run("rebuild", "--yes")
+      #expect(whole.status == 5, "\(whole)")
+      try await bob.stopDaemon(SIGKILL)
+      #expect(try await bob.run("rebuild", "--yes").status == 5)
+      for suffix in ["", "-wal", "-shm"] {
+        let path = bob.home + "/data/vault.db" + suffix
+        if isGone { try? FileManager.default.removeItem(atPath: path) } else { truncate(path, 5000) }
+      }
+      let refused = try await bob.run("list")
+      #expect(refused.status == 8 && refused.complaint.contains("vault rebuild"), "\(refused)")
+      let report = try await bob.succeed("rebuild", "--yes", "--json").json()
+      #expect(report["label"].string == "bob" && report["peers"].int == 1)
+      #expect(try report["secrets"].array.count == 1)
+      #expect(isGone || FileManager.default.fileExists(atPath: bob.home + "/data/vault.db.damaged-1"))
+      try await bob.startDaemon()
+      try await alice.succeed("recover", id, "-o", "copy")
+      try alice.expect("copy", toHold: sample(9000))
+      try await bob.succeed("recover", id, "-o", "copy")
+      try bob.expect("copy", toHold: sample(9000))
+    }
+  }
+
+  @Test("an item outlives the kill and the loss of the log behind it, and one that can't be shown is named")
+  func lostItems() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      _ = bob
+      try alice.write(sample(9000), to: "note.txt")
+      try await alice.succeed("key", "create", "family", "--threshold", "2")
+      try await alice.stopDaemon()
+      let item = try await alice.succeed("item", "add", "family", "note.txt").line
+      let database = try GRDB.DatabaseQueue(path: alice.home + "/data/vault.db")
+      try await database.write { db in try db.execute(sql: "DELETE FROM items") }
+      try database.close()
+      try await alice.succeed("item", "show", item, "-o", "copy")
+      try alice.expect("copy", toHold: sample(9000))
+      try FileManager.default.removeItem(atPath: alice.home + "/data/items/" + item)
+      let list = try await alice.succeed("list")
+      #expect(list.complaint.contains(item), "\(list)")
+      let status = try await alice.succeed("status", "--json").json()
+      #expect(try status["lostItems"][0]["reason"].string == "file-lost")
     }
   }
 

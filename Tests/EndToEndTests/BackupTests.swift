@@ -55,6 +55,26 @@ struct BackupTests {
     }
   }
 
+  @Test("a backup replaces a database that can't be read, and shares that came since are taken up again")
+  func damagedDatabase() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let bytes = sample(9000)
+      try alice.write(bytes, to: "plan")
+      try await bob.succeed("backup", "create", "vault.backup")
+      let id = try await alice.succeed("share", "plan", "--threshold", "2").line
+      try await bob.stopDaemon(SIGKILL)
+      try Data(repeating: 7, count: 9000).write(to: URL(fileURLWithPath: bob.home + "/data/vault.db"))
+      let damaged = try await bob.run("list")
+      #expect(damaged.status == 8 && damaged.complaint.contains(id), "\(damaged)")
+      try await bob.succeed("backup", "restore", "vault.backup", "--force", "--yes")
+      #expect(try await bob.succeed("list", "--json").json()[0]["id"].string == id)
+      try await bob.startDaemon()
+      try await alice.succeed("recover", id, "-o", "copy")
+      try alice.expect("copy", toHold: bytes)
+    }
+  }
+
   @Test("a vault with a passphrase needs it to come back")
   func passphrase() async throws {
     try await Bench.run { bench in

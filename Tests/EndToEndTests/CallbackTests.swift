@@ -169,14 +169,16 @@ import Testing
       let outcome = try await alice.shell(
         """
         export PATH='\(tools)':$PATH XDG_RUNTIME_DIR='\(alice.folder)'
-        printf 'for my eyes & %% ä' | '\(client)' encrypt >encrypted && tr -d '\\n' <encrypted | '\(client)' decrypt
+        printf 'for my eyes & %% ä\\n\\nend\\n' | '\(client)' encrypt | '\(client)' decrypt
         """)
       #expect(outcome.status == 0, "\(outcome)")
-      #expect(outcome.output == "for my eyes & % ä", "\(outcome)")
+      #expect(outcome.output == "for my eyes & % ä\n\nend\n", "\(outcome)")
       let failed = try await alice.shell(
         "export PATH='\(tools)':$PATH XDG_RUNTIME_DIR='\(alice.folder)'; printf AAAA | '\(client)' decrypt")
       #expect(failed.status == 1, "\(failed)")
       #expect(failed.complaint.contains("callback-client: the request was not carried out"), "\(failed)")
+      let empty = try await alice.shell("export XDG_RUNTIME_DIR='\(alice.folder)'; '\(client)' decrypt </dev/null")
+      #expect(empty.status == 1 && empty.complaint.contains("there is nothing to decrypt"), "\(empty)")
     }
   }
 }

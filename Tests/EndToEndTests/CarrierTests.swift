@@ -99,7 +99,7 @@ struct CarrierTests {
     try await Bench.run { bench in
       let people = try await people(bench)
       let (alice, bob, carol) = (people.alice, people.bob, people.carol)
-      let photo: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + sample(2_200_000)
+      let photo = MessageTests.photo(of: sample(2_200_000))
       try alice.write(photo, to: "photo.jpg")
       try await alice.succeed("send", "carol", "--photo", "photo.jpg", "--pigeons-only")
       try await bench.wait(upTo: 120, every: 200, for: "bob to carry all parts") { try await carried(by: bob) == 3 }
@@ -126,6 +126,15 @@ struct CarrierTests {
       func isDelivered() async throws -> Bool {
         try await alice.succeed("info", shared.line, "--json").json()["deliveries"][0]["state"].string == "delivered"
       }
+      // Carol's keys are proved first, by a parcel that only she can open.
+      try await bench.wait(upTo: 120, every: 200, for: "bob to carry the probe") {
+        try await given("probe", by: alice) != nil
+      }
+      try await travel(bob, from: alice, to: carol)
+      try await bench.wait(upTo: 120, every: 200, for: "bob to carry her receipt") {
+        try await given("receipt", by: carol) != nil
+      }
+      try await travel(bob, from: carol, to: alice)
       try await bench.wait(upTo: 120, every: 200, for: "bob to carry the share") {
         try await given("deposit", by: alice) != nil
       }

@@ -171,6 +171,14 @@ struct StatusTests {
       let second = try await alice.run("daemon", "--listen", "\(alice.host):0", timeLimit: 90)
       #expect(second.status == 1, "\(second)")
       #expect(second.complaint.contains("another daemon (process \(try alice.daemonProcess)) runs"), "\(second)")
+      // Also where it would listen at the same place, and before it says anything else or changes a setting.
+      for options in [["--listen", alice.address, "--ble"], ["--background"]] {
+        let same = try await alice.run(["daemon"] + options, timeLimit: 90)
+        #expect(same.status == 1 && same.output.isEmpty, "\(same)")
+        #expect(
+          same.complaint.hasPrefix("vault: another daemon (process \(try alice.daemonProcess)) runs"), "\(same)")
+      }
+      #expect(try await alice.succeed("settings", "get", "ble").line == "off")
     }
   }
 }

@@ -286,7 +286,7 @@ struct ClipboardTests {
       let desk = try await Desk(bench)
       let outcome = try await bench.start(
         "/usr/bin/setsid", ["--wait", Bench.vault, "recover", "--clip"], environment: desk.bob.environment
-      ).end(within: 60)
+      ).end(within: 180)
       #expect(outcome.status == 1 && outcome.complaint.contains("wl-copy") && desk.notes.isEmpty)
     }
   }

@@ -92,7 +92,7 @@ struct ContractTests {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
       let made = try await bench.start(
         Bench.vault, ["init", "--no-passphrase", "--label", "alice"], environment: ["HOME": folder]
-      ).end(within: 60)
+      ).end(within: 180)
       #expect(made.status == 0, "\(made)")
       for path in [".local/share/vault/vault.db", ".local/state/vault/device.key", ".local/state/vault/CACHEDIR.TAG"] {
         #expect(FileManager.default.fileExists(atPath: folder + "/" + path), "\(path)")
@@ -106,11 +106,11 @@ struct ContractTests {
       ["share"], ["share", "note.txt"], ["share", "note.txt", "--threshold", "0"],
       ["share", "note.txt", "--threshold", "256"], ["share", "note.txt", "--threshold", "two"],
       ["share", "-", "--threshold", "2", "--remove-source"], ["recover", "a", "b"], ["peer"], ["settings"],
-      ["peer", "befriend"],
+      ["peer", "befriend"], ["help", "befriend"], ["help", "peer", "befriend"], ["befriend", "--help"],
       ["peer", "address", "bob", "nowhere"], ["daemon", "--listen", "nowhere"], ["--frobnicate"], ["frobnicate"],
       ["init"], ["id", "--text", "--png", "x.png"], ["settings", "set", "colour", "blue"],
       ["settings", "get", "colour"],
-      ["settings", "set", "listen", "nowhere"], ["log", "--limit", "0"],
+      ["settings", "set", "listen", "nowhere"], ["settings", "set", "listen", "::1:4799"], ["log", "--limit", "0"],
       ["list", "--passphrase-fd", "3", "--passphrase-file", "x"],
     ])
   func usage(arguments: [String]) async throws {
@@ -121,6 +121,24 @@ struct ContractTests {
       #expect(outcome.status == 64, "\(outcome)")
       #expect(outcome.output.isEmpty, "\(outcome)")
       #expect(outcome.complaint.hasPrefix("vault: "), "\(outcome)")
+    }
+  }
+
+  @Test("help about a command that doesn't exist is an error in JSON, too, and about one that does is help")
+  func help() async throws {
+    try await Bench.run { bench in
+      let nobody = try Peer("nobody", bench)
+      let unknown = try await nobody.run("help", "frob", "--json")
+      #expect(unknown.status == 64 && unknown.output.isEmpty, "\(unknown)")
+      #expect(try unknown.jsonError()["reason"].string == "there is no command 'frob'")
+      for known in [
+        ["help"], ["help", "peer", "add"], ["help", "licenses"], ["peer", "add", "--help"], ["--help"],
+        ["messages", "Bob", "--help"],
+        ["messages", "--search", "help", "--help"],
+      ] {
+        let outcome = try await nobody.run(known)
+        #expect(outcome.status == 0 && outcome.output.contains("USAGE: vault"), "\(known): \(outcome)")
+      }
     }
   }
 

@@ -75,11 +75,11 @@ struct CrashInstantTests {
         let recovery = try drill.carol.start(["recover", known, "-o", "copy"])
         try await Task.sleep(for: .microseconds(Int(delay * 1e6)))
         try await drill.bob.stopDaemon(SIGKILL)
-        let shared = try await sharing.end(within: 60)
+        let shared = try await sharing.end(within: 180)
         let duration = Child.now() - began
         #expect([0, 2].contains(shared.status), "\(circumstances): \(shared)")
         let id = drill.noteSharing(shared)
-        let recovered = try await recovery.end(within: 60)
+        let recovered = try await recovery.end(within: 180)
         drill.expectPlain(recovered, codes: [0, 4])
         #expect(drill.carol.has("copy") == (recovered.status == 0), "\(circumstances): \(recovered)")
         if recovered.status == 0 {
@@ -97,7 +97,7 @@ struct CrashInstantTests {
   private func kill(_ run: Child, after delay: Double) async throws -> Outcome {
     try await Task.sleep(for: .microseconds(Int(delay * 1e6)))
     run.signal(SIGKILL)
-    return try await run.end(within: 60)
+    return try await run.end(within: 180)
   }
 
   /// Runs a flow again and again, to be killed after a random part of the time that it takes unharmed.

@@ -48,7 +48,7 @@ extension CrashStepTests {
         drill.expectPlain(daemon, codes: [0, 1])
         try await bob.startDaemon()
         try await drill.settle(bob, after: "\(fault) of taking an item")
-        let isThere = try StoredHome(bob).items.contains { $0.id == item && $0.state != "arriving" }
+        let isThere = try StoredHome(bob).items.contains { $0.name == item && $0.state != "arriving" }
         // Who couldn't be reached gets it by parcel.
         let isOnItsWay = try sent.status == 0 && sent.json()["onItsWay"].bool == true
         #expect(isThere || isOnItsWay || sent.status != 0, "\(fault): \(sent)")
@@ -58,6 +58,32 @@ extension CrashStepTests {
           try await expectItem(item, at: bob, drill, "\(fault)")
         }
         try await bob.stopDaemon()
+        return trace
+      }
+    }
+  }
+
+  @Test("accepting an item", arguments: Fault.Deed.allCases)
+  func acceptingItem(deed: Fault.Deed) async throws {
+    try await CrashDrill.run { drill in
+      let (alice, bob) = (drill.alice, drill.bob)
+      drill.noteSharing(try await alice.run("key", "create", "family", "--threshold", "2"))
+      try await alice.succeed("unlock", "family")
+      try await bob.succeed("unlock", "family")
+      let item = try await alice.succeed("item", "add", "family", "note").line
+      try await visit(deed, thinnedBy: 3) { fault in
+        try await alice.succeed("item", "send", item, "bob")
+        let (outcome, trace) = try await FaultyRun(bob, ["item", "accept", item], fault).end()
+        drill.expectPlain(outcome, codes: [0, 1])
+        try await drill.settle(bob, after: "\(fault) of accepting an item")
+        let there = try StoredHome(bob).items
+        #expect(there.map(\.name) == [item], "\(fault): \(outcome)")
+        #expect(outcome.status != 0 || there.allSatisfy { $0.id == item && $0.state != "waiting" }, "\(fault)")
+        if fault.step.isMultiple(of: 8) {
+          try await bob.succeed("item", "accept", item)
+          try await expectItem(item, at: bob, drill, "\(fault)")
+        }
+        try await bob.succeed("item", "delete", item, "--yes")
         return trace
       }
     }

@@ -9,7 +9,7 @@ struct EditorTests {
     let editor = try bench.file("editor", Array("#!/bin/sh\ncd \(peer.folder)\n\(script)\n".utf8))
     chmod(editor, 0o700)
     return try PseudoTerminal(
-      peer, ["-c", "VISUAL='\(editor)' exec \"$VAULT\" note --threshold 2 --description note"], program: "/bin/sh"
+      peer, ["-c", "VISUAL='\(editor)' exec \"$VAULT\" note --threshold 2 --yes --description note"], program: "/bin/sh"
     )
   }
 
@@ -134,7 +134,8 @@ struct EditorTests {
         """
       try alice.write(Array((settings + "\n").utf8), to: ".vimrc")
       let terminal = try PseudoTerminal(
-        alice, ["-c", "HOME=\(alice.folder) VISUAL='\(command)' exec \"$VAULT\" note --threshold 2"], program: "/bin/sh"
+        alice, ["-c", "HOME=\(alice.folder) VISUAL='\(command)' exec \"$VAULT\" note --threshold 2 --yes"],
+        program: "/bin/sh"
       )
       try await terminal.expect("note.txt")
       terminal.type("ihidden words\u{1B}yy:w\r")
@@ -178,7 +179,8 @@ struct EditorTests {
     let editor = try bench.file("editor-\(UInt32.random(in: 0 ... .max))", Array("#!/bin/sh\n\(script)\n".utf8))
     chmod(editor, 0o700)
     return try PseudoTerminal(
-      peer, ["-c", "VISUAL='\(editor)' exec \"$VAULT\" reshare --edit --keep-old \(arguments)"], program: "/bin/sh")
+      peer, ["-c", "VISUAL='\(editor)' exec \"$VAULT\" reshare --edit --keep-old --yes \(arguments)"],
+      program: "/bin/sh")
   }
 
   @Test("what is recovered can be edited and is shared anew, under its own password; left alone it is not")
@@ -258,7 +260,7 @@ struct EditorTests {
       let (alice, _) = try await bench.pair()
       let outcome = try await bench.start(
         "/usr/bin/setsid", ["--wait", Bench.vault, "note", "--threshold", "2"], environment: alice.environment
-      ).end(within: 60)
+      ).end(within: 180)
       #expect(outcome.status == 64 && outcome.complaint.contains("terminal"))
     }
   }

@@ -1,18 +1,27 @@
 import Foundation
+import Glibc
 import Testing
+
+extension Bench {
+  /// Alice and Bob with a key, in a group on these servers.
+  func family(_ servers: [ShareServer]) async throws -> (alice: Peer, bob: Peer) {
+    let (alice, bob) = try await pair()
+    try await alice.succeed("key", "create", "family", "--threshold", "2", "--to", "bob")
+    let made = try await alice.run(["group", "create", "Family"] + servers.options)
+    try #require(made.status == 0, "\(made)")
+    try await alice.succeed("group", "invite", "bob")
+    try await bob.succeed("group", "join")
+    return (alice, bob)
+  }
+}
 
 @Suite("Items of groups")
 struct GroupItemTests {
   @Test("an item is added, changed on another device and deleted, by commands and by daemons")
   func life() async throws {
     try await Bench.run { bench in
-      let (alice, bob) = try await bench.pair()
       let servers = try await ShareServer.three(bench)
-      try await alice.succeed("key", "create", "family", "--threshold", "2", "--to", "bob")
-      let made = try await alice.run(["group", "create", "Family"] + servers.options)
-      try #require(made.status == 0, "\(made)")
-      try await alice.succeed("group", "invite", "bob")
-      try await bob.succeed("group", "join")
+      let (alice, bob) = try await bench.family(servers)
 
       let first = try bench.file("letter.txt", Array("the first words".utf8))
       let added = try await alice.succeed("item", "add", "family", first, "--group", "Family")
@@ -46,13 +55,8 @@ struct GroupItemTests {
   @Test("items reach who is never there at the same time, and what is taken out stays with its owner")
   func apart() async throws {
     try await Bench.run { bench in
-      let (alice, bob) = try await bench.pair()
       let servers = try await ShareServer.three(bench)
-      try await alice.succeed("key", "create", "family", "--threshold", "2", "--to", "bob")
-      let made = try await alice.run(["group", "create", "Family"] + servers.options)
-      try #require(made.status == 0, "\(made)")
-      try await alice.succeed("group", "invite", "bob")
-      try await bob.succeed("group", "join")
+      let (alice, bob) = try await bench.family(servers)
       let note = try bench.file("note.txt", Array("words".utf8))
       let item = try await alice.succeed("item", "add", "family", note)
       try await alice.stopDaemon()
@@ -88,6 +92,65 @@ struct GroupItemTests {
       #expect(changed["name"].string == "other.txt" && changed["description"].string == "a word")
       let list = try await alice.succeed("item", "list", "--json").json().array
       #expect(list.count == 1 && list[0]["id"].string == changed["id"].string && changed["id"].string != item)
+    }
+  }
+
+  @Test(
+    "Ctrl-C says what a group has; of two changes that didn't know of each other all see both, and which one counts")
+  func interruptedAndPushedAside() async throws {
+    try await Bench.run { bench in
+      let servers = try await ShareServer.three(bench)
+      let (alice, bob) = try await bench.family(servers)
+      let note = try bench.file("note.txt", Array("words".utf8))
+      let item = try await alice.succeed("item", "add", "family", note, "--group", "Family").line
+      let other = try await alice.succeed("item", "add", "family", try bench.file("other.txt", [1])).line
+      try await bench.wait(upTo: 180, every: 200, for: "bob's daemon to bring the item") {
+        try await bob.succeed("item", "list", "--json").json().array.first?["id"].string == item
+      }
+
+      func entries(_ peer: Peer) async throws -> [JSON] {
+        try await peer.succeed("group", "items", "--json").json().array
+      }
+      /// What a command says that is interrupted when the group has something new, while no server says anything.
+      func interrupt(_ peer: Peer, _ arguments: [String]) async throws -> (id: String, outcome: Outcome) {
+        let before = try await entries(peer).map { $0["id"].string }
+        let command = try peer.start(arguments)
+        var new: String?
+        try await bench.wait(every: 100, for: "the group to have something new") {
+          new = try await entries(peer).map { $0["id"].string }.first { !before.contains($0) } ?? nil
+          return new != nil || !command.isRunning
+        }
+        command.signal(SIGINT)
+        return (try #require(new), try await command.end(within: 90))
+      }
+      for server in servers { server.child.signal(SIGSTOP) }
+      let added = try await interrupt(alice, ["group", "add", "Family", other])
+      #expect(added.outcome.status == 130, "\(added)")
+      // The signal may come before the command itself knows.
+      let outcomes = ["the group Family has it", "the group Family hasn't got it, or only just now"]
+      #expect(outcomes.contains { added.outcome.complaint.contains("interrupted: " + $0) }, "\(added)")
+      let texts = [try bench.file("alice.txt", Array("hers".utf8)), try bench.file("bob.txt", Array("his".utf8))]
+      var changes: [String] = []
+      for (peer, text) in zip([alice, bob], texts) {
+        let (id, outcome) = try await interrupt(peer, ["item", "edit", item, "--from", text])
+        #expect(outcome.status == 130 && outcome.output.contains(id), "\(outcome)")
+        let words = "interrupted: the changed item is here, as \(id.prefix(12)); "
+        #expect(outcomes.contains { outcome.complaint.contains(words + $0) }, "\(outcome)")
+        changes.append(id)
+      }
+      for server in servers { server.child.signal(SIGCONT) }
+
+      for peer in [alice, bob] {
+        try await bench.wait(upTo: 180, every: 500, for: "both changes to be there") {
+          Set(try await entries(peer).compactMap { $0["id"].string }) == Set(changes + [other])
+        }
+        let all = try await entries(peer)
+        let aside = all.filter { $0["aside"].bool == true }
+        #expect(aside.map { $0["id"].string } == [changes[0]] && aside.map { $0["counts"].string } == [changes[1]])
+        let table = try await peer.succeed("group", "items").output
+        #expect(table.contains("pushed aside by \(changes[1].prefix(12))"))
+        #expect(try await peer.succeed("item", "show", changes[0], "-o", "-").output == "hers")
+      }
     }
   }
 }

@@ -110,13 +110,8 @@ struct GroupTests {
   @Test("the owner moves a group to other servers: members hear of it over the old ones, and nothing is lost")
   func otherServers() async throws {
     try await Bench.run { bench in
-      let (alice, bob) = try await bench.pair()
       let old = try await ShareServer.three(bench)
-      try await alice.succeed("key", "create", "family", "--threshold", "2", "--to", "bob")
-      let made = try await alice.run(["group", "create", "Family"] + old.options)
-      try #require(made.status == 0, "\(made)")
-      try await alice.succeed("group", "invite", "bob")
-      try await bob.succeed("group", "join")
+      let (alice, bob) = try await bench.family(old)
       var items: [String] = []
       for words in ["words", "more words"] {
         let file = try bench.file("note.txt", Array(words.utf8))

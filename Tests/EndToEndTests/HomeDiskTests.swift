@@ -44,6 +44,35 @@ struct HomeDiskTests {
     }
   }
 
+  @Test("what a check finds is shown on a full disk, too, and that it can't be noted is said")
+  func checkOnFullDisk() async throws {
+    try await Bench.run { bench in
+      let (alice, _) = try await bench.pair()
+      try alice.write(sample(900), to: "note")
+      try await alice.succeed("share", "note", "--threshold", "2")
+      try await alice.stopDaemon()
+      let script = """
+        set -e
+        cp -a "$VAULT_HOME" copy; mount -t tmpfs -o size=4m,mode=700 none "$VAULT_HOME"; cp -a copy/. "$VAULT_HOME"
+        rm -r copy
+        for room in 80 72 64 60 56 52 48 40 20 0; do
+          free=$(df --output=avail -k "$VAULT_HOME" | tail -n 1)
+          head -c $(((free - room) * 1024)) /dev/zero >"$VAULT_HOME/filler"
+          opens=0; "$VAULT" list >/dev/null 2>&1 || opens=$?
+          code=0; "$VAULT" check --quiet >found 2>warned || code=$?
+          echo "$opens $code $(grep -c "recoverable now" found) $(grep -c "isn.t noted" warned)"
+          rm "$VAULT_HOME/filler"
+        done
+        rm found warned
+        """
+      let outcome = try await alice.shell("exec unshare -m sh -c '\(script)'", timeLimit: 180)
+      try #require(outcome.status == 0, "\(outcome)")
+      // With less room than the database takes to be opened no command works, and is no check begun.
+      let opened = outcome.lines.filter { $0.hasPrefix("0 ") }
+      #expect(opened.allSatisfy { $0.hasPrefix("0 0 1 ") } && opened.contains("0 0 1 1"), "\(outcome)")
+    }
+  }
+
   @Test("on a read-only disk every command says so, and nothing changes")
   func readOnly() async throws {
     try await CrashDrill.run { drill in

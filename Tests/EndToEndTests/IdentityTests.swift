@@ -133,7 +133,7 @@ struct IdentityTests {
     try await Bench.run { bench in
       let alice = try await bench.peer("alice")
       try await alice.succeed("id", "--png", "alice.png")
-      let raw = try await bench.start(Bench.vaultScan, [alice.folder + "/alice.png"]).end(within: 60)
+      let raw = try await bench.start(Bench.vaultScan, [alice.folder + "/alice.png"]).end(within: 180)
       #expect(raw.output.wholeMatch(of: /qr [0-9]+ [A-Za-z0-9+\/=]+\n/) != nil, "\(raw)")
       let manager = FileManager.default
       let prefix = bench.folder + "/prefix"
@@ -141,10 +141,10 @@ struct IdentityTests {
         try manager.createDirectory(atPath: prefix + "/" + folder, withIntermediateDirectories: true)
       }
       try manager.copyItem(atPath: Bench.vault, toPath: prefix + "/bin/vault")
-      let without = try await bench.start(prefix + "/bin/vault", ["scan", alice.folder + "/alice.png"]).end(within: 60)
+      let without = try await bench.start(prefix + "/bin/vault", ["scan", alice.folder + "/alice.png"]).end(within: 180)
       #expect(without.status == 1 && without.complaint.contains("vault-scan"), "\(without)")
       try manager.copyItem(atPath: Bench.vaultScan, toPath: prefix + "/libexec/vault-scan")
-      let with = try await bench.start(prefix + "/bin/vault", ["scan", alice.folder + "/alice.png"]).end(within: 60)
+      let with = try await bench.start(prefix + "/bin/vault", ["scan", alice.folder + "/alice.png"]).end(within: 180)
       #expect(with.status == 0, "\(with)")
     }
   }

@@ -87,6 +87,26 @@ struct InterruptionTests {
     }
   }
 
+  @Test("Ctrl-C when a file has its name already says so", .enabled(if: Fault.isPossible), arguments: [false, true])
+  func named(overwrites: Bool) async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(sample(9000), to: "note.txt")
+      let id = try await alice.succeed("share", "note.txt", "--threshold", "2").line
+      let command = ["recover", id, "-o", "copy", "--force"]
+      let syncs = "sync \(bob.folder)"
+      if overwrites { try bob.write(sample(10), to: "copy") }
+      let steps = try await FaultyRun(bob, command, Fault(deed: .hang, only: syncs)).end().trace.steps
+      // The folder is synced at last, when the name is there.
+      try #require(steps.last?.path == bob.folder, "\(steps)")
+      if !overwrites { try FileManager.default.removeItem(atPath: bob.folder + "/copy") }
+      let outcome = try await interrupt(bob, command, at: steps.count, of: syncs, bench)
+      #expect(outcome.status == 130, "\(outcome)")
+      #expect(outcome.complaint.contains("interrupted after all of copy was written"), "\(outcome)")
+      try bob.expect("copy", toHold: sample(9000))
+    }
+  }
+
   @Test("a killed recovery never leaves a file under the final name", .enabled(if: Fault.isPossible))
   func killed() async throws {
     try await Bench.run { bench in

@@ -34,6 +34,41 @@ import Testing
     }
   }
 
+  @Test("what standard input brings leaves an item its name, its kind and its password")
+  func piped() async throws {
+    try await withKey { bench, alice, _ in
+      func facts(_ item: String) async throws -> [String?] {
+        let facts = try await alice.succeed("item", "list", "--json").json().first(where: "id", is: item)
+        return [facts["kind"].string, facts["name"].string, facts["mediaType"].string]
+      }
+      let card = "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ben Example\r\nN:Example;Ben;;;\r\nEND:VCARD\r\n"
+      let key = ["--password-file", try bench.file("secret", Array("one".utf8))]
+      for (arguments, text, options) in [
+        (["--note", "--title", "door code"], "4711\n", []), ([], "better\n", []), ([], "locked\n", key),
+        (["--contact"], card, []),
+      ] {
+        let before = try bench.file("letter.txt", Array(text.replacing("Ben", with: "Ann").uppercased().utf8))
+        let cost = options.isEmpty ? [] : ["--password-cost", "15"]
+        let item = try await alice.run(["item", "add", "family"] + arguments + [before] + options + cost).line
+        let known = try await facts(item)
+        let edited = try await alice.run(
+          ["item", "edit", item, "--from", "-"] + options, input: Array(text.utf8))
+        #expect(edited.status == 0 && edited.line != item, "\(edited)")
+        #expect(try await facts(edited.line) == known, "\(edited)")
+        let shown = try await alice.run(["item", "show", edited.line, "-o", "-"] + options)
+        #expect(shown.output == text, "\(shown)")
+        guard options.isEmpty else { continue }
+        if arguments == ["--contact"] {
+          let broken = try await alice.run("item", "edit", edited.line, "--from", "-", input: Array("Ben".utf8))
+          #expect(broken.status == 64 && broken.complaint.contains("stays as it is"), "\(broken)")
+        }
+        let named = try await alice.succeed(
+          "item", "edit", edited.line, "--from", "-", "--name", "new.csv", input: Array("a,b".utf8))
+        #expect(try await facts(named.line) == ["file", "new.csv", "text/csv"], "\(named)")
+      }
+    }
+  }
+
   @Test("an item with a password of its own takes the key and the password") func password() async throws {
     try await withKey { bench, alice, bob in
       let (right, wrong) = (try bench.file("right", Array("one".utf8)), try bench.file("wrong", Array("two".utf8)))

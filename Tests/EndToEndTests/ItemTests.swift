@@ -52,7 +52,9 @@ struct ItemTests {
       #expect(try await alice.succeed("item", "list").output.contains("photo.bin"))
       // Nothing of it lies in the vault in clear, and any one of the two others is enough.
       let stored = try FileManager.default.contentsOfDirectory(atPath: alice.home + "/data/items")
-      #expect(stored == [id])
+      #expect(Set(stored) == [id, id + ".note"])
+      let note = try Data(contentsOf: URL(fileURLWithPath: alice.home + "/data/items/\(id).note"))
+      #expect(note.range(of: Data("photo.bin".utf8)) == nil)
       #expect(
         try Data(contentsOf: URL(fileURLWithPath: alice.home + "/data/items/" + id)).range(of: Data(body[100..<140]))
           == nil)
@@ -187,9 +189,9 @@ struct ItemTests {
       #expect(refused.status == 5, "\(refused)")
       try await bob.succeed("settings", "set", "quota-bytes", "")
       try await alice.succeed("item", "send", id, "bob")
+      try await bob.succeed("item", "accept", id)
       let file = bob.home + "/data/items/" + id
       #expect(try Data(contentsOf: URL(fileURLWithPath: file)).count > 3_000_000)
-      try await bob.succeed("item", "accept", id)
       try await bob.succeed("item", "show", id, "-o", "large.bin")
       try bob.expect("large.bin", toHold: body)
     }

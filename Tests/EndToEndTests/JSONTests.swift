@@ -10,12 +10,13 @@ struct JSONTests {
       try alice.write(sample(100), to: "note.txt")
       let peer: Set = [
         "name", "label", "state", "fingerprint", "cardDigest", "addresses", "card", "addedAt", "lastSeenAt",
+        "deviceOf",
       ]
       let secret: Set = [
         "id", "description", "kind", "origin", "dealer", "threshold", "shareCount", "ownIndex", "createdAt",
         "delivered", "waiting", "unlocked",
       ]
-      let delivery: Set = ["peer", "index", "state", "reason", "onItsWay"]
+      let delivery: Set = ["peer", "index", "state", "reason", "onItsWay", "probe"]
       let identity = try await alice.succeed("id", "--json").json()
       #expect(identity.keys == ["label", "fingerprint", "addresses", "text", "qrText"])
       let licences = try await alice.succeed("licences", "--json").json()
@@ -30,7 +31,7 @@ struct JSONTests {
       #expect(
         shared.keys == [
           "id", "description", "threshold", "shareCount", "placed", "recoverable", "finished", "keepsOwnShare",
-          "deliveries", "leftOut", "sourceRemoved",
+          "deliveries", "leftOut", "sourceRemoved", "listensNowhere", "introduced",
         ])
       #expect(shared["deliveries"][0].keys == delivery)
       #expect(try await bob.succeed("list", "--json").json()[0].keys == secret)
@@ -39,12 +40,12 @@ struct JSONTests {
       #expect(
         info.keys == [
           "secret", "ciphertextBytes", "fragmentBytes", "labels", "deliveries", "headerDigest",
-          "conflictingHeadersFrom",
+          "conflictingHeadersFrom", "listensNowhere", "lastCheck",
         ])
       #expect(info["secret"].keys == secret)
       #expect(info["deliveries"][0].keys == delivery)
       let recovered = try await bob.succeed("recover", id, "--json").json()
-      #expect(recovered.keys == ["secret", "path", "suggestedName", "bytes", "holders"])
+      #expect(recovered.keys == ["secret", "path", "suggestedName", "bytes", "originalName", "holders"])
       #expect(recovered["holders"][0].keys == ["peer", "state", "reason"])
       #expect(recovered["bytes"].int == 100)
       #expect(try await bob.succeed("log", "--json").json()[0].keys == ["at", "event", "peer", "secret", "detail"])
@@ -52,26 +53,67 @@ struct JSONTests {
       let checked = try await alice.succeed("check", "--json").json()[0]
       #expect(
         checked.keys == [
-          "secret", "checkedAt", "answered", "needed", "recoverable", "allAnswered", "own", "holders", "possible",
-          "unknownHolders", "otherPeers", "pieces", "onePercentNoticed", "problem",
+          "secret", "checkedAt", "answered", "needed", "recoverable", "withoutThisDevice", "allAnswered", "own",
+          "holders", "possible",
+          "unknownHolders", "introductionsOff", "otherPeers", "pieces", "onePercentNoticed", "problem",
         ])
       #expect(checked["secret"].keys == secret)
-      #expect(checked["holders"][0].keys == ["peer", "index", "state", "provedShare", "piecesSeen", "reason"])
+      #expect(
+        checked["holders"][0].keys == [
+          "peer", "index", "state", "provedShare", "piecesSeen", "reason", "listensNowhere", "knowsHolders",
+          "canDialHolders",
+        ])
       let status = try await alice.succeed("status", "--json").json()
       #expect(
         status.keys == [
           "label", "fingerprint", "addresses", "daemon", "peers", "secrets", "damaged", "requests", "settings",
-          "bluetooth", "groups", "invitations", "messages",
+          "bluetooth", "groups", "invitations", "messages", "lost", "lostItems",
         ])
       #expect(status["messages"].keys == ["new", "waiting", "carried"])
-      #expect(status["daemon"].keys == ["running", "since", "listening", "process"])
+      #expect(status["daemon"].keys == ["running", "since", "listening", "process", "elsewhere"])
       #expect(status["peers"][0].keys == ["name", "state", "lastSeenAt", "holds", "waiting", "onItsWay"])
       #expect(status["secrets"][0].keys == ["secret", "lastCheck"])
-      #expect(status["secrets"][0]["lastCheck"].keys == ["at", "answered", "needed", "recoverable"])
+      #expect(
+        status["secrets"][0]["lastCheck"].keys == ["at", "answered", "needed", "recoverable", "withoutThisDevice"])
       let deleted = try await bob.succeed("delete", id, "--yes", "--json").json()
       #expect(deleted.keys == ["secret", "makesUnrecoverable", "explanation", "waitingDeliveries", "items"])
       let removed = try await bob.succeed("peer", "remove", "alice", "--yes", "--json").json()
       #expect(removed.keys == ["peer", "destroyedDeliveries", "stillHolds"])
+    }
+  }
+
+  @Test("wherever the clock's zone is, texts say UTC behind a time of day, and JSON ends it with Z")
+  func times() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try alice.write(sample(1000), to: "note.txt")
+      let id = try await alice.succeed("share", "note.txt", "--threshold", "2", "--to", "bob").line
+      try await alice.succeed("key", "create", "family", "--threshold", "2")
+      let item = try await alice.succeed("item", "add", "family", "note.txt").line
+      try await alice.succeed("send", "bob", "hello")
+      let file = try await alice.succeed("backup", "create", "b").line
+      var count = (texts: 0, json: 0)
+      for command in [
+        ["info", id], ["list"], ["log"], ["status"], ["peer", "list"], ["peer", "show", "bob"], ["item", "show", item],
+        ["item", "list"], ["outbox"], ["messages"], ["key", "list"], ["backup", "restore", file, "--force", "--yes"],
+      ] {
+        if command.first == "backup" { try await alice.stopDaemon() }
+        for json in [[], ["--json"]] {
+          let outcome = try await bench.start(
+            "/usr/bin/env", ["TZ=Pacific/Kiritimati", "LC_ALL=C.UTF-8", Bench.vault] + command + json,
+            environment: alice.environment, folder: alice.folder
+          ).end(within: 240)
+          #expect(outcome.status == 0, "\(outcome)")
+          for time in (outcome.output + outcome.complaint).matches(
+            of: /\d{4}-\d\d-\d\d(?<gap>[ T])\d\d:\d\d[0-9:.]*(?<zone> UTC|Z|)/)
+          {
+            #expect(time.gap == " " ? time.zone == " UTC" : time.zone == "Z", "\(command): \(time.output)")
+            if time.gap == " " { count.texts += 1 } else { count.json += 1 }
+          }
+        }
+      }
+      #expect(count.texts > 9 && count.json > 9, "\(count)")
+      _ = bob
     }
   }
 
@@ -82,6 +124,7 @@ struct JSONTests {
       let message: Set = [
         "number", "id", "direction", "kind", "peer", "contact", "state", "name", "mediaType", "bytes", "parts",
         "partsDone", "sentAt", "storedAt", "deliveredAt", "readAt", "expiresAt", "route", "hops", "carriers", "sealed",
+        "late",
       ]
       #expect(try await alice.succeed("send", "bob", "hello", "--json").json().keys == message)
       for command in [["inbox"], ["messages"], ["messages", "alice"]] {
@@ -91,7 +134,7 @@ struct JSONTests {
       #expect(try await bob.succeed("messages", "show", "1", "--json").json().keys == message.union(["text"]))
       #expect(
         try await bob.succeed("messages", "save", "1", "f", "--json").json().keys == [
-          "message", "path", "suggestedName", "bytes",
+          "message", "path", "suggestedName", "bytes", "originalName",
         ])
       try await bob.stopDaemon()
       try await alice.succeed("send", "bob", "later")

@@ -78,7 +78,7 @@ struct KindsTests {
       #expect(shared.status == 0, "\(shared)")
       #expect(try await bob.succeed("recover", "given", "--field", "password").line == "corr3ct h\"orse")
       let terminal = try PseudoTerminal(
-        alice, ["password", "--threshold", "2", "--title", "t", "--description", "typed", "--typed"])
+        alice, ["password", "--threshold", "2", "--title", "t", "--description", "typed", "--typed", "--yes"])
       try await terminal.expect("Password to keep: ")
       terminal.type("hunter2\n")
       try await terminal.expect("to confirm: ")
@@ -121,6 +121,8 @@ struct KindsTests {
         try await terminal.expect(question)
         terminal.type("\n")
       }
+      try await terminal.expect("Type yes")
+      terminal.type("yes\n")
       #expect(try await terminal.end() == 0)
       let card = try await bob.succeed("recover", "-o", "-").output
       #expect(card == "BEGIN:VCARD\r\nVERSION:4.0\r\nFN:Sky\\; Ltd\r\nTEL:123\r\nEND:VCARD\r\n")

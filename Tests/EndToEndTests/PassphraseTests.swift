@@ -27,6 +27,32 @@ struct PassphraseTests {
     }
   }
 
+  @Test("shows its own card without it, until somebody else's lies in its place")
+  func card() async throws {
+    try await Bench.run { bench in
+      let (alice, mallory) = (try await protected(bench), try await protected(bench, "mallory"))
+      let key = ["--passphrase-file", alice.home + ".pass"]
+      let card = try await alice.run(["id", "--text", "--address", "192.0.2.7:4721"] + key).line
+      #expect(try await alice.succeed("id", "--text").line == card)
+      #expect(try await alice.succeed("id").line == card)
+      // What else it shows has the key by which nearby peers find it, which is sealed.
+      for form in [["--json"], ["--png", "alice.png"], ["--svg", "alice.svg"]] {
+        #expect(try await alice.run(["id"] + form).status == 7)
+        #expect(try await alice.run(["id"] + form + key).status == 0)
+      }
+
+      try FileManager.default.removeItem(atPath: alice.home + "/data/card")
+      try FileManager.default.copyItem(atPath: mallory.home + "/data/card", toPath: alice.home + "/data/card")
+      let refused = try await alice.run("id", "--text")
+      #expect(refused.status == 7 && refused.output.isEmpty && refused.complaint.contains("data/card"), "\(refused)")
+      let mended = try await alice.run(["list"] + key)
+      #expect(mended.status == 0 && mended.complaint.contains("data/card was not as this device"), "\(mended)")
+      #expect(try await alice.succeed("id", "--text").line == card)
+      #expect(try await alice.run(["log", "--json"] + key).json()[0]["event"].string == "card-replaced")
+      #expect(try await !alice.run(["list"] + key).complaint.contains("data/card"))
+    }
+  }
+
   @Test("refuses a wrong passphrase with 7")
   func wrong() async throws {
     try await Bench.run { bench in

@@ -35,6 +35,47 @@ struct SizesAndNamesTests {
     }
   }
 
+  @Test("a long name comes back whole, and a hidden file's name is told where it is not used")
+  func names() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let bytes = sample(100)
+      let long = String(repeating: "ä", count: 125) + ".text"
+      try alice.write(bytes, to: long)
+      try alice.write(bytes, to: ".env")
+      let first = try await alice.succeed("share", long, "--threshold", "2", "--description", "long")
+      let whole = try await bob.succeed("recover", first.line)
+      #expect(whole.line == "./" + long && !whole.complaint.contains("its own name"), "\(whole)")
+      try bob.expect(long, toHold: bytes)
+      let second = try await alice.succeed("share", ".env", "--threshold", "2")
+      let hidden = try await bob.succeed("recover", second.line, "--quiet")
+      #expect(hidden.line == "./env" && hidden.complaint.contains("its own name is '.env'"), "\(hidden)")
+      try bob.expect("env", toHold: bytes)
+      let facts = try await bob.succeed("recover", second.line, "--force", "--json").json()
+      #expect(facts["originalName"].string == ".env" && facts["suggestedName"].string == "env")
+      let chosen = try await bob.succeed("recover", second.line, "-o", ".env", "--json")
+      #expect(try chosen.json()["originalName"].isNull && !chosen.complaint.contains("its own name"), "\(chosen)")
+      try bob.expect(".env", toHold: bytes)
+    }
+  }
+
+  @Test("an item is called as its file was, with a dot in front, too, and comes out under a name that shows")
+  func items() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      try await alice.succeed("key", "create", "family", "--threshold", "2")
+      try alice.write(sample(100), to: ".env")
+      try await alice.succeed("item", "add", "family", ".env")
+      #expect(try await alice.succeed("item", "list", "--json").json()[0]["name"].string == ".env")
+      let shown = try await alice.succeed("item", "show", ".env", "-o", bob.folder)
+      #expect(shown.line == bob.folder + "/env" && shown.complaint.contains("its own name is '.env'"), "\(shown)")
+      let exported = try await alice.succeed("item", "export", ".env")
+      #expect(exported.line == "./env.vaultitem", "\(exported)")
+      try await alice.succeed("item", "add", "family", "--note", "-", "--title", "door code", input: Array("1234".utf8))
+      #expect(try await alice.succeed("item", "show", "door code").output.contains("1234"))
+    }
+  }
+
   @Test("standard input is shared and standard output takes the recovered bytes, zero bytes and all")
   func streams() async throws {
     try await Bench.run { bench in

@@ -25,8 +25,15 @@ struct SyncOrderTests {
       }
       let folder = try trace.first("sync", after: last, { $0.hasSuffix("/data/fragments") })
       let rows = try trace.first("write", after: folder, { $0.hasSuffix("/vault.db-wal") })
-      let between = trace.steps[last..<rows].filter { $0.name == "write" }
-      #expect(between.isEmpty)
+      // Nothing is written in between but the companion, which is durable before the rows are, and named behind them.
+      let between = trace.steps[last..<rows].filter { $0.name == "write" && !$0.path.contains("/companions/") }
+      #expect(between.isEmpty, "\(between)")
+      let companion = try trace.first("write", { $0.hasSuffix("/companions/\(id).new") })
+      let kept = try trace.first("sync", after: companion, { $0.hasSuffix("/data/companions") })
+      let committed = try trace.first("sync", after: rows, { $0.hasSuffix("/vault.db-wal") })
+      let renamed = try trace.first("rename", { $0.hasSuffix("/companions/\(id)") })
+      let durable = try trace.first("sync", after: renamed, { $0.hasSuffix("/data/companions") })
+      #expect(folder < companion && kept < rows && committed < renamed && renamed < durable)
       // Killed before the rows are synced, nobody else has heard of it.
       let sync = try trace.first("sync", after: rows, { $0.hasSuffix("/vault.db-wal") })
       let fault = Fault(deed: .kill, step: trace.count(of: "sync", upTo: sync), only: "sync ")
@@ -36,6 +43,60 @@ struct SyncOrderTests {
       #expect(try FileManager.default.contentsOfDirectory(atPath: drill.alice.home + "/data/staging").count == 1)
       for peer in [drill.bob, drill.carol] {
         #expect(try await peer.succeed("list", "--json").json().array.count == 2)
+      }
+    }
+  }
+
+  @Test("a new vault: the name of every folder, before the program ends")
+  func creating() async throws {
+    try await Bench.run { bench in
+      let peer = try Peer("alice", bench)
+      let run = try FaultyRun(peer, ["init", "--no-passphrase", "--label", "alice"], Fault(deed: .error))
+      let (outcome, trace) = try await run.end()
+      try #require(outcome.status == 0, "\(outcome)")
+      let made = trace.steps.indices.filter { trace.steps[$0].name == "mkdir" }
+      #expect(made.count >= 7)
+      for place in made {
+        let parent = URL(fileURLWithPath: trace.steps[place].path).deletingLastPathComponent().path
+        #expect(throws: Never.self, "\(trace.steps[place].path)") {
+          try trace.first("sync", after: place, { $0 == parent })
+        }
+      }
+    }
+  }
+
+  @Test("every folder and first file that a command makes later: their names, before it ends")
+  func makingAgain() async throws {
+    try await CrashDrill.run { drill in
+      let alice = drill.alice
+      drill.noteSharing(try await alice.run("key", "create", "family", "--threshold", "2"))
+      try await alice.succeed("unlock", "family")
+      try await alice.stopDaemon()
+      for folder in ["data/items", "data/staging", "config"] {
+        try FileManager.default.removeItem(atPath: alice.home + "/" + folder)
+      }
+      for arguments in [
+        ["settings", "set", "quota-shares", "7"], ["item", "add", "family", "note"], ["backup", "create", "kept"],
+        ["backup", "restore", "kept", "--yes", "--force"], ["status"],
+      ] {
+        let before = Set(FileManager.default.enumerator(atPath: alice.home)?.compactMap { $0 as? String } ?? [])
+        let (outcome, trace) = try await FaultyRun(alice, arguments, Fault(deed: .error)).end()
+        try #require(outcome.status == 0, "\(outcome)")
+        for place in trace.steps.indices where ["mkdir", "rename", "link"].contains(trace.steps[place].name) {
+          let path = trace.steps[place].path
+          // What is in the making, and what makes room, is nobody's yet, or no more.
+          guard !path.contains("/staging/"), !path.contains(".vault-temporary-"), !path.hasSuffix("/before"),
+            !path.contains("/state/")
+          else { continue }
+          // A folder that is there is only asked for.
+          if trace.steps[place].name == "mkdir", before.contains(String(path.dropFirst(alice.home.count + 1))) {
+            continue
+          }
+          let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
+          #expect(throws: Never.self, "\(arguments): \(trace.steps[place].name) \(path)") {
+            try trace.first("sync", after: place, { $0 == parent })
+          }
+        }
       }
     }
   }
@@ -56,8 +117,13 @@ struct SyncOrderTests {
       #expect(written < synced && synced < named)
       let folder = try trace.first("sync", after: named, { $0.hasSuffix("/data/fragments") })
       let rows = try trace.first("write", after: folder, { $0.hasSuffix("/vault.db-wal") })
-      let between = trace.steps[named..<rows].filter { $0.name == "write" }
-      #expect(between.isEmpty)
+      let between = trace.steps[named..<rows].filter { $0.name == "write" && !$0.path.contains("/companions/") }
+      #expect(between.isEmpty, "\(between)")
+      let companion = try trace.first("write", after: folder, { $0.contains("/companions/") && $0.hasSuffix(".new") })
+      let kept = try trace.first("sync", after: companion, { $0.hasSuffix("/data/companions") })
+      let committed = try trace.first("sync", after: rows, { $0.hasSuffix("/vault.db-wal") })
+      let renamed = try trace.first("rename", after: kept, { $0.contains("/companions/") })
+      #expect(folder < companion && kept < rows && committed < renamed)
       let sync = try trace.first("sync", after: rows, { $0.hasSuffix("/vault.db-wal") })
       let counted = trace.count(of: "sync", upTo: sync)
       // Lines of the log, and what else a daemon notes, are written when their time has come: the step may be a neighbour.

@@ -15,11 +15,11 @@ struct TerminalTests {
       terminal.type("open sesame\n")
       #expect(try await terminal.end() == 0)
       #expect(!terminal.screen.contains("sesame"), "\(terminal.screen)")
-      let opening = try PseudoTerminal(alice, ["id", "--text"])
+      let opening = try PseudoTerminal(alice, ["status"])
       try await opening.expect("Passphrase: ")
       opening.type("open sesame\n")
       #expect(try await opening.end() == 0)
-      #expect(opening.screen.contains("vaultpeer1"))
+      #expect(opening.screen.contains("fingerprint"))
       #expect(!opening.screen.contains("sesame"))
       let wrong = try PseudoTerminal(alice, ["list"])
       try await wrong.expect("Passphrase: ")
@@ -65,6 +65,20 @@ struct TerminalTests {
       #expect(try await terminal.end() == 0)
       #expect(terminal.screen.contains(/\u{1b}\[[0-9;]*[34]8;/), "\(terminal.screen.prefix(300))")
       #expect(terminal.screen.contains(fingerprint))
+    }
+  }
+
+  @Test("a QR code that doesn't fit on the terminal isn't drawn, and it is said what to do")
+  func narrow() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      let script = "stty rows 20 cols 60; exec '\(Bench.vault)' id"
+      let terminal = try PseudoTerminal(alice, ["-c", script], program: "/bin/sh")
+      #expect(try await terminal.end() == 1)
+      #expect(terminal.screen.contains("and this terminal has 60 and 20"), "\(terminal.screen)")
+      #expect(
+        terminal.screen.contains("vault id --png FILE, vault id --text") && terminal.screen.contains("fingerprint"))
+      #expect(!terminal.screen.contains("38;5;16"), "\(terminal.screen)")
     }
   }
 

@@ -33,40 +33,24 @@ struct TrustTests {
     }
   }
 
-  @Test("a peer that has not imported this key gets no share; with too few others nothing is shared")
+  @Test("nobody having been chosen, a peer that has not imported this key gets no share, which is no success")
   func shareWithUnknown() async throws {
     try await Bench.run { bench in
       let (alice, bob, carol) = try await bench.trio()
       try alice.write(sample(100), to: "note.txt")
       try await bob.succeed("peer", "remove", "alice", "--yes")
       let outcome = try await alice.run("share", "note.txt", "--threshold", "2", "--json")
+      #expect(outcome.status == 2, "\(outcome)")
       #expect(
         outcome.complaint.contains("bob") && outcome.complaint.contains("has not imported your key"), "\(outcome)")
       #expect(try outcome.json()["leftOut"].strings == ["bob"])
+      #expect(try outcome.json()["finished"].bool == false)
       #expect(try outcome.json()["shareCount"].int == 2)
       #expect(try await carol.succeed("list", "--json").json().array.count == 1)
       let none = try await alice.run("share", "note.txt", "--threshold", "2", "--to", "bob")
-      #expect(none.status != 0)
+      #expect(none.status == 5)
       #expect(none.output.isEmpty, "\(none)")
       #expect(none.complaint.contains("vault peer add"), "\(none)")
-    }
-  }
-
-  @Test("a peer never met and not reachable now gets no share, is named, and nothing is shared with too few left")
-  func neverMet() async throws {
-    try await Bench.run { bench in
-      let (alice, bob, carol) = try await bench.trio()
-      try alice.write(sample(100), to: "note.txt")
-      try await bob.stopDaemon()
-      let outcome = try await alice.run("share", "note.txt", "--threshold", "2", "--json")
-      #expect(outcome.status == 0, "\(outcome)")
-      #expect(try outcome.json()["leftOut"].strings == ["bob"])
-      #expect(outcome.complaint.contains("bob"))
-      try await carol.stopDaemon()
-      let none = try await alice.run("share", "note.txt", "--threshold", "2", "--to", "bob")
-      #expect(none.status != 0)
-      #expect(none.output.isEmpty, "\(none)")
-      #expect(try await alice.succeed("list", "--json").json().array.count == 1)
     }
   }
 
@@ -137,20 +121,6 @@ struct TrustTests {
       #expect(updated["change"].string == "updated")
       #expect(updated["peer"]["addresses"].strings == ["192.0.2.7:4721"])
       #expect(try await alice.succeed("peer", "list", "--json").json().array.count == 1)
-    }
-  }
-
-  @Test("two peers with the same label get different names")
-  func sameLabel() async throws {
-    try await Bench.run { bench in
-      let alice = try await bench.peer("alice")
-      for folder in ["one", "two"] {
-        let home = bench.folder + "/" + folder
-        try await alice.succeed("init", "--no-passphrase", "--label", "sam", "--home", home)
-        try await alice.succeed("peer", "add", try await alice.succeed("id", "--text", "--home", home).line)
-      }
-      let names = try await alice.succeed("peer", "list", "--json").json().array.compactMap { $0["name"].string }
-      #expect(names.count == 2 && Set(names).count == 2, "\(names)")
     }
   }
 

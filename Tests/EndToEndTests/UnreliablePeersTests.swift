@@ -102,10 +102,11 @@ struct UnreliablePeersTests {
     }
   }
 
-  @Test("a second daemon at the same address is an error that says so")
+  @Test("a daemon at an address where another one listens is an error that says so")
   func addressInUse() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
+      _ = try await alice.stopDaemon()
       let outcome = try await alice.run("daemon", "--listen", bob.address, timeLimit: 90)
       #expect(outcome.status == 1, "\(outcome)")
       #expect(outcome.complaint.contains(bob.address), "\(outcome)")

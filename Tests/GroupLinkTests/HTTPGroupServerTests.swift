@@ -90,6 +90,7 @@ import Testing
   @Test(arguments: [
     (401, "", GroupServerError.unauthorized), (413, "", .tooLarge), (507, "", .quota), (429, "", .busy(retryAfter: 17)),
     (404, "{\"error\":\"unknown_recipient\"}", .refused(status: 404, code: "unknown_recipient")),
+    (503, "{\"error\":\"unavailable\"}", .unavailable(code: "unavailable", retryAfter: 17)),
     (302, "", .refused(status: 302, code: "unknown")), (500, "<html>", .refused(status: 500, code: "unknown")),
     (409, "{\"error\":\"\\u001b[31m\"}", .refused(status: 409, code: "unknown")),
   ])

@@ -15,6 +15,8 @@ final class MemoryServer: GroupServer {
   enum Fault: Hashable, Sendable {
     /// Doesn't answer.
     case down
+    /// Takes requests and says nothing.
+    case silent
     /// Has no more room.
     case full
     /// Changes a byte of each share that it gives.
@@ -122,6 +124,12 @@ final class MemoryServer: GroupServer {
     return try result.get()
   }
 
+  private func keepSilent() async throws(GroupServerError) {
+    guard content.withLock({ $0.faults.contains(.silent) }) else { return }
+    try? await Task.sleep(for: .seconds(600))
+    throw .unreachable(reason: "it was silent")
+  }
+
   private func time(_ content: Content) -> UInt64 {
     for case .clock(let seconds) in content.faults { return UInt64(Int64(clock.now) + seconds * 1000) }
     return clock.now
@@ -151,7 +159,8 @@ final class MemoryServer: GroupServer {
   func put(
     _ share: ServerShareID, bytes: [UInt8], recipients: [ServerUserID], _ access: GroupAccess
   ) async throws(GroupServerError) -> PutReceipt {
-    try run { content throws(GroupServerError) in
+    try await keepSilent()
+    return try run { content throws(GroupServerError) in
       let sender = try user(access, &content)
       if content.faults.contains(.full) { throw .quota }
       guard bytes.count <= ServerLimits.shareByteLimit else { throw .tooLarge }
@@ -183,7 +192,8 @@ final class MemoryServer: GroupServer {
   func list(
     after cursor: UInt64, limit: Int, wait: Int, _ access: GroupAccess
   ) async throws(GroupServerError) -> SharePage {
-    try run { content throws(GroupServerError) in
+    try await keepSilent()
+    return try run { content throws(GroupServerError) in
       let own = try user(access, &content)
       guard var group = content.groups[access.group] else { throw .unauthorized }
       if content.faults.contains(.confused) { return SharePage(shares: [], next: 0, hasMore: true) }

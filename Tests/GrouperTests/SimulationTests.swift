@@ -83,6 +83,7 @@ struct SimulatedGroup {
       case .request(let table, let target):
         counts[place].questions += 1
         send(place, try paper.message(.resend, by: place, to: [target], content: table.encoded()), to: number(target))
+      case .countAnew: Issue.record("nobody's database was put back")
       case .answer(let table, let asker):
         for (stream, set) in table.rows {
           for sequence in set.ranges.joined() {

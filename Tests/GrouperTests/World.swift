@@ -25,10 +25,16 @@ final class World: Sendable {
   let servers: [MemoryServer]
   let folder: String
   let events = Mutex<[GrouperEvent]>([])
+  /// Whether members' disks have room for what others send.
+  let hasRoom = Mutex(true)
   private let extra = Mutex<[String: MemoryServer]>([:])
 
-  init(servers count: Int = 3) throws {
+  /// Whether members wait as long as they want to, instead of a moment.
+  let waits: Bool
+
+  init(servers count: Int = 3, waits: Bool = false) throws {
     let clock = clock
+    self.waits = waits
     servers = (0..<count).map { _ in MemoryServer(clock) }
     folder = FileManager.default.temporaryDirectory.path + "/grouper-" + hexadecimal(try Randomness.bytes(8))
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -60,11 +66,12 @@ final class World: Sendable {
   func device(
     _ name: String, policy: ConflictPolicy = .newestWins, clockOffset: Int64 = 0
   ) async throws -> Device {
-    let clock = clock
-    let environment = GrouperEnvironment(
+    let (clock, waits) = (clock, waits)
+    var environment = GrouperEnvironment(
       now: { UInt64(Int64(clock.now) + clockOffset * 1000) },
-      sleep: { _ in try await Task.sleep(for: .milliseconds(5)) }, jitter: { 0.5 },
+      sleep: { time in try await Task.sleep(for: .milliseconds(waits ? Int64(clamping: time) : 5)) }, jitter: { 0.5 },
       tell: { [weak self] event in self?.events.withLock { $0.append(event) } })
+    environment.hasRoom = { [weak self] in self?.hasRoom.withLock { $0 } ?? true }
     let sealer = try KeyFileSealer(path: folder + "/\(name).key")
     let store = try GroupStore(path: folder + "/\(name).db", sealer: sealer)
     let (grouper, objects) = try await Grouper.setup(

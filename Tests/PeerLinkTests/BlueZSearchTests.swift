@@ -48,14 +48,12 @@ struct BlueZSearchTests {
   func crowd() async throws {
     bus.know([RoomBus.path(1): RoomBus.facts(1, tag: Self.tag)], andOthers: 6000)
     try await search { search in
-      let begun = ContinuousClock.now
       try await until { bus.calls.contains("GetManagedObjects") }
       bus.hear(1)
       try await until { !search.addresses.isEmpty }
       #expect(search.addresses == [RoomBus.address(1)])
-      // It was asked for once, and the answer that is too long was not waited for.
+      // It was asked for once.
       #expect(bus.calls.filter { $0 == "GetAll" }.count == 1)
-      #expect(ContinuousClock.now - begun < .seconds(10))
       bus.hear(1)
       try await until { search.addresses.count == 2 }
       #expect(bus.calls.filter { $0 == "GetAll" }.count == 1)

@@ -71,6 +71,8 @@ struct SVGDrawingTests {
     #expect(document.names == ["svg", "rect", "path"])
     #expect(document.attributes["svg"]?["viewBox"] == "0 0 \(symbol.side + 8) \(symbol.side + 8)")
 
+    #expect(document.attributes["svg"]?["width"] == "\(8 * (symbol.side + 8))")
+    #expect(document.attributes["svg"]?["height"] == "\(8 * (symbol.side + 8))")
     var dark = Set<[Int]>()
     let path = try #require(document.attributes["path"]?["d"])
     for run in path.split(separator: "z") {

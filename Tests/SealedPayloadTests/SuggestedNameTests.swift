@@ -44,17 +44,43 @@ struct SuggestedNameTests {
     "nothing usable gives a name all the same", arguments: ["", ".", "..", "/", "///", " ", "\\", "\u{202e}", ". . ."])
   func empty(name: String) { #expect(sanitised(name) == "recovered") }
 
-  @Test("a long name is cut between characters at 200 bytes")
+  @Test("a name that a file can have stays whole, and a longer one is cut between characters at 255 bytes")
   func long() {
-    #expect(sanitised(String(repeating: "a", count: 200)).utf8.count == 200)
-    #expect(sanitised(String(repeating: "a", count: 201)).utf8.count == 200)
-    #expect(sanitised(String(repeating: "ä", count: 300)) == String(repeating: "ä", count: 100))
-    #expect(sanitised("x" + String(repeating: "ä", count: 300)) == "x" + String(repeating: "ä", count: 99))
+    #expect(sanitised(String(repeating: "a", count: 255)).utf8.count == 255)
+    #expect(sanitised(String(repeating: "a", count: 256)).utf8.count == 255)
+    #expect(sanitised(String(repeating: "ä", count: 300)) == String(repeating: "ä", count: 127))
+    #expect(sanitised("x" + String(repeating: "ä", count: 300)) == "x" + String(repeating: "ä", count: 127))
     let family = "e\u{301}\u{302}"
-    #expect(sanitised(String(repeating: family, count: 100)) == String(repeating: family, count: 40))
+    #expect(sanitised(String(repeating: family, count: 100)) == String(repeating: family, count: 51))
     let piled = "e" + String(repeating: "\u{301}", count: 500)
-    #expect(sanitised(piled) == "e" + String(repeating: "\u{301}", count: 99))
-    #expect(sanitised(String(repeating: "a", count: 199) + " b") == String(repeating: "a", count: 199))
+    #expect(sanitised(piled) == "e" + String(repeating: "\u{301}", count: 127))
+    #expect(sanitised(String(repeating: "a", count: 254) + " b") == String(repeating: "a", count: 254))
+  }
+
+  @Test(
+    "what is changed in a name can be told",
+    arguments: [
+      (".env", ".env"), ("../x", "../x"), ("a\u{200b}b", "a\u{200b}b"), (" x", " x"),
+      (String(repeating: "a", count: 256), String(repeating: "a", count: 256)), ("note.txt", nil), ("", nil),
+      (String(repeating: "a", count: 255), nil),
+    ] as [(String, String?)])
+  func told(name: String, original: String?) {
+    #expect(SuggestedName.original(Array(name.utf8).span.bytes) == original)
+  }
+
+  @Test("bytes that aren't UTF-8 are a change, too")
+  func toldBytes() {
+    let bytes: [UInt8] = [0x61, 0xff]
+    #expect(SuggestedName.original(bytes.span.bytes) == "a\u{fffd}")
+  }
+
+  @Test(
+    "a name that is only shown keeps its dots",
+    arguments: [
+      (".env", ".env"), ("a/.b", ".b"), (" .x", ".x"), (".", "recovered"), ("..", "recovered"), ("x/..", "recovered"),
+    ])
+  func shown(name: String, expected: String) {
+    #expect(SuggestedName.sanitised(Array(name.utf8).span.bytes, hides: true) == expected)
   }
 
   @Test("bytes that aren't UTF-8 become a replacement character")
@@ -72,7 +98,7 @@ struct SuggestedNameTests {
       let bytes = (0..<Int.random(in: 0...120)).flatMap { _ in alphabet.randomElement() ?? [] }
       let name = sanitised(bytes)
       let scalars = name.unicodeScalars
-      #expect(!name.isEmpty && name.utf8.count <= 200 && scalars.first != ".")
+      #expect(!name.isEmpty && name.utf8.count <= 255 && scalars.first != ".")
       #expect(!scalars.contains { "/\\\u{202e}\n\0".unicodeScalars.contains($0) })
       #expect(sanitised(name) == name)
     }

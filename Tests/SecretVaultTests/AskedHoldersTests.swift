@@ -18,6 +18,7 @@ extension VaultTests {
     private func world(_ count: Int, firstAnswer: Duration) async throws -> TestWorld {
       var deadlines = VaultEnvironment.Deadlines.patient
       deadlines.firstAnswer = firstAnswer
+      deadlines.handshake = .seconds(600)
       let world = try TestWorld(count, deadlines: deadlines)
       try await world.share(randomBytes(1000), threshold: 3)
       return world
@@ -77,7 +78,7 @@ extension VaultTests {
       world.set(.hangs, for: world[1])
       let (report, asked) = try await recover(world)
       #expect(Set(asked).isSuperset(of: ["ben", "cleo", "dan"]))
-      // It had twenty seconds to answer, and they were not over.
+      // It had ten minutes to answer, and they were not over.
       #expect(report.holders.first { $0.peer == "ben" }?.state == .notNeeded)
     }
   }

@@ -56,6 +56,20 @@ extension VaultTests {
       #expect(try FileList(world.scratch.path + "/ada").names.sorted() == ["config", "data", "state"])
     }
 
+    @Test func `without the settings that there were no backup is made, and one of before brings them back`()
+      async throws
+    {
+      _ = try world[0].vault.set("release-policy", to: "ask")
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      unlink(world[0].folders.settingsPath)
+      let refused = await refusal { try world[0].vault.createBackup(to: path + "2", overwrites: false) }
+      #expect(refused?.code == .damaged && refused?.reason.contains("settings.json") == true)
+      let plan = try restore(overwrites: true)
+      #expect(plan.isComparable && plan.changedSettings == ["release-policy"])
+      try world[0].restart()
+      #expect(try world[0].vault.settings().first { $0.key == "release-policy" }?.value == "ask")
+    }
+
     @Test func `another device refuses it, and says what to do instead`() async throws {
       _ = try world[0].vault.createBackup(to: path, overwrites: false)
       let other = VaultFolders(home: world.scratch.path + "/elsewhere")
@@ -260,7 +274,8 @@ extension VaultTests {
       _ = try restore(overwrites: true) { (plan) throws(VaultError) in seen = plan }
       #expect(seen?.replaces == true && seen?.isComparable == false)
       try world[0].restart()
-      #expect(try world[0].vault.secrets().map(\.id) == [id])
+      // What came since the backup is in files beside the database, too.
+      #expect(Set(try world[0].vault.secrets().map(\.id)) == [id, newer])
     }
 
     @Test func `while anybody has the vault open it is not replaced, and nothing acknowledged is lost`() async throws {

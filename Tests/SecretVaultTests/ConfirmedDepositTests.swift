@@ -105,8 +105,17 @@ extension VaultTests {
       let flood = try (0...Answerer.waitingDepositsOfPeer).map { _ in
         try ForgedSecret(by: world[3], to: [world[1], world[2]], threshold: 2, byteCount: 100)
       }
-      let deliveries = flood.map { other in Task { try await other.deliver(other.job(1), to: world[1]) } }
+      let busy = Counter()
+      let deliveries = flood.map { other in
+        Task {
+          let failure = try await other.deliver(other.job(1), to: world[1])
+          if failure?.refusal == .busy { busy.increment() }
+          return failure
+        }
+      }
       _ = try await requests(Answerer.waitingDepositsOfPeer)
+      // Else the last one could come once there is room again.
+      #expect(try await eventually { busy.value == 1 })
       let mine = Task { [forged] in try await forged.deliver(forged.job(1), to: world[1]) }
       let adas = try #require(try await requests(Answerer.waitingDepositsOfPeer + 1).first { $0.peer == "ada" })
       _ = try await ben.approveRequest(adas.id)
@@ -167,7 +176,10 @@ extension VaultTests {
     }
 
     @Test func `a dealer that has gone leaves no request behind`() async throws {
-      let world = try TestWorld(3, deadlines: .short)
+      // It tells the dealer three times in each that it still waits, and notices so.
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.reply = .seconds(6)
+      let world = try TestWorld(3, deadlines: deadlines)
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2)
       _ = try world[1].vault.set("confirm-sharing", to: "on")
       let ada = try await HostileRequester(world[0], dials: world[1], in: world)

@@ -13,9 +13,16 @@ extension VaultTests {
     let entry: OutboxRecord
     /// The store as the second one has it open.
     let elsewhere: VaultDatabase
+    /// How often the first command has looked what has become of it.
+    private let looks = Counter()
 
     init() async throws {
-      world = try TestWorld(2)
+      world = try TestWorld(
+        2,
+        sleep: { [looks] duration in
+          if duration == .milliseconds(200) { looks.increment() }
+          try await Task.sleep(for: duration)
+        })
       try await world.prove()
       world.set(.refuses, for: world[1])
       try await world.share([1, 2, 3], threshold: 2)
@@ -30,6 +37,12 @@ extension VaultTests {
       try #require(try elsewhere.claimDelivery(entry.id, at: time, retryAt: time + Vault.lease))
     }
 
+    /// Waits until the first command has looked at what is there by now, and goes on waiting.
+    private func look() async throws {
+      let before = looks.value
+      try #require(try await eventually { looks.value >= before + 2 })
+    }
+
     /// What the first command tells after `change`, and not before.
     private func outcome(after change: (VaultDatabase) async throws -> Void) async throws -> [Delivery] {
       let told = Collected<Delivery>()
@@ -39,7 +52,7 @@ extension VaultTests {
           if case .delivery(let delivery) = event { told.add(delivery) }
         }
       }
-      try await Task.sleep(for: .milliseconds(500))
+      try await look()
       #expect(told.all.isEmpty)
       try await change(elsewhere)
       await waiting.value
@@ -84,7 +97,7 @@ extension VaultTests {
           world.clock.advance(milliseconds: Vault.leaseRenewal)
           try database.extendLease(entry.id, until: world.clock.now + Vault.lease)
           world.clock.advance(milliseconds: Vault.leaseRenewal)
-          try await Task.sleep(for: .milliseconds(250))
+          try await look()
         }
         try database.settleDelivered(entry.id, route: "session")
       }
@@ -103,7 +116,7 @@ extension VaultTests {
       let told = try await outcome { database in
         try take(at: entry.nextAttemptAt + Vault.lease)
         world.clock.advance(milliseconds: 15_000 + Vault.lease)
-        try await Task.sleep(for: .milliseconds(500))
+        try await look()
         try database.settleDelivered(entry.id, route: "session")
       }
       #expect(told.map(\.state) == [.delivered])
@@ -113,7 +126,7 @@ extension VaultTests {
       let told = Collected<ShareEvent>()
       let (vault, entry) = (world[0].vault, entry)
       let waiting = Task { await vault.deliver([entry]) { told.add($0) } }
-      try await Task.sleep(for: .milliseconds(300))
+      try await look()
       waiting.cancel()
       await waiting.value
       #expect(told.all.isEmpty)

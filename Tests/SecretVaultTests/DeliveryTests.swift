@@ -6,6 +6,35 @@ import Testing
 extension VaultTests {
   /// Ada delivers, by command or as a daemon.
   @Suite struct Delivering {
+    @Test func `a share that is under way for the first time waits, and its peer isn't called unreachable`()
+      async throws
+    {
+      let world = try TestWorld(2)
+      let (ids, states) = (Collected<String>(), Collected<Delivery.State>())
+      let ada = world[0].vault
+      try await world.share(randomBytes(3000), threshold: 2) { event in
+        switch event {
+        case .sealed(let id): ids.add(id)
+        case .sending:
+          guard let id = ids.all.first, let details = try? ada.secret(id) else { return }
+          for delivery in details.deliveries { states.add(delivery.state) }
+        default: break
+        }
+      }
+      #expect(states.all.first == .waiting)
+    }
+
+    @Test func `a delivery that can't be noted names its peer`() async throws {
+      let world = try TestWorld(2)
+      try world[0].execute(
+        "CREATE TRIGGER full BEFORE UPDATE ON outbox BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
+      let told = Collected<Delivery>()
+      try await world.share(randomBytes(100), threshold: 2) { event in
+        if case .delivery(let delivery) = event { told.add(delivery) }
+      }
+      #expect(told.all.map(\.peer) == ["ben"] && told.all.map(\.state) == [.waiting])
+    }
+
     @Test func `a peer that takes its time holds up no other delivery of the daemon`() async throws {
       var deadlines = VaultEnvironment.Deadlines.patient
       deadlines.handshake = .seconds(600)
@@ -33,10 +62,59 @@ extension VaultTests {
       await outbox.value
     }
 
+    @Test func `a pause of the daemon's ends when the peer calls`() async throws {
+      let world = try TestWorld(2)
+      try await world.prove()
+      world.set(.refuses, for: world[1])
+      let report = try await world.share([1, 2, 3], threshold: 2)
+      let vault = world[0].vault
+      for entry in try vault.database.waitingDeliveries() {
+        try vault.database.postponeDelivery(
+          entry.id, until: world.clock.now + 3_600_000, route: nil, error: "unreachable")
+      }
+      let outbox = Task { await vault.runOutbox() }
+      world.set(.none, for: world[1])
+      _ = try await world[1].vault.pingPeer("ada")
+      #expect(try await eventually { try vault.secret(report.id).summary.delivered == 1 })
+      outbox.cancel()
+      await outbox.value
+    }
+
+    @Test func `a pause of the daemon's ends when the peer is heard in the room`() async throws {
+      let world = try TestWorld(2)
+      try await world.prove()
+      world.set(.refuses, for: world[1])
+      try await world.share([1, 2, 3], threshold: 2)
+      let vault = world[0].vault
+      let entry = try #require(try vault.database.waitingDeliveries().first)
+      try vault.database.postponeDelivery(
+        entry.id, until: world.clock.now + 3_600_000, route: nil, error: "unreachable")
+      let isNear = Flag()
+      let outbox = Task { await vault.runOutbox() }
+      let meetings = Task { await vault.runMeetings { isNear.isUp ? ["ben"] : [] } }
+      world.set(.none, for: world[1])
+      isNear.raise()
+      #expect(try await eventually { try vault.database.delivery(entry.id)?.state == .delivered })
+      // By no parcel of a meeting.
+      #expect(try vault.database.delivery(entry.id)?.route == "session")
+      for task in [outbox, meetings] {
+        task.cancel()
+        await task.value
+      }
+    }
+
+    @Test func `peers that call again and again aren't dialled each time`() throws {
+      var peers = ReturningPeers()
+      let peer = try Digest([UInt8](repeating: 1, count: 32))
+      let ended = [0.0, 29_000, 31_000].map { peers.ends(for: peer, at: $0) }
+      #expect(ended == [true, false, true])
+    }
+
     @Test func `a holder that takes pieces too slowly for too long is given up, and tried again later`() async throws {
       var deadlines = VaultEnvironment.Deadlines.patient
       deadlines.slowDelivery = .seconds(10)
       let world = try TestWorld(3, deadlines: deadlines)
+      world.clock.hold()
       // Eight pieces of 64 KiB, for each of which two seconds are allowed.
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1_000_000)
       let sent = Counter()
@@ -76,6 +154,7 @@ extension VaultTests {
       var deadlines = VaultEnvironment.Deadlines.patient
       deadlines.slowDelivery = .seconds(3600)
       let world = try TestWorld(2, deadlines: deadlines)
+      world.clock.hold()
       // Eight pieces: six minutes by the vault's clock, three seconds by the test's.
       world.set(.drips(.milliseconds(350)), for: world[1])
       let daemon = try world[0].opened()

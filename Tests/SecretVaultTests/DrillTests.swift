@@ -150,7 +150,10 @@ extension VaultTests {
         try other.meets(world[0])
       }
       try await world.prove()
-      try await world.share(randomBytes(1000), threshold: 2)
+      let path = try world.scratch.write(randomBytes(1000), as: "letter.txt")
+      _ = try await world[0].vault.share(
+        ShareRequest(source: .file(path: path), threshold: 2, recipients: [], includesLabels: false)
+      ) { _ in }
       let report = try await world.check(by: 1)
       #expect(report.answered == 2 && report.strangers == 2 && report.haveAllAnswered && report.isRecoverable)
     }

@@ -78,13 +78,17 @@ extension VaultTests {
       #expect(try world[1].vault.groupItems(of: group).map(\.id) == [hexadecimal(second.id)])
     }
 
-    @Test func `what is pushed aside unseen stays as an item of its own`() async throws {
+    @Test func `what is pushed aside unseen stays in the group, beside what counts`() async throws {
       _ = try world[1].vault.set("notify-command", to: "tell")
       let (first, second) = (try await add("first"), try await add("second"))
       try bring(first, to: 1, place(1, 2))
       try bring(second, to: 1, place(3, 1, knows: [1: 1]))
       #expect(try names(1) == [hexadecimal(first.id), hexadecimal(second.id)].sorted())
-      #expect(try world[1].vault.groups(ofItem: hexadecimal(first.id)).isEmpty)
+      let aside = try Vault.asideSlot(of: slot, item: first.id)
+      #expect(try world[1].vault.groups(ofItem: hexadecimal(first.id)).map(\.slot) == [aside])
+      let entries = try world[1].vault.groupItems(of: group)
+      #expect(entries.filter(\.isAside).map(\.id) == [hexadecimal(first.id)])
+      #expect(entries.map(\.counts).contains(hexadecimal(second.id)) && entries.allSatisfy(\.isShared))
       #expect(world.notifications.told(to: world[1]).last?.event.event == "item-overtaken")
     }
 
@@ -96,8 +100,24 @@ extension VaultTests {
       try world[1].vault.dropGroupItem(place(3, 1, knows: [1: 1]))
       try world[1].vault.dropGroupItem(place(3, 2, knows: [1: 1], slot: other))
       #expect(try names(1) == [hexadecimal(second.id)])
-      #expect(try world[1].vault.groupItems(of: group).isEmpty)
+      let left = try world[1].vault.groupItems(of: group)
+      #expect(left.map(\.id) == [hexadecimal(second.id)] && left[0].isAside && left[0].counts == nil)
       try world[1].vault.dropGroupItem(place(3, 2, knows: [1: 1], slot: other))
+      // At the place where it stands now it is taken away like any other.
+      try world[1].vault.dropGroupItem(place(3, 3, knows: [1: 2], slot: Vault.asideSlot(of: other, item: second.id)))
+      #expect(try names(1).isEmpty)
+    }
+
+    @Test func `a version that its maker has put aside already counts as the group's, and is noted once`() async throws
+    {
+      let (first, second) = (try await add("first"), try await add("second"))
+      let aside = try Vault.asideSlot(of: slot, item: first.id)
+      try bring(first, to: 1, place(1, 2))
+      try bring(first, to: 1, place(1, 3, slot: aside))
+      try bring(second, to: 1, place(3, 1, knows: [1: 1]))
+      let entries = try world[1].vault.asideGroupItems(of: group)
+      #expect(entries.map(\.sequence) == [3] && entries.map(\.slot) == [aside])
+      #expect(try names(1).count == 2)
     }
 
     @Test func `an item that two places have stays until the last of them gives it up`() async throws {
@@ -148,6 +168,61 @@ extension VaultTests {
       #expect(try world[1].vault.groupItems(of: group).isEmpty)
     }
 
+    @Test func `what somebody else puts into a group that was here before is not in step until the user says so`()
+      async throws
+    {
+      let item = try await add("letter")
+      try bring(item, to: 0, place(1, 1))
+      let entries = try world[0].vault.groupItems(of: group)
+      #expect(entries.map(\.id) == [hexadecimal(item.id)] && entries.map(\.isShared) == [false])
+      // The same again, and from another place, says nothing new; the user's own word does.
+      try bring(item, to: 0, place(3, 1, knows: [1: 1]))
+      #expect(try world[0].vault.groupItems(of: group).map(\.isShared) == [false])
+      try bring(item, to: 0, place(99, 1, knows: [1: 1, 3: 1]))
+      #expect(try world[0].vault.groupItems(of: group).map(\.isShared) == [true])
+      try bring(item, to: 0, place(3, 2, knows: [99: 1]))
+      #expect(try world[0].vault.groupItems(of: group).map(\.isShared) == [true], "nobody takes his word back")
+    }
+
+    @Test func `another group that has what a group has brought neither has its changes nor takes it`() async throws {
+      let (item, newer) = (try await add("letter"), try await add("newer"))
+      let other = GroupPlace(
+        group: [UInt8](repeating: 7, count: 8), slot: slot, author: [UInt8](repeating: 3, count: 24), sequence: 1,
+        own: [UInt8](repeating: 99, count: 16)
+      ) { _, _ in true }
+      try bring(item, to: 1, place(1, 1))
+      try bring(item, to: 1, other)
+      #expect(try world[1].vault.groupItems(of: other.group).map(\.isShared) == [false])
+      try bring(newer, to: 1, place(1, 2, knows: [1: 1]))
+      try world[1].vault.dropGroupItem(other)
+      #expect(try names(1) == [hexadecimal(item.id), hexadecimal(newer.id)].sorted())
+    }
+
+    @Test func `other bytes than those that are here are said to be others, whoever made the item`() async throws {
+      let item = try await add("letter")
+      let outcome = try world[0].vault.keepGroupItem(place(3, 1), header: item.header) { write in
+        try write([UInt8](repeating: 0, count: Int(item.byteCount)))
+      }
+      #expect(outcome == .another)
+      #expect(try world[0].vault.groupItems(of: group).map(\.isShared) == [false])
+      #expect(try bring(item, to: 0, place(1, 1, slot: [UInt8](repeating: 5, count: 16))) == .kept)
+      _ = try await world[0].vault.itemContent(hexadecimal(item.id))
+    }
+
+    @Test func `what an earlier version noted is settled by who made it and where it came from`() async throws {
+      let (brought, own) = (try await add("brought"), try await add("own"))
+      try bring(brought, to: 1, place(1, 1))
+      try bring(own, to: 0, place(3, 1))
+      for member in 0...1 {
+        for entry in try world[member].vault.database.groupEntries(of: group) {
+          try world[member].vault.database.putGroupEntry(entry.again(placing: .notRecorded), replaced: .stays)
+        }
+        try world[member].vault.settleGroupItems(of: group, own: [UInt8](repeating: 99, count: 16))
+      }
+      #expect(try world[1].vault.database.groupEntries(of: group).map(\.placing) == [.shared])
+      #expect(try world[0].vault.database.groupEntries(of: group).map(\.placing) == [.foreign])
+    }
+
     @Test func `another header under the id of an item that was made here is refused`() async throws {
       let (item, other) = (try await add("letter"), try await add("other"))
       try bring(item, to: 0, place(1, 1))
@@ -192,22 +267,55 @@ extension VaultTests {
       #expect(content.body.withUnsafeBytes { Array($0) } == Array("letter".utf8))
     }
 
-    @Test func `what a peer has sent is accepted with the group's, if that is the same, and stays the peer's`()
+    @Test func `what a group brings accepts nothing that a peer has sent, which stays the peer's once it is`()
       async throws
     {
       let item = try await add("letter")
       let id = hexadecimal(item.id)
       _ = try await world[0].vault.sendItem(id, to: "ben")
-      let false1 = try world[1].vault.keepGroupItem(place(2, 1), header: item.header) { write in
-        try write([UInt8](repeating: 0, count: Int(item.byteCount)))
-      }
-      #expect(try false1 == .another && world[1].vault.item(id).state == .waiting)
       #expect(try bring(item, to: 1, place(1, 1)) == .kept)
+      #expect(try Set(world[1].vault.items().map(\.state)) == [.new, .waiting])
+      _ = try await world[1].vault.acceptItem(id)
       let summary = try world[1].vault.item(id)
       #expect(summary.state == .new && summary.origin == .sent)
+      #expect(try world[1].vault.items().count == 1)
       _ = try await world[1].vault.itemContent(id)
       try world[1].vault.dropGroupItem(place(1, 2, knows: [1: 1]))
       #expect(try names(1) == [id], "nobody in the group can take it away")
+    }
+
+    @Test func `what a group brings doesn't keep away what a peer sends, and makes room for it once it is accepted`()
+      async throws
+    {
+      let item = try await add("letter")
+      let id = hexadecimal(item.id)
+      let kept = try world[1].vault.keepGroupItem(place(2, 1), header: item.header) { write in
+        try write([UInt8](repeating: 0, count: Int(item.byteCount)))
+      }
+      #expect(kept == .kept)
+      _ = try await world[0].vault.sendItem(id, to: "ben")
+      #expect(try await world[1].vault.acceptItem(id).item.origin == .sent)
+      #expect(try world[1].vault.items().count == 1)
+      let content = try await world[1].vault.itemContent(id)
+      #expect(content.body.withUnsafeBytes { Array($0) } == Array("letter".utf8))
+      try world[1].vault.dropGroupItem(place(1, 2, knows: [2: 1]))
+      #expect(try names(1) == [id], "nobody in the group can take it away")
+    }
+
+    @Test func `what a group brings under another header doesn't keep away what a peer sends either`() async throws {
+      let item = try await add("letter")
+      let id = hexadecimal(item.id)
+      var forged = item.header
+      // Its padding: behind the magic number, the version and the mode.
+      forged[ItemHeader.magic.count + 2] ^= 3
+      let kept = try world[1].vault.keepGroupItem(place(2, 1), header: forged) { write in
+        try write([UInt8](repeating: 0, count: Int(item.byteCount)))
+      }
+      #expect(kept == .kept)
+      _ = try await world[0].vault.sendItem(id, to: "ben")
+      #expect(try await world[1].vault.acceptItem(id).item.origin == .sent)
+      #expect(try world[1].vault.items().count == 1)
+      _ = try await world[1].vault.itemContent(id)
     }
 
     @Test func `an id that somebody has used for another header comes to be the true item's`() async throws {

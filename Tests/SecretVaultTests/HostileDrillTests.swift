@@ -124,7 +124,7 @@ extension VaultTests {
             (try? vault.database.peer(noiseKey: key)).flatMap { $0 }.flatMap { try? vault.storedCard($0).keys }
           }
           _ = try await session.expect(Hello.self)
-          try await session.send(Hello(services: PeerServiceKind.allCases))
+          try await session.send(Hello(services: .usual))
           let asked = try await session.expect(DrillRequest.self)
           try await session.send(DrillChallenge(request: asked.request, nonce: Randomness.bytes(32)))
           try await answer(session, asked, try await session.expect(DrillProof.self), ben)

@@ -34,7 +34,7 @@ extension VaultTests {
       try await meeting.greeting()
       let offer = try CourierOffer(true1)
       let replies = try await meeting.offer([offer])
-      #expect(replies.replies.map(\.id) == [offer.id])
+      #expect(replies.replies.map(\.copy) == [offer.copy])
       let taken = try await meeting.giving(other, as: offer)
       #expect(taken.outcome == .refused && taken.receipt == nil)
       #expect(try world[1].carried().isEmpty)
@@ -151,16 +151,17 @@ extension VaultTests {
       let sent = try world[0].say("for you", to: world[1])
       HostileMeeting.install(as: world[1], in: world) { meeting, request in
         let session = meeting.session
-        try await session.send(CourierGreeting(request: request, ids: [], takes: true, receipts: []))
+        try await session.send(CourierGreeting(request: request, copies: [], takes: true, receipts: []))
         let offers = try await session.expect(CourierOffers.self).offers
         try await session.send(
           CourierReplies(
-            request: request, replies: offers.map { CourierReply(id: $0.id, answer: .wanted(claim: 1)) }, offers: []))
+            request: request, replies: offers.map { CourierReply(copy: $0.copy, answer: .wanted(claim: 1)) }, offers: []
+          ))
         let piece = try await session.expect(CourierPiece.self)
         let receipt = ParcelReceipt(
-          id: piece.id, branch: ParcelProof.noBranch, expiresAt: offers[0].expiresAt,
+          id: piece.copy.id, branch: ParcelProof.noBranch, expiresAt: offers[0].expiresAt,
           proof: randomBytes(ParcelProof.byteCount))
-        try await session.send(CourierTaken(request: request, id: piece.id, outcome: .taken, receipt: receipt))
+        try await session.send(CourierTaken(request: request, copy: piece.copy, outcome: .taken, receipt: receipt))
         _ = try await session.expect(CourierTurn.self)
         try await session.send(CourierEnd(request: request))
       }
@@ -181,20 +182,20 @@ extension VaultTests {
       let (one, other) = (try parcel(world, "one"), try parcel(world, "two"))
       HostileMeeting.install(as: world[0], in: world) { meeting, request in
         let session = meeting.session
-        try await session.send(CourierGreeting(request: request, ids: [], takes: true, receipts: []))
+        try await session.send(CourierGreeting(request: request, copies: [], takes: true, receipts: []))
         _ = try await session.expect(CourierOffers.self)
         let offer = try CourierOffer(one)
         let number = misdeed == .answersAnotherMeeting ? request &+ 1 : request
         try await session.send(CourierReplies(request: number, replies: [], offers: [offer]))
         _ = try await session.expect(CourierTurn.self)
-        func send(_ bytes: [UInt8], _ id: ParcelID, hopsLeft: UInt8) async throws {
+        func send(_ bytes: [UInt8], _ copy: ParcelCopy, hopsLeft: UInt8) async throws {
           try await session.send(
-            CourierPiece(request: request, id: id, hopsLeft: hopsLeft, branch: offer.branch, of: bytes, offset: 0))
+            CourierPiece(request: request, copy: copy, hopsLeft: hopsLeft, branch: offer.branch, of: bytes, offset: 0))
         }
         switch misdeed {
-        case .sendsWhatIsNotWanted: try await send(other, try CourierOffer(other).id, hopsLeft: 2)
-        case .sendsOtherBytes: try await send(other, offer.id, hopsLeft: 2)
-        case .changesHops: try await send(one, offer.id, hopsLeft: 8)
+        case .sendsWhatIsNotWanted: try await send(other, try CourierOffer(other).copy, hopsLeft: 2)
+        case .sendsOtherBytes: try await send(other, offer.copy, hopsLeft: 2)
+        case .changesHops: try await send(one, offer.copy, hopsLeft: 8)
         case .hangsUp: return await session.close()
         case .sendsGarbage: try await session.send(Ping(request: request))
         case .answersAnotherMeeting: break

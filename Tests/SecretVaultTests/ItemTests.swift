@@ -166,6 +166,8 @@ extension VaultTests {
       await peer.session.close()
     }
 
+    private func bytes32(_ id: String) throws -> [UInt8] { try #require(bytes(hexadecimal: id)) }
+
     private func sendPatiently(_ id: String) async throws -> ItemDelivery {
       // The session before has not ended there yet.
       while true {
@@ -176,21 +178,93 @@ extension VaultTests {
       }
     }
 
-    @Test func `whoever knows a header can't put other bytes in an item's place for good`() async throws {
+    @Test func `whoever knows a header can't keep the true item away by other bytes`() async throws {
       let bytes = randomBytes(3000)
       let item = try await add(bytes)
       try await poison(world[0].vault.resolveItem(item.id), by: 3)
-      // The sender of the true one is told that it isn't there.
-      let refused = await refusal { try await sendPatiently(item.id) }
-      #expect(refused?.code == .refused, "\(refused as Any)")
-      #expect(await refusal { try await world[1].vault.acceptItem(item.id) }?.code == .damaged)
-      let delivery = try await sendPatiently(item.id)
-      #expect(!delivery.isKnown)
-      // The same once more is known, and what came is what was sent.
+      world.clock.advance(milliseconds: 1000)
+      #expect(try await !sendPatiently(item.id).isKnown)
+      // The same once more is known.
       #expect(try await sendPatiently(item.id).isKnown)
+      #expect(try world[1].vault.items().map(\.id) == [item.id, item.id])
+      let arrival = try await world[1].vault.acceptItem(item.id)
+      #expect(
+        arrival.item.id == item.id && arrival.item.sender == "ada" && arrival.falseSenders.isEmpty)
+      #expect(try await open(item.id, by: 1) == bytes)
+      #expect(try world[1].vault.items().map(\.state) == [.seen])
+      #expect(try await sendPatiently(item.id).isKnown)
+      #expect(try world[1].vault.database.items().map(\.id) == [bytes32(item.id)])
+    }
+
+    @Test func `what came last and doesn't open is named with its sender`() async throws {
+      let item = try await add(randomBytes(3000))
+      _ = try await sendPatiently(item.id)
+      world.clock.advance(milliseconds: 1000)
+      try await poison(world[0].vault.resolveItem(item.id), by: 3)
+      let arrival = try await world[1].vault.acceptItem(item.id)
+      #expect(arrival.falseSenders == ["dan"] && arrival.item.sender == "ada" && arrival.item.state == .new)
+      #expect(try world[1].vault.items().count == 1)
+    }
+
+    @Test func `all that was made up under one id is found out at once`() async throws {
+      let item = try await add(randomBytes(3000))
+      for member in [0, 3] { try await poison(world[0].vault.resolveItem(item.id), by: member) }
+      #expect(await refusal { try await world[1].vault.acceptItem(item.id) }?.code == .damaged)
+      #expect(try world[1].vault.items().isEmpty)
+    }
+
+    @Test func `false bytes that a group brings as well settle nothing`() async throws {
+      let bytes = randomBytes(3000)
+      let item = try await add(bytes)
+      let record = try world[0].vault.resolveItem(item.id)
+      try await poison(record, by: 3)
+      let place = GroupPlace(
+        group: [UInt8](repeating: 1, count: 8), slot: [UInt8](repeating: 2, count: 16),
+        author: [UInt8](repeating: 3, count: 24), sequence: 1, own: [UInt8](repeating: 99, count: 16)
+      ) { _, _ in true }
+      let false1 = try #require(try world[1].vault.database.items().first)
+      let file = try world[1].vault.database.openItem(false1)
+      let body = try file.read(at: Int64(record.header.count), count: Int(record.byteCount))
+      _ = try world[1].vault.keepGroupItem(place, header: record.header) { write in try write(body) }
+      #expect(try await !sendPatiently(item.id).isKnown)
       _ = try await world[1].vault.acceptItem(item.id)
       #expect(try await open(item.id, by: 1) == bytes)
-      #expect(try await sendPatiently(item.id).isKnown)
+    }
+
+    @Test func `an item's whole id is that item, whatever somebody else calls another`() async throws {
+      let item = try await add([1, 2, 3])
+      _ = try await sendPatiently(item.id)
+      let header = try ItemHeader.decode(world[0].vault.resolveItem(item.id).header, limit: ItemHeader.byteLimit)
+      let named = try ItemHeader(
+        mode: .shared, padding: .standard, keyID: header.keyID, id: randomBytes(32),
+        ciphertextByteCount: header.ciphertextByteCount, description: item.id)
+      try await poison(
+        ItemRecord(
+          id: named.id, keyID: header.keyID.bytes, header: named.encoded(), byteCount: Int64(named.ciphertextByteCount),
+          state: .waiting, origin: .sent, sender: nil, label: nil, receivedAt: 0), by: 3)
+      #expect(try await world[1].vault.acceptItem(item.id).item.id == item.id)
+    }
+
+    @Test func `deleting an item that waits deletes all that was sent as it`() async throws {
+      let item = try await add(randomBytes(3000))
+      try await poison(world[0].vault.resolveItem(item.id), by: 3)
+      _ = try await sendPatiently(item.id)
+      #expect(try world[1].vault.deleteItem(String(item.id.prefix(12))).id == item.id)
+      #expect(try world[1].vault.items().isEmpty)
+    }
+
+    @Test func `an item that arrives from one peer stays when another begins to send the same`() async throws {
+      let item = try await add(randomBytes(3000))
+      let record = try world[0].vault.resolveItem(item.id)
+      let digest = try Digest([UInt8](repeating: 1, count: 32))
+      let peer = try await HostileRequester(world[0], dials: world[1], in: world)
+      try await peer.session.send(ItemOffer(request: 1, digest: digest, header: record.header))
+      #expect(try await peer.session.expect(ItemAnswer.self).verdict == .wants(from: 0))
+      let id = try world[1].vault.database.arrivalID(
+        of: bytes32(item.id), from: world[0].vault.identity.keys.digest)
+      try await poison(record, by: 3, isWhole: false)
+      #expect(try world[1].vault.database.item(id)?.state == .arriving)
+      await peer.session.close()
     }
 
     @Test func `what the user brings in counts, whatever waits under its name`() async throws {
@@ -202,6 +276,7 @@ extension VaultTests {
       let arrival = try await world[1].vault.importItem(.file(path: file))
       #expect(!arrival.isKnown && arrival.item.state == .new)
       #expect(try await open(item.id, by: 1) == bytes)
+      #expect(try world[1].vault.items().count == 1)
     }
 
     @Test func `an item that somebody else has begun to send doesn't keep the true one away`() async throws {

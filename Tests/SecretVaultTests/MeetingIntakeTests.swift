@@ -10,21 +10,21 @@ import VaultProtocol
   private let size = 128 * 1024 + 46
 
   private func offer(_ number: UInt8) throws -> CarriedOffer {
-    let id = try #require(ParcelKey([UInt8](repeating: number, count: 16)))
+    let copy = try #require(CopyKey([UInt8](repeating: number, count: 32)))
     let tag = try #require(RecipientTag([UInt8](repeating: 1, count: 16)))
     let header = try #require(
-      ParcelHeader(id: id, tag: tag, size: size, expiresAt: 3_600_000, hopsLeft: 2, branch: 1))
+      ParcelHeader(copy: copy, tag: tag, size: size, expiresAt: 3_600_000, hopsLeft: 2, branch: 1))
     return CarriedOffer(header: header, isYours: false)
   }
 
   private func piece(_ offer: CarriedOffer, _ offset: Int, hopsLeft: UInt8 = 2) throws -> CourierPiece {
     CourierPiece(
-      request: 1, id: try #require(ParcelID(offer.header.id.bytes)), hopsLeft: hopsLeft, branch: 1,
+      request: 1, copy: try #require(offer.header.copy.message), hopsLeft: hopsLeft, branch: 1,
       of: [UInt8](repeating: 3, count: size), offset: offset)
   }
 
   private func wanted(_ offers: [CarriedOffer]) -> [CarriedReply] {
-    offers.map { CarriedReply(id: $0.header.id, answer: .wanted(0)) }
+    offers.map { CarriedReply(copy: $0.header.copy, answer: .wanted(0)) }
   }
 
   @Test func `a parcel comes piece by piece, and once`() throws {

@@ -27,7 +27,8 @@ extension VaultTests {
     private func want(_ offer: CourierOffer, in meeting: HostileMeeting) async throws {
       try await meeting.session.send(
         CourierTurn(
-          request: HostileMeeting.request, replies: [CourierReply(id: offer.id, answer: .wanted(claim: UInt16.max))]))
+          request: HostileMeeting.request, replies: [CourierReply(copy: offer.copy, answer: .wanted(claim: UInt16.max))]
+        ))
     }
 
     private func carriers(of member: Member) throws -> [Digest] {
@@ -93,7 +94,7 @@ extension VaultTests {
       try ada.say("from two programs", to: cleo)
       let daemon = try ada.opened()
       defer { daemon.close() }
-      let greeting = CarrierGreeting(ids: [], takes: true)
+      let greeting = CarrierGreeting(copies: [], takes: true)
       let one = try CourierDesk(ada.vault, meeting: ada.vault.find("ben"), isNearby: false)
       let other = try CourierDesk(daemon, meeting: daemon.find("ben"), isNearby: false)
       let header = try #require(try one.offers(to: greeting).first?.header)
@@ -114,7 +115,7 @@ extension VaultTests {
       let piece = try await meeting.session.expect(CourierPiece.self)
       #expect(try carriers(of: ada).count == 1)
       try await meeting.session.send(
-        CourierTaken(request: HostileMeeting.request, id: piece.id, outcome: .refused, receipt: nil))
+        CourierTaken(request: HostileMeeting.request, copy: piece.copy, outcome: .refused, receipt: nil))
       #expect(try await meeting.session.nextType() == MessageType.courierEnd.rawValue)
       #expect(try carriers(of: ada).isEmpty)
       await meeting.session.close()
@@ -135,7 +136,7 @@ extension VaultTests {
       let before = try cleo.vault.carryStatus().leftToday
       let meeting = try await HostileMeeting(ben, dials: cleo, in: world)
       try await meeting.greeting()
-      let offer = try CourierOffer(altered, isYours: true)
+      let offer = try CourierOffer(whole, isYours: true)
       _ = try await meeting.offer([offer])
       #expect(try await meeting.giving(altered, as: offer).outcome == .refused)
       await meeting.session.close()
@@ -173,7 +174,11 @@ extension VaultTests {
       #expect(try await ben.meet(cleo).handedOver == 0)
       let left = try cleo.vault.carryStatus().leftToday
       #expect(try await ben.meet(cleo).handedOver == 0)
-      // It wasn't even asked for.
+      // It wasn't even asked for; and Ben can't look in.
+      let digest = try cleo.digest(of: ben)
+      cleo.vault.meetings.noteWaste(
+        MeetingMemory.wasteLimit - 1, of: digest, isCarried: true, at: world.clock.monotonic)
+      #expect(!cleo.vault.meetings.hasWastedEnough(digest, isCarried: true, at: world.clock.monotonic))
       #expect(try cleo.vault.carryStatus().leftToday == left)
       try cleo.meets(ada)
       #expect(try await ben.meet(cleo).handedOver == 1)
@@ -183,7 +188,7 @@ extension VaultTests {
     @Test func `a parcel of somebody unknown is asked for ever more rarely, whoever brings it, and counts once`() throws
     {
       let memory = MeetingMemory()
-      let id = try #require(ParcelKey([UInt8](repeating: 1, count: 16)))
+      let id = try #require(CopyKey([UInt8](repeating: 1, count: 32)))
       let (one, other) = (try Digest([UInt8](repeating: 1, count: 32)), try Digest([UInt8](repeating: 2, count: 32)))
       memory.notePeers([one])
       #expect(memory.noteUnknownSender(id, at: 0))
@@ -200,14 +205,14 @@ extension VaultTests {
     @Test func `whoever brings very much that is refused has nothing of others forgotten`() throws {
       let memory = MeetingMemory()
       let (one, other) = (try Digest([UInt8](repeating: 1, count: 32)), try Digest([UInt8](repeating: 2, count: 32)))
-      let first = try #require(ParcelKey([UInt8](repeating: 0, count: 16)))
+      let first = try #require(CopyKey([UInt8](repeating: 0, count: 32)))
       memory.refuse(first, from: other, at: 0, for: 1000)
       for number in 1...5000 {
-        let bytes = [UInt8](repeating: 0, count: 14) + [UInt8(number >> 8), UInt8(number & 0xff)]
-        memory.refuse(try #require(ParcelKey(bytes)), from: one, at: 1, for: 5000 + Double(number))
+        let bytes = [UInt8](repeating: 0, count: 30) + [UInt8(number >> 8), UInt8(number & 0xff)]
+        memory.refuse(try #require(CopyKey(bytes)), from: one, at: 1, for: 5000 + Double(number))
       }
       #expect(memory.isRefused(first, from: other, at: 2))
-      let last = try #require(ParcelKey([UInt8](repeating: 0, count: 14) + [UInt8(5000 >> 8), UInt8(5000 & 0xff)]))
+      let last = try #require(CopyKey([UInt8](repeating: 0, count: 30) + [UInt8(5000 >> 8), UInt8(5000 & 0xff)]))
       #expect(memory.isRefused(last, from: one, at: 2))
     }
 
@@ -216,6 +221,7 @@ extension VaultTests {
     @Test func `whoever begins meetings again and again for nothing has to wait`() async throws {
       let world = try TestWorld(2)
       let (ada, ben) = (world[0], world[1])
+      world.clock.hold()
       var count = 0
       var failure: VaultError?
       while failure == nil, count < 3 * MeetingMemory.idleLimit {

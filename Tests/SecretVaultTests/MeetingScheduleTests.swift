@@ -78,6 +78,30 @@ import Testing
     #expect(schedule.begin([one], at: last + 100_000, using: &generator) == [one.peer])
   }
 
+  @Test mutating func `a dial that failed holds up neither who appears in the room nor who calls`() throws {
+    for isHeard in [true, false] {
+      var schedule = MeetingSchedule()
+      var one = try waits(1, parcels: [1])
+      #expect(schedule.begin([one], at: 0, using: &generator) == [one.peer])
+      schedule.finished(one.peer, isDone: false)
+      #expect(schedule.begin([one], at: 12_000, using: &generator).isEmpty)
+      if isHeard { one.isHeard = true } else { one.seenAt = 11_000 }
+      #expect(schedule.begin([one], at: 12_000, using: &generator) == [one.peer])
+      schedule.finished(one.peer, isDone: false)
+      #expect(schedule.begin([one], at: 13_000, using: &generator).isEmpty)
+    }
+  }
+
+  @Test mutating func `peers that can't be reached are dialled behind those that may be`() throws {
+    var schedule = MeetingSchedule()
+    let dead = try (1...8).map { try waits(UInt8($0), parcels: [1]) }
+    for _ in 0..<2 {
+      for peer in schedule.begin(dead, at: 0, using: &generator) { schedule.finished(peer, isDone: false) }
+    }
+    let alive = try waits(9, parcels: [1])
+    #expect(schedule.begin(dead + [alive], at: 3_600_000, using: &generator).first == alive.peer)
+  }
+
   @Test mutating func `without anything to carry nobody is disturbed`() throws {
     var schedule = MeetingSchedule()
     var idle = Situation(peer: try peer(1))

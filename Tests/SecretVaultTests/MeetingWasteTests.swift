@@ -17,10 +17,10 @@ extension VaultTests {
 
     private func piece(_ offer: CourierOffer, of bytes: [UInt8], in request: UInt64) -> CourierPiece {
       CourierPiece(
-        request: request, id: offer.id, hopsLeft: offer.hopsLeft, branch: offer.branch, of: bytes, offset: 0)
+        request: request, copy: offer.copy, hopsLeft: offer.hopsLeft, branch: offer.branch, of: bytes, offset: 0)
     }
 
-    /// All but `count` of the bytes that may come in vain from `peer`, so that so many more, and what fades meanwhile, are too many.
+    /// All but `count` of the bytes that may come in vain from `peer`, so that so many more are too many.
     private func use(allBut count: Int, of peer: Member, at member: Member, isCarried: Bool) throws {
       member.vault.meetings.noteVain(
         MeetingMemory.vainLimit - count, of: try member.digest(of: peer), isCarried: isCarried,
@@ -38,6 +38,8 @@ extension VaultTests {
       let bytes = try #require(try parcels(world).first)
       let offer = try CourierOffer(bytes, isYours: true)
       let left = try cleo.vault.carryStatus().leftToday
+      // Nothing fades meanwhile.
+      world.clock.hold()
       try use(allBut: CourierPiece.byteLimit / 2, of: ben, at: cleo, isCarried: true)
       let meeting = try await HostileMeeting(ben, dials: cleo, in: world)
       try await meeting.greeting()
@@ -64,7 +66,7 @@ extension VaultTests {
       let offer = try CourierOffer(bytes, isYours: true)
       HostileMeeting.install(as: ben, in: world) { meeting, request in
         let session = meeting.session
-        try await session.send(CourierGreeting(request: request, ids: [], takes: true, receipts: []))
+        try await session.send(CourierGreeting(request: request, copies: [], takes: true, receipts: []))
         _ = try await session.expect(CourierOffers.self)
         try await session.send(CourierReplies(request: request, replies: [], offers: [offer]))
         _ = try await session.expect(CourierTurn.self)
@@ -72,6 +74,7 @@ extension VaultTests {
         await session.close()
       }
       let left = try cleo.vault.carryStatus().leftToday
+      world.clock.hold()
       try use(allBut: CourierPiece.byteLimit / 2, of: ben, at: cleo, isCarried: true)
       await #expect(throws: VaultError.self) { try await cleo.meet(ben) }
       #expect(try isPaused(ben, at: cleo, isCarried: true))
@@ -109,6 +112,7 @@ extension VaultTests {
       world.clock.turn(milliseconds: 3 * 86_400_000)
       try ada.say("from the future", to: cleo)
       world.clock.turn(milliseconds: -3 * 86_400_000)
+      world.clock.hold()
       try use(allBut: try #require(try ada.ownParcels().first).bytes.count / 2, of: ada, at: cleo, isCarried: false)
       #expect(try await ada.meet(cleo).delivered == 0)
       #expect(try isPaused(ada, at: cleo, isCarried: false))

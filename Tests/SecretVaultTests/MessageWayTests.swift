@@ -90,6 +90,33 @@ extension VaultTests {
       #expect(try ben.handOverToAccount().isEmpty)
     }
 
+    @Test func `word of an arrival is gone once a server has it, and goes no other way`() async throws {
+      try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
+      try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
+      for number in 0..<5 {
+        try ada.send("message \(number)", to: "ben")
+        for bytes in try ada.handOverToAccount() { _ = try ben.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+        #expect(try ben.handOverToAccount().count == 1)
+      }
+      #expect(try ben.outbox().parcels.isEmpty)
+      pass(minutes: 20)
+      #expect(try ben.outgoingRecords(way: .carriers, at: world.clock.now).isEmpty)
+      #expect(try ben.outgoingRecords(way: .session, at: world.clock.now).isEmpty)
+    }
+
+    @Test func `word of an arrival that a group has goes no other way, and goes with its taking`() async throws {
+      let office = try ParcelOffice(world)
+      try ada.send("hello", to: "ben")
+      try office.post(by: 0)
+      try office.take(by: 1)
+      let word = try #require(try office.post(by: 1).first)
+      pass(minutes: 20)
+      #expect(try ben.outgoingRecords(way: .carriers, at: world.clock.now).isEmpty)
+      #expect(try ben.outgoingRecords(way: .session, at: world.clock.now).isEmpty)
+      try ben.wasTakenOut(word.id)
+      #expect(try ben.outbox().parcels.isEmpty)
+    }
+
     @Test func `many messages are confirmed by one parcel, and one that comes again later once more`() throws {
       try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
       try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
@@ -151,11 +178,27 @@ extension VaultTests {
       ben.noteAddress("new@example.org", of: peer, at: 11)
       #expect(try ben.accountAddress(of: ada) == "new@example.org")
       try ben.database.setPeerAddress(ada, "mine@example.org")
-      ben.noteAddress("newer@example.org", of: peer, at: 12)
+      ben.noteAddress("new@example.org", of: peer, at: 12)
       #expect(try ben.accountAddress(of: ada) == "mine@example.org")
       let other = try #require(try ben.database.peer(world[2].vault.identity.keys.digest))
       ben.noteAddress("mine@example.org", of: other, at: 12)
       #expect(try ben.accountAddress(of: other.digest) == nil)
+    }
+
+    @Test func `a peer that moves to another account is followed, wherever its address came from`() throws {
+      let ada = world[0].vault.identity.keys.digest
+      let peer = try #require(try ben.database.peer(ada))
+      // As a friend who was added by hand.
+      try ben.database.setPeerAddress(ada, "old@example.org")
+      ben.noteAddress("old@example.org", of: peer, at: 10)
+      ben.noteAddress("new@example.net", of: peer, at: 20)
+      #expect(try ben.accountAddress(of: ada) == "new@example.net")
+      // An older message that comes late moves it nowhere, and what was forgotten stays so.
+      ben.noteAddress("old@example.org", of: peer, at: 15)
+      #expect(try ben.accountAddress(of: ada) == "new@example.net")
+      try ben.database.setPeerAddress(ada, nil)
+      ben.noteAddress("newer@example.net", of: peer, at: 30)
+      #expect(try ben.accountAddress(of: ada) == nil)
     }
 
     @Test func `a message tells where its sender takes answers`() throws {

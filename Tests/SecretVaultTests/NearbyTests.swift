@@ -113,8 +113,8 @@ extension VaultTests {
 
     @Test func `a share that comes to nothing leaves no connection open`() async throws {
       let world = try world(3)
-      room.leave(world[2])
-      await #expect(throws: VaultError.self) { try await world.share([1], threshold: 3) }
+      _ = try world[2].vault.set("quota-bytes", to: "1")
+      await #expect(throws: VaultError.self) { try await world.share([1], threshold: 2, to: [1, 2]) }
       // Without waiting for the time that one is kept.
       #expect(try await eventually { room.air.openNow == 0 })
       #expect(room.callCount == 2)

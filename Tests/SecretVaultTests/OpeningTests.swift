@@ -40,6 +40,44 @@ extension VaultTests {
       do { return try secretBytes(text) } catch { throw VaultError(.other, "no memory") }
     }
 
+    @Test func `the card of a locked vault is shown as long as this device has written it`() throws {
+      let world = try TestWorld(1)
+      let (folders, environment) = (try makeVault(world, passphrase: "correct horse"), world[0].environment)
+      func opened() throws -> Vault {
+        try Vault.open(
+          at: folders, passphrase: { () throws(VaultError) in try phrase("correct horse") }, environment: environment)
+      }
+      let vault = try opened()
+      let first = try vault.ownIdentity()
+      #expect(try Vault.lockedCard(at: folders) == first.text)
+      let moved = try vault.setOwnAddresses([try PeerAddress(host: "192.0.2.7", port: 4721)])
+      #expect(try moved.text != first.text && Vault.lockedCard(at: folders) == moved.text)
+
+      // Gone, or an earlier one of its own: mended without a word.
+      let device = try VaultKeys.existingDeviceKey(folders)
+      func put(_ file: [UInt8]) throws { try AtomicFile.write(file.span.bytes, to: folders.cardPath, replacing: true) }
+      try FileNames.remove(folders.cardPath)
+      #expect(try Vault.lockedCard(at: folders) == nil)
+      _ = try opened()
+      try put(CardCopy.file(first.card.encoding, device: device))
+      #expect(try opened().log(limit: 10).isEmpty)
+      #expect(try Vault.lockedCard(at: folders) == moved.text)
+
+      // Damaged, another device's, or under this device's key but not its own.
+      let foreign = try world[0].vault.ownCard().encoding
+      let otherDevice = try secretBytes("another device's key, of 32 byte")
+      for (number, file) in [
+        [], try CardCopy.file(foreign, device: otherDevice), try CardCopy.file(foreign, device: device),
+      ].enumerated() {
+        try put(file)
+        if number < 2 { #expect(throws: VaultError.self) { try Vault.lockedCard(at: folders) } }
+        let entries = try opened().log(limit: 10)
+        #expect(entries.count == number + 1 && entries[0].event == "card-replaced")
+        #expect(entries[0].detail?.contains(number < 2 ? "not as this device" : "another card") == true)
+        #expect(try Vault.lockedCard(at: folders) == moved.text)
+      }
+    }
+
     @Test func `without a passphrase nobody is asked for one`() throws {
       let world = try TestWorld(1)
       let vault = try world[0].opened()

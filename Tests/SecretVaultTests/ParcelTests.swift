@@ -77,7 +77,7 @@ extension VaultTests {
       }
       let path = world[1].desk + "/recovered"
       let vault = ben
-      _ = try await vault.patiently(for: 20_000, waits: { _, _ in }) { () async throws(VaultError) in
+      _ = try await vault.patiently(for: 600_000, waits: { _, _ in }) { () async throws(VaultError) in
         try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
       }
       #expect(contents(path) == bytes)

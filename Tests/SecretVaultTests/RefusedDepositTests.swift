@@ -109,11 +109,19 @@ extension VaultTests {
       #expect(try await forged.deliverOnceFree(forged.job(1), to: world[1]) == nil)
     }
 
-    @Test func `with damaged settings nothing is taken nor given, whatever they said before`() async throws {
+    @Test(arguments: ["damaged", "lost"])
+    func `with damaged or lost settings nothing is taken nor given, whatever they said before`(
+      _ fate: String
+    ) async throws {
       let before = try await world.share([4, 5], threshold: 2, name: "before", to: [1, 2], keepsOwnShare: false)
       _ = try world[1].vault.set("quota-bytes", to: "1T")
-      try world[1].rewriteSettings { $0.replacing("1T", with: "9T") }
-      #expect(await refusal { try world[1].vault.settings() }?.code == .damaged)
+      if fate == "lost" {
+        try #require(remove(world[1].folders.settingsPath))
+      } else {
+        try world[1].rewriteSettings { $0.replacing("1T", with: "9T") }
+      }
+      let problem = await refusal { try world[1].vault.settings() }
+      #expect(problem?.code == .damaged && problem?.hint?.contains("vault settings reset") == true)
       #expect(world[1].vault.quota == nil)
       let sent = Counter()
       let failure = try await forged.deliver(forged.job(1, progress: { _ in sent.increment() }), to: world[1])
@@ -126,7 +134,7 @@ extension VaultTests {
       // They may have said that its user is to be asked.
       let failed = await refusal { try await world.recover(by: 2, before.id) }
       #expect(failed?.code == .belowThreshold && failed?.reason.contains("ben refused (it had a failure") == true)
-      try #require(remove(world[1].folders.settingsPath))
+      _ = try world[1].vault.resetSettings()
       #expect(try await world.recover(by: 2, before.id).bytes == [4, 5])
       #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
     }

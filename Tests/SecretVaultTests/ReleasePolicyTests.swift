@@ -214,6 +214,7 @@ extension VaultTests {
     @Test func `a limit of secrets a day counts each secret once, each peer by itself, and ends with the day`()
       async throws
     {
+      world.clock.hold()
       _ = try ben.set("release-limit", to: "1")
       let other = try world[0].header(try await world.share([1, 2, 3], threshold: 3, to: [1, 2, 3]).id)
       #expect(try await ask(by: 2) == nil)
@@ -269,7 +270,7 @@ extension VaultTests {
       let path = world[0].desk + "/patient"
       let pauses = Counter()
       let waiting = Task {
-        try await vault.patiently(for: 60_000, waits: { _, _ in pauses.increment() }) { () async throws(VaultError) in
+        try await vault.patiently(for: 600_000, waits: { _, _ in pauses.increment() }) { () async throws(VaultError) in
           try await vault.recover(nil, to: .file(path: path, overwrites: false)) { _ in }
         }
       }

@@ -36,12 +36,29 @@ extension VaultTests {
       try await world.share([1, 2, 3], threshold: 3, to: [1, 2])
       let report = try await reshare(world, ReshareRequest(reference: try world[0].vault.secrets()[0].id))
       #expect(report.share.threshold == 3 && report.share.deliveries.map(\.peer) == ["ben", "cleo"])
-      // Who didn't deal it takes the dealer, and who has proved a share. What the labels say may be somebody else here.
-      let byBen = try world[1].vault.planReshare(ReshareRequest(reference: report.old.id, threshold: 2))
-      #expect(byBen.recipients == ["ada"])
+      // Who didn't deal it takes the dealer, and whom that has named, or who has proved a share. What the labels say may be somebody else here.
+      let byBen = try world[1].vault.planReshare(ReshareRequest(reference: report.old.id))
+      #expect(Set(byBen.recipients) == ["ada", "cleo"] && byBen.leftOut.isEmpty)
+      _ = try world[1].vault.set("introductions", to: "off")
+      try world[1].execute("DELETE FROM introductions")
+      let alone = try world[1].vault.planReshare(ReshareRequest(reference: report.old.id, threshold: 2))
+      #expect(alone.recipients == ["ada"])
       _ = try await world[1].vault.check(report.old.id, pieces: 1) { _ in }
       let later = try world[1].vault.planReshare(ReshareRequest(reference: report.old.id))
       #expect(Set(later.recipients) == ["ada", "cleo"])
+    }
+
+    @Test func `holders that are no peers are named, as they get none`() async throws {
+      let circle = try await Circle()
+      let ben = circle.world[1].vault
+      let before = try ben.planReshare(ReshareRequest(reference: circle.report.id))
+      #expect(before.recipients == ["ada"])
+      #expect(before.leftOut == ["cleo, introduced by ada", "dan, introduced by ada"])
+      _ = try ben.acceptIntroduced(ben.introducedHolder(named: "cleo"), name: nil)
+      let after = try ben.planReshare(ReshareRequest(reference: circle.report.id))
+      #expect(Set(after.recipients) == ["ada", "cleo"] && after.leftOut == ["dan, introduced by ada"])
+      let chosen = try ben.planReshare(ReshareRequest(reference: circle.report.id, recipients: ["cleo"]))
+      #expect(chosen.leftOut.isEmpty)
     }
 
     @Test func `the new one is released as the old one was, from the beginning on`() async throws {

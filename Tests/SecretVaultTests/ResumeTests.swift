@@ -54,12 +54,17 @@ extension VaultTests {
     {
       let world = try TestWorld(3)
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1_000_000)
-      world.set(.slow(.milliseconds(3)), for: world[1])
-      async let one = forged.deliver(forged.job(1), to: world[1])
-      async let two = forged.deliver(forged.job(1), to: world[1])
-      let outcomes = try await [one, two]
-      #expect(outcomes.contains { $0 == nil })
-      #expect(outcomes.contains { $0?.refusal == .busy })
+      let one = try await HostileRequester(world[0], dials: world[1], in: world)
+      try await one.session.send(
+        Offer(request: 9, index: 1, sealedShare: forged.sealed(1), header: forged.header.bytes))
+      #expect(try await one.session.expect(OfferAnswer.self).verdict == .wants(from: 0))
+      for number in UInt64(0)..<8 {
+        #expect(try await forged.deliver(forged.job(1), to: world[1])?.refusal == .busy)
+        try await one.session.send(Piece(request: 9, number: number, bytes: forged.piece(1, number)))
+      }
+      try await one.session.send(DepositEnd(request: 9))
+      #expect(try await one.session.expect(DepositResult.self).refusal == nil)
+      await one.session.close()
       let vault = world[1].vault
       let pieces = LocalPieces(
         reader: try vault.database.openFragment(of: forged.header.id.bytes, index: 1), header: forged.header, index: 1)
@@ -115,6 +120,26 @@ extension VaultTests {
       }
       #expect(recovered.bytes == secret)
       #expect(world.network.dialled.count == 3)
+    }
+
+    @Test(arguments: [60, 400])
+    func `a connection that breaks before the share is there is tried again within the recovery`(
+      limit: Int
+    ) async throws {
+      let world = try TestWorld(2)
+      let secret = randomBytes(1000)
+      try await world.share(secret, threshold: 2)
+      world.network.resetCounts()
+      world.set(.diesAfterReceiving(limit), for: world[1])
+      let ben = world[1]
+      let problems = Counter()
+      let recovered = try await world.recover(by: 0) { event in
+        guard case .problem = event else { return }
+        problems.increment()
+        world.set(.none, for: ben)
+      }
+      #expect(recovered.bytes == secret)
+      #expect(world.network.dialled.count > 1 && problems.value == 1)
     }
 
     @Test func `a holder that stays away is not waited for longer than some times`() async throws {

@@ -45,6 +45,14 @@ import Testing
     #expect(throws: VaultError.self) { try SettingKey.bleAdapter.validate(text) }
   }
 
+  @Test(arguments: ["::1:4799", "2001:db8::7:4721", "::", "[::1]", "::1]:4799", "a:b:4721"])
+  func `an address of IPv6 stands in brackets`(text: String) {
+    #expect(throws: VaultError.self) { try SettingKey.listen.validate(text) }
+  }
+
+  @Test(arguments: ["[::1]:4799", "127.0.0.1:0", "localhost:4721", "[::]:4721", "off"])
+  func `a place to listen at has a host and a port`(text: String) throws { try SettingKey.listen.validate(text) }
+
   @Test func `Bluetooth is off unless somebody switches it on, and its limit is 100 kB`() throws {
     #expect(SettingKey.ble.defaultValue == "off")
     #expect(SettingKey.byteCount(SettingKey.bleLimit.defaultValue) == 100_000)

@@ -8,59 +8,57 @@ extension VaultTests {
   @Suite struct SlowHolders {
     /// A recovery by ada, with what it said of others on the way.
     private func recover(
-      _ world: TestWorld, progress: @escaping @Sendable (UInt64) -> Void = { _ in }
+      _ world: TestWorld, events: @escaping @Sendable (RecoveryEvent) -> Void = { _ in }
     ) async throws -> (report: RecoveryReport, bytes: [UInt8], problems: [String]) {
       let problems = Collected<String>()
       let recovered = try await world.recover(by: 0) { event in
         if case .problem(let peer, let reason) = event { problems.add("\(peer) \(reason)") }
-        if case .progress(let done, _) = event { progress(done) }
+        events(event)
       }
       return (recovered.report, recovered.bytes, problems.all)
     }
 
-    /// A holder that could be replaced has some seconds for a batch: more than an honest one is held up by a busy machine.
-    private var hurried: VaultEnvironment.Deadlines {
+    /// A world in which the time that a holder has for a batch, if it could be replaced, is over at once, so many times, and
+    /// then never. Holders are asked one by one.
+    private func hurried(_ count: Int, times: Int = .max) throws -> TestWorld {
       var deadlines = VaultEnvironment.Deadlines.patient
-      deadlines.slowHolder = .seconds(4)
-      return deadlines
+      deadlines.slowHolder = .seconds(77)
+      deadlines.firstAnswer = .seconds(600)
+      let patience = deadlines.slowHolder
+      let ends = Counter()
+      let world = try TestWorld(
+        count, deadlines: deadlines,
+        sleep: { duration in
+          guard duration == patience else { return try await Task.sleep(for: duration) }
+          ends.increment()
+          if ends.value > times { try await Task.sleep(for: .seconds(86_400)) }
+        })
+      // Else an own fragment that is read slowly would give the others more time.
+      world.clock.hold()
+      return world
     }
 
     private func state(_ peer: String, in report: RecoveryReport) -> HolderOutcome.State? {
       report.holders.first { $0.peer == peer }?.state
     }
 
-    /// Everybody but the first waits until the one before has released its share: ben is the first to be asked for pieces.
-    private func answerInTurn(_ world: TestWorld) {
-      for (before, member) in zip(world.members.dropFirst(), world.members.dropFirst(2)) {
-        world.network.serve(member.address) { transport in
-          _ = try? await eventually { try before.vault.log(limit: 10).contains { $0.event == "share-released" } }
-          try? await Task.sleep(for: .milliseconds(100))
-          await member.vault.answer(transport)
-        }
-      }
-    }
-
     @Test func `holders that drip are replaced as long as somebody else is there, and are not convicted`() async throws
     {
-      let world = try TestWorld(4, deadlines: hurried)
+      let world = try hurried(4, times: 2)
       let secret = randomBytes(1_000_000)
       try await world.share(secret, threshold: 2)
-      answerInTurn(world)
-      // Eight pieces: eighty seconds.
-      for member in [1, 2] { world.set(.drips(.seconds(10)), for: world[member]) }
-      let began = ContinuousClock.now
+      for member in [1, 2] { world.set(.drips(.seconds(30)), for: world[member]) }
       let recovered = try await recover(world)
       #expect(recovered.bytes == secret)
-      #expect(ContinuousClock.now - began < .seconds(60))
       #expect(recovered.problems == ["ben is very slow", "cleo is very slow"])
       for peer in ["ben", "cleo", "dan"] { #expect(state(peer, in: recovered.report) == .answered) }
     }
 
     @Test func `a slow holder is used to the end when nobody else is there`() async throws {
-      let world = try TestWorld(2, deadlines: hurried)
+      let world = try hurried(2)
       let secret = randomBytes(1_000_000)
       try await world.share(secret, threshold: 2)
-      world.set(.drips(.milliseconds(800)), for: world[1])
+      world.set(.drips(.milliseconds(100)), for: world[1])
       let recovered = try await recover(world)
       #expect(recovered.bytes == secret)
       #expect(recovered.problems.isEmpty)
@@ -70,12 +68,11 @@ extension VaultTests {
     @Test func `a slow holder is asked again when the one that replaced it is of no use, and is used to the end`()
       async throws
     {
-      let world = try TestWorld(3, deadlines: hurried)
+      let world = try hurried(3)
       let secret = randomBytes(1_000_000)
       let report = try await world.share(secret, threshold: 2)
       try damage(world[2].folders.fragmentsPath + "/\(report.id).3", at: 10)
-      answerInTurn(world)
-      world.set(.drips(.milliseconds(800)), for: world[1])
+      world.set(.drips(.milliseconds(100)), for: world[1])
       let recovered = try await recover(world)
       #expect(recovered.bytes == secret)
       #expect(
@@ -102,7 +99,8 @@ extension VaultTests {
       world.network.resetCounts()
       world.set(.diesAfterReceiving(1_500_000), for: world[1])
       let failure = await refusal {
-        try await recover(world) { done in
+        try await recover(world) { event in
+          guard case .progress(let done, _) = event else { return }
           // From now on no connection lasts for a piece.
           if done > 3_000_000 { world.set(.diesAfterReceiving(40_000), for: world[1]) }
         }
@@ -119,33 +117,50 @@ extension VaultTests {
     @Test func `a spare holder whose session ended while it was not needed is asked again and not blamed`()
       async throws
     {
-      let world = try TestWorld(3, deadlines: hurried)
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.slowHolder = .seconds(77)
+      let (patience, haste) = (deadlines.slowHolder, Duration.seconds(66))
+      let (isSpare, hasHungUp) = (Flag(), Flag())
+      let world = try TestWorld(
+        3, deadlines: deadlines,
+        sleep: { duration in
+          switch duration {
+          case patience: try await hasHungUp.ending(patience)(duration)
+          case haste: try await isSpare.ending(haste)(duration)
+          default: try await Task.sleep(for: duration)
+          }
+        })
+      world.clock.hold()
       let secret = randomBytes(1_000_000)
       try await world.share(secret, threshold: 2)
       world.network.resetCounts()
-      answerInTurn(world)
       // Ben takes his time, so that cleo is asked as well and becomes a spare holder.
       let (ben, cleo) = (world[1], world[2])
       world.network.serve(ben.address) { transport in
         _ = try? await eventually { world.network.dialled.contains(cleo.address.description) }
         await ben.vault.answer(transport)
       }
-      world.set(.drips(.seconds(10)), for: ben)
-      // She doesn't wait long for another word in her first session.
-      let hasty = try cleo.opened { $0.idle = .milliseconds(1500) }
+      world.set(.drips(.seconds(30)), for: ben)
+      // She doesn't wait for another word in her first session, once she has released her share.
+      let hasty = try cleo.opened { $0.idle = haste }
       let calls = Counter()
+      let isBenHeard = Flag()
       world.network.serve(cleo.address) { transport in
-        _ = try? await eventually { try ben.vault.log(limit: 10).contains { $0.event == "share-released" } }
-        try? await Task.sleep(for: .milliseconds(100))
+        await isBenHeard.wait()
         calls.increment()
-        await (calls.value == 1 ? hasty : cleo.vault).answer(transport)
+        guard calls.value == 1 else { return await cleo.vault.answer(transport) }
+        let watch = Task {
+          _ = try await eventually { try hasty.log(limit: 10).contains { $0.event == "share-released" } }
+          isSpare.raise()
+        }
+        await hasty.answer(transport)
+        watch.cancel()
+        hasHungUp.raise()
       }
-      let began = ContinuousClock.now
-      let recovered = try await recover(world)
+      let recovered = try await recover(world) { if case .share("ben", _, _) = $0 { isBenHeard.raise() } }
       #expect(recovered.bytes == secret)
-      // It takes some seconds until ben counts as slow; by then cleo has long hung up.
+      // Ben counts as slow when cleo has hung up.
       #expect(recovered.problems == ["ben is very slow"])
-      #expect(ContinuousClock.now - began < .seconds(60))
       #expect(state("cleo", in: recovered.report) == .answered)
       #expect(world.network.dialled.count { $0 == cleo.address.description } == 2)
     }

@@ -150,6 +150,45 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    "ffffffffffffffff", "FFFFFFFFFFFFFFFF;a=b", "fffffffffffffffe", "fffffffffffffffff", "8000000000000000",
+    "7fffffffffffffff", "80000000", "-1", "+5", "0x5", "",
+  ])
+  func `a chunk of a length that nobody can mean is refused at once`(_ length: String) async throws {
+    try await Service.run { service, _ in
+      let head =
+        "POST /v1/groups HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+      let answer = try await send(head + length + "\r\nhello\r\n", to: service)
+      #expect(answer?.status == 400)
+    }
+  }
+
+  @Test(arguments: ["18446744073709551615", "18446744073709551616", "99999999999999999999999", "-1", "5, 5"])
+  func `a body of a length that nobody can mean is refused at once`(_ length: String) async throws {
+    try await Service.run { service, _ in
+      let head = "POST /v1/groups HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: "
+      let answer = try await send(head + length + "\r\n\r\nhello", to: service)
+      #expect(answer?.status == 400)
+    }
+  }
+
+  @Test func `lengths of chunks are found in whatever pieces requests come`() {
+    let requests =
+      "\r\nPUT /a HTTP/1.1\r\ntransfer-encoding: gzip, Chunked\r\n\r\n00005;a=b\r\nfffff\r\na\r\nffffffff\r\n\r\n0\r\nX: y\r\n\r\n"
+      + "PUT /b HTTP/1.1\r\nContent-Length: 8\r\n\r\nffffffffGET /c HTTP/1.1\r\n\r\nPUT /d HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for size in 1...20 {
+      var lengths = ChunkLengths()
+      func follow(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        return stride(from: 0, to: bytes.count, by: size).allSatisfy { place in
+          bytes[place..<min(place + size, bytes.count)].withUnsafeBytes { lengths.follow($0) }
+        }
+      }
+      #expect(follow(requests) && follow("7fffffff"), "\(size)")
+      #expect(!follow("f"), "\(size)")
+    }
+  }
+
   @Test func `two keys in one request are no key`() async throws {
     try await Service.run { service, _ in
       let group = try await service.makeGroup()

@@ -15,7 +15,7 @@ import Testing
       let start = ContinuousClock.now
       _ = try await group.put(Array("news".utf8), as: group.ownUser, at: service.place)
       #expect(try await listing.texts == ["news"])
-      #expect(ContinuousClock.now - start < .seconds(20))
+      #expect(ContinuousClock.now - start < .seconds(55))
     }
   }
 
@@ -107,7 +107,7 @@ import Testing
     let start = ContinuousClock.now
     await service.stop()
     #expect(try await listing.shares.isEmpty)
-    #expect(ContinuousClock.now - start < .seconds(20))
+    #expect(ContinuousClock.now - start < .seconds(55))
   }
 
   @Test(arguments: Keeping.allCases) func `a connection serves one request after another, waiting ones too`(

@@ -13,13 +13,14 @@ struct ArgumentContractTests {
     "id", "id --text", "id --png f", "id --svg f", "id --address a:1", "id --png f --address a:1 --address b:2",
     "peer add vaultpeer1qqq", "peer add VAULTPEER1QQQ", "peer add bob.png", "peer add -", "peer add bob.png --name Bob",
     "peer list", "peer show Bob", "peer rename Bob Robert", "peer address Bob a:1", "peer address Bob a:1 b:2",
-    "peer remove Bob", "peer remove Bob --yes", "peer ping Bob", "scan photo.jpg", "scan -",
+    "peer remove Bob", "peer remove Bob --yes", "peer ping Bob",
+    "peer accept Carol", "peer accept Carol --name C --yes", "peer list --introduced", "scan photo.jpg", "scan -",
     "daemon", "daemon --listen 127.0.0.1:0", "daemon --listen [::1]:4721", "daemon --verbose",
     "share f --threshold 2", "share - --threshold 2", "share f --threshold 255", "share --threshold 2 f",
     "share f --threshold 2 --to Bob --to Carol", "share f --threshold 2 --description text",
     "share f --threshold 2 --no-labels --no-own-share --remove-source",
     "list", "info SECRET", "retry", "retry SECRET", "delete SECRET", "delete SECRET --yes", "log", "log --limit 5",
-    "settings get listen", "settings set listen 127.0.0.1:0", "settings list",
+    "settings get listen", "settings set listen 127.0.0.1:0", "settings list", "settings reset --yes",
     "recover", "recover SECRET", "recover -o f", "recover SECRET -o -", "recover SECRET -o f --force",
     "recover SECRET --output f", "check", "check SECRET", "check SECRET --pieces 1", "check --pieces 4096", "status",
     "recover SECRET --output f", "recover SECRET --wait", "recover --wait 30m SECRET", "recover --wait --force",
@@ -57,7 +58,9 @@ struct ArgumentContractTests {
   @Test(arguments: [
     "init", "init --label", "init --label A --no-passphrase --passphrase-fd 3", "frob", "id --text --png f",
     "id --png f --svg g", "peer frob", "peer add", "peer show", "peer rename Bob", "peer address Bob", "peer remove",
+    "peer accept", "peer list --introduced --near",
     "peer ping", "scan", "daemon --listen", "daemon --listen nowhere", "daemon --listen a:99999", "share",
+    "daemon --listen ::1:4799",
     "share f", "share f --threshold 0", "share f --threshold 1", "share f --threshold 256", "share f --threshold two",
     "share f --threshold 3 --to Bob", "share f --threshold 2 --to Bob --no-own-share",
     "share - --threshold 2 --remove-source", "info", "delete", "log --limit 0", "settings get", "settings set listen",
@@ -85,7 +88,7 @@ struct ArgumentContractTests {
     "send Bob x --lifetime 40d", "send Bob - --passphrase-fd 0", "inbox x", "inbox --limit 0", "messages show",
     "messages show x", "messages --search=", "messages --limit 0", "messages a b", "messages save",
     "messages save 1 -  --json",
-    "messages delete", "outbox x", "carry x", "carry status --all", "carry limits --bytes",
+    "init --label \u{A0}", "messages delete", "outbox x", "carry x", "carry status --all", "carry limits --bytes",
   ])
   func isAUsageError(line: String) {
     let error = #expect(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
@@ -94,7 +97,7 @@ struct ArgumentContractTests {
 
   @Test(arguments: [
     "id", "peer add x", "peer list", "peer show x", "peer rename x y", "peer address x a:1", "peer remove x",
-    "peer ping x", "daemon", "share f --threshold 2", "list", "info x", "retry", "delete x", "log",
+    "peer accept x", "peer ping x", "daemon", "share f --threshold 2", "list", "info x", "retry", "delete x", "log",
     "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f", "check",
     "status", "unlock", "lock",
     "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f",
@@ -141,7 +144,7 @@ struct ArgumentContractTests {
     #expect(complaint.hint == "see '\(help)'")
   }
 
-  @Test(arguments: [("peer", "address, remove"), ("settings", "get, set, list")])
+  @Test(arguments: [("peer", "address, remove"), ("settings", "get, set, list, reset")])
   func aGroupWithoutACommandListsItsCommands(line: String, commands: String) throws {
     let missing = try #require(throws: MissingSubcommand.self) {
       var command = try Root.parseAsRoot(words(line))
@@ -195,6 +198,50 @@ struct ArgumentContractTests {
     }
   }
 
+  @Test func everyExampleIsACommandLineThatMakesSense() {
+    var count = 0
+    for command in all(Root.self).dropFirst() {
+      for line in examples(in: command.configuration.discussion) {
+        for arguments in commands(in: line) {
+          count += 1
+          #expect(throws: Never.self, "\(line)") { _ = try Root.parseAsRoot(arguments) }
+        }
+      }
+    }
+    #expect(count > 120)
+  }
+
+  /// The lines that begin with an example or belong to one.
+  private func examples(in discussion: String) -> [Substring] {
+    let lines = discussion.split(separator: "\n", omittingEmptySubsequences: false).drop { !$0.hasPrefix("Example") }
+    return lines.prefix { !$0.isEmpty }.joined(separator: "\n").replacing(" \\\n", with: " ").split(separator: "\n")
+  }
+
+  /// The arguments of each `vault` in a line for a shell.
+  private func commands(in line: Substring) -> [[String]] {
+    var commands: [[String]] = [[]]
+    var word: String?
+    var quote: Character?
+    for character in line + " " {
+      if let open = quote {
+        if character == open { quote = nil } else { word = (word ?? "") + String(character) }
+      } else if character == "'" || character == "\"" {
+        quote = character
+        word = word ?? ""
+      } else if character == " " || "|&;".contains(character) {
+        if let word { commands[commands.count - 1].append(word) }
+        word = nil
+        if character != " " { commands.append([]) }
+      } else {
+        word = (word ?? "") + String(character)
+      }
+    }
+    return commands.compactMap { words in
+      guard let start = words.firstIndex(of: "vault") else { return nil }
+      return Array(words[(start + 1)...].prefix { $0 != "<" && $0 != ">" })
+    }
+  }
+
   @Test func jsonAndQuietAreKnownEvenWhenTheLineIsWrong() {
     #expect(Invocation.console(of: ["frob", "--json"]).json)
     #expect(Invocation.console(of: ["frob", "--quiet"]).quiet)
@@ -210,6 +257,7 @@ struct ArgumentContractTests {
   private func options(of command: any ParsableCommand) -> (global: GlobalOptions, unlock: UnlockOptions)? {
     switch command {
     case let command as any OpenedCommand: (command.global, command.unlock)
+    case let command as IdentityCommand: (command.global, command.unlock)
     case let command as InitCommand: (command.global, command.unlock)
     case let command as ScanCommand: (command.global, command.unlock)
     case let command as DaemonCommand: (command.global, command.unlock)

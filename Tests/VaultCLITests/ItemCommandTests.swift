@@ -77,8 +77,10 @@ struct ItemCommandTests {
       "origin":"sent","sender":"Bob","sealedToPublicHalf":false,"receivedAt":"2026-11-21T03:15:54.120Z"}
       """#
     #expect(Self.item.json.text == expected)
-    let report = ItemReport(item: nil, key: "family", path: "./x", suggestedName: "x", byteCount: 5)
-    #expect(report.json.text == #"{"item":null,"key":"family","path":"./x","suggestedName":"x","bytes":5}"#)
+    var report = ItemReport(item: nil, key: "family", path: "./x", suggestedName: "x", byteCount: 5)
+    report.originalName = ".x"
+    let written = #""path":"./x","suggestedName":"x","bytes":5,"originalName":".x""#
+    #expect(report.json.text == #"{"item":null,"key":"family",\#(written)}"#)
     let key = KeySummary(secret: Samples.held, items: 3, newItems: 1, hasPublicHalf: true, isUnlocked: false)
     #expect(
       key.json.text

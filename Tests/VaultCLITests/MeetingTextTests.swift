@@ -31,7 +31,7 @@ struct MeetingTextTests {
     let lines = MeetingText.lines([try moved(), try meeting("Eve\u{1B}[2J", ending: .busy)])
     #expect(lines.count == 3)
     #expect(lines[0].hasPrefix("MEETING"))
-    #expect(lines[1].hasPrefix(Timestamp.minute(Samples.at) + " UTC  Bob"))
+    #expect(lines[1].hasPrefix(Timestamp.minute(Samples.at) + "  Bob"))
     #expect(
       lines[1].contains(
         "Bluetooth  there  1.50 s  1 delivered, 2 handed over, 3 to carry, 4 passed on, 1 receipt, 8.2 kB"))

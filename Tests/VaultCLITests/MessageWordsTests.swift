@@ -48,7 +48,7 @@ struct MessageWordsTests {
     let sent = message(mine: true, state: "underway", carriers: ["Dan", "Eve"], expires: Samples.at)
     #expect(
       MessageWords.head(sent)
-        == "12  \(Timestamp.minute(Samples.at))  to Bob  on its way, given to Dan and Eve to carry, until \(Timestamp.minute(Samples.at)) UTC"
+        == "12  \(Timestamp.minute(Samples.at))  to Bob  on its way, given to Dan and Eve to carry, until \(Timestamp.minute(Samples.at))"
     )
     #expect(MessageWords.head(message(state: "seen", peer: nil, contact: "eve@x.org")).contains("from eve@x.org"))
     #expect(MessageWords.head(message(state: "seen", peer: nil)).contains("from a peer that is no more"))
@@ -103,7 +103,7 @@ struct MessageWordsTests {
         + "\"contact\":null,\"state\":\"delivered\",\"name\":null,\"mediaType\":null,\"bytes\":2345678,\"parts\":1,"
         + "\"partsDone\":1,\"sentAt\":\"\(Timestamp.exact(Samples.at))\",\"storedAt\":\"\(Timestamp.exact(Samples.at))\","
         + "\"deliveredAt\":\"\(Timestamp.exact(Samples.at))\",\"readAt\":null,\"expiresAt\":null,\"route\":\"session\","
-        + "\"hops\":0,\"carriers\":[],\"sealed\":true}")
+        + "\"hops\":0,\"carriers\":[],\"sealed\":true,\"late\":false}")
   }
 
   @Test func theOutboxSaysWhatWaitsAndWhatIsCarried() {

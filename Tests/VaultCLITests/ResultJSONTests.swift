@@ -10,7 +10,7 @@ struct ResultJSONTests {
       Samples.peer.json.text == #"""
         {"name":"Bob","label":"Bob \u001b[31m","state":"proven","fingerprint":"01234 56789 01234 56789 01234",\#
         "cardDigest":"abcd","addresses":[],"card":"vaultpeer1qq","addedAt":"2026-11-21T03:15:54.120Z",\#
-        "lastSeenAt":null}
+        "lastSeenAt":null,"deviceOf":null}
         """#)
   }
 
@@ -72,20 +72,20 @@ struct ResultJSONTests {
     #expect(
       details.json(ParcelText()).text == #"""
         {"secret":\#(Samples.secret.json.text),"ciphertextBytes":1040,"fragmentBytes":520,"labels":["you","Bob"],\#
-        "deliveries":[{"peer":"Bob","index":2,"state":"delivered","reason":null,"onItsWay":null},\#
-        {"peer":"Carol","index":3,"state":"unreachable","reason":"did not answer in time","onItsWay":null}],\#
-        "headerDigest":"ff00","conflictingHeadersFrom":[]}
+        "deliveries":[{"peer":"Bob","index":2,"state":"delivered","reason":null,"onItsWay":null,"probe":null},\#
+        {"peer":"Carol","index":3,"state":"unreachable","reason":"did not answer in time","onItsWay":null,"probe":null}],\#
+        "headerDigest":"ff00","conflictingHeadersFrom":[],"listensNowhere":[],"lastCheck":null}
         """#)
   }
 
   @Test func shareReport() {
     #expect(
-      Samples.report([.delivered, .waiting], threshold: 2).json(ParcelText()).text == #"""
+      Samples.report([.delivered, .waiting], threshold: 2, leftOut: ["Dave"]).json(ParcelText()).text == #"""
         {"id":"4be1c0ffee00112233445566778899aa","description":"keys","threshold":2,"shareCount":3,"placed":2,\#
         "recoverable":true,"finished":false,"keepsOwnShare":true,"deliveries":[\#
-        {"peer":"peer0","index":2,"state":"delivered","reason":null,"onItsWay":null},\#
-        {"peer":"peer1","index":3,"state":"waiting","reason":null,"onItsWay":null}],"leftOut":["Dave"],\#
-        "sourceRemoved":false}
+        {"peer":"peer0","index":2,"state":"delivered","reason":null,"onItsWay":null,"probe":null},\#
+        {"peer":"peer1","index":3,"state":"waiting","reason":null,"onItsWay":null,"probe":null}],"leftOut":["Dave"],\#
+        "sourceRemoved":false,"listensNowhere":[],"introduced":false}
         """#)
   }
 
@@ -96,12 +96,12 @@ struct ResultJSONTests {
       ParcelText(names: ["0102030405060708": "Family"]).json(delivery).text == #"""
         {"peer":"Carol","index":3,"state":"unreachable","reason":"did not answer in time","onItsWay":\#
         {"group":"Family","groupID":"0102030405060708","since":"1970-01-01T00:00:01.000Z",\#
-        "routes":["group"]}}
+        "routes":["group"]},"probe":null}
         """#)
-    delivery.onItsWay = ParcelWay(folder: [], since: 1000, routes: ["carriers"])
+    (delivery.onItsWay, delivery.probe) = (nil, ParcelWay(folder: [], since: 1000, routes: ["carriers"]))
     #expect(
       ParcelText().json(delivery).text == #"""
-        {"peer":"Carol","index":3,"state":"unreachable","reason":"did not answer in time","onItsWay":\#
+        {"peer":"Carol","index":3,"state":"unreachable","reason":"did not answer in time","onItsWay":null,"probe":\#
         {"group":null,"groupID":null,"since":"1970-01-01T00:00:01.000Z","routes":["carriers"]}}
         """#)
   }
@@ -128,7 +128,7 @@ struct ResultJSONTests {
     #expect(
       report.json.text == #"""
         {"secret":\#(Samples.held.json.text),"path":"./note.txt","suggestedName":"note.txt","bytes":12,\#
-        "holders":[{"peer":"Bob","state":"answered","reason":null}]}
+        "originalName":null,"holders":[{"peer":"Bob","state":"answered","reason":null}]}
         """#)
   }
 

@@ -11,6 +11,17 @@ enum Samples {
     name: "Bob", label: "Bob \u{1B}[31m", state: .proven, fingerprint: "01234 56789 01234 56789 01234",
     cardDigest: "abcd", addresses: [], cardText: "vaultpeer1qq", addedAt: at, lastSeenAt: nil)
 
+  static func recipient(
+    _ name: String, label: String? = nil, state: PeerSummary.State = .proven, digest: String? = nil
+  ) throws -> PeerSummary {
+    PeerSummary(
+      name: name, label: label ?? name, state: state, fingerprint: "01234 56789 01234 56789 01234",
+      cardDigest: digest ?? name, addresses: [try PeerAddress(host: "there.example", port: 4721)],
+      cardText: "vaultpeer1qq", addedAt: at, lastSeenAt: nil)
+  }
+
+  static var recipients: [PeerSummary] { get throws { [try recipient("Bob"), try recipient("Carol")] } }
+
   static let secret = SecretSummary(
     id: id, description: "house \"keys\"\n", kind: "file", origin: .dealt, dealer: "you", threshold: 2, shareCount: 3,
     ownIndex: 1, createdAt: at, delivered: 1, waiting: 1)
@@ -25,13 +36,13 @@ enum Samples {
   ]
 
   static func report(
-    _ states: [Delivery.State], threshold: Int, keepsOwnShare: Bool = true
+    _ states: [Delivery.State], threshold: Int, keepsOwnShare: Bool = true, leftOut: [String] = []
   ) -> ShareReport {
     ShareReport(
       id: id, description: "keys", threshold: threshold, shareCount: states.count + (keepsOwnShare ? 1 : 0),
       keepsOwnShare: keepsOwnShare,
       deliveries: states.enumerated().map {
         Delivery(peer: "peer\($0.offset)", index: $0.offset + 2, state: $0.element, reason: nil)
-      }, leftOut: ["Dave"], sourceRemoved: false, sourceRemovalFailure: nil)
+      }, leftOut: leftOut, sourceRemoved: false, sourceRemovalFailure: nil)
   }
 }

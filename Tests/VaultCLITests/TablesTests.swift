@@ -35,11 +35,11 @@ struct TablesTests {
     #expect(PeerListCommand.lock(.scanned, unicode: true) == "🔓")
   }
 
-  @Test func sharingIsToldInSentences() {
-    let plan = SharePlan(threshold: 2, shareCount: 3, recipients: ["Bob", "Carol"], keepsOwnShare: true)
-    #expect(ShareReporter.text(plan) == "3 shares, any 2 recover it: you, Bob, Carol")
-    let all = SharePlan(threshold: 2, shareCount: 2, recipients: ["Bob", "Carol"], keepsOwnShare: false)
-    #expect(ShareReporter.text(all) == "2 shares, all of them are needed: Bob, Carol")
+  @Test func sharingIsToldInSentences() throws {
+    let plan = SharePlan(threshold: 2, shareCount: 3, recipients: try Samples.recipients, keepsOwnShare: true)
+    #expect(SharePlanText(plan: plan).heading == "3 shares, 2 of them are needed: you, Bob, Carol")
+    let all = SharePlan(threshold: 2, shareCount: 2, recipients: try Samples.recipients, keepsOwnShare: false)
+    #expect(SharePlanText(plan: all).heading == "2 shares, all of them are needed: Bob, Carol")
     #expect(ShareReporter.text(Samples.deliveries[0]) == "Bob has share 2")
     #expect(
       ShareReporter.text(Samples.deliveries[1])
@@ -47,18 +47,19 @@ struct TablesTests {
     let id = Samples.id
     #expect(
       ShareReporter.conclusion(Samples.report([.delivered, .delivered], threshold: 2))
-        == "shared as \(id): 3 of 3 delivered; any 2 recover it")
+        == "shared as \(id): 3 of 3 delivered; any 2 recover it here")
     #expect(
       ShareReporter.conclusion(Samples.report([.delivered, .waiting], threshold: 2))
-        == "shared as \(id): 2 of 3 delivered; any 2 recover it already; the daemon or 'vault retry' delivers the rest")
+        == "shared as \(id): 2 of 3 delivered; any 2 recover it here already; the daemon or 'vault retry' delivers the rest"
+    )
     #expect(
       ShareReporter.conclusion(Samples.report([.waiting, .waiting], threshold: 2)).contains(
         "1 of 3 delivered, fewer than the 2 that recover it"))
   }
 
-  @Test func whenAllSharesAreNeededEverySentenceSaysSo() {
-    let plan = SharePlan(threshold: 3, shareCount: 3, recipients: ["Bob", "Carol"], keepsOwnShare: true)
-    #expect(ShareReporter.text(plan) == "3 shares, all of them are needed: you, Bob, Carol")
+  @Test func whenAllSharesAreNeededEverySentenceSaysSo() throws {
+    let plan = SharePlan(threshold: 3, shareCount: 3, recipients: try Samples.recipients, keepsOwnShare: true)
+    #expect(SharePlanText(plan: plan).heading == "3 shares, all of them are needed: you, Bob, Carol")
     #expect(
       ShareReporter.conclusion(Samples.report([.delivered, .delivered], threshold: 3))
         == "shared as \(Samples.id): 3 of 3 delivered; all of them are needed")
@@ -72,7 +73,7 @@ struct TablesTests {
       ShareReporter.text(Samples.deliveries[0], of: name) == "Bob has share 2 of 'house keys' (4be1c0ffee00)")
     #expect(
       ShareReporter.conclusion(Samples.report([.delivered, .delivered], threshold: 2), of: name)
-        == "'house keys' (4be1c0ffee00): 3 of 3 delivered; any 2 recover it")
+        == "'house keys' (4be1c0ffee00): 3 of 3 delivered; any 2 recover it here")
     #expect(
       ShareReporter.conclusion(Samples.report([.waiting, .waiting], threshold: 2), of: name)
         == "'house keys' (4be1c0ffee00): 1 of 3 delivered, fewer than the 2 that recover it; "

@@ -20,12 +20,40 @@ struct FixedRandom: RandomNumberGenerator {
   }
 }
 
+/// Lines of a log.
+final class LogLines: Sendable {
+  private let lines = Mutex<[String]>([])
+  var all: [String] { lines.withLock { $0 } }
+  func add(_ line: String) { lines.withLock { $0.append(line) } }
+}
+
+/// Writes into ``LogLines``.
+private struct LogCollector: LogHandler {
+  let lines: LogLines
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.info
+
+  init(_ lines: LogLines) { self.lines = lines }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(
+    level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
+    function: String, line: UInt
+  ) { lines.add("\(message)") }
+}
+
 /// A few vaults that reach one another in memory, and servers for their groups.
 final class House: Sendable {
   let folder: String
   let clock = VirtualClock()
   let servers: [String: MemoryServer]
   let people: [Person]
+  /// What everybody's log says.
+  let log = LogLines()
 
   /// People who all have imported one another.
   init(_ names: String..., serverCount: Int = 3) throws {
@@ -36,7 +64,7 @@ final class House: Sendable {
     servers = Dictionary(
       uniqueKeysWithValues: (1...serverCount).map { ("https://s\($0).example.org", MemoryServer(clock)) })
     let doors = Doors()
-    let (home, servers) = (folder, servers)
+    let (home, servers, log) = (folder, servers, log)
     let began = clock.now
     people = try names.map { name in
       var environment = VaultEnvironment(
@@ -47,7 +75,7 @@ final class House: Sendable {
           // What tests let pass passes by all clocks.
           return Double(time.tv_sec) * 1000 + Double(time.tv_nsec) / 1_000_000 + Double(clock.now - began)
         },
-        sleep: { try await Task.sleep(for: $0) }, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        sleep: { try await Task.sleep(for: $0) }, log: Logger(label: "test") { _ in LogCollector(log) },
         connect: { (address) async throws(TransportError) in try doors.enter(address.host) })
       environment.deadlines.reply = .seconds(30)
       let vault = try Vault.create(

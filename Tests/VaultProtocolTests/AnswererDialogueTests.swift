@@ -19,6 +19,7 @@ private enum Kind: CaseIterable {
   case drillRequest, drillProof, drillPieceRequest
   case itemOffer, itemPiece, itemEnd
   case groupLetter
+  case introduction, cardRequest
   case courierGreeting, courierOffers, courierPiece, courierTaken, courierTurn
 }
 
@@ -41,13 +42,19 @@ private func message(_ kind: Kind, _ request: UInt64) throws -> PeerRequest {
   case .itemPiece: .itemPiece(ItemPiece(request: request, number: 0, bytes: [1]))
   case .itemEnd: .itemEnd(ItemEnd(request: request))
   case .groupLetter: .groupLetter(GroupLetter(request: request, purpose: .joining, content: [1, 2]))
-  case .courierGreeting: .courier(.greeting(CourierGreeting(request: request, ids: [], takes: true, receipts: [])))
+  case .introduction: .introduction(introduction(request))
+  case .cardRequest: .cardRequest(CardRequest(request: request, known: []))
+  case .courierGreeting: .courier(.greeting(CourierGreeting(request: request, copies: [], takes: true, receipts: [])))
   case .courierOffers:
     .courier(.offers(CourierOffers(request: request, receipts: [], offers: [try MeetingParcel().offer])))
   case .courierPiece: .courier(.piece(try MeetingParcel().piece(request, 0)))
-  case .courierTaken: .courier(.taken(CourierTaken(request: request, id: try MeetingParcel().id, outcome: .known)))
+  case .courierTaken: .courier(.taken(CourierTaken(request: request, copy: try MeetingParcel().copy, outcome: .known)))
   case .courierTurn: .courier(.turn(CourierTurn(request: request, replies: [])))
   }
+}
+
+private func introduction(_ request: UInt64) -> Introduction {
+  Introduction(request: request, secret: [UInt8](repeating: 1, count: 16), index: 2, sealed: [1])
 }
 
 private func possession(_ request: UInt64) throws -> Possession {
@@ -105,14 +112,14 @@ private func dialogue(at place: Place) throws -> AnswererDialogue {
     if place == .greeted { break }
     _ = try dialogue.receive(message(.courierOffers, 7))
     if place == .offered { break }
-    dialogue.wants([try MeetingParcel().id])
+    dialogue.wants([try MeetingParcel().copy])
     if place == .replied { break }
     if place == .receivingParcel {
       _ = try dialogue.receive(message(.courierPiece, 7))
       break
     }
     _ = try dialogue.receive(message(.courierTurn, 7))
-    if place == .giving { dialogue.gave(try MeetingParcel().id) }
+    if place == .giving { dialogue.gave(try MeetingParcel().copy) }
   case .challenged: try challenge(7)
   case .challengedForDrill, .drillJudged, .drilled:
     _ = try dialogue.receive(message(.drillRequest, 7))
@@ -146,15 +153,15 @@ private func isExpected(_ kind: Kind, _ request: UInt64, at place: Place) -> Boo
     idleKinds.contains(kind) || isDropped(kind, request, at: place)
   case .challengedForDrill: kind == .drillProof && request == 7
   case .drilled:
-    idleKinds.contains(kind) || kind == .drillPieceRequest && request == 7
+    idleKinds.contains(kind) || [.drillPieceRequest, .cardRequest].contains(kind) && request == 7
   case .receivingItem: [.itemPiece, .itemEnd].contains(kind) && request == 7
   case .depositing, .depositingRest: [.piece, .depositEnd].contains(kind) && request == 7
   case .challenged: kind == .possession && request == 7
   case .released:
     switch kind {
-    case .unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .drillRequest, .courierGreeting: true
+    case .unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .introduction, .drillRequest, .courierGreeting: true
     case .releaseRequest: request != 7
-    case .pieceRequest: request == 7
+    case .pieceRequest, .cardRequest: request == 7
     default: false
     }
   case .depositingAfterRelease: [.piece, .depositEnd].contains(kind) && request == 8
@@ -170,7 +177,8 @@ private func isExpected(_ kind: Kind, _ request: UInt64, at place: Place) -> Boo
 
 /// What may come whenever a request is waited for.
 private let idleKinds: [Kind] = [
-  .unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .releaseRequest, .drillRequest, .courierGreeting,
+  .unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .introduction, .releaseRequest, .drillRequest,
+  .courierGreeting,
 ]
 
 /// What may have been sent before it could be known that it isn't wanted.
@@ -210,6 +218,8 @@ struct AnswererDialogueTests {
     case (.itemEnd, .completeItem(let end)): end == ItemEnd(request: request)
     case (.groupLetter, .considerLetter(let letter)):
       letter == GroupLetter(request: request, purpose: .joining, content: [1, 2])
+    case (.introduction, .considerIntroduction(let taken)): taken == introduction(request)
+    case (.cardRequest, .giveCards(let taken)): taken == CardRequest(request: request, known: [])
     case (.courierGreeting, .considerCourier(let message)), (.courierOffers, .considerCourier(let message)),
       (.courierPiece, .considerCourier(let message)), (.courierTaken, .considerCourier(let message)),
       (.courierTurn, .considerCourier(let message)):
@@ -443,6 +453,16 @@ struct AnswererDialogueTests {
     }
     let more = try message(.groupLetter, 2000)
     #expect(throws: ProtocolError.unexpectedMessage(0x2001)) { _ = try dialogue.receive(more) }
+  }
+
+  @Test("takes at most 64 introductions in a session")
+  func introductionLimit() throws {
+    var dialogue = try dialogue(at: .idle)
+    for request in 0..<UInt64(AnswererDialogue.introductionLimit) {
+      _ = try dialogue.receive(message(.introduction, request))
+    }
+    let more = try message(.introduction, 2000)
+    #expect(throws: ProtocolError.unexpectedMessage(0x0411)) { _ = try dialogue.receive(more) }
   }
 
   @Test("takes at most 1024 drills in a session")

@@ -19,13 +19,13 @@ struct MeetingDialogueTests {
   }
 
   private func greeting(_ request: UInt64) -> CourierGreeting {
-    CourierGreeting(request: request, ids: [], takes: true, receipts: [])
+    CourierGreeting(request: request, copies: [], takes: true, receipts: [])
   }
 
   /// What the dialogue says to these pieces of parcels that it wants.
   private func refusal(_ pieces: [CourierPiece], _ offers: [CourierOffer]) throws -> ProtocolError? {
     var dialogue = try offered(offers)
-    dialogue.wants(offers.map(\.id))
+    dialogue.wants(offers.map(\.copy))
     return refusal(pieces.map { .courier(.piece($0)) }, &dialogue)
   }
 
@@ -42,14 +42,14 @@ struct MeetingDialogueTests {
     #expect(try refusal([first, second], [parcel.offer]) == nil)
     #expect(try refusal([first, first], [parcel.offer]) == .unexpectedPiece(number: 0))
     #expect(try refusal([second], [parcel.offer]) == .unexpectedPiece(number: 1))
-    #expect(try refusal([first], [sampleOffer(parcel.id, box: 1024)]) == .unexpectedPiece(number: 0))
+    #expect(try refusal([first], [sampleOffer(parcel.copy, box: 1024)]) == .unexpectedPiece(number: 0))
     #expect(try refusal([first, second, first], [parcel.offer]) == .unexpectedMessage(0x3004))
   }
 
   @Test("takes parcels one behind the other, and none within another")
   func parcels() throws {
-    let (other, id) = (try Randomness.bytes(46 + 1024), try ParcelID.fresh())
-    let small = CourierPiece(request: 7, id: id, hopsLeft: 2, branch: 1, of: other, offset: 0)
+    let (other, id) = (try Randomness.bytes(46 + 1024), try ParcelCopy.fresh())
+    let small = CourierPiece(request: 7, copy: id, hopsLeft: 2, branch: 1, of: other, offset: 0)
     let (first, second, offers) = (parcel.piece(7, 0), parcel.piece(7, 1), [parcel.offer, try sampleOffer(id)])
     #expect(try refusal([first, second, small], offers) == nil)
     #expect(try refusal([small, first, second], offers) == nil)
@@ -70,7 +70,7 @@ struct MeetingDialogueTests {
     unwanted.wants([try .fresh()])
     #expect(refusal([piece], &unwanted) == .unexpectedMessage(0x3004))
     var unknown = try offered([try sampleOffer()])
-    unknown.wants([parcel.id])
+    unknown.wants([parcel.copy])
     #expect(refusal([piece], &unknown) == .unexpectedMessage(0x3004))
     var unsaid = try offered([parcel.offer])
     #expect(refusal([piece], &unsaid) == .unexpectedMessage(0x3004))
@@ -80,7 +80,7 @@ struct MeetingDialogueTests {
   func turn() throws {
     let turn = PeerRequest.courier(.turn(CourierTurn(request: 7, replies: [])))
     var dialogue = try offered([parcel.offer])
-    dialogue.wants([parcel.id])
+    dialogue.wants([parcel.copy])
     #expect(refusal([.courier(.piece(parcel.piece(7, 0)))], &dialogue) == nil)
     var early = dialogue
     #expect(refusal([turn], &early) == .unexpectedMessage(0x3006))
@@ -90,17 +90,19 @@ struct MeetingDialogueTests {
 
   @Test("waits for a word about each parcel that it gives, and about no other, and then takes all requests again")
   func giving() throws {
-    func taken(_ id: ParcelID) -> PeerRequest { .courier(.taken(CourierTaken(request: 7, id: id, outcome: .known))) }
+    func taken(_ id: ParcelCopy) -> PeerRequest {
+      .courier(.taken(CourierTaken(request: 7, copy: id, outcome: .known)))
+    }
     var dialogue = try offered([])
     #expect(refusal([.courier(.turn(CourierTurn(request: 7, replies: [])))], &dialogue) == nil)
     var early = dialogue
-    #expect(refusal([taken(parcel.id)], &early) == .unexpectedMessage(0x3005))
-    dialogue.gave(parcel.id)
-    #expect(refusal([taken(parcel.id)], &dialogue) == nil)
-    let next = try ParcelID.fresh()
+    #expect(refusal([taken(parcel.copy)], &early) == .unexpectedMessage(0x3005))
+    dialogue.gave(parcel.copy)
+    #expect(refusal([taken(parcel.copy)], &dialogue) == nil)
+    let next = try ParcelCopy.fresh()
     dialogue.gave(next)
     var other = dialogue
-    #expect(refusal([taken(parcel.id)], &other) == .unexpectedMessage(0x3005))
+    #expect(refusal([taken(parcel.copy)], &other) == .unexpectedMessage(0x3005))
     #expect(refusal([taken(next)], &dialogue) == nil)
     #expect(refusal([.ping(Ping(request: 8))], &dialogue) == .unexpectedMessage(0x0003))
     dialogue.metToTheEnd()
@@ -124,8 +126,8 @@ struct MeetingDialogueTests {
     let offer = Offer(request: 7, index: 1, sealedShare: [], header: [])
     #expect(refusal([.hello(Hello(services: [])), .offer(offer)], &dialogue) == nil)
     dialogue.began(offer, from: 0)
-    dialogue.wants([parcel.id])
-    dialogue.gave(parcel.id)
+    dialogue.wants([parcel.copy])
+    dialogue.gave(parcel.copy)
     dialogue.metToTheEnd()
     #expect(refusal([.courier(.greeting(greeting(7)))], &dialogue) == .unexpectedMessage(0x3001))
     #expect(refusal([.depositEnd(DepositEnd(request: 7))], &dialogue) == nil)

@@ -38,7 +38,7 @@ struct MessageContentTests {
   @Test("has a version and a kind that are known")
   func versions() throws {
     #expect(refusal([2]) == .malformed(.unsupported(field: "message version", value: 2)))
-    for kind in [UInt8(0), 4, 255] { #expect(refusal([1, kind]) == invalid("message content")) }
+    for kind in [UInt8(0), 5, 255] { #expect(refusal([1, kind]) == invalid("message content")) }
     #expect(refusal([UInt8](repeating: 0, count: 1 << 20 + 1)) == long("message content", 1 << 20))
   }
 
@@ -121,6 +121,15 @@ struct MessageContentTests {
     for (some, others) in [([], []), (delivered + delivered, []), ([], read + read), ([], [[1]])] {
       #expect(throws: ProtocolError.self) { try MessageReceipts(delivered: some, read: others) }
     }
+  }
+
+  @Test("may be nothing, for its receipt alone")
+  func probe() throws {
+    guard case .probe = try again(.probe) else {
+      Issue.record("no probe")
+      return
+    }
+    #expect(exposed(try MessageContent.probe.encoded()) == [1, 4])
   }
 }
 

@@ -89,9 +89,10 @@ struct MessageTests {
       [0x0204, 512], [0x0205, 512], [0x0206, 512], [0x0207, 69632], [0x0208, 512],
       [0x0301, 512], [0x0302, 512], [0x0303, 512], [0x0304, 512], [0x0305, 512], [0x0306, 1024], [0x0307, 69632],
       [0x0308, 512],
+      [0x0411, 524352], [0x0412, 512], [0x0413, 4096], [0x0414, 524352],
       [0x0501, 8256], [0x0502, 512], [0x0503, 65600], [0x0504, 512], [0x0505, 512], [0x1001, 512],
-      [0x2001, 8256], [0x2002, 524352], [0x3001, 32768], [0x3002, 32768], [0x3003, 32768], [0x3004, 65600],
-      [0x3005, 512], [0x3006, 8192], [0x3007, 512],
+      [0x2001, 8256], [0x2002, 524352], [0x3001, 32768], [0x3002, 36864], [0x3003, 32768], [0x3004, 65600],
+      [0x3005, 512], [0x3006, 12288], [0x3007, 512],
     ]
     #expect(limits == table)
     for number in UInt16.min...(.max) where MessageType(rawValue: number) == nil {
@@ -119,6 +120,40 @@ struct MessageTests {
     #expect(
       decoded(ProvenPiece.self, request + request + [65]) == .failure(.limitExceeded(field: "path length", limit: 64)))
     #expect(decoded(Hello.self, [0, 1, 0, 65]) == .failure(.limitExceeded(field: "services", limit: 64)))
+  }
+
+  @Test("A drill's answer may say whom the holder could reach, and nothing else behind the proof")
+  func reach() throws {
+    let possession = Possession(request: 1, index: 2, salt: try Randomness.bytes(32), proof: try sampleProof())
+    let plain = try DrillAnswer(possession: possession).encoded()
+    for (known, dialable) in [(0, 0), (3, 2), (255, 255)] {
+      let answer = DrillAnswer(possession: possession, reach: HolderReach(known: known, dialable: dialable))
+      try expectRoundTrip(answer)
+      #expect(try answer.encoded() == plain + [UInt8(known), UInt8(dialable)])
+    }
+    #expect(HolderReach(known: 2, dialable: 5) == HolderReach(known: 2, dialable: 2))
+    #expect(
+      decoded(DrillAnswer.self, plain + [1, 2]) == .failure(.invalidValue(field: "holders with an address")))
+    #expect(decoded(DrillAnswer.self, plain + [1]) == .failure(.trailingBytes(count: 1)))
+    #expect(decoded(DrillAnswer.self, plain + [1, 1, 0]) == .failure(.trailingBytes(count: 3)))
+  }
+
+  @Test("Cards and what is known of them stand in the order of shares, each share once, 254 at most")
+  func cardOrder() {
+    let request = [UInt8](repeating: 0, count: 8)
+    func cards(_ indices: [UInt8]) -> [UInt8] { request + [UInt8(indices.count)] + indices.flatMap { [$0, 0, 0] } }
+    func known(_ indices: [UInt8]) -> [UInt8] {
+      request + [UInt8(indices.count)] + indices.flatMap { [$0] + [UInt8](repeating: 0, count: 8) }
+    }
+    for wrong in [[0], [2, 1], [3, 3]] as [[UInt8]] {
+      #expect(decoded(Cards.self, cards(wrong)) == .failure(.invalidValue(field: "card index")))
+      #expect(decoded(CardRequest.self, known(wrong)) == .failure(.invalidValue(field: "card index")))
+    }
+    #expect(decoded(Cards.self, request + [255]) == .failure(.limitExceeded(field: "card count", limit: 254)))
+    #expect(decoded(CardRequest.self, request + [255]) == .failure(.limitExceeded(field: "card count", limit: 254)))
+    #expect(
+      decoded(Cards.self, request + [1, 1] + bigEndian(UInt16(2049)))
+        == .failure(.limitExceeded(field: "card", limit: 2048)))
   }
 
   @Test("A request for pieces of a drill names 1 to 64, ascending, each once")

@@ -34,7 +34,26 @@ func sampleMessages() throws -> [any PeerMessage] {
     ProvenPiece(request: request, number: 3, path: path, bytes: try Randomness.bytes(.random(in: 0...500))),
     PiecesEnd(request: request, refusal: nil), PiecesEnd(request: request, refusal: refusal),
   ] + (try sampleDrillMessages(request, refusal, path)) + (try sampleItemMessages(request, refusal))
-    + (try sampleMeetingMessages(request))
+    + (try sampleMeetingMessages(request)) + (try sampleIntroductionMessages(request, refusal))
+}
+
+private func sampleIntroductionMessages(_ request: UInt64, _ refusal: RefusalReason?) throws -> [any PeerMessage] {
+  [
+    Introduction(
+      request: request, secret: try Randomness.bytes(16), index: .random(in: 0...(.max)),
+      sealed: try Randomness.bytes(.random(in: 0...500))),
+    IntroductionResult(request: request, refusal: nil), IntroductionResult(request: request, refusal: refusal),
+    CardRequest(request: request, known: []),
+    CardRequest(
+      request: request,
+      known: [.init(index: 1, serial: .random(in: 0...(.max))), .init(index: .random(in: 2...255), serial: 0)]),
+    Cards(request: request, cards: []),
+    Cards(
+      request: request,
+      cards: [
+        HolderCard(index: 3, bytes: try Randomness.bytes(.random(in: 0...500))), HolderCard(index: 255, bytes: []),
+      ]),
+  ]
 }
 
 private func sampleDrillMessages(
@@ -98,6 +117,11 @@ func largestMessages() throws -> [any PeerMessage] {
     ItemPiece(request: .max, number: .max, bytes: piece),
     GroupLetter(request: .max, purpose: .joining, content: [UInt8](repeating: 5, count: GroupLetter.contentLimit)),
     GroupReply(request: .max, outcome: .taken([UInt8](repeating: 5, count: GroupReply.contentLimit))),
+    Introduction(
+      request: .max, secret: [UInt8](repeating: 6, count: 16), index: 255,
+      sealed: [UInt8](repeating: 7, count: IntroductionBundle.sealedByteLimit)),
+    CardRequest(request: .max, known: (1...254).map { .init(index: $0, serial: .max) }),
+    Cards(request: .max, cards: (1...254).map { HolderCard(index: $0, bytes: [UInt8](repeating: 8, count: 2048)) }),
   ] + largestMeetingMessages() + sampleMessages()
 }
 
@@ -121,6 +145,8 @@ extension PeerRequest {
     case .itemPiece(let message): try message.encoded()
     case .itemEnd(let message): try message.encoded()
     case .groupLetter(let message): try message.encoded()
+    case .introduction(let message): try message.encoded()
+    case .cardRequest(let message): try message.encoded()
     case .courier(.greeting(let message)): try message.encoded()
     case .courier(.offers(let message)): try message.encoded()
     case .courier(.piece(let message)): try message.encoded()

@@ -59,7 +59,7 @@ struct ParcelExampleTests {
     let release = try SealedRelease.open(sealed.span.bytes, with: example.replyKey)
     let share = exposed(release.share.bytes)
     #expect(release.request == WalkedExample.request && release.share.index == 3)
-    #expect(release.salt == example.example.salts[2])
+    #expect(release.salt.withUnsafeBytes { Array($0) } == example.example.salts[2])
     #expect(try share == example.example.shareBytes(3))
   }
 }

@@ -131,7 +131,7 @@ struct SealedReleaseTests {
     let share = exposed(release.share.bytes)
     #expect(release.request == 9)
     #expect(release.share.index == 1)
-    #expect(release.salt == dealt.salt(1))
+    #expect(release.salt.withUnsafeBytes { Array($0) } == dealt.salt(1))
     #expect(try share == dealt.shareBytes(1))
   }
 

@@ -9,6 +9,7 @@ struct PeerRequestTests {
   private static let requests: Set<MessageType> = [
     .hello, .ping, .probe, .offer, .piece, .depositEnd, .releaseRequest, .possession, .pieceRequest, .drillRequest,
     .drillProof, .drillPieceRequest, .itemOffer, .itemPiece, .itemEnd, .groupLetter,
+    .introduction, .cardRequest,
     .courierGreeting, .courierOffers, .courierPiece, .courierTaken, .courierTurn,
   ]
 

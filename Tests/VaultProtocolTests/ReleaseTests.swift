@@ -29,7 +29,7 @@ struct ReleaseTests {
       let share = exposed(release.share.bytes)
       #expect(release.request == request)
       #expect(release.share.index == index)
-      #expect(release.salt == dealt.salt(index))
+      #expect(release.salt.withUnsafeBytes { Array($0) } == dealt.salt(index))
       #expect(try share == dealt.shareBytes(index))
       #expect(try bytes == bigEndian(request) + [index] + dealt.salt(index) + dealt.shareBytes(index))
     }

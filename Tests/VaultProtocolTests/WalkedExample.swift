@@ -125,6 +125,52 @@ struct WalkedExample {
     }
   }
 
+  /// The cards of Ann and Cay, as Ann hands them on.
+  func otherCards() throws -> [HolderCard] {
+    try [(1, "Ann", "192.0.2.1:4721"), (3, "Cay", "192.0.2.3:4721")].map { (index: UInt8, label, address) in
+      let card = try people[Int(index) - 1].card(label: label, addresses: [PeerAddress(parsing: address)], serial: 1)
+      return HolderCard(index: index, bytes: try card.encoded())
+    }
+  }
+
+  /// What is sealed to Bob about the others.
+  func introductionContents() throws -> [(String, [UInt8])] {
+    let cards = try otherCards()
+    let plaintext = try IntroductionBundle.plaintext(
+      cards, header: header, index: 2, dealer: people[0].keys.digest, recipient: people[1].keys.digest)
+    let bytes = exposed(plaintext)
+    let names = [
+      ("label", 23), ("header digest", 32), ("index", 1), ("card digest of Ann", 32), ("card digest of Bob", 32),
+      ("number of cards", 1), ("1, and Ann's card", 3 + cards[0].bytes.count),
+      ("3, and Cay's card", 3 + cards[1].bytes.count),
+    ]
+    var rest = bytes[...]
+    return names.map { name, count in
+      defer { rest = rest.dropFirst(count) }
+      return (name, Array(rest.prefix(count)))
+    }
+  }
+
+  /// What is said about holders. The card that Bob asks for newer ones of is Cay's.
+  func introductionMessages() throws -> [(String, [UInt8])] {
+    let request = Self.request
+    let proof = try PossessionProof.decode(Self.decoded(Self.proof), limit: 96)
+    let answers = Possession(request: request, index: 3, salt: salts[2], proof: proof)
+    return try [
+      (
+        "introduction",
+        Introduction(request: request, secret: header.id.bytes, index: 2, sealed: [0xaa, 0xbb, 0xcc]).encoded()
+      ),
+      ("introduction result: kept", IntroductionResult(request: request, refusal: nil).encoded()),
+      ("card request", CardRequest(request: request, known: [.init(index: 3, serial: 1)]).encoded()),
+      ("cards: none", Cards(request: request, cards: []).encoded()),
+      (
+        "drill answer: knows 2 other holders, has an address of 1",
+        DrillAnswer(possession: answers, reach: HolderReach(known: 2, dialable: 1)).encoded()
+      ),
+    ]
+  }
+
   /// A message of every type.
   func messages() throws -> [(String, [UInt8])] {
     let request = Self.request

@@ -70,6 +70,12 @@ struct WalkedExampleTests {
   @Test("has the messages of a meeting that this code makes")
   func meetingMessages() throws { try expectDocumented(WalkedExample().meetingMessages()) }
 
+  @Test("has the contents of an introduction that this code makes")
+  func introductionContents() throws { try expectDocumented(WalkedExample().introductionContents()) }
+
+  @Test("has the messages about holders that this code makes")
+  func introductionMessages() throws { try expectDocumented(WalkedExample().introductionMessages()) }
+
   @Test("names every type of message with its number and limit")
   func table() throws {
     let page = try documentation()

@@ -54,8 +54,6 @@ struct PictureBombTests {
     }
     return file
   }
-
-  private func bigEndian(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 }
 
 /// The checksum of a PNG chunk.

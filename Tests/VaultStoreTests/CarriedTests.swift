@@ -48,7 +48,7 @@ import Testing
     let ids = [try carry(database, 1, content), try carry(database, 2, Array("another".utf8))]
     try database.changeCourier(own: device(0)) { courier, _ throws(StoreError) in
       _ = courier.learn(
-        [Receipt(id: ids[0], branch: 0, expiresAt: 1000, proof: [])].compactMap { $0 }, from: courier.own, at: 10)
+        [Receipt(id: ids[0].id, branch: 0, expiresAt: 1000, proof: [])].compactMap { $0 }, from: courier.own, at: 10)
     }
     #expect(try database.carriedContent(ids[0]) == nil)
     #expect(try database.carriedContent(ids[1]) == Array("another".utf8))
@@ -65,8 +65,8 @@ import Testing
       }
     }
     #expect(try database.readCourier(own: device(0)).satchel.parcels.isEmpty)
-    try database.changeCourier(own: device(0)) { _, contents throws(StoreError) in try contents.put(header.id, [1]) }
-    #expect(try database.carriedContent(header.id) == nil)
+    try database.changeCourier(own: device(0)) { _, contents throws(StoreError) in try contents.put(header.copy, [1]) }
+    #expect(try database.carriedContent(header.copy) == nil)
   }
 
   @Test func `what is thrown leaves no trace`() throws {
@@ -77,12 +77,12 @@ import Testing
       try database.changeCourier(own: device(0)) { courier, contents throws(StoreError) in
         try contents.remove(id)
         _ = courier.took(other, from: giver, isPeer: true, isMine: false, at: 10)
-        try contents.put(other.id, [2])
+        try contents.put(other.copy, [2])
         throw .invalid("it")
       }
     }
     #expect(try database.carriedContent(id) == [1])
-    #expect(try database.carriedContent(other.id) == nil)
+    #expect(try database.carriedContent(other.copy) == nil)
     #expect(try database.readCourier(own: device(0)).satchel.parcels.count == 1)
   }
 
@@ -93,10 +93,10 @@ import Testing
     let giver = try device(9)
     try database.changeCourier(own: device(1)) { courier, contents throws(StoreError) in
       _ = courier.took(header, from: giver, isPeer: true, isMine: false, at: 10)
-      try contents.put(header.id, [2])
+      try contents.put(header.copy, [2])
     }
     #expect(try database.carriedContent(id) == nil)
-    #expect(try database.carriedContent(header.id) == [2])
+    #expect(try database.carriedContent(header.copy) == [2])
     let own = try device(0)
     #expect(throws: StoreError.self) {
       try database.changeCourier(own: device(1)) { courier, _ throws(StoreError) in courier = Courier(own: own) }
@@ -121,7 +121,7 @@ import Testing
     try database.write { db in
       try db.execute(
         sql: "UPDATE carried SET (mac, content) = (SELECT mac, content FROM carried WHERE id = ?) WHERE id = ?",
-        arguments: [ids[0].bytes.blob, ids[1].bytes.blob])
+        arguments: [ids[0].id.bytes.blob, ids[1].id.bytes.blob])
     }
     #expect(try database.carriedContent(ids[0]) == [1])
     #expect(throws: StoreError.damaged("a parcel that is carried")) { try database.carriedContent(ids[1]) }
@@ -130,10 +130,33 @@ import Testing
     }
   }
 
+  @Test func `two copies of one parcel lie beside each other, each under its own name`() throws {
+    let first = try carry(database, 1, [1])
+    let other = try #require(CopyKey(sampleID(1) + sampleID(101)))
+    let tag = try #require(RecipientTag(sampleID(200)))
+    let header = try #require(
+      ParcelHeader(copy: other, tag: tag, size: 1, expiresAt: 1000, hopsLeft: 2, branch: 0))
+    let giver = try device(8)
+    try database.changeCourier(own: device(0)) { courier, contents throws(StoreError) in
+      _ = courier.took(header, from: giver, isPeer: true, isMine: false, at: 10)
+      try contents.put(other, [2])
+    }
+    #expect(try database.carriedContent(first) == [1])
+    #expect(try home.reopen().carriedContent(other) == [2])
+    try database.changeCourier(own: device(0)) { courier, _ throws(StoreError) in courier.drop(first) }
+    #expect(try database.carriedContent(first) == nil)
+    #expect(try database.carriedContent(other) == [2])
+    // Nor does one stand in for the other.
+    try database.write { db in
+      try db.execute(sql: "UPDATE carried SET digest = ?", arguments: [first.digest.bytes.blob])
+    }
+    #expect(throws: StoreError.damaged("a parcel that is carried")) { try database.carriedContent(first) }
+  }
+
   @Test func `no parcel is larger than a parcel can be`() throws {
     let limit = ParcelHeader.sizeLimit
     #expect(throws: StoreError.self) {
-      let id = try sampleHeader(1, 1).id
+      let id = try sampleHeader(1, 1).copy
       try database.changeCourier(own: device(0)) { _, contents throws(StoreError) in
         try contents.put(id, [UInt8](repeating: 1, count: limit + 1))
       }
@@ -180,21 +203,21 @@ func device(_ number: UInt8) throws -> DeviceKey {
 }
 
 func sampleHeader(_ number: UInt8, _ size: Int) throws -> ParcelHeader {
-  let id = try #require(ParcelKey(sampleID(number)))
+  let copy = try #require(CopyKey(sampleID(number) + sampleID(100)))
   let tag = try #require(RecipientTag(sampleID(200)))
-  return try #require(ParcelHeader(id: id, tag: tag, size: size, expiresAt: 1000, hopsLeft: 2, branch: 0))
+  return try #require(ParcelHeader(copy: copy, tag: tag, size: size, expiresAt: 1000, hopsLeft: 2, branch: 0))
 }
 
 /// Carries a parcel that device 9 gave.
 @discardableResult
-func carry(_ database: VaultDatabase, _ number: UInt8, _ content: [UInt8]) throws -> ParcelKey {
+func carry(_ database: VaultDatabase, _ number: UInt8, _ content: [UInt8]) throws -> CopyKey {
   let header = try sampleHeader(number, content.count)
   let giver = try device(9)
   let arrival = try database.changeCourier(own: device(0)) { courier, contents throws(StoreError) in
     let arrival = courier.took(header, from: giver, isPeer: true, isMine: false, at: 10)
-    try contents.put(header.id, content)
+    try contents.put(header.copy, content)
     return arrival
   }
   try #require(arrival == .carried(evicted: []))
-  return header.id
+  return header.copy
 }

@@ -28,11 +28,70 @@ import WireCodec
     try expectInDocument(lines(file.encoded()))
   }
 
+  @Test func `the copy of the card`() throws {
+    let file = try CardCopy.file(Array("card".utf8), device: secret(deviceKey))
+    try expectInDocument(lines(file))
+    #expect(try CardCopy.card(in: file, device: secret(deviceKey)) == Array("card".utf8))
+    #expect(try CardCopy.card(in: file, device: secret(masterKey)) == nil)
+  }
+
   @Test func `a sealed record`() throws {
     let keys = try VaultKeys(master: secret(masterKey))
     let name = VaultDatabase.shareName([UInt8](repeating: 1, count: 16), 2, epoch: 0)
     let nonce = [UInt8](repeating: 0x44, count: 24)
     try expectInDocument(lines(keys.seal(text("share and salt"), name, nonce: nonce)))
+  }
+
+  @Test func `the companion of a secret`() throws {
+    let keys = try VaultKeys(master: secret(masterKey))
+    let dealer = try Digest([UInt8](repeating: 0x77, count: 32))
+    let headerDigest = try Digest([UInt8](repeating: 0x66, count: 32))
+    let name = VaultDatabase.shareName(sampleID(1), 2, epoch: 0)
+    let companion = SecretCompanion(
+      secret: SecretRecord(
+        id: sampleID(1), askTag: try Digest([UInt8](repeating: 0x88, count: 32)), headerDigest: headerDigest,
+        header: Array("header".utf8), origin: .held, dealer: dealer, description: "house keys", kind: 1, threshold: 2,
+        shareCount: 3, ownIndex: 2, createdAt: 1_700_000_000_000, receivedAt: 1_700_000_001_000),
+      sealedShare: try keys.seal(text("share and salt"), name, nonce: [UInt8](repeating: 0x44, count: 24)),
+      policy: "ask",
+      fragments: [
+        FragmentRecord(
+          completeOf: sampleID(1), index: 2, byteCount: 4096, trailerByteCount: 32, pieces: 1,
+          headerDigest: headerDigest, source: dealer)
+      ], deliveries: [],
+      introductions: [
+        IntroductionRecord(
+          secretID: sampleID(1), digest: headerDigest, noiseKey: [UInt8](repeating: 0x55, count: 32), index: 3,
+          dealer: dealer, card: Array("card".utf8), addedAt: 1_700_000_000_000)
+      ])
+    try expectInDocument(lines(Companion.secret(companion).file(keys)))
+    let deleted = DeletedCompanion(secretID: sampleID(1), deletedAt: 1_700_000_000_000)
+    try expectInDocument(lines(Companion.deleted(deleted).file(keys)))
+  }
+
+  @Test func `who this device is and whom it trusts, and the note of an item`() throws {
+    let keys = try VaultKeys(master: secret(masterKey))
+    let trust = TrustCompanion(
+      identity: IdentityRecord(
+        card: Array("card".utf8), serial: 2, label: "Alice", addresses: ["192.0.2.1:4721"], createdAt: 1_700_000_000_000
+      ),
+      sealed: VaultDatabase.SealedIdentity(secrets: Array("sealed".utf8), beacon: Array("beacon".utf8)),
+      peers: [
+        VaultDatabase.StoredPeer(
+          record: PeerRecord(
+            digest: try Digest([UInt8](repeating: 0x77, count: 32)), signingKey: [UInt8](repeating: 0x33, count: 32),
+            noiseKey: [UInt8](repeating: 0x44, count: 32), boxKey: [UInt8](repeating: 0x55, count: 32), name: "Bob",
+            card: Array("his".utf8), addresses: [], state: .proven, addedAt: 1_700_000_001_000),
+          beacon: nil, nameKey: "bob")
+      ], removedCards: [try Digest([UInt8](repeating: 0x88, count: 32))])
+    try expectInDocument(lines(Companion.trust(trust).file(keys)))
+    let note = ItemNote(
+      ItemRecord(
+        id: [UInt8](repeating: 1, count: 32), keyID: sampleID(2), header: Array("header".utf8), byteCount: 100,
+        state: .waiting, origin: .sent, sender: try Digest([UInt8](repeating: 0x77, count: 32)), label: nil,
+        receivedAt: 1_700_000_000_000))
+    try expectInDocument(lines(note.file(keys)))
+    #expect(try ItemNote.decode(note.encoded(), limit: ItemNote.byteLimit) == note)
   }
 
   @Test func `the MAC of a tombstone`() throws {
@@ -70,6 +129,18 @@ import WireCodec
     try expectInDocument(lines(database.clockMAC(1_700_000_000_000)))
   }
 
+  @Test func `the MACs of an introduction and of a removed card`() throws {
+    let home = try TestHome()
+    try home.folders.create()
+    let database = try VaultDatabase(home.folders, keys: VaultKeys(master: secret(masterKey)), creating: true)
+    let record = IntroductionRecord(
+      secretID: sampleID(1), digest: try Digest([UInt8](repeating: 0x66, count: 32)),
+      noiseKey: [UInt8](repeating: 0x55, count: 32), index: 3, dealer: try Digest([UInt8](repeating: 0x77, count: 32)),
+      card: Array("card".utf8), addedAt: 1_700_000_000_000)
+    try expectInDocument(lines(database.introductionMAC(record)))
+    try expectInDocument(lines(database.removedCardMAC(record.digest)))
+  }
+
   @Test func `the MAC of a mailbox and what is sealed of a parcel`() throws {
     let home = try TestHome()
     try home.folders.create()
@@ -104,16 +175,18 @@ import WireCodec
       try #require(DeviceKey([UInt8](repeating: byte, count: 32)))
     }
     var courier = Courier(own: try device(0x11))
-    let id = try #require(ParcelKey([UInt8](repeating: 0x22, count: 16)))
+    let copy = try #require(
+      CopyKey([UInt8](repeating: 0x22, count: 16) + [UInt8](repeating: 0x99, count: 16)))
     let tag = try #require(RecipientTag([UInt8](repeating: 0x33, count: 16)))
     let isSent = courier.send(
-      id, tag: tag, size: 4096, expiresAt: 1_700_086_400_000, to: try device(0x44), allowsServers: true,
+      copy, tag: tag, size: 4096, expiresAt: 1_700_086_400_000, to: try device(0x44), allowsServers: true,
       at: 1_700_000_000_000)
     #expect(isSent)
     for (byte, branch, at) in [(0x55, 0, 1000), (0x55, 0, 1500), (0x66, 1, 2000)] as [(UInt8, UInt8, Int64)] {
       let header = try #require(
         ParcelHeader(
-          id: id, tag: tag, size: 4096, expiresAt: 1_700_086_400_000, hopsLeft: 2, branch: branch, allowsServers: true))
+          copy: copy, tag: tag, size: 4096, expiresAt: 1_700_086_400_000, hopsLeft: 2, branch: branch,
+          allowsServers: true))
       let isPromised = courier.promise(header, to: try device(byte), isTheirs: false, at: 1_700_000_000_000 + at)
       #expect(isPromised)
       if byte == 0x66 { courier.gave(header, to: try device(byte), isTheirs: false, at: 1_700_000_000_000 + at) }

@@ -53,7 +53,8 @@ import Testing
       let database = try VaultDatabase(folders, keys: VaultKeys.unlock(folders, passphrase: nil))
       // More than the registry has room for: each gives its place back.
       for _ in 0..<2 * UnlinkRegistry.capacity { try database.fragments.stage(count: 1).close() }
-      _ = try stageFragments(database, 1, count: 2)
+      let unnamed = try stageFragments(database, 1, count: 2)
+      defer { unnamed.staging.close() }
       let staged = try stageFragments(database, 2, count: 2)
       OutputFile.unlinkAll()
       try database.deal(

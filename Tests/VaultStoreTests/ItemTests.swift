@@ -46,7 +46,9 @@ import Testing
     return try database.addItem(record, file: file)
   }
 
-  private func itemFiles(_ home: TestHome) -> [String] { files(below: home.folders.itemsPath) }
+  private func itemFiles(_ home: TestHome) -> [String] {
+    files(below: home.folders.itemsPath).filter { !$0.hasSuffix(ItemStore.noteSuffix) }
+  }
 
   @Test func `an item is stored whole, once, and read back, also a part of it`() throws {
     let home = try TestHome()
@@ -174,19 +176,67 @@ import Testing
     #expect(throws: StoreError.self) { try database.beginArrival(arriving) }
   }
 
-  @Test func `an item that somebody else has begun to send makes room, with what it had`() throws {
+  @Test func `what arrives lies under a name for each sender, which nobody else can foresee`() throws {
+    let (home, other) = (try TestHome(), try TestHome())
+    let database = try vault(home)
+    let name = try database.arrivalID(of: itemID(1), from: digest("bob"))
+    #expect(try name == database.arrivalID(of: itemID(1), from: digest("bob")))
+    let others = try [
+      itemID(1), database.arrivalID(of: itemID(1), from: digest("eve")),
+      database.arrivalID(of: itemID(2), from: digest("bob")),
+      vault(other).arrivalID(of: itemID(1), from: digest("bob")),
+    ]
+    #expect(!others.contains(name))
+  }
+
+  @Test func `an item that is accepted gets its own id, with its file, and the group's copy makes room`() throws {
     let home = try TestHome()
     let database = try vault(home)
-    do {
-      let eves = try record(1, state: .arriving, origin: .sent, sender: "eve")
-      let file = try #require(try database.beginArrival(eves))
-      try file.write(Self.header + [9, 9, 9], at: 0)
-    }
-    let arriving = try record(1, state: .arriving, origin: .sent, sender: "bob")
-    let file = try #require(try database.beginArrival(arriving))
-    #expect(try file.byteCount() == 0)
-    #expect(try database.usage(ofDealer: digest("bob")) == DepositUsage(count: 1, byteCount: 100))
-    #expect(try database.usage(ofDealer: digest("eve")).count == 0)
+    try add(record(1, state: .new, origin: .group), to: database)
+    let sent = try record(9, state: .waiting, origin: .sent, sender: "bob")
+    try add(sent, to: database)
+    try database.acceptItem(itemID(9), as: itemID(1), label: nil)
+    let item = try #require(try database.items().first)
+    #expect(try database.items().count == 1)
+    #expect(item.id == itemID(1) && item.origin == .sent && item.state == .new && item.sender == sent.sender)
+    #expect(try database.openItem(item).read(at: Int64(Self.header.count), count: 100) == Self.ciphertext)
+    #expect(itemFiles(home) == [home.folders.itemsPath + "/" + hexadecimal(itemID(1))])
+    #expect(try database.lostItems().isEmpty && database.takeUpLostItems(thoroughly: true).isEmpty)
+  }
+
+  @Test(arguments: [ItemRecord.State.arriving, .waiting])
+  func `what an earlier version has kept under an item's own id makes room for what is accepted`(
+    _ state: ItemRecord.State
+  ) throws {
+    let home = try TestHome()
+    let database = try vault(home)
+    let old = try record(1, state: state, origin: .sent, sender: "eve")
+    if state == .arriving { _ = try database.beginArrival(old) } else { try add(old, to: database) }
+    try add(record(9, state: .waiting, origin: .sent, sender: "bob"), to: database)
+    try database.acceptItem(itemID(9), as: itemID(1), label: nil)
+    #expect(try database.items().map(\.sender) == [digest("bob")])
+  }
+
+  @Test func `an item that is accepted takes the place of nobody's own`() throws {
+    let home = try TestHome()
+    let database = try vault(home)
+    try add(record(1), to: database)
+    try add(record(9, state: .waiting, origin: .sent, sender: "bob"), to: database)
+    #expect(throws: StoreError.self) { try database.acceptItem(itemID(9), as: itemID(1), label: nil) }
+    #expect(try Set(database.items().map(\.id)) == [itemID(1), itemID(9)])
+    #expect(try database.openItem(record(9, state: .waiting)).byteCount == Int64(Self.header.count) + 100)
+  }
+
+  @Test func `where a file can't have two names, an item that is accepted is copied`() throws {
+    let home = try TestHome()
+    let database = try vault(home)
+    let item = try record(1)
+    try add(item, to: database)
+    let name = try database.itemFiles.secondName(of: item, mayLink: false)
+    #expect(try AtomicFile.read(name, limit: 1000) == Self.header + Self.ciphertext)
+    try write([], to: database.itemFiles.path(item.id))
+    #expect(throws: StoreError.self) { try database.itemFiles.secondName(of: item, mayLink: false) }
+    #expect(Set(itemFiles(home)) == [name, home.folders.itemsPath + "/" + hexadecimal(itemID(1))])
   }
 
   @Test func `what the user brings in takes the place of what a peer has sent, and not the other way round`() throws {
@@ -242,6 +292,93 @@ import Testing
     try held.write([1], at: 0)
     // The items that are there: 1, 3 and 5 arriving, and the one that is being made.
     #expect(itemFiles(home).count == 4)
+  }
+
+  @Test func `items whose rows the database has lost are taken up again, as they were`() throws {
+    let home = try TestHome()
+    let database = try vault(home)
+    try add(record(1, state: .waiting, origin: .sent, sender: "bob"), to: database)
+    let label = try database.keys.seal(text("a name"), ItemRecord.labelName(itemID(1)))
+    try database.setItem(itemID(1), state: .new, label: label)
+    try add(record(2), to: database)
+    let before = try database.items()
+    try database.write { db in try db.execute(sql: "DELETE FROM items") }
+    #expect(try home.reopen().takeUpLostItems(thoroughly: false).count == 2)
+    #expect(try database.items() == before && database.lostItems() == [])
+    try database.write { db in try db.execute(sql: "DELETE FROM items") }
+    #expect(try home.reopen().clean(at: 1000).takenUpItems.count == 2)
+    #expect(try database.items() == before)
+  }
+
+  @Test(arguments: ["deleted", "deleted with its key", "not acknowledged"])
+  func `an item that nobody misses stays gone, whatever a crash has left of it`(_ what: String) throws {
+    let home = try TestHome()
+    let database = try vault(home)
+    try add(record(1), to: database)
+    let path = home.folders.itemsPath + "/" + hexadecimal(itemID(1))
+    let (file, note) = (contents(path), contents(path + ItemStore.noteSuffix))
+    try #require(!file.isEmpty && !note.isEmpty)
+    switch what {
+    case "deleted": try database.deleteItem(itemID(1))
+    case "deleted with its key":
+      try database.deleteSecret(sampleID(1), at: 5)
+      try write(note, to: path + ItemStore.noteSuffix)
+    default:
+      try database.write { db in try db.execute(sql: "DELETE FROM items") }
+      unlink(path + ItemStore.noteSuffix)
+    }
+    try write(file, to: path)
+    let report = try home.reopen().clean(at: 1000)
+    #expect(report.takenUpItems == [] && report.orphanedFiles == (what == "deleted with its key" ? 2 : 1))
+    #expect(try database.items() == [] && database.lostItems() == [])
+    #expect(files(below: home.folders.itemsPath) == [])
+  }
+
+  @Test func `items that can't be taken up are named and kept`() throws {
+    let home = try TestHome()
+    let database = try vault(home)
+    for number: UInt8 in 1...4 { try add(record(number), to: database) }
+    let path = { (number: UInt8) in home.folders.itemsPath + "/" + hexadecimal(self.itemID(number)) }
+    try database.write { db in
+      try db.execute(sql: "DELETE FROM items WHERE id IN (?, ?)", arguments: [itemID(1).blob, itemID(2).blob])
+    }
+    try write([1], to: path(1) + ItemStore.noteSuffix)
+    unlink(path(2))
+    unlink(path(3))
+    #expect(try database.clean(at: 1000).takenUpItems == [])
+    let expected = [
+      LostItem(id: itemID(1), reason: .recordsLost), LostItem(id: itemID(2), reason: .fileLost),
+      LostItem(id: itemID(3), reason: .fileLost),
+    ]
+    #expect(try database.lostItems() == expected)
+    #expect(exists(path(1)))
+  }
+
+  @Test func `items of an older version get notes`() throws {
+    let home = try TestHome()
+    let database = try vault(home)
+    try add(record(1), to: database)
+    let path = home.folders.itemsPath + "/" + hexadecimal(itemID(1)) + ItemStore.noteSuffix
+    let note = contents(path)
+    unlink(path)
+    #expect(try home.reopen().takeUpLostItems(thoroughly: false) == [])
+    #expect(contents(path) == note)
+  }
+
+  @Test func `a note with any bit changed, or cut anywhere, is damage`() throws {
+    let home = try TestHome()
+    let database = try vault(home)
+    try add(record(1, state: .waiting, origin: .sent, sender: "bob"), to: database)
+    let path = home.folders.itemsPath + "/" + hexadecimal(itemID(1)) + ItemStore.noteSuffix
+    let bytes = contents(path)
+    for place in bytes.indices {
+      var changed = bytes
+      changed[place] ^= 1 << UInt8(place % 8)
+      try write(changed, to: path)
+      #expect(throws: StoreError.damaged(path)) { _ = try database.itemFiles.readNote(itemID(1), database.keys) }
+      try write(Array(bytes.prefix(place)), to: path)
+      #expect(throws: StoreError.damaged(path)) { _ = try database.itemFiles.readNote(itemID(1), database.keys) }
+    }
   }
 
   @Test func `a crash between name and row leaves a file that is swept up or replaced`() throws {

@@ -152,7 +152,7 @@ import VaultProtocol
           DROP TABLE message_parts; DROP TABLE messages; DROP TABLE former_peers; DROP TABLE courier;
           DROP TABLE removed_messages;
           DROP TABLE carried; DROP TABLE friends; DROP TABLE accounts; DROP TABLE peer_addresses;
-          DELETE FROM grdb_migrations WHERE identifier = 'messages'
+          DELETE FROM grdb_migrations WHERE identifier IN ('messages', 'copies of parcels')
           """)
     }
     let newer = try home.reopen()

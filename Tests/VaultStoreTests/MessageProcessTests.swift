@@ -45,7 +45,7 @@ import VaultProtocol
       let said = try #require(try database.messagePart(Int64(number), part: 0))
       #expect(publicCopy(said.bytes) == Array("text \(number)".utf8))
       #expect(try database.parcelContent(sampleID(number + 100)) == (number == 1 ? nil : [number]))
-      #expect(try database.carriedContent(sampleHeader(number, 1).id) == [number])
+      #expect(try database.carriedContent(sampleHeader(number, 1).copy) == [number])
     }
     let password = try #require(try database.accountPassword(sampleID(1)))
     #expect(publicCopy(password.bytes) == Array("password".utf8))

@@ -60,28 +60,44 @@ import Testing
     #expect(home.files() == [home.path + "/out"])
   }
 
-  @Test(arguments: [true, false]) func `a symbolic link is replaced, not followed`(_ unnamed: Bool) throws {
+  @Test(arguments: [true, false])
+  func `a symbolic link stays, and what it leads to is replaced`(_ unnamed: Bool) throws {
     let home = try TestHome()
     try write([9], to: home.path + "/target")
-    symlink(home.path + "/target", home.path + "/out")
+    symlink("target", home.path + "/out")
     #expect(throws: StoreError.alreadyExists(home.path + "/out")) {
       _ = try OutputFile(path: home.path + "/out", overwrites: false, mayBeUnnamed: unnamed)
     }
     var output = try OutputFile(path: home.path + "/out", overwrites: true, mayBeUnnamed: unnamed)
     try output.write([1])
-    try output.commit()
     #expect(contents(home.path + "/target") == [9])
-    #expect(contents(home.path + "/out") == [1])
+    try output.commit()
+    #expect(contents(home.path + "/target") == [1])
     var status = stat()
-    #expect(lstat(home.path + "/out", &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
+    #expect(lstat(home.path + "/out", &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
   }
 
-  @Test func `a dangling link counts as an existing file`() throws {
+  @Test func `a link to anything but a file of the user's is refused`() throws {
+    let home = try TestHome()
+    mkdir(home.path + "/folder", 0o700)
+    for (name, target) in [("device", "/dev/null"), ("folder-link", "folder"), ("nowhere-link", "nowhere")] {
+      let path = home.path + "/" + name
+      symlink(target, path)
+      #expect(throws: StoreError.self) { _ = try OutputFile(path: path, overwrites: true) }
+      var status = stat()
+      #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `a link that leads nowhere is said to be one, overwritten or not`(_ overwrites: Bool) throws {
     let home = try TestHome()
     symlink(home.path + "/nowhere", home.path + "/out")
-    #expect(throws: StoreError.alreadyExists(home.path + "/out")) {
-      _ = try OutputFile(path: home.path + "/out", overwrites: false)
+    let error = #expect(throws: StoreError.self) {
+      _ = try OutputFile(path: home.path + "/out", overwrites: overwrites)
     }
+    #expect(error?.description.contains("leads nowhere") == true)
+    #expect(!exists(home.path + "/nowhere"))
   }
 
   @Test func `what is not a file is never replaced`() throws {

@@ -312,7 +312,7 @@ import Testing
     try add(sampleParcel(8, .answer, peer: "dan"), content: [1])
     #expect(
       try database.parcelCounts(ofPeer: digest("cleo"))
-        == ParcelCounts(count: 2, bytes: 5, known: 3, all: 3, answers: 1, answerBytes: 4, allAnswerBytes: 5))
+        == ParcelCounts(count: 2, bytes: 5, known: 3, all: 3, answerBytes: 4, allAnswerBytes: 5))
     #expect(
       try database.parcelCounts(ofPeer: digest("eva"))
         == ParcelCounts(count: 0, bytes: 0, known: 0, all: 3, allAnswerBytes: 5))

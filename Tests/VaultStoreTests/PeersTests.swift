@@ -83,6 +83,17 @@ import Testing
     #expect(try database.peer(named: name) == nil)
   }
 
+  @Test(arguments: ["Carol, introduced by Alice", "carol,  Introduced BY bob", "x, introduced\u{200B} by"])
+  func `a peer is named like nobody who was introduced`(_ name: String) throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let refusal = StoreError.invalid("a name that says who has introduced it")
+    #expect(throws: refusal) { try database.addPeer(samplePeer(name), beaconKey: nil) }
+    let alice = try samplePeer("alice")
+    try database.addPeer(alice, beaconKey: nil)
+    #expect(throws: refusal) { try database.updatePeer(alice.digest) { $0.name = name } }
+  }
+
   @Test func `the skeleton of a skeleton is the same`() {
     for value in UInt32(0)...0x1_FFFF {
       guard let scalar = Unicode.Scalar(value) else { continue }
@@ -159,7 +170,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "state = 'proven'", "name = 'Mallory', name_key = 'mallory'", "name_key = 'mallory'", "card = x'00'",
+    "state = 'proven'", "person = randomblob(32)", "name = 'Mallory', name_key = 'mallory'", "name_key = 'mallory'",
+    "card = x'00'",
     "addresses = x'0000'", "noise_key = zeroblob(32)", "box_key = zeroblob(32)", "signing_key = zeroblob(32)",
     "digest = zeroblob(32)", "added_at = 0", "mac = zeroblob(32)", "beacon = x'01'", "state = 'trusted'",
   ])

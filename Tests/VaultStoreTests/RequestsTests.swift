@@ -124,6 +124,20 @@ import Testing
     #expect(throws: StoreError.self) { try database.setPolicy("ask", ofSecret: sampleID(3), at: 5) }
   }
 
+  @Test func `what the user has decided doesn't hang on the log`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let fragment = try placeFragment(database, 1, index: 2)
+    _ = try database.deposit(sampleSecret(1), share: text("share"), index: 2, fragment: fragment)
+    let log = home.folders.databasePath + "-wal"
+    try database.setPolicy("ask", ofSecret: sampleID(1), at: 5)
+    #expect(contents(log).isEmpty)
+    let request = try add(sample(), to: database)
+    try #require(!contents(log).isEmpty)
+    try database.decideRequest(request.id, at: 30) { (row) throws(StoreError) in row.state = .refused }
+    #expect(contents(log).isEmpty)
+  }
+
   @Test func `the clock only goes forward by itself, and a decision sets it`() throws {
     let home = try TestHome()
     let database = try home.makeDatabase()

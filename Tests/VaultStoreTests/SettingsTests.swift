@@ -97,8 +97,55 @@ import Testing
     let settings = SettingsFile(home.folders, keys: try VaultKeys.create(in: home.folders, passphrase: nil))
     try write(Array("{".utf8), to: home.folders.settingsPath)
     let error = #expect(throws: StoreError.self) { try settings.update { $0["a"] = "1" } }
-    #expect(error?.description.hasSuffix("deleting it restores the default settings") == true)
+    #expect(error == .damagedSettings(path: home.folders.settingsPath))
+    // Whoever follows an advice to delete it would have lost every policy.
+    #expect(error?.description.contains("delet") == false)
+    try settings.save([:])
+    #expect(try settings.load() == [:])
+  }
+
+  @Test func `settings that are gone are lost, and not the defaults`() throws {
+    let home = try TestHome()
+    let settings = SettingsFile(try home.makeDatabase())
+    #expect(try settings.load() == [:])
+    try settings.save(["release": "ask"])
     unlink(home.folders.settingsPath)
+    let lost = StoreError.lostSettings(path: home.folders.settingsPath)
+    #expect(throws: lost) { try settings.load() }
+    #expect(throws: lost) { try settings.update { $0["a"] = "1" } }
+    #expect(throws: lost) { try SettingsFile(home.reopen()).load() }
+    #expect(!exists(home.folders.settingsPath))
+  }
+
+  @Test func `settings that were put back to nothing are there all the same`() throws {
+    let home = try TestHome()
+    let settings = SettingsFile(try home.makeDatabase())
+    try settings.save(["release": "ask"])
+    unlink(home.folders.settingsPath)
+    try settings.save([:])
+    #expect(try settings.load() == [:])
+    unlink(home.folders.settingsPath)
+    #expect(throws: StoreError.lostSettings(path: home.folders.settingsPath)) { try settings.load() }
+  }
+
+  @Test func `a vault that doesn't know of its settings learns of them when it is opened`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    // As an older version stores them.
+    try SettingsFile(home.folders, keys: database.keys).save(["release": "ask"])
+    let settings = SettingsFile(database)
+    #expect(try settings.load() == ["release": "ask"])
+    database.noteSettings()
+    unlink(home.folders.settingsPath)
+    #expect(throws: StoreError.lostSettings(path: home.folders.settingsPath)) { try settings.load() }
+  }
+
+  @Test func `a change that fails before anything was set leaves nothing to be missed`() throws {
+    let home = try TestHome()
+    let settings = SettingsFile(try home.makeDatabase())
+    #expect(throws: StoreError.invalid("mine")) {
+      try settings.update { (_) throws(StoreError) in throw .invalid("mine") }
+    }
     #expect(try settings.load() == [:])
   }
 

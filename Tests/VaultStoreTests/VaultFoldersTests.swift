@@ -59,6 +59,39 @@ import Testing
     #expect(description.contains("chmod go= '\(home.folders.data)'"))
   }
 
+  @Test(arguments: [0o777, 0o770, 0o720, 0o702])
+  func `a home in which others may put things is refused with its path and chmod, before anything is made in it`(
+    _ bits: Int
+  ) throws {
+    let home = try TestHome()
+    let shared = home.path + "/shared"
+    let folders = VaultFolders(home: shared)
+    mkdir(shared, 0o700)
+    chmod(shared, mode_t(bits))
+    let refusal = StoreError.tooOpen(path: shared, advice: "chmod go-w '\(shared)'")
+    #expect(throws: refusal) { try folders.create() }
+    #expect(!exists(folders.data))
+    chmod(shared, 0o755)
+    try folders.create()
+    chmod(shared, mode_t(bits))
+    #expect(throws: refusal) { try folders.check() }
+    // Names in a folder with the sticky bit belong to those who made them.
+    chmod(shared, 0o1777)
+    try folders.check()
+  }
+
+  @Test func `the same holds for each of the usual folders`() throws {
+    let home = try TestHome()
+    let folders = VaultFolders(userHome: home.path, dataHome: nil, stateHome: nil, configHome: nil)
+    try folders.create()
+    for base in ["/.local/share", "/.local/state", "/.config"].map({ home.path + $0 }) {
+      chmod(base, 0o775)
+      #expect(throws: StoreError.tooOpen(path: base, advice: "chmod go-w '\(base)'")) { try folders.check() }
+      chmod(base, 0o755)
+      try folders.check()
+    }
+  }
+
   @Test(arguments: ["data/master.key", "state/device.key", "data/vault.db"])
   func `a file open to others is refused with its path and chmod`(_ file: String) throws {
     let home = try TestHome()

@@ -139,7 +139,8 @@ extension AccountTests {
       let report = await AccountRound.run(ada.vault, limit: .seconds(20))
       #expect(report.problem == nil)
       // What is new shows that the archive was read.
-      #expect(try ada.vault.messages().map { try ada.text($0) } == ["third", "kept"])
+      // A server may tell times in whole seconds, so either can stand first.
+      #expect(Set(try ada.vault.messages().map { try ada.text($0) }) == ["kept", "third"])
     }
 
     @Test func `texts of strangers aren't kept, those of who was written to are`() async throws {

@@ -107,6 +107,35 @@ extension AccountTests {
       #expect(report.problem == nil && report.traffic == AccountReport())
     }
 
+    @Test func `a captured parcel that a stranger sends again is not acknowledged`() async throws {
+      let server = try ChatServer.shared(.prosody)
+      let (ada, bob) = try await pair(.prosody)
+      let eve = try Person("Eve")
+      try await eve.register(at: server)
+      for text in ["one", "two"] { try ada.send(text, to: bob) }
+      let captured = try ada.vault.outgoingParcels(way: .account).map(\.post)
+      #expect(captured.count == 2)
+      #expect(try bob.vault.takeParcel(captured[0].bytes, by: ParcelArrival(way: .account)).isNew)
+      try await bob.online {
+        try await eventually("bob is there") { try bob.vault.currentAccount() != nil }
+        let account = try #require(try eve.vault.currentAccount())
+        try await eve.accounts.connected(account) { (connection) throws(XMPPError) in
+          let to = try JID(bob.address)
+          try await connection.announce()
+          // Known, and then new: what comes first is answered first.
+          for post in captured {
+            try await connection.send(parcel: post.bytes, to: to, id: hexadecimal(post.id))
+          }
+          for await event in connection.events {
+            guard case .receipt(let id, _) = event else { continue }
+            #expect(id == hexadecimal(captured[1].id))
+            break
+          }
+        }
+      }
+      #expect(try bob.received() == ["one", "two"])
+    }
+
     @Test func `what isn't for this device, or makes no sense, is neither kept nor answered`() async throws {
       let server = try ChatServer.shared(.prosody)
       let (ada, bob) = try await pair(.prosody)

@@ -12,23 +12,23 @@ extension Person {
     let (own, other) = (try vault.ownDevice(), try carrier.vault.ownDevice())
     let now = vault.surroundings.now()
     for one in try vault.outgoingParcels(way: .carriers) {
-      let id = try #require(ParcelKey(one.post.id))
+      let copy = try CourierDesk.copy(of: Parcel.decode(one.post.bytes, limit: Parcel.byteLimit))
       let tag = try #require(RecipientTag(one.post.tag))
       let recipient = try CourierDesk.device(one.recipient)
       let header = try vault.changeCourier { courier, _ in
         _ = courier.send(
-          id, tag: tag, size: one.post.bytes.count, expiresAt: one.post.expiresAt, to: recipient,
+          copy, tag: tag, size: one.post.bytes.count, expiresAt: one.post.expiresAt, to: recipient,
           allowsServers: one.record.ways.hasServers, at: now)
         let offers = courier.offers(
-          to: other, CarrierGreeting(ids: [], takes: true), DeviceCondition(), isTheirs: { _ in false }, at: now)
-        let header = offers.first { $0.header.id == id }?.header
+          to: other, CarrierGreeting(copies: [], takes: true), DeviceCondition(), isTheirs: { _ in false }, at: now)
+        let header = offers.first { $0.header.copy == copy }?.header
         if let header { courier.gave(header, to: other, isTheirs: false, at: now) }
         return header
       }
       guard let header else { continue }
       let arrival = try carrier.vault.changeCourier { (courier, contents) throws(StoreError) in
         let arrival = courier.took(header, from: own, isPeer: true, isMine: false, at: now)
-        if case .carried = arrival { try contents.put(id, one.post.bytes) }
+        if case .carried = arrival { try contents.put(copy, one.post.bytes) }
         return arrival
       }
       #expect(arrival == .carried(evicted: []))

@@ -31,7 +31,6 @@ extension ServerTests {
         "\(parcel) id='p' branch='0' hops='9'>AAAA</parcel>", "\(parcel) id='p' branch='-1' hops='1'>AAAA</parcel>",
         "\(parcel) id='p' branch='01' hops='1'>AAAA</parcel>", "\(parcel) id='p' branch='0' hops=''>AAAA</parcel>",
         "\(parcel) id='p'>" + String(repeating: "A", count: 240_004) + "</parcel>",
-        "<body>" + String(repeating: "x", count: XMPPMessage.bodyLimit + 1) + "</body>",
         "<received xmlns='\(Namespace.receipts)'/>",
         "<result xmlns='\(Namespace.archive)' queryid='x' id='1'><forwarded xmlns='\(Namespace.forward)'/></result>",
       ]
@@ -73,14 +72,15 @@ extension ServerTests {
           _ = try await last.wait("after", seconds: 15) {
             if case .message(let message) = $0, message.body == "after \(attempt)" { true } else { nil }
           }
+          // Carol's words may have come before Eve's.
+          try await last.connection.ping()
           break
-        } catch is TestClient.TimedOut where attempt == 0 {
+        } catch let error where attempt == 0 && (error is TestClient.TimedOut || error is XMPPError) {
           let reason = try await last.end()
           #expect(reason == .tooMuch("a stanza that doesn't end"), "\(bomb)")
           last = try await bob.again()
         }
       }
-      try await last.connection.ping()
       print("\(kind) \(bomb): \(start.duration(to: .now)), ended: \(await bob.hasEnded), \(await bob.ignored())")
       #expect(start.duration(to: .now) < .seconds(30))
     }

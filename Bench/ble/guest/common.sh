@@ -11,8 +11,8 @@ psm=0x81
 filler=00000000-1111-2222-3333-444444444444
 
 results=/run/results
-vault=$(cat "$results/vault")
-tool=$(cat "$results/tool")
+vault=/run/programs/vault
+tool=/run/programs/ble-tool
 work=/run/work
 daemons=
 steps=0

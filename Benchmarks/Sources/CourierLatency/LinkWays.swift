@@ -47,9 +47,10 @@ struct SessionLink: Way {
   func send(_ text: String) async throws -> (sent: Double, arrived: Double) {
     let parcel = try Letter.seal(text, from: people.0, to: people.1)
     let bytes = try parcel.encoded()
+    let copy = try parcel.copy()
     let start = Stopwatch.now()
     let piece = CourierPiece(
-      request: 1, id: parcel.id, hopsLeft: 0, branch: ParcelProof.noBranch, of: bytes, offset: 0)
+      request: 1, copy: copy, hopsLeft: 0, branch: ParcelProof.noBranch, of: bytes, offset: 0)
     try await session.send(type: CourierPiece.type.rawValue, count: piece.encodedByteCount) {
       (writer) throws(WireError) in try piece.encode(into: &writer)
     }

@@ -45,9 +45,9 @@ struct DirectVaults: Way {
     let start = Stopwatch.now()
     let number = try sender.write(text, to: recipient)
     let post = try sender.only(.session).post
-    guard let id = ParcelID(post.id) else { throw Disorder(words: "a parcel has no id") }
+    let copy = try Parcel.decode(post.bytes, limit: Parcel.byteLimit).copy()
     let piece = CourierPiece(
-      request: 1, id: id, hopsLeft: 0, branch: ParcelProof.noBranch, of: post.bytes, offset: 0)
+      request: 1, copy: copy, hopsLeft: 0, branch: ParcelProof.noBranch, of: post.bytes, offset: 0)
     try await session.send(type: CourierPiece.type.rawValue, count: piece.encodedByteCount) {
       (writer) throws(WireError) in try piece.encode(into: &writer)
     }
@@ -93,7 +93,7 @@ struct ServerVaults: Way {
     try sender.vault.handedToAccount(post.id)
     // The receipt goes back as a parcel, which isn't measured.
     let back = try recipient.only(.account).post
-    guard case .taken(let receipt?) = try sender.vault.takeParcel(back.bytes, by: ParcelArrival(way: .account)) else {
+    guard case .known(let receipt?) = try sender.vault.takeParcel(back.bytes, by: ParcelArrival(way: .account)) else {
       throw Disorder(words: "no receipt was taken")
     }
     try recipient.vault.takeReceipt(receipt, handedOverBy: .session)

@@ -12,11 +12,11 @@ private struct Directory {
 
 /// The decisions of `Courier`, on every device, over the contacts of a trace.
 struct CourierRun {
-  /// Bytes of what is said besides parcels: an id, a receipt with its proof, an offer or its reply.
-  private static let idBytes = 16
+  /// Bytes of what is said besides parcels: a copy's name, a receipt with its proof, an offer or its reply.
+  private static let copyBytes = 32
   private static let receiptBytes = 128
-  private static let offerBytes = 56
-  private static let replyBytes = 20
+  private static let offerBytes = 72
+  private static let replyBytes = 36
   private static let hour: Int32 = 3600
 
   private let trace: Trace
@@ -24,12 +24,13 @@ struct CourierRun {
   private let run: Run
   private let drops: [Bool]
   private let keys: [DeviceKey]
-  private let ids: [ParcelKey]
+  /// Nobody alters anything here: each parcel has one copy.
+  private let copies: [CopyKey]
   private let tags: [RecipientTag]
   private let directory: Directory
   private var devices: [Courier]
   /// What droppers pretend to carry.
-  private var swallowed: [Set<ParcelKey>]
+  private var swallowed: [Set<CopyKey>]
   /// Grows when a device has something new to say.
   private var versions: [Int32]
   private var exchanged: [SIMD2<Int32>]
@@ -45,10 +46,14 @@ struct CourierRun {
     (self.trace, self.messages, self.run, self.drops) = (trace, messages, run, drops)
     var chance = Chance(seed, 4)
     let keys = (0..<trace.people).compactMap { _ in DeviceKey(Self.bytes(4, &chance)) }
-    ids = messages.compactMap { _ in ParcelKey(Self.bytes(2, &chance)) }
+    copies = messages.compactMap { _ in
+      let id = Self.bytes(2, &chance)
+      return CopyKey(id + id)
+    }
     tags = messages.compactMap { _ in RecipientTag(Self.bytes(2, &chance)) }
     directory = Directory(
-      numbers: Dictionary(uniqueKeysWithValues: zip(ids, messages.indices)), messages: messages, keys: keys)
+      numbers: Dictionary(uniqueKeysWithValues: zip(copies.map(\.id), messages.indices)), messages: messages, keys: keys
+    )
     self.keys = keys
     self.chance = chance
     let policy = CourierPolicy(
@@ -99,7 +104,7 @@ struct CourierRun {
   private mutating func send(_ number: Int) {
     let message = messages[number]
     let isSent = devices[message.sender].send(
-      ids[number], tag: tags[number], size: message.size, expiresAt: time(message.expires),
+      copies[number], tag: tags[number], size: message.size, expiresAt: time(message.expires),
       to: keys[message.recipient], allowsServers: true, at: time(message.at))
     precondition(isSent, "a device of the simulation has too much on its way")
     versions[message.sender] += 1
@@ -119,7 +124,7 @@ struct CourierRun {
     let greetings = (
       devices[one].greeting(DeviceCondition(), at: now), devices[other].greeting(DeviceCondition(), at: now)
     )
-    outcome.spoken += Self.idBytes * (greetings.0.ids.count + greetings.1.ids.count)
+    outcome.spoken += Self.copyBytes * (greetings.0.copies.count + greetings.1.copies.count)
     tell(from: one, to: other, greetings.1, now)
     tell(from: other, to: one, greetings.0, now)
     give(from: one, to: other, greetings.1, now, &left)
@@ -142,7 +147,7 @@ struct CourierRun {
     let before = devices[device].receipts.count
     let learned = devices[device].learn(receipts, from: from, at: now)
     outcome.confirmed += learned.delivered.count
-    for receipt in receipts { swallowed[device].remove(receipt.id) }
+    for receipt in receipts { directory.numbers[receipt.id].map { _ = swallowed[device].remove(copies[$0]) } }
     if devices[device].receipts.count > before { versions[device] += 1 }
   }
 
@@ -161,14 +166,14 @@ struct CourierRun {
       offers, replies, to: keys[other], budget: left, recipient: { directory.recipient($0.id) }, at: now,
       using: &chance)
     // Confirmations of parcels that were here already go back, so that they are carried no more.
-    var confirmations = replies.compactMap { $0.answer == .had ? devices[other].receipts[$0.id] : nil }
+    var confirmations = replies.compactMap { $0.answer == .had ? devices[other].receipts[$0.copy.id] : nil }
     for header in chosen {
       left -= header.size
       outcome.bytes += header.size
       outcome.copies += 1
       let isMine = directory.isFor(other, header.id)
       if drops[other], !isMine {
-        swallowed[other].insert(header.id)
+        swallowed[other].insert(header.copy)
       } else {
         let arrival = devices[other].took(header, from: keys[one], isPeer: false, isMine: isMine, at: now)
         if arrival == .refused || arrival == .known { continue }
@@ -182,9 +187,9 @@ struct CourierRun {
   }
 
   private func pretended(_ reply: Reply, _ device: Int) -> Reply {
-    guard case .wanted(let claim) = reply.answer, !directory.isFor(device, reply.id) else { return reply }
-    if swallowed[device].contains(reply.id) { return Reply(id: reply.id, answer: .had) }
-    return Reply(id: reply.id, answer: .wanted(run.lies ? UInt16.max : claim))
+    guard case .wanted(let claim) = reply.answer, !directory.isFor(device, reply.copy.id) else { return reply }
+    if swallowed[device].contains(reply.copy) { return Reply(copy: reply.copy, answer: .had) }
+    return Reply(copy: reply.copy, answer: .wanted(run.lies ? UInt16.max : claim))
   }
 
   /// A carrier with a network leaves there what it has, and gets what is its own.
@@ -192,15 +197,15 @@ struct CourierRun {
     let now = time(at)
     devices[device].met(.network, isPeer: true, at: now)
     let greeting = devices[device].greeting(DeviceCondition(), at: now)
-    learn(greeting.ids.compactMap { receiptsAtServer[$0] }, device, from: .network, now)
-    for id in devices[device].deposits(DeviceCondition(), at: now) {
-      guard let number = directory.numbers[id] else { continue }
-      let carried = devices[device].satchel.parcels[id]?.header
-      if atServer[number] == nil, let header = carried ?? devices[device].outgoing[id]?.header {
+    learn(greeting.copies.compactMap { receiptsAtServer[$0.id] }, device, from: .network, now)
+    for copy in devices[device].deposits(DeviceCondition(), at: now) {
+      guard let number = directory.numbers[copy.id] else { continue }
+      let carried = devices[device].satchel.parcels[copy]?.header
+      if atServer[number] == nil, let header = carried ?? devices[device].outgoing[copy.id]?.header {
         atServer[number] = header
         arrivedAtServer.append(number)
       }
-      devices[device].deposited(id, at: now)
+      devices[device].deposited(copy, at: now)
     }
     while fetched[device] < arrivedAtServer.count {
       let number = arrivedAtServer[fetched[device]]
@@ -211,7 +216,7 @@ struct CourierRun {
         _ = arrive(header, device, now)
       }
     }
-    for receipt in devices[device].receipts(for: .network, Greeting(ids: [], takes: false), at: now) {
+    for receipt in devices[device].receipts(for: .network, Greeting(copies: [], takes: false), at: now) {
       receiptsAtServer[receipt.id] = receipt
     }
   }

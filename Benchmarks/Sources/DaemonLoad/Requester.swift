@@ -43,7 +43,7 @@ struct Requester {
     let answer = try await session.receive { MessageType.byteLimit($0) }
     guard answer.type == Release.type.rawValue else { throw Failure(words: "no share was released") }
     let release = try Release.decode(answer.body.bytes)
-    try header.verifyHolder(index: release.share.index, card: holder.digest, salt: release.salt.span.bytes)
+    try header.verifyHolder(index: release.share.index, card: holder.digest, salt: release.salt.bytes)
   }
 
   func close() async { await session.close() }

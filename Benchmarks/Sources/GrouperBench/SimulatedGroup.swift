@@ -186,6 +186,8 @@ struct SimulatedGroup {
         let message = try sign(place, .resend, to: [target], content: table.encoded())
         members[place].outbox.append((message, numbers[target]))
       case .answer(let table, let asker): try answer(place, table, asker)
+      // No state is put back here.
+      case .countAnew: throw Fault(description: "a member that was never put back counts anew")
       }
     }
   }

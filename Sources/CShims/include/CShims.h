@@ -7,6 +7,7 @@
 #include "Camera.h"
 #include "FileSystems.h"
 #include "LocalMessages.h"
+#include "Memory.h"
 #include "Privileges.h"
 #include "Renaming.h"
 

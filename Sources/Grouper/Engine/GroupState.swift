@@ -29,6 +29,8 @@ struct GroupState: Sendable {
   /// How long a gap is left alone.
   static func grace(ttl: UInt64, limit: UInt64) -> UInt64 { min(ttl / 100, limit) }
 
+  /// Where it is kept when others are to be told how far this device is.
+  static let promisedKey = "promised-confirm"
   /// Where ``MulticastMemory`` is kept.
   static let memoryKey = "memory"
 
@@ -48,6 +50,7 @@ struct GroupState: Sendable {
     {
       machine.recall(memory)
     }
+    machine.promisedConfirm = try transaction.number(promisedKey).flatMap { $0 > 0 ? $0 : nil }
     let clock = HybridTime(
       milliseconds: try transaction.number("clock") ?? 0,
       counter: UInt32(truncatingIfNeeded: try transaction.number("clock-counter") ?? 0))

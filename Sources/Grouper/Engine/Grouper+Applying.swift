@@ -52,6 +52,11 @@ extension Grouper {
     _ = try await apply()
   }
 
+  /// The version of an object that counts, a deletion too; nil of one that was never heard of.
+  public func newest(_ name: ObjectName) throws(GroupError) -> ObjectVersion? {
+    try store.read { transaction in try transaction.object(name.className, name.objectID)?.newest }
+  }
+
   /// Entities that others name first, as far as each sender's order allows.
   private func inOrder(_ records: [LogRecord]) -> [LogRecord] {
     let rank = Dictionary(uniqueKeysWithValues: entities.enumerated().map { ($1, $0) })

@@ -9,6 +9,12 @@ extension Grouper {
     return try JoinRequest(application: applicationID, by: keys)
   }
 
+  /// What a member shows the owner who has lost touch with the group, because all servers that it knew are gone for example: the answer to it is
+  /// an ``Invitation`` with what there is now.
+  public func memberRequest() throws(GroupError) -> JoinRequest {
+    try JoinRequest(application: applicationID, by: require().keys)
+  }
+
   /// The card that this device has shown, or would show again; nil if none was made yet.
   public func preparedCard() throws(GroupError) -> MemberCard? {
     try store.read { transaction in try GroupState.memberKeys(transaction)?.card }
@@ -36,6 +42,7 @@ extension Grouper {
         try put(content, transaction)
         var state = try GroupState.load(transaction, graceLimit: Self.graceLimit)
         state?.machine.confirmSoon(at: environment.now())
+        try transaction.set(Self.unansweredKey, to: environment.now())
         return state
       }
       groupChanges.signal()

@@ -9,12 +9,14 @@ extension Grouper {
   func receive() async throws(GroupError) -> ReceiveReport {
     let state = try require()
     let links = state.links
+    storeFault = nil
     let answered = await withTaskGroup(of: RosterServer?.self) { group in
       for link in links { group.addTask { await self.poll(link.server, wait: 0) ? link.server : nil } }
       var answered: Set<RosterServer> = []
       for await server in group { if let server { answered.insert(server) } }
       return answered
     }
+    if let storeFault { throw storeFault }
     try change { transaction, state in try doWhatIsDue(transaction, &state) }
     uploads.signal()
     return try await report(answered.intersection(state.roster.servers).count)
@@ -39,6 +41,14 @@ extension Grouper {
     var wait = wait
     var emptyPages = 0
     while let link = state?.link(place), !Task.isCancelled {
+      guard environment.hasRoom() else {
+        storeFault = .noRoom
+        // Once for all servers, until there is room again.
+        if !lacksRoom { environment.tell(.storeFailed(reason: "\(GroupError.noRoom)")) }
+        lacksRoom = true
+        return false
+      }
+      lacksRoom = false
       let page: SharePage
       do throws(GroupServerError) {
         let server = try server(at: place.address)
@@ -64,6 +74,7 @@ extension Grouper {
           try state.reload(place, transaction)
         }
       } catch {
+        storeFault = error
         environment.tell(.storeFailed(reason: "\(error)"))
         return false
       }
@@ -248,9 +259,13 @@ extension Grouper {
     if message.type == .roster { return try handleRoster(message, transaction, &state) }
     let now = environment.now()
     if message.type.isNormal { try state.setClock(message.time.tolerated(at: now), transaction) }
+    try noteConflict(signed, transaction, &state)
     let effects = state.machine.receive(signed, at: now)
     try perform(effects, transaction, &state)
-    if message.type == .confirm, message.sender != state.own { try noteConfirmation(message, transaction, state) }
+    if message.type == .confirm, message.sender != state.own {
+      try noteAnswer(message, transaction, state)
+      try noteConfirmation(message, transaction, state)
+    }
   }
 
   /// Does what the multicast says.
@@ -282,6 +297,8 @@ extension Grouper {
         try transaction.enqueue(signed, kind: .other, to: [target], at: now)
       case .answer(let table, let asker):
         try answer(table, to: asker, transaction, state)
+      case .countAnew(let proof):
+        try countAnew(proof, transaction, &state)
       }
     }
     for stream in touched { try transaction.put(state.machine.kept(of: stream), of: stream) }

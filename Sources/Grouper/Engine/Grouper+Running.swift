@@ -6,6 +6,7 @@ extension Grouper {
     _ = try require()
     try await finishTasks()
     try change { transaction, state in
+      try beginAsking(transaction, state)
       state.machine.cameOnline(at: environment.now())
       try doWhatIsDue(transaction, &state)
     }
@@ -65,6 +66,8 @@ extension Grouper {
         try? await environment.sleep(1000)
       }
       if !isThere { await look(server) }
+      // That isn't the server's fault, so it isn't counted among its failures, after which it would be left alone.
+      if !isThere, !environment.hasRoom() { try? await environment.sleep(10_000) }
       if isThere, hadFailed {
         await look(server)
         try? cameOnline()
@@ -112,17 +115,24 @@ extension Grouper {
   /// How the group stands.
   public func status() throws(GroupError) -> GroupStatus {
     let state = try require()
-    let (outbox, tasks) = try store.read { transaction in (try transaction.outboxCount(), try transaction.tasks().count)
+    let (outbox, tasks, unanswered, putBack, refusals) = try store.read { transaction in
+      (
+        try transaction.outboxCount(), try transaction.tasks().count, try transaction.number(Self.unansweredKey) ?? 0,
+        try transaction.number(Self.putBackKey), try transaction.refusals(state.links.map(\.server))
+      )
     }
+    let isAlone = !state.roster.activeNodes.contains { $0 != state.own }
     return GroupStatus(
       group: state.roster.group, name: state.roster.name, isOwner: state.isOwner, serial: state.roster.serial,
       epoch: state.roster.epoch, threshold: state.roster.threshold, sufficient: state.roster.sufficient,
       ttl: Int(state.roster.ttl), members: state.roster.members, outbox: outbox, unfinishedTasks: tasks,
-      missing: state.machine.missingCount, lastConfirm: state.machine.lastConfirm,
+      missing: state.machine.missingCount, isMissingKnown: isAlone || unanswered == 0, putBack: putBack,
+      lastConfirm: state.machine.lastConfirm,
       servers: state.links.map {
-        GroupStatus.Server(
+        let refusal = refusals[$0.server]
+        return GroupStatus.Server(
           address: $0.server.address, isCurrent: state.roster.servers.contains($0.server), lastAnswer: $0.answered,
-          lastError: $0.lastError, damagedShares: $0.damaged)
+          lastError: $0.lastError, refusal: refusal, damagedShares: $0.damaged)
       })
   }
 }
@@ -139,6 +149,8 @@ public struct GroupStatus: Hashable, Sendable {
     public let lastAnswer: UInt64?
     /// How it failed last, if it hasn't answered since.
     public let lastError: String?
+    /// Why it hasn't taken what was sent to it last, if it answers otherwise.
+    public let refusal: String?
     /// Shares that it has given damaged or forged.
     public let damagedShares: UInt64
   }
@@ -167,6 +179,10 @@ public struct GroupStatus: Hashable, Sendable {
   public let unfinishedTasks: Int
   /// Messages that are known to exist and haven't come.
   public let missing: UInt64
+  /// Whether ``missing`` says anything: since this device has joined, been away or been put back from a copy, somebody has answered.
+  public let isMissingKnown: Bool
+  /// When it was found last that this device's database was put back from a copy.
+  public let putBack: UInt64?
   /// When this device confirmed last.
   public let lastConfirm: UInt64?
   /// The servers.

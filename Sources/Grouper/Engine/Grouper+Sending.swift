@@ -162,6 +162,7 @@ extension Grouper {
         if Task.isCancelled { results.removeAll { $0.error != nil } }
         guard !results.isEmpty, try note(results, link), !Task.isCancelled else { return }
       } catch {
+        storeFault = error
         return environment.tell(.storeFailed(reason: "\(error)"))
       }
     }
@@ -233,7 +234,12 @@ extension Grouper {
     guard let link = state.link(server) else { return }
     if let error {
       var wait = backoff(link.failures)
-      if case .busy(let seconds) = error { wait = max(wait, UInt64(min(max(seconds, 0), 3600)) * 1000) }
+      let seconds: Int? =
+        switch error {
+        case .busy(let seconds), .unavailable(_, let seconds): seconds
+        default: nil
+        }
+      if let seconds { wait = max(wait, UInt64(min(max(seconds, 0), 3600)) * 1000) }
       try transaction.note(server, error: "\(error)", failures: link.failures + 1, next: now + wait, at: now)
       environment.tell(.serverFailed(address: server.address, error))
     } else {
@@ -281,7 +287,7 @@ extension GroupServerError {
   /// Whether whatever else is asked of the server now would fail, too.
   var concernsServer: Bool {
     switch self {
-    case .unreachable, .unauthorized, .busy: true
+    case .unreachable, .untrusted, .unauthorized, .busy, .unavailable: true
     case .refused(let status, _): status >= 500
     case .quota, .tooLarge, .malformed: false
     }

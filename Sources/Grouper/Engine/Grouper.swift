@@ -20,8 +20,12 @@ public actor Grouper {
   var applyWaiters: [CheckedContinuation<Void, Never>] = []
   let uploads = WorkSignal()
   let groupChanges = WorkSignal()
+  /// Why what came, or how it went, couldn't be kept here: no server's fault, and not to be told as one's.
+  var storeFault: GroupError?
+  /// Whether there was too little room on the disk when it was looked last.
+  var lacksRoom = false
   /// What ``rest()`` has kept last.
-  var rested: MulticastMemory?
+  var rested: (memory: MulticastMemory, promised: UInt64)?
   var listeners: [@Sendable (ReceiveReport) -> Void] = []
 
   /// Whether it is the plugin or a conflict's handler that calls.
@@ -69,6 +73,7 @@ public actor Grouper {
     let grouper = Grouper(
       applicationID: applicationID, entities: entities, store: store, plugin: plugin, connector: connector,
       environment: environment, policy: policy, state: state)
+    if store.isPutBack, state != nil { try await grouper.begin() }
     await plugin.began(grouper)
     _ = try await grouper.apply()
     return grouper

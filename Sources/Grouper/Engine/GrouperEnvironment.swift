@@ -10,6 +10,8 @@ public struct GrouperEnvironment: Sendable {
   public var jitter: @Sendable () -> Double
   /// Is told what happens. Must not block.
   public var tell: @Sendable (GrouperEvent) -> Void
+  /// Whether there is room on the disk for what others send. Without, nothing is taken from servers.
+  public var hasRoom: @Sendable () -> Bool = { true }
 
   /// Takes all of it.
   public init(
@@ -43,6 +45,8 @@ public enum GrouperEvent: Hashable, Sendable {
   case pluginFailed(className: String, objectID: String, reason: String)
   /// The group has changed: members, keys or servers.
   case groupChanged(serial: UInt64, epoch: UInt32)
+  /// The database was put back from a copy: this device counts its messages anew, and asks for what came in between.
+  case putBack
   /// What is kept can't be read or written.
   case storeFailed(reason: String)
 }

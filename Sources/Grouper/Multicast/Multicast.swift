@@ -12,7 +12,7 @@
 /// confirm does their work.
 public struct Multicast: Sendable {
   /// What this member counts.
-  public let own: StreamID
+  public private(set) var own: StreamID
   /// How it behaves; may change with the group.
   public var settings: MulticastSettings
   /// When the last confirm was sent.
@@ -26,6 +26,8 @@ public struct Multicast: Sendable {
   /// Which stream a member counts now, by its last control message.
   private var counting: [NodeID: UInt64] = [:]
   private var nextConfirm: UInt64?
+  /// When somebody who has been away is to be told how far this member is; kept from one start to the next.
+  var promisedConfirm: UInt64?
   /// Ids of control messages, and until when they might come again.
   private var controls: [MessageID: UInt64] = [:]
 
@@ -36,6 +38,10 @@ public struct Multicast: Sendable {
   static let hearsayLimit = 8
   /// How often one member may have begun to count anew.
   static let countingLimit = 128
+  /// In how many countings of its own this member still believes a mere word that it counts twice.
+  static let beliefLimit = 16
+  /// Milliseconds after a confirm before another one tells somebody who has come back.
+  static let promiseLimit: UInt64 = 60_000
   /// Most ids of control messages that are remembered.
   static let controlLimit = 65_536
 
@@ -132,6 +138,25 @@ public struct Multicast: Sendable {
   /// Confirms as soon as possible, whenever the last time was.
   public mutating func confirmSoon(at now: UInt64) { nextConfirm = now }
 
+  /// The database was put back from a copy: numbers that it doesn't know have been used. This member counts anew, and what it has sent in
+  /// its last counting comes back from the others like anybody's messages.
+  mutating func countAnew(as stream: StreamID, at now: UInt64) {
+    own = stream
+    // Who was heard of then says nothing of now.
+    lastHeard = [:]
+    confirmSoon(at: now)
+    promisedConfirm = now
+  }
+
+  /// Gives up this member's messages from `first` on: somebody has others by these numbers.
+  mutating func forget(_ stream: StreamID, from first: UInt64, at now: UInt64) {
+    guard var row = progress[stream], first > 0, first <= row.contiguous else { return }
+    row.known = max(row.known, row.contiguous)
+    row.contiguous = first - 1
+    row.gapSince = row.gapSince ?? now
+    progress[stream] = row
+  }
+
   /// A message has come whose signature holds. Duplicates and what isn't for this member have no effects.
   public mutating func receive(_ signed: SignedMessage, at now: UInt64) -> [MulticastEffect] {
     let message = signed.message
@@ -139,14 +164,16 @@ public struct Multicast: Sendable {
     guard message.receivers.isEmpty || message.receivers.contains(own.node) else { return [] }
     if message.type.isNormal { return receiveNormal(signed, at: now) }
     guard message.stream != own, members[message.sender] == true, remember(message.id, at: now) else { return [] }
+    let heardBefore = lastHeard[message.sender]
     lastHeard[message.sender] = now
     counting[message.sender] = message.incarnation
     let limit = GrouperMessage.contentByteLimit
     switch message.type {
     case .confirm:
       guard let content = try? ConfirmContent.decode(message.content, limit: limit) else { return [] }
+      if isBack(message.stream, heardBefore, at: now) { promiseConfirm(at: now) }
       confirmed(content.vector, by: message.sender, at: now)
-      return endedStreams(of: message.sender)
+      return endedStreams(of: message.sender) + proof(message.stream, content.vector[message.stream])
     case .resend:
       guard let table = try? SequenceTable.decode(message.content, limit: limit) else { return [] }
       return answer(table, to: message.sender)
@@ -161,11 +188,13 @@ public struct Multicast: Sendable {
   /// What is due now: confirm messages and questions. `jitter` is between 0 and 1.
   public mutating func due(at now: UInt64, jitter: Double) -> [MulticastEffect] {
     var effects: [MulticastEffect] = []
+    if let promised = promisedConfirm, now >= promised || promised - now > settings.ttl { nextConfirm = now }
     if let next = nextConfirm {
       // A time further off than any that is set here comes from a clock that was wrong then.
       if now >= next || next - now > settings.ttl {
         effects.append(.confirm(confirmation))
         lastConfirm = now
+        promisedConfirm = nil
         nextConfirm = confirmTime(after: now, jitter)
       }
     } else {
@@ -187,7 +216,10 @@ public struct Multicast: Sendable {
   private mutating func receiveNormal(_ signed: SignedMessage, at now: UInt64) -> [MulticastEffect] {
     let message = signed.message
     let stream = message.stream
-    guard stream != own, makeRoom(for: stream) else { return [] }
+    // Signed by this member, and not known to it: by a program that had the database after the copy was made that is here now.
+    if stream == own { return message.sequence > contiguous(of: own) ? [.countAnew(proof: signed)] : [] }
+    guard makeRoom(for: stream) else { return [] }
+    if countsAnew(stream) { promiseConfirm(at: now) }
     var row = progress[stream] ?? StreamProgress()
     defer { progress[stream] = row }
     guard message.sequence > row.contiguous, !row.held.contains(message.sequence) else { return [] }
@@ -229,7 +261,12 @@ public struct Multicast: Sendable {
         if row.holders.count == 1 { progress[stream] = nil }
       }
     }
-    for (stream, number) in vector.entries where stream != own && members.keys.contains(stream.node) {
+    for (stream, number) in vector.entries where members.keys.contains(stream.node) {
+      // More of one's own than one has made is asked for like others' messages: only a signed one is believed.
+      if stream == own, number <= contiguous(of: own) {
+        progress[own]?.holders[confirmer] = nil
+        continue
+      }
       if progress[stream] == nil {
         guard spokenOf[stream.node, default: 0] < Self.hearsayLimit else { continue }
         guard progress.count < StreamID.limit || forgetHearsay(settled: true) else { continue }
@@ -285,10 +322,42 @@ public struct Multicast: Sendable {
       for question in row.questions where question.target == node { asked.formUnion(question.numbers) }
       let skipped = numbers.intersection(asked)
       guard !skipped.isEmpty else { continue }
+      if stream == own {
+        // Nothing of them is left to be shown. A word is believed, but not again and again: others remember so many countings only.
+        progress[own]?.questions.removeAll { $0.target == node }
+        progress[own]?.holders[node] = nil
+        let countings = progress.count { $0.key.node == own.node }
+        if countings < Self.beliefLimit { effects.append(.countAnew(proof: nil)) }
+        continue
+      }
       if let next = row.take(skipped) { effects.append(.deliver(stream, next)) }
       progress[stream] = row
     }
     return effects
+  }
+
+  /// Whether a member was away, or counts anew: he misses what was said meanwhile, and doesn't know of it.
+  private func isBack(_ stream: StreamID, _ heardBefore: UInt64?, at now: UInt64) -> Bool {
+    guard let heardBefore, now < heardBefore + settings.ttl else { return true }
+    return countsAnew(stream)
+  }
+
+  /// Whether nothing is known of this counting of a member, but of another one.
+  private func countsAnew(_ stream: StreamID) -> Bool {
+    progress[stream] == nil && progress.keys.contains { $0.node == stream.node }
+  }
+
+  /// Confirms soon, so that somebody who is back learns what he misses.
+  private mutating func promiseConfirm(at now: UInt64) {
+    promisedConfirm = max(now, (lastConfirm ?? 0) + min(settings.ttl / 20, Self.promiseLimit))
+  }
+
+  /// The last message of a member who says himself that he hasn't made it: so that he learns that he counts twice.
+  private func proof(_ stream: StreamID, _ number: UInt64) -> [MulticastEffect] {
+    guard let row = progress[stream], number < row.contiguous, row.contiguous <= row.known else { return [] }
+    return [
+      .answer(SequenceTable([stream: SequenceSet(row.contiguous...row.contiguous)]), to: stream.node)
+    ]
   }
 
   /// False if this control message has come before.

@@ -11,6 +11,9 @@ public enum MulticastEffect: Hashable, Sendable {
   case request(SequenceTable, from: NodeID)
   /// Send this member what it has asked for: the kept messages as they are, the others as one skip message.
   case answer(SequenceTable, to: NodeID)
+  /// This member's database was put back from a copy: begin another counting. `proof`: a message of its own that it doesn't know, to be received
+  /// then; without one somebody only says so.
+  case countAnew(proof: SignedMessage?)
 }
 
 /// How the multicast behaves.

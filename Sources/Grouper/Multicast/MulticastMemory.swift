@@ -115,7 +115,7 @@ extension Multicast {
   /// Goes on with what was remembered, as far as it isn't past.
   mutating func recall(_ memory: MulticastMemory) {
     lastHeard = memory.lastHeard.filter { members[$0.key] != nil }
-    for (stream, row) in memory.rows where stream != own {
+    for (stream, row) in memory.rows {
       var known = progress[stream] ?? StreamProgress()
       known.holders = row.holders.filter { members[$0.key] == true }
       known.questions = row.questions

@@ -21,7 +21,8 @@ public final class GroupStore: Sendable {
   public let isPutBack: Bool
 
   /// Opens the store at `path`, or makes it. `isPutBack`: the application knows that the database was put back from a copy. Otherwise
-  /// it is noticed by a mark in the lock file beside it, and by its inode; only a copy of the whole machine is not.
+  /// it is noticed by a mark in the lock file beside it, by its inode, and by when that file was written; of a copy of the whole machine
+  /// the other members tell (``Multicast``).
   ///
   /// Throws ``GroupError/damaged(_:)`` if it was sealed by another sealer, ``GroupError/inUse(path:)`` if another process has
   /// it, ``GroupError/store(_:)`` if a newer program made it.
@@ -53,18 +54,21 @@ public final class GroupStore: Sendable {
       let known: [UInt8]? = try pool.read { db in
         try Data.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'mark'").map { [UInt8]($0) }
       }
-      let isSame = known == (try Self.readMark(lock)) + place
-      self.isPutBack = isPutBack || (known != nil && !isSame)
-      // First here, then beside: whoever is stopped in between begins a new incarnation for nothing, which harms nobody.
+      var isSame = true
+      if let known { isSame = try Self.isKnown(known, lock, place) }
+      self.isPutBack = isPutBack || !isSame
+      // First beside, then here, with the time of that: whoever is stopped in between begins a new incarnation for nothing, which
+      // harms nobody.
+      try Self.writeMark(mark, lock, path)
+      let time = try Self.changeTime(lock, path)
       try pool.write { db in
         try db.execute(
           sql: """
             INSERT INTO meta (key, value) VALUES ('mark', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value
             """,
-          arguments: [Data(mark + place)])
+          arguments: [Data(mark + place + time)])
         if self.isPutBack { try db.execute(sql: "DELETE FROM meta WHERE key = 'incarnation'") }
       }
-      try Self.writeMark(mark, lock, path)
     } catch {
       close(lock)
       throw GroupError(database: error)
@@ -101,6 +105,27 @@ public final class GroupStore: Sendable {
     return lock
   }
 
+  /// Whether the lock file is the one beside which the database was last: the same mark, the same inode of the database, and not written by
+  /// anybody since. A home that is put back in place keeps its inodes and has the marks of its day; that its files were written it can't hide.
+  private static func isKnown(_ known: [UInt8], _ lock: Int32, _ place: [UInt8]) throws(GroupError) -> Bool {
+    guard known.starts(with: try readMark(lock) + place) else { return false }
+    let (noted, found) = (known.dropFirst(24), try changeTime(lock, ""))
+    // An earlier version has noted none. Some file systems keep whole seconds only.
+    guard noted.count == 16 else { return noted.isEmpty }
+    let hasNoFraction = found.suffix(8).allSatisfy { $0 == 0 } || noted.suffix(8).allSatisfy { $0 == 0 }
+    return hasNoFraction ? noted.prefix(8).elementsEqual(found.prefix(8)) : noted.elementsEqual(found)
+  }
+
+  /// When the lock file was last written, by the file system's own word, which nobody sets.
+  private static func changeTime(_ lock: Int32, _ path: String) throws(GroupError) -> [UInt8] {
+    var status = stat()
+    guard fstat(lock, &status) == 0 else {
+      throw .file(path: path + ".lock", reason: String(cString: strerror(errno)))
+    }
+    return octets(UInt64(bitPattern: Int64(status.st_ctim.tv_sec)))
+      + octets(UInt64(bitPattern: Int64(status.st_ctim.tv_nsec)))
+  }
+
   /// The database's inode.
   private static func place(_ path: String) throws(GroupError) -> [UInt8] {
     var status = stat()
@@ -124,6 +149,11 @@ public final class GroupStore: Sendable {
   /// Which of this member's countings the database is of: drawn when it is made, and anew when it was put back.
   func incarnation(_ transaction: GroupTransaction) throws -> UInt64 {
     if let kept = try transaction.number("incarnation"), kept != 0 { return kept }
+    return try newIncarnation(transaction)
+  }
+
+  /// Another one from now on.
+  func newIncarnation(_ transaction: GroupTransaction) throws -> UInt64 {
     let drawn = try Randomness.bytes(8).reduce(0) { $0 << 8 | UInt64($1) } | 1
     try transaction.set("incarnation", to: drawn)
     return drawn

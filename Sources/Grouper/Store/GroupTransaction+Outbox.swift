@@ -174,6 +174,21 @@ extension GroupTransaction {
       parcels: try Int.fetchOne(db, sql: "SELECT count(*) FROM parcels WHERE done_at IS NULL") ?? 0)
   }
 
+  /// Why servers don't take what waits for them.
+  func refusals(_ servers: [RosterServer]) throws -> [RosterServer: String] {
+    var reasons: [RosterServer: String] = [:]
+    for server in servers {
+      reasons[server] = try String.fetchOne(
+        db,
+        sql: """
+          SELECT last_error FROM parcels
+          WHERE address = ? AND server_group = ? AND done_at IS NULL AND last_error IS NOT NULL ORDER BY outbox LIMIT 1
+          """,
+        arguments: [server.address, Data(server.group.bytes)])
+    }
+    return reasons
+  }
+
   /// When something is to be put next.
   func nextAttempt() throws -> UInt64? {
     if try Int.fetchOne(db, sql: "SELECT 1 FROM outbox WHERE dealt_epoch IS NULL LIMIT 1") != nil { return 0 }

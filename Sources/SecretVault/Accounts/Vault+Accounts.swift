@@ -86,9 +86,23 @@ extension Vault {
     try stored { () throws(StoreError) in try database.changeMark() }
   }
 
-  /// Whether a command should see to the account by itself: one is in use, and no daemon runs.
+  /// Whether a command should see to the account by itself: one is in use, no daemon runs, and servers aren't left out.
   public func needsAccountRound() throws(VaultError) -> Bool {
-    guard try currentAccount() != nil else { return false }
+    guard !leavesServersOut(), try currentAccount() != nil else { return false }
     return try isWithoutDaemon()
+  }
+
+  /// Whether the setting `pigeons-only` is on. Settings that can't be read make nothing public.
+  public func leavesServersOut() -> Bool { verifiedSetting(.pigeonsOnly) != SettingKey.off }
+
+  /// What has gone and come by an account from this device; nil if nothing has.
+  public func accountTraffic(_ id: [UInt8]) throws(VaultError) -> AccountTraffic? {
+    try stored { () throws(StoreError) in try database.accountTraffic(id) }
+  }
+
+  /// Counts what has gone and come by an account.
+  public func addAccountTraffic(_ id: [UInt8], _ more: AccountTraffic) throws(VaultError) {
+    guard !more.isNothing else { return }
+    try stored { () throws(StoreError) in try database.addAccountTraffic(id, more) }
   }
 }

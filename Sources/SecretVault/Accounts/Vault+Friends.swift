@@ -35,6 +35,24 @@ extension Vault {
     try stored { () throws(StoreError) in try database.removeFriend(account, address) }
   }
 
+  /// Wants nothing more of an address: what it writes isn't kept, and it can't ask to be a friend.
+  public func blockContact(_ account: [UInt8], _ address: String) throws(VaultError) {
+    try keepFriend(account, address) { friend in
+      friend = FriendRecord(account: account, address: address, subscription: .blocked)
+    }
+  }
+
+  /// Whoever was blocked isn't any more. Whether it was.
+  @discardableResult
+  public func unblockContact(_ account: [UInt8], _ address: String) throws(VaultError) -> Bool {
+    var wasBlocked = false
+    try changeFriend(account, address) { friend in
+      guard friend?.subscription == .blocked else { return }
+      (friend, wasBlocked) = (nil, true)
+    }
+    return wasBlocked
+  }
+
   /// Nobody is known to be there any more.
   public func forgetPresence(_ account: [UInt8]) throws(VaultError) {
     for friend in try friendRecords(account) where friend.presence != nil {

@@ -116,8 +116,13 @@ extension Vault {
     let records = try stored { () throws(StoreError) in
       try database.messages(MessageFilter(account: account, contact: contact, direction: .received))
     }
-    return records.reduce(into: [:]) { days, record in days[record.sentAt / Self.day, default: 0] += 1 }
+    return records.reduce(into: [:]) { days, record in
+      days[record.sentAt / Self.day, default: 0] += Self.plainWeight(Int(clamping: record.byteCount))
+    }
   }
+
+  /// As how many of a day's messages one counts: a long one costs as much as several.
+  public static func plainWeight(_ byteCount: Int) -> Int { max(1, byteCount >> 16) }
 
   /// Whether a contact has had as much stored within a day as is kept, whenever it says that it was sent.
   public func isPlainFull(account: [UInt8], contact: String) throws(VaultError) -> Bool {
@@ -126,7 +131,7 @@ extension Vault {
         MessageFilter(
           account: account, contact: contact, direction: .received, since: environment.now() - Self.day,
           limit: Self.plainDayLimit)
-      ).count >= Self.plainDayLimit
+      ).reduce(0) { $0 + Self.plainWeight(Int(clamping: $1.byteCount)) } >= Self.plainDayLimit
     }
   }
 

@@ -25,7 +25,7 @@ struct AnsweredMeeting: Sendable {
   var given: ParcelHeader?
 
   /// Whether what was offered is for the peer itself.
-  func isTheirs(_ header: ParcelHeader) -> Bool { offers.contains { $0.header.id == header.id && $0.isYours } }
+  func isTheirs(_ header: ParcelHeader) -> Bool { offers.contains { $0.header.copy == header.copy && $0.isYours } }
 }
 
 /// The answerer's side of a meeting.
@@ -94,7 +94,7 @@ extension Answerer {
     meeting.intake = MeetingIntake(theirs, replies, vault.meetings)
     self.meeting = meeting
     let answers = replies.messages
-    dialogue.wants(answers.compactMap { if case .wanted = $0.answer { $0.id } else { nil } })
+    dialogue.wants(answers.compactMap { if case .wanted = $0.answer { $0.copy } else { nil } })
     try await reply(CourierReplies(request: meeting.request, replies: answers, offers: own.messages))
   }
 
@@ -116,7 +116,7 @@ extension Answerer {
     noteUse(of: meeting)
     meeting.note.told(outcome.receipts)
     self.meeting = meeting
-    try await reply(outcome.message(meeting.request, piece.id))
+    try await reply(outcome.message(meeting.request, piece.copy))
   }
 
   // MARK: - This device's turn
@@ -161,20 +161,20 @@ extension Answerer {
       let desk = meeting.desk
       let isTheirs = meeting.isTheirs(header)
       // What there is no memory for now goes the next time.
-      guard let id = ParcelID(header.id.bytes), let room = vault.meetings.room(for: header.size),
+      guard let copy = header.copy.message, let room = vault.meetings.room(for: header.size),
         let content = try await offPool({ try desk.content(of: header, isTheirs: isTheirs) })
       else { continue }
       defer { withExtendedLifetime(room) {} }
       for offset in stride(from: 0, to: content.count, by: CourierPiece.byteLimit) {
         try meeting.patience.check()
         let piece = CourierPiece(
-          request: meeting.request, id: id, hopsLeft: header.hopsLeft, branch: header.branch, of: content,
+          request: meeting.request, copy: copy, hopsLeft: header.hopsLeft, branch: header.branch, of: content,
           offset: offset)
         try await reply(piece)
         meeting.patience.moved(piece.bytes.count)
         meeting.note.gave(piece.bytes.count)
       }
-      dialogue.gave(id)
+      dialogue.gave(copy)
       meeting.given = header
       self.meeting = meeting
       return
@@ -182,6 +182,8 @@ extension Answerer {
     self.meeting = nil
     dialogue.metToTheEnd()
     vault.finishedMeeting(with: peer, meeting.report)
+    // Who hears the end may begin anew at once.
+    meeting.place.end()
     try await reply(CourierEnd(request: meeting.request))
     await meeting.note.end(.regular)
   }

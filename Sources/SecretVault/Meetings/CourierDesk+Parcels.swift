@@ -9,12 +9,11 @@ extension CourierDesk {
   /// A parcel that is to be given, of which it is noted durably that the peer gets it; nil if it is here no more, was damaged, or may not be given:
   /// another meeting was faster.
   func content(of header: ParcelHeader, isTheirs: Bool) throws(VaultError) -> [UInt8]? {
-    let id = header.id.bytes
-    if let content = try vault.parcelContent(id), isWhole(content, header) {
+    if let content = try vault.parcelContent(header.id.bytes), try isWhole(content, header) {
       return try promise(header, isTheirs: isTheirs) ? content : nil
     }
-    if let carried = try vault.carriedContent(header.id), isWhole(carried, header) { return carried }
-    try vault.changeCourier { courier, _ in courier.drop(header.id) }
+    if let carried = try vault.carriedContent(header.copy), try isWhole(carried, header) { return carried }
+    try vault.changeCourier { courier, _ in courier.drop(header.copy) }
     return nil
   }
 
@@ -42,7 +41,7 @@ extension CourierDesk {
   func wasRefused(_ header: ParcelHeader, isTheirs: Bool) throws(VaultError) {
     let (now, monotonic) = (vault.environment.now(), vault.environment.monotonic())
     if !isTheirs {
-      vault.meetings.refuse(header.id, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
+      vault.meetings.refuse(header.copy, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
     }
     try vault.changeCourier { courier, _ in
       if courier.outgoing[header.id] == nil {
@@ -73,17 +72,18 @@ extension CourierDesk {
       try cameInVain(header)
       return .refused
     }
-    guard isWhole(content, header) else { return try refuse(header) }
+    guard try isWhole(content, header) else { return try refuse(header) }
     return Self.isFor(vault.identity.keys.digest, header) ? try takeOwn(header, content) : try carry(header, content)
   }
 
   private func takeOwn(_ header: ParcelHeader, _ content: [UInt8]) throws(VaultError) -> Outcome {
     let isDirect = header.branch == ParcelHeader.noBranch
+    let monotonic = vault.environment.monotonic()
     let arrival = ParcelArrival(
       way: !isDirect ? .carriers : isNearby ? .bluetooth : .session, from: peer.digest,
       hops: isDirect ? 0 : header.hops, branch: header.branch)
     switch try vault.takeParcel(content, by: arrival) {
-    case .taken(let receipt):
+    case .taken(let receipt), .known(let receipt):
       guard let receipt,
         let word = CarriedReceipt(
           id: header.id, branch: receipt.branch, expiresAt: receipt.expiresAt, proof: receipt.proof)
@@ -95,25 +95,30 @@ extension CourierDesk {
       }
       // Another may have brought it amid this meeting; the next one begins with the word that it is here.
       return isNew ? .mine(word) : .known(word)
-    case .ignored: return try refuse(header)
+    case .ignored:
+      // Whoever says that it is its own could have known; a carrier has brought what it was given.
+      guard !isDirect else { return try refuse(header) }
+      vault.meetings.refuse(header.copy, at: monotonic)
+      vault.noteVain(header.size, of: peer, isCarried: true)
     case .unknownSender:
-      // Its sender may become a peer in a moment; but anybody can make such parcels.
-      let isNew = vault.meetings.noteUnknownSender(header.id, at: vault.environment.monotonic())
-      if isNew { noteWaste(header) }
+      // Its sender may become a peer in a moment; but anybody can make such parcels, and no carrier can look in.
+      let isNew = vault.meetings.noteUnknownSender(header.copy, at: monotonic)
+      if isNew, isDirect { noteWaste(header) }
+      if isNew, !isDirect { vault.noteVain(header.size, of: peer, isCarried: true) }
     case .full:
-      // No carrier can look in, and a sender doesn't know how much is here; but anybody can make ever new ones.
-      if vault.meetings.noteFull(header.id, at: vault.environment.monotonic()) {
-        vault.noteVain(header.size, of: peer, isCarried: header.branch != ParcelHeader.noBranch)
+      // Neither can a sender know how much is here; but anybody can make ever new ones.
+      if vault.meetings.noteFull(header.copy, at: monotonic) {
+        vault.noteVain(header.size, of: peer, isCarried: !isDirect)
       }
     }
     try cameInVain(header)
     return .refused
   }
 
-  /// Doesn't ask this peer for the parcel, which is worth nothing, again for a day.
+  /// Doesn't ask this peer for the copy, which isn't what it has said, or worth nothing by its own making, again for a day.
   private func refuse(_ header: ParcelHeader) throws(VaultError) -> Outcome {
     let monotonic = vault.environment.monotonic()
-    vault.meetings.refuse(header.id, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
+    vault.meetings.refuse(header.copy, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
     noteWaste(header)
     try cameInVain(header)
     return .refused
@@ -138,7 +143,7 @@ extension CourierDesk {
     let arrival = try vault.changeCourier { (courier, contents) throws(StoreError) in
       let arrival = courier.took(header, from: device, isPeer: true, isMine: false, at: now)
       // In one transaction with the word that it is carried.
-      if case .carried = arrival { try contents.put(header.id, content) }
+      if case .carried = arrival { try contents.put(header.copy, content) }
       return arrival
     }
     switch arrival {
@@ -148,13 +153,12 @@ extension CourierDesk {
     }
   }
 
-  /// Whether these bytes are the parcel that a header speaks of.
-  private func isWhole(_ content: [UInt8], _ header: ParcelHeader) -> Bool {
-    guard content.count == header.size, let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit) else {
-      return false
-    }
-    return parcel.id.bytes == header.id.bytes && parcel.tag == header.tag.bytes
-      && parcel.expiresAt == header.expiresAt
+  /// Whether these bytes are the very copy that a header speaks of.
+  private func isWhole(_ content: [UInt8], _ header: ParcelHeader) throws(VaultError) -> Bool {
+    guard content.count == header.size, let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit),
+      parcel.tag == header.tag.bytes, parcel.expiresAt == header.expiresAt
+    else { return false }
+    return try Self.copy(of: parcel) == header.copy
   }
 }
 

@@ -63,7 +63,7 @@ struct CourierDesk: Sendable {
       for id in gone { courier.withdraw(id) }
       for one in fresh {
         _ = courier.send(
-          one.id, tag: one.tag, size: one.size, expiresAt: one.expiresAt, to: one.recipient,
+          one.copy, tag: one.tag, size: one.size, expiresAt: one.expiresAt, to: one.recipient,
           allowsServers: one.allowsServers, at: now)
       }
       courier.met(device, isPeer: true, at: now)
@@ -74,7 +74,7 @@ struct CourierDesk: Sendable {
   // MARK: - Beginning
 
   private struct FreshParcel: Sendable {
-    let id: ParcelKey
+    let copy: CopyKey
     let tag: RecipientTag
     let size: Int
     let expiresAt: Int64
@@ -96,9 +96,10 @@ struct CourierDesk: Sendable {
         let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit), parcel.id.bytes == record.id,
         let tag = RecipientTag(parcel.tag)
       else { continue }
+      let copy = try copy(of: parcel)
       fresh.append(
         FreshParcel(
-          id: id, tag: tag, size: content.count, expiresAt: parcel.expiresAt, recipient: try device(record.peer),
+          copy: copy, tag: tag, size: content.count, expiresAt: parcel.expiresAt, recipient: try device(record.peer),
           allowsServers: usesServers && record.ways.hasServers))
     }
     return fresh
@@ -118,6 +119,14 @@ struct CourierDesk: Sendable {
       }
     }
     return people
+  }
+
+  /// Which copy of a parcel these bytes are.
+  static func copy(of parcel: Parcel) throws(VaultError) -> CopyKey {
+    let copy: ParcelCopy
+    do throws(SodiumError) { copy = try parcel.copy() } catch { throw VaultError(.other, "hashing failed") }
+    guard let key = CopyKey(copy) else { throw VaultError(.other, "a parcel's digest has the wrong size") }
+    return key
   }
 
   static func device(_ digest: Digest) throws(VaultError) -> DeviceKey {
@@ -171,7 +180,7 @@ struct CourierDesk: Sendable {
     return offers.filter { offer in
       // What it has wanted and then refused isn't for it to carry.
       offer.header.size <= parcelLimit
-        && (offer.isYours || !vault.meetings.isRefused(offer.header.id, from: peer.digest, at: monotonic))
+        && (offer.isYours || !vault.meetings.isRefused(offer.header.copy, from: peer.digest, at: monotonic))
     }
   }
 
@@ -186,15 +195,17 @@ struct CourierDesk: Sendable {
       recipient: { lookup.recipient(of: $0) }, at: now)
     let isWasteful = vault.meetings.hasWastedEnough(peer.digest, isCarried: false, at: monotonic)
     let carriesWaste = vault.meetings.hasWastedEnough(peer.digest, isCarried: true, at: monotonic)
+    let reserve = vault.diskReserve
     var left = budget
     return zip(offers, replies).map { offer, reply in
       guard case .wanted = reply.answer else { return reply }
       let size = offer.header.size
       let isCarried = offer.header.branch != ParcelHeader.noBranch
       guard !isWasteful, !(carriesWaste && isCarried), size <= parcelLimit, size <= left,
-        !vault.meetings.isRefused(offer.header.id, from: peer.digest, at: monotonic)
+        reserve.allows(UInt64(budget - left + size)),
+        !vault.meetings.isRefused(offer.header.copy, from: peer.digest, at: monotonic)
       else {
-        return CarriedReply(id: reply.id, answer: .refused)
+        return CarriedReply(copy: reply.copy, answer: .refused)
       }
       left -= size
       return reply
@@ -205,8 +216,8 @@ struct CourierDesk: Sendable {
   func selection(_ offers: [CarriedOffer], _ replies: [CarriedReply]) throws(VaultError) -> [ParcelHeader] {
     let now = vault.environment.now()
     let courier = try vault.readCourier()
-    let wanted = Set(replies.filter { if case .wanted = $0.answer { true } else { false } }.map(\.id))
-    let declined = offers.map(\.header.id).filter { !wanted.contains($0) }
+    let wanted = Set(replies.filter { if case .wanted = $0.answer { true } else { false } }.map(\.copy))
+    let declined = offers.map(\.header.copy).filter { !wanted.contains($0) }
     vault.meetings.noteDeclined(declined, by: peer.digest, at: vault.environment.monotonic())
     var generator = SystemRandomNumberGenerator()
     return courier.selection(

@@ -1,7 +1,7 @@
 import Courier
 import VaultProtocol
 
-/// What of the peer's offers may come in a meeting, and what is coming: each parcel once, of exactly the size that was offered, one at a time, and never more
+/// What of the peer's offers may come in a meeting, and what is coming: each copy once, of exactly the size that was offered, one at a time, and never more
 /// than that in memory.
 struct MeetingIntake: Sendable {
   /// A parcel all of whose pieces have come.
@@ -19,17 +19,17 @@ struct MeetingIntake: Sendable {
   }
 
   private let memory: MeetingMemory
-  private var wanted: [ParcelKey: CarriedOffer] = [:]
+  private var wanted: [CopyKey: CarriedOffer] = [:]
   private var arriving: Arriving?
 
   /// Waits for those of the offers that are wanted.
   init(_ offers: [CarriedOffer], _ replies: [CarriedReply], _ memory: MeetingMemory) {
     self.memory = memory
-    let ids = Set(
-      replies.compactMap { reply -> ParcelKey? in
-        if case .wanted = reply.answer { reply.id } else { nil }
+    let copies = Set(
+      replies.compactMap { reply -> CopyKey? in
+        if case .wanted = reply.answer { reply.copy } else { nil }
       })
-    for offer in offers where ids.contains(offer.header.id) { wanted[offer.header.id] = offer }
+    for offer in offers where copies.contains(offer.header.copy) { wanted[offer.header.copy] = offer }
   }
 
   /// Takes the next piece; returns the parcel when it was the last one of it. Throws if it is no piece of what is wanted, or not the next one.
@@ -38,7 +38,7 @@ struct MeetingIntake: Sendable {
     if let arriving {
       current = arriving
     } else {
-      guard let id = ParcelKey(piece.id.bytes), let offer = wanted.removeValue(forKey: id),
+      guard let copy = CopyKey(piece.copy), let offer = wanted.removeValue(forKey: copy),
         piece.hopsLeft == offer.header.hopsLeft, piece.branch == offer.header.branch,
         let message = [offer].messages.first
       else { throw .unexpectedMessage(MessageType.courierPiece.rawValue) }

@@ -29,9 +29,9 @@ final class MeetingMemory: Sendable {
     let isDialling: Bool
   }
 
-  /// A parcel as it comes from somebody, or goes to somebody: another one's copy may be better.
-  private struct Copy: Hashable {
-    let id: ParcelKey
+  /// A copy as it comes from somebody, or goes to somebody.
+  private struct Passing: Hashable {
+    let copy: CopyKey
     let giver: Digest
   }
 
@@ -82,14 +82,16 @@ final class MeetingMemory: Sendable {
   private struct State {
     var sides: Set<Side> = []
     var collecting = 0
-    var worthless: [Copy: Double] = [:]
-    var declined: [Copy: Double] = [:]
-    var postponed: [ParcelKey: Postponed] = [:]
+    var worthless: [Passing: Double] = [:]
+    var unopened: [CopyKey: Double] = [:]
+    var declined: [Passing: Double] = [:]
+    var postponed: [CopyKey: Postponed] = [:]
     var peers: Set<Digest> = []
     var wasted: [WasteSource: Waste] = [:]
     var vain: [WasteSource: Vain] = [:]
     var idle: [Digest: Idleness] = [:]
     var seen: [Digest: Double] = [:]
+    var returned: Set<Digest> = []
     var met: [Digest: Double] = [:]
     var changes = 0
   }
@@ -116,50 +118,64 @@ final class MeetingMemory: Sendable {
 
   // MARK: - Parcels that are worth nothing
 
-  /// Remembers for so many milliseconds that a peer's copy of a parcel isn't wanted.
-  func refuse(_ id: ParcelKey, from giver: Digest, at now: Double, for time: Double) {
-    state.withLock { Self.put(Copy(id: id, giver: giver), until: now + time, in: &$0.worthless, at: now) }
+  /// Remembers for a day that a copy opens to nothing, whoever brings it: not that its parcel has come.
+  func refuse(_ copy: CopyKey, at now: Double) {
+    state.withLock { state in
+      if state.unopened.count >= Self.limit {
+        let ending = state.unopened.sorted { $0.value < $1.value }
+        for one in ending.prefix(Self.limit / 8) { state.unopened[one.key] = nil }
+      }
+      state.unopened[copy] = now + Self.worthlessTime
+    }
+  }
+
+  /// Remembers for so many milliseconds that a copy isn't wanted of a peer, which has offered it and given something else.
+  func refuse(_ copy: CopyKey, from giver: Digest, at now: Double, for time: Double) {
+    state.withLock { Self.put(Passing(copy: copy, giver: giver), until: now + time, in: &$0.worthless, at: now) }
   }
 
   /// Nobody's are forgotten for those of another: one that has too many loses its own that end soonest.
-  private static func put(_ copy: Copy, until: Double, in table: inout [Copy: Double], at now: Double) {
+  private static func put(_ passing: Passing, until: Double, in table: inout [Passing: Double], at now: Double) {
     // Counting takes a while, so it waits until there may be too many, and then makes room for some.
-    if table[copy] == nil, table.count >= limitOfPeer {
+    if table[passing] == nil, table.count >= limitOfPeer {
       if table.count >= limit { table = table.filter { $0.value > now } }
-      let own = table.filter { $0.key.giver == copy.giver }
+      let own = table.filter { $0.key.giver == passing.giver }
       let ending = own.count >= limitOfPeer ? own : table.count >= limit ? table : [:]
       for one in ending.sorted(by: { $0.value < $1.value }).prefix(ending.count / 8) { table[one.key] = nil }
     }
-    table[copy] = until
+    table[passing] = until
   }
 
-  /// Whether a peer's copy of a parcel isn't wanted at present.
-  func isRefused(_ id: ParcelKey, from giver: Digest, at now: Double) -> Bool {
+  /// Whether a copy isn't wanted of a peer at present.
+  func isRefused(_ copy: CopyKey, from giver: Digest, at now: Double) -> Bool {
     state.withLock { state in
-      if let postponed = state.postponed[id], postponed.until > now { return true }
-      return state.worthless[Copy(id: id, giver: giver)].map { $0 > now } ?? false
+      if let postponed = state.postponed[copy], postponed.until > now { return true }
+      if let until = state.unopened[copy], until > now { return true }
+      return state.worthless[Passing(copy: copy, giver: giver)].map { $0 > now } ?? false
     }
   }
 
-  /// Remembers that a parcel's sender is no peer, for twice as long each time it comes, up to a day. Returns whether that is new.
-  func noteUnknownSender(_ id: ParcelKey, at now: Double) -> Bool { postpone(id, at: now, longest: Self.worthlessTime) }
+  /// Remembers that a copy's sender is no peer, for twice as long each time it comes, up to a day. Returns whether that is new.
+  func noteUnknownSender(_ copy: CopyKey, at now: Double) -> Bool {
+    postpone(copy, at: now, longest: Self.worthlessTime)
+  }
 
-  /// Remembers that a parcel can't be taken now, because there is no room or one of two clocks is wrong: for twice as long each time it comes, up to
+  /// Remembers that a copy can't be taken now, because there is no room or one of two clocks is wrong: for twice as long each time it comes, up to
   /// an hour. Returns whether that is new.
-  func noteFull(_ id: ParcelKey, at now: Double) -> Bool { postpone(id, at: now, longest: Self.vainTime) }
+  func noteFull(_ copy: CopyKey, at now: Double) -> Bool { postpone(copy, at: now, longest: Self.vainTime) }
 
-  private func postpone(_ id: ParcelKey, at now: Double, longest: Double) -> Bool {
+  private func postpone(_ copy: CopyKey, at now: Double, longest: Double) -> Bool {
     state.withLock { state in
-      if let known = state.postponed[id] {
+      if let known = state.postponed[copy] {
         let pause = min(2 * known.pause, longest)
-        state.postponed[id] = Postponed(until: now + pause, pause: pause)
+        state.postponed[copy] = Postponed(until: now + pause, pause: pause)
         return false
       }
       if state.postponed.count >= Self.limit {
         let ending = state.postponed.sorted { $0.value.until < $1.value.until }
         for one in ending.prefix(Self.limit / 8) { state.postponed[one.key] = nil }
       }
-      state.postponed[id] = Postponed(until: now + Self.fullTime, pause: Self.fullTime)
+      state.postponed[copy] = Postponed(until: now + Self.fullTime, pause: Self.fullTime)
       return true
     }
   }
@@ -172,19 +188,19 @@ final class MeetingMemory: Sendable {
     }
   }
 
-  /// Remembers that a peer didn't want parcels which it was offered: others come first for an hour.
-  func noteDeclined(_ ids: [ParcelKey], by peer: Digest, at now: Double) {
+  /// Remembers that a peer didn't want copies which it was offered: others come first for an hour.
+  func noteDeclined(_ copies: [CopyKey], by peer: Digest, at now: Double) {
     state.withLock { state in
-      for id in ids.prefix(Offer.limit) {
-        Self.put(Copy(id: id, giver: peer), until: now + 3_600_000, in: &state.declined, at: now)
+      for copy in copies.prefix(Offer.limit) {
+        Self.put(Passing(copy: copy, giver: peer), until: now + 3_600_000, in: &state.declined, at: now)
       }
     }
   }
 
   /// What a peer didn't want lately.
-  func declined(by peer: Digest, at now: Double) -> Set<ParcelKey> {
+  func declined(by peer: Digest, at now: Double) -> Set<CopyKey> {
     state.withLock { state in
-      Set(state.declined.filter { $0.key.giver == peer && $0.value > now }.map(\.key.id))
+      Set(state.declined.filter { $0.key.giver == peer && $0.value > now }.map(\.key.copy))
     }
   }
 
@@ -261,7 +277,25 @@ final class MeetingMemory: Sendable {
   // MARK: - Who is there
 
   /// Notes that a peer has called: it can be reached, perhaps.
-  func noteSeen(_ peer: Digest, at now: Double) { note(\.seen, peer, now) }
+  func noteSeen(_ peer: Digest, at now: Double) {
+    note(\.seen, peer, now)
+    noteReturned(peer)
+  }
+
+  /// Notes that a peer has called, or is heard in the room: what waits for it needn't wait any longer.
+  func noteReturned(_ peer: Digest) {
+    state.withLock { state in
+      if state.returned.count < Self.limit { state.returned.insert(peer) }
+    }
+  }
+
+  /// Who has come since this was asked last.
+  func takeReturned() -> Set<Digest> {
+    state.withLock { state in
+      defer { state.returned = [] }
+      return state.returned
+    }
+  }
 
   /// Notes that a meeting with a peer came to its end, and whether it has changed anything here.
   func noteMet(_ peer: Digest, at now: Double, hasChanged: Bool) {
@@ -290,9 +324,17 @@ final class MeetingMemory: Sendable {
 
 /// Something that is taken until nobody refers to it any more: whatever ends a session gives it up.
 final class MeetingPlace: Sendable {
-  private let leave: @Sendable () -> Void
+  private let leave: Mutex<(@Sendable () -> Void)?>
 
-  init(_ leave: @escaping @Sendable () -> Void) { self.leave = leave }
+  init(_ leave: @escaping @Sendable () -> Void) { self.leave = Mutex(leave) }
 
-  deinit { leave() }
+  deinit { end() }
+
+  /// Gives the place up, for somebody who is to be told that it is free: values that hold it may live on for a moment.
+  func end() {
+    leave.withLock { leave in
+      defer { leave = nil }
+      return leave
+    }?()
+  }
 }

@@ -41,15 +41,19 @@ final class MeetingRounds: Sendable {
     var news: Set<Digest> = []
     /// Own parcels that carriers may get.
     var spreading: Set<[UInt8]> = []
+    /// Whether shares wait for somebody.
+    var hasDeliveries = false
   }
 
   private struct State: Sendable {
     var schedule = MeetingSchedule()
     var heard: Set<String> = []
+    /// Who of them was there before.
+    var known: Set<String> = []
     /// Whether somebody is to be looked for at all.
     var hasReason = false
     /// For whom carried parcels are, as far as that is known.
-    var recipients: [ParcelKey: Digest?] = [:]
+    var recipients: [CopyKey: Digest?] = [:]
     var people: Set<Digest> = []
   }
 
@@ -109,7 +113,12 @@ final class MeetingRounds: Sendable {
           isHeard: state.heard.contains(peer.name),
           hasAddress: survey.withAddress.contains(peer.digest), seenAt: times.0, metAt: times.1)
       }
-      state.hasReason = survey.hasCargo || !survey.waiting.isEmpty || !survey.news.isEmpty
+      state.hasReason =
+        survey.hasCargo || !survey.waiting.isEmpty || !survey.news.isEmpty || survey.hasDeliveries
+      for peer in survey.peers where state.heard.contains(peer.name) && !state.known.contains(peer.name) {
+        vault.meetings.noteReturned(peer.digest)
+      }
+      state.known = state.heard
       var generator = SystemRandomNumberGenerator()
       return state.schedule.begin(situations, at: now, using: &generator)
     }
@@ -137,7 +146,7 @@ final class MeetingRounds: Sendable {
       $0.header.expiresAt > now && !$0.isHandedOver
     }
     return state.withLock { state in
-      carried.contains { parcel in state.recipients[parcel.header.id].flatMap { $0 } == peer }
+      carried.contains { parcel in state.recipients[parcel.header.copy].flatMap { $0 } == peer }
     }
   }
 
@@ -153,6 +162,7 @@ final class MeetingRounds: Sendable {
         survey.withAddress.insert(peer.digest)
       }
     }
+    survey.hasDeliveries = try stored { () throws(StoreError) in try vault.database.nextDeliveryTime() } != nil
     let (own, spreading) = try vault.outgoingRecordsOfMeetings(at: now)
     for record in own {
       survey.waiting[record.peer, default: []].insert(record.id)
@@ -167,25 +177,25 @@ final class MeetingRounds: Sendable {
     guard vault.carryingLimits().isOn else { return survey }
     let carried = courier.satchel.parcels.values.filter { $0.header.expiresAt > now && !$0.isHandedOver }
     survey.hasCargo = survey.hasCargo || !carried.isEmpty
-    for (id, recipient) in recipients(of: carried.map(\.header), among: survey.peers) {
-      survey.waiting[recipient, default: []].insert(id.bytes)
+    for (copy, recipient) in recipients(of: carried.map(\.header), among: survey.peers) {
+      survey.waiting[recipient, default: []].insert(copy.bytes)
     }
     return survey
   }
 
   /// Which of the parcels are for which peers. Each is compared with each peer once.
-  private func recipients(of headers: [ParcelHeader], among peers: [PeerRecord]) -> [(ParcelKey, Digest)] {
+  private func recipients(of headers: [ParcelHeader], among peers: [PeerRecord]) -> [(CopyKey, Digest)] {
     let people = Set(peers.map(\.digest))
     var known = state.withLock { state in
       if state.people != people || state.recipients.count > Self.limit { state.recipients = [:] }
       state.people = people
       return state.recipients
     }
-    for header in headers where known[header.id] == nil {
-      known[header.id] = .some(people.first { CourierDesk.isFor($0, header) })
+    for header in headers where known[header.copy] == nil {
+      known[header.copy] = .some(people.first { CourierDesk.isFor($0, header) })
     }
     let all = known
     state.withLock { $0.recipients = all }
-    return headers.compactMap { header in all[header.id].flatMap { $0 }.map { (header.id, $0) } }
+    return headers.compactMap { header in all[header.copy].flatMap { $0 }.map { (header.copy, $0) } }
   }
 }

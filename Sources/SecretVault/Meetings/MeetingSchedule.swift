@@ -3,7 +3,8 @@ import Sodium
 /// Whom the daemon meets when. Pure: times come in, on a clock in milliseconds that never jumps.
 ///
 /// - Who has parcels of this device's own to get is dialled at once when there is a new one, then after a minute, and twice as long each time it comes to
-///   nothing, up to an hour. A peer that has called meanwhile is dialled at once, too.
+///   nothing, up to an hour. A peer that has called meanwhile, or is heard in the room again, is dialled at once, too, and before those that couldn't be
+///   reached.
 /// - Everybody else is dialled each quarter of an hour while there is something to be carried, and sooner when there is something new of this device's own,
 ///   or word of what has arrived.
 /// - Whoever appears in the room is dialled at once, at most each two minutes.
@@ -64,20 +65,29 @@ struct MeetingSchedule: Sendable {
     _ situations: [Situation], at now: Double, using generator: inout some RandomNumberGenerator
   ) -> [Digest] {
     if states.count > Self.limit { states = states.filter { running[$0.key] != nil } }
-    var due: [(rank: Int, last: Double, peer: Digest)] = []
+    var due: [(rank: Int, isDoubtful: Bool, last: Double, peer: Digest)] = []
     for situation in situations {
       let isNew = states[situation.peer] == nil
       var state = states[situation.peer] ?? State()
       if isNew { state.jitter = Double.random(in: -0.1...0.1, using: &generator) }
       if running[situation.peer] == nil, isDue(situation, state, at: now) {
-        due.append((situation.hasOwn ? 0 : situation.waiting.isEmpty ? 2 : 1, state.attemptedAt, situation.peer))
+        let hasCome = situation.isHeard || (situation.seenAt ?? -.infinity) > state.attemptedAt
+        due.append(
+          (
+            situation.hasOwn ? 0 : situation.waiting.isEmpty ? 2 : 1, state.failures > 0 && !hasCome, state.attemptedAt,
+            situation.peer
+          ))
       }
       // Whoever went and comes again has appeared.
       if !situation.isHeard { state.wasHeard = false }
       states[situation.peer] = state
     }
     var chosen: [Digest] = []
-    for one in due.sorted(by: { ($0.rank, $0.last) < ($1.rank, $1.last) }) {
+    // Those that couldn't be reached come behind those that may be: each takes a place until its dial has failed.
+    let order = due.sorted { one, other in
+      (one.rank, one.isDoubtful ? 1 : 0, one.last) < (other.rank, other.isDoubtful ? 1 : 0, other.last)
+    }
+    for one in order {
       let isOwn = one.rank == 0
       guard running.count < Self.atOnce else { break }
       guard isOwn || running.values.count(where: { !$0 }) < Self.atOnce - Self.keptForOwn else { continue }
@@ -118,8 +128,14 @@ struct MeetingSchedule: Sendable {
     // Who couldn't be reached and calls now can be.
     let hasCalled =
       state.failures > 0 && (situation.seenAt ?? -.infinity) > state.attemptedAt
-      && now - state.attemptedAt >= Self.firstPause / 2
-    if situation.isHeard, !state.wasHeard, hasReason, now - last >= Self.nearbyPause { return true }
+      && now - state.attemptedAt >= Self.freshPause
+    // An attempt that came to nothing doesn't count: who is heard now wasn't there then.
+    let lastMet = state.failures > 0 ? situation.metAt ?? -.infinity : last
+    if situation.isHeard, !state.wasHeard, hasReason, now - lastMet >= Self.nearbyPause,
+      now - state.attemptedAt >= Self.freshPause
+    {
+      return true
+    }
     if !situation.waiting.isEmpty {
       // What came up since may be delivered by a meeting that the peer began.
       if !situation.waiting.isSubset(of: state.tried) { return true }

@@ -3,23 +3,33 @@ import VaultProtocol
 
 // What is said in a meeting, in the values of the library that decides, and back.
 
+extension CopyKey {
+  init?(_ copy: ParcelCopy) {
+    guard let id = ParcelKey(copy.id.bytes), let digest = CopyDigest(copy.digest) else { return nil }
+    self.init(id: id, digest: digest)
+  }
+
+  /// For the wire.
+  var message: ParcelCopy? { ParcelID(id.bytes).flatMap { ParcelCopy(id: $0, digest: digest.bytes) } }
+}
+
 extension CarrierGreeting {
   init(_ greeting: CourierGreeting) {
-    self.init(ids: greeting.ids.compactMap { ParcelKey($0.bytes) }, takes: greeting.takes)
+    self.init(copies: greeting.copies.compactMap { CopyKey($0) }, takes: greeting.takes)
   }
 
   func message(_ request: UInt64, _ receipts: [CarriedReceipt]) -> CourierGreeting {
     CourierGreeting(
-      request: request, ids: ids.compactMap { ParcelID($0.bytes) }, takes: takes,
-      receipts: receipts.messages)
+      request: request, copies: copies.compactMap(\.message), takes: takes, receipts: receipts.messages)
   }
 }
 
 extension CarriedOffer {
   init?(_ offer: CourierOffer) {
-    guard let id = ParcelKey(offer.id.bytes), let tag = RecipientTag(offer.tag),
+    guard let copy = CopyKey(offer.copy), let tag = RecipientTag(offer.tag),
       let header = ParcelHeader(
-        id: id, tag: tag, size: offer.size, expiresAt: offer.expiresAt, hopsLeft: offer.hopsLeft, branch: offer.branch,
+        copy: copy, tag: tag, size: offer.size, expiresAt: offer.expiresAt, hopsLeft: offer.hopsLeft,
+        branch: offer.branch,
         allowsServers: offer.allowsServers)
     else { return nil }
     self.init(header: header, isYours: offer.isYours)
@@ -27,12 +37,12 @@ extension CarriedOffer {
 }
 
 extension [CarriedOffer] {
-  /// For the wire, where each parcel is named once.
+  /// For the wire, where each copy is named once.
   var messages: [CourierOffer] {
-    unique(self) { $0.header.id }.compactMap { offer in
-      ParcelID(offer.header.id.bytes).map {
+    unique(self) { $0.header.copy }.compactMap { offer in
+      offer.header.copy.message.map {
         CourierOffer(
-          id: $0, tag: offer.header.tag.bytes, size: offer.header.size, expiresAt: offer.header.expiresAt,
+          copy: $0, tag: offer.header.tag.bytes, size: offer.header.size, expiresAt: offer.header.expiresAt,
           hopsLeft: offer.header.hopsLeft, branch: offer.header.branch, isYours: offer.isYours,
           allowsServers: offer.header.allowsServers)
       }
@@ -42,11 +52,11 @@ extension [CarriedOffer] {
 
 extension CarriedReply {
   init?(_ reply: CourierReply) {
-    guard let id = ParcelKey(reply.id.bytes) else { return nil }
+    guard let copy = CopyKey(reply.copy) else { return nil }
     switch reply.answer {
-    case .wanted(let claim): self.init(id: id, answer: .wanted(claim))
-    case .had: self.init(id: id, answer: .had)
-    case .refused: self.init(id: id, answer: .refused)
+    case .wanted(let claim): self.init(copy: copy, answer: .wanted(claim))
+    case .had: self.init(copy: copy, answer: .had)
+    case .refused: self.init(copy: copy, answer: .refused)
     }
   }
 }
@@ -54,12 +64,12 @@ extension CarriedReply {
 extension [CarriedReply] {
   /// For the wire.
   var messages: [CourierReply] {
-    unique(self) { $0.id }.compactMap { reply in
-      ParcelID(reply.id.bytes).map { id in
+    unique(self) { $0.copy }.compactMap { reply in
+      reply.copy.message.map { copy in
         switch reply.answer {
-        case .wanted(let claim): CourierReply(id: id, answer: .wanted(claim: claim))
-        case .had: CourierReply(id: id, answer: .had)
-        case .refused: CourierReply(id: id, answer: .refused)
+        case .wanted(let claim): CourierReply(copy: copy, answer: .wanted(claim: claim))
+        case .had: CourierReply(copy: copy, answer: .had)
+        case .refused: CourierReply(copy: copy, answer: .refused)
         }
       }
     }
@@ -84,7 +94,7 @@ extension [CarriedReceipt] {
 }
 
 /// The first with each name, and no more than a message may name.
-private func unique<Value>(_ values: [Value], _ name: (Value) -> ParcelKey) -> [Value] {
-  var names: Set<ParcelKey> = []
+private func unique<Value, Name: Hashable>(_ values: [Value], _ name: (Value) -> Name) -> [Value] {
+  var names: Set<Name> = []
   return Array(values.filter { names.insert(name($0)).inserted }.prefix(CourierOffer.countLimit))
 }

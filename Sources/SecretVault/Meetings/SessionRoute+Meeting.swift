@@ -65,11 +65,11 @@ private struct DialledMeeting {
     guard answer.request == id else { throw .notAsked }
     let replies = answer.replies.compactMap { CarriedReply($0) }
     let chosen = try await local { () throws(VaultError) in try desk.selection(offers, replies) }
-    let isTheirs = Set(offers.filter(\.isYours).map(\.header.id))
+    let isTheirs = Set(offers.filter(\.isYours).map(\.header.copy))
     let offered = answer.offers.compactMap { CarriedOffer($0) }
     patience.isForCarrying = try await local { () throws(VaultError) in !desk.concern(chosen + offered.map(\.header)) }
     for header in chosen where patience.mayGiveMore(isFirst: true) {
-      try await give(header, isTheirs: isTheirs.contains(header.id))
+      try await give(header, isTheirs: isTheirs.contains(header.copy))
     }
     try await listen(to: offered)
   }
@@ -94,20 +94,20 @@ private struct DialledMeeting {
   private mutating func give(_ header: ParcelHeader, isTheirs: Bool) async throws(LinkFailure) {
     let desk = desk
     // What there is no memory for now goes the next time.
-    guard let id = ParcelID(header.id.bytes), let room = desk.vault.meetings.room(for: header.size),
+    guard let copy = header.copy.message, let room = desk.vault.meetings.room(for: header.size),
       let content = try await local({ () throws(VaultError) in try desk.content(of: header, isTheirs: isTheirs) })
     else { return }
     defer { withExtendedLifetime(room) {} }
     for offset in stride(from: 0, to: content.count, by: CourierPiece.byteLimit) {
       try patience.check()
       let piece = CourierPiece(
-        request: self.id, id: id, hopsLeft: header.hopsLeft, branch: header.branch, of: content, offset: offset)
+        request: id, copy: copy, hopsLeft: header.hopsLeft, branch: header.branch, of: content, offset: offset)
       try await conversation.send(piece)
       patience.moved(piece.bytes.count)
       note.gave(piece.bytes.count)
     }
     let taken = try await conversation.receive(CourierTaken.self, patience: 2)
-    guard taken.request == self.id, taken.id == id else { throw .notAsked }
+    guard taken.request == id, taken.copy == copy else { throw .notAsked }
     guard taken.outcome != .refused else {
       return try await local { () throws(VaultError) in try desk.wasRefused(header, isTheirs: isTheirs) }
     }
@@ -143,7 +143,7 @@ private struct DialledMeeting {
       note.tookWhole()
       report.note(outcome)
       note.told(outcome.receipts)
-      try await conversation.send(outcome.message(id, piece.id))
+      try await conversation.send(outcome.message(id, piece.copy))
     }
   }
 }
@@ -172,12 +172,12 @@ extension MeetingReport {
 
 extension CourierDesk.Outcome {
   /// As the peer is told.
-  func message(_ request: UInt64, _ id: ParcelID) -> CourierTaken {
+  func message(_ request: UInt64, _ copy: ParcelCopy) -> CourierTaken {
     switch self {
-    case .mine(let receipt): CourierTaken(request: request, id: id, outcome: .taken, receipt: receipt?.message)
-    case .carried: CourierTaken(request: request, id: id, outcome: .taken)
-    case .known(let receipt): CourierTaken(request: request, id: id, outcome: .known, receipt: receipt?.message)
-    case .refused: CourierTaken(request: request, id: id, outcome: .refused)
+    case .mine(let receipt): CourierTaken(request: request, copy: copy, outcome: .taken, receipt: receipt?.message)
+    case .carried: CourierTaken(request: request, copy: copy, outcome: .taken)
+    case .known(let receipt): CourierTaken(request: request, copy: copy, outcome: .known, receipt: receipt?.message)
+    case .refused: CourierTaken(request: request, copy: copy, outcome: .refused)
     }
   }
 }

@@ -7,6 +7,8 @@ import VaultStore
 public struct CarriedPost: Hashable, Sendable {
   /// The parcel.
   public let post: ParcelPost
+  /// Which copy of it: 32 bytes.
+  public let copy: [UInt8]
   /// Whom it is for: a peer of this device's.
   public let recipient: Digest
   /// Which of its sender's carriers had it first, from zero.
@@ -18,14 +20,14 @@ public struct CarriedPost: Hashable, Sendable {
 /// Whom the parcels are for that this device carries, as far as they are peers whose accounts it knows. Looked up once for each parcel.
 public struct CarriedSearch: Sendable {
   private var people: Set<Digest> = []
-  private var recipients: [ParcelKey: Digest] = [:]
-  private var foreign: Set<ParcelKey> = []
+  private var recipients: [CopyKey: Digest] = [:]
+  private var foreign: Set<CopyKey> = []
 
   /// Has looked for nothing yet.
   public init() {}
 
   /// Forgets what isn't carried any more, and everything if others can be reached than before.
-  mutating func begin(_ people: Set<Digest>, _ carried: [ParcelKey: CarriedParcel]) {
+  mutating func begin(_ people: Set<Digest>, _ carried: [CopyKey: CarriedParcel]) {
     if people != self.people { self = CarriedSearch() }
     self.people = people
     recipients = recipients.filter { carried[$0.key] != nil }
@@ -33,10 +35,10 @@ public struct CarriedSearch: Sendable {
   }
 
   mutating func recipient(of header: ParcelHeader) -> Digest? {
-    if let known = recipients[header.id] { return known }
-    guard !foreign.contains(header.id) else { return nil }
+    if let known = recipients[header.copy] { return known }
+    guard !foreign.contains(header.copy) else { return nil }
     let recipient = people.first { CourierDesk.isFor($0, header) }
-    if let recipient { recipients[header.id] = recipient } else { foreign.insert(header.id) }
+    if let recipient { recipients[header.copy] = recipient } else { foreign.insert(header.copy) }
     return recipient
   }
 }
@@ -45,7 +47,9 @@ public struct CarriedSearch: Sendable {
 extension Vault {
   /// Most bytes of a parcel that is left at a server, and of all that are handed out at a time: others' may cost neither much of a slow line, nor
   /// more room than there is for whose address their recipient doesn't know.
-  public static let carriedByteLimit = (256 << 10) + ParcelTimes.sealing
+  ///
+  /// A part of a file or photo is the largest that is left: a mebibyte.
+  public static let carriedByteLimit = (1 << 20) + ParcelTimes.sealing
 
   /// Whether this device leaves at servers what it carries: it carries, and uses servers for itself.
   private var leavesCarried: Bool { carryingLimits().isOn && usualWays().contains(.account) }
@@ -71,46 +75,46 @@ extension Vault {
     courier.limits = carryingLimits()
     let addresses = try stored { () throws(StoreError) in try database.peerAddresses() }
     search.begin(Set(addresses.filter { Self.isAddress($0.value) }.keys), carried)
-    let ids = courier.deposits(
+    let copies = courier.deposits(
       deviceCondition(), at: environment.now(),
-      isReachable: { $0.size <= bytes && !except.contains($0.id.bytes) && search.recipient(of: $0) != nil })
+      isReachable: { $0.size <= bytes && !except.contains($0.copy.bytes) && search.recipient(of: $0) != nil })
     var posts: [CarriedPost] = []
     var byteCount = 0
-    for id in ids {
-      guard let header = carried[id]?.header, let recipient = search.recipient(of: header) else { continue }
+    for copy in copies {
+      guard let header = carried[copy]?.header, let recipient = search.recipient(of: header) else { continue }
       guard posts.count < count, byteCount + header.size <= bytes else { break }
-      guard let content = try carriedContent(id) else {
+      guard let content = try carriedContent(copy) else {
         // Damaged, and nobody's any more; so it holds up no others.
-        try changeCourier { courier, _ in courier.drop(id) }
+        try changeCourier { courier, _ in courier.drop(copy) }
         continue
       }
       byteCount += content.count
       posts.append(
         CarriedPost(
-          post: ParcelPost(id: id.bytes, tag: header.tag.bytes, bytes: content, expiresAt: header.expiresAt),
-          recipient: recipient, branch: header.branch, hops: header.hops))
+          post: ParcelPost(id: copy.id.bytes, tag: header.tag.bytes, bytes: content, expiresAt: header.expiresAt),
+          copy: copy.bytes, recipient: recipient, branch: header.branch, hops: header.hops))
     }
     return posts
   }
 
-  /// These parcels of others go to a server now. Said before the first byte does: what breaks off has cost its bytes, too, and isn't begun again and
+  /// These copies of others' parcels go to a server now. Said before the first byte does: what breaks off has cost its bytes, too, and isn't begun again and
   /// again, whatever becomes of this program. They are carried on all the same: nobody knows when their recipients ask there.
-  public func carriedWereLeft(_ ids: [[UInt8]]) throws(VaultError) {
-    let (keys, now) = (ids.compactMap { ParcelKey($0) }, environment.now())
+  public func carriedWereLeft(_ copies: [[UInt8]]) throws(VaultError) {
+    let (keys, now) = (copies.compactMap { CopyKey($0) }, environment.now())
     guard !keys.isEmpty else { return }
     try changeCourier { courier, _ in for key in keys { courier.deposited(key, at: now) } }
   }
 
-  /// These parcels of others didn't get there after all, and may be left once more.
-  public func carriedCameBack(_ ids: [[UInt8]]) throws(VaultError) {
-    let keys = ids.compactMap { ParcelKey($0) }
+  /// These copies of others' parcels didn't get there after all, and may be left once more.
+  public func carriedCameBack(_ copies: [[UInt8]]) throws(VaultError) {
+    let keys = copies.compactMap { CopyKey($0) }
     guard !keys.isEmpty else { return }
     try changeCourier { courier, _ in for key in keys { courier.notDeposited(key) } }
   }
 
   /// What is in a parcel that is carried; nil if it is here no more, or damaged.
-  func carriedContent(_ id: ParcelKey) throws(VaultError) -> [UInt8]? {
-    do throws(StoreError) { return try database.carriedContent(id) } catch .damaged { return nil } catch {
+  func carriedContent(_ copy: CopyKey) throws(VaultError) -> [UInt8]? {
+    do throws(StoreError) { return try database.carriedContent(copy) } catch .damaged { return nil } catch {
       throw VaultError(error)
     }
   }

@@ -11,10 +11,12 @@ extension Vault {
     do throws(LinkFailure) { return try await meet(peer) } catch { throw VaultError(error, peer: peer.name) }
   }
 
-  /// Meets a peer for at most so long, so that it gets what waits for it. That this fails is no error: it is tried again.
-  public func deliverMessages(to reference: String, limit: Duration) async {
-    guard let peer = try? find(reference) else { return }
-    await deliver(to: peer, limit: limit)
+  /// Meets a peer for at most so long, so that it gets what waits for it. That this fails is no error: it is tried again. Returns why the
+  /// peer was not met, as far as that is known by then.
+  @discardableResult
+  public func deliverMessages(to reference: String, limit: Duration) async -> LinkFailure? {
+    guard let peer = try? find(reference) else { return nil }
+    return await deliver(to: peer, limit: limit)
   }
 
   /// The same with a peer's card digest.
@@ -23,30 +25,36 @@ extension Vault {
     await deliver(to: peer, limit: limit)
   }
 
-  private func deliver(to peer: PeerRecord, limit: Duration) async {
+  @discardableResult
+  private func deliver(to peer: PeerRecord, limit: Duration) async -> LinkFailure? {
     let sleep = environment.sleep
-    await withTaskGroup(of: Void.self) { group in
+    return await withTaskGroup(of: LinkFailure?.self) { group in
       group.addTask { [self] in await meetOnceFree(peer) }
-      group.addTask { try? await sleep(limit) }
-      await group.next()
+      group.addTask {
+        try? await sleep(limit)
+        return nil
+      }
+      let first = await group.next()
       group.cancelAll()
+      return first.flatMap { $0 }
     }
   }
 
   /// One meeting; if the daemon is at it, or the peer has dialled in the same moment, behind that one, unless nothing is left to be brought.
-  private func meetOnceFree(_ peer: PeerRecord) async {
+  private func meetOnceFree(_ peer: PeerRecord) async -> LinkFailure? {
     var pause = Self.busyPause
     while !Task.isCancelled {
       do throws(LinkFailure) {
         _ = try await meet(peer)
-        return
-      } catch { guard error.refusal == .busy else { return } }
-      do { try await environment.sleep(pause) } catch { return }
+        return nil
+      } catch { guard error.refusal == .busy else { return error } }
+      do { try await environment.sleep(pause) } catch { return nil }
       // It may be this device that is to wait.
       pause = min(pause * 2, Self.longestBusyPause)
       let left = try? outgoingRecords(way: .session, at: environment.now())
-      guard left?.contains(where: { $0.peer == peer.digest }) == true else { return }
+      guard left?.contains(where: { $0.peer == peer.digest }) == true else { return nil }
     }
+    return nil
   }
 
   private static let busyPause = Duration.milliseconds(300)

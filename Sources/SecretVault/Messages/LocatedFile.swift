@@ -11,6 +11,15 @@ final class LocatedFile: Sendable {
   }
 
   var byteCount: UInt64 { file.byteCount }
+  var descriptor: Int32 { file.descriptor }
+
+  /// Throws if somebody has written to it since it was opened.
+  func checkUnchanged() throws(VaultError) {
+    var status = stat()
+    guard fstat(file.descriptor, &status) == 0, FileFingerprint(status) == file.fingerprint else {
+      throw VaultError(.inputOutput, "\(file.path) changed while it was read")
+    }
+  }
 
   /// Exactly so many bytes.
   func read(at offset: UInt64, count: Int) throws(VaultError) -> HeldSecret {

@@ -47,6 +47,11 @@ public struct MessageSummary: Hashable, Sendable {
   public let isSealed: Bool
   /// Until when it is tried to send it.
   public let expiresAt: Int64?
+  /// Whether it has come behind others of its conversation that were sent later.
+  public internal(set) var isLate = false
+
+  /// When it was sent, by its sender's clock, but not after it came.
+  public var time: Int64 { isMine ? sentAt : min(sentAt, storedAt) }
 
   /// A summary from its parts.
   public init(

@@ -40,10 +40,14 @@ public struct MessageFile: Sendable {
 
   /// A regular file on this device. One that changes while it is read is refused.
   public init(path: String, isPhoto: Bool, mediaType: String, caption: HeldSecret?) throws(VaultError) {
-    let source = try LocatedFile(path: path)
+    self.init(try LocatedFile(path: path), path: path, isPhoto: isPhoto, mediaType: mediaType, caption: caption)
+  }
+
+  init(_ source: LocatedFile, path: String, isPhoto: Bool, mediaType: String, caption: HeldSecret?) {
     self.init(
-      name: path.split(separator: "/").last.map(String.init) ?? path, mediaType: mediaType,
-      byteCount: source.byteCount, isPhoto: isPhoto, caption: caption
+      name: Self.name(of: path), mediaType: mediaType, byteCount: source.byteCount, isPhoto: isPhoto, caption: caption
     ) { (offset, count) throws(VaultError) in try source.read(at: offset, count: count) }
   }
+
+  static func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 }

@@ -74,8 +74,10 @@ public struct ParcelArrival: Hashable, Sendable {
 
 /// What became of a parcel that has come.
 public enum ParcelTaking: Hashable, Sendable {
-  /// It is here, durably, or was known; nobody else needs it. With what tells its sender so; nil if that can't be made.
+  /// It is here, durably; nobody else needs it. With what tells its sender so; nil if that can't be made.
   case taken(receipt: ParcelReceipt?)
+  /// The same of one that was here already, or of which nothing is kept by which it would be known again: anybody may have brought it.
+  case known(receipt: ParcelReceipt?)
   /// It is worth nothing, and why.
   case ignored(String)
   /// Nobody here knows who sent it: worth nothing, unless its sender becomes a peer before its time is over.
@@ -84,7 +86,15 @@ public enum ParcelTaking: Hashable, Sendable {
   case full
 
   /// Whether it is here.
-  public var isTaken: Bool { if case .taken = self { true } else { false } }
+  public var isTaken: Bool {
+    switch self {
+    case .taken, .known: true
+    case .ignored, .unknownSender, .full: false
+    }
+  }
+
+  /// Whether it is here, and wasn't before.
+  public var isNew: Bool { if case .taken = self { true } else { false } }
 }
 
 /// A parcel of this device's own that is to be handed over.

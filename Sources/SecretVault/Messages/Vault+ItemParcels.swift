@@ -41,7 +41,7 @@ extension Vault {
   private func frames(of record: ItemRecord, request: UInt64) throws(VaultError) -> [ParcelFrame] {
     let (total, read) = try ciphertext(of: record)
     var frames = [
-      try Self.frame(Hello(services: PeerServiceKind.allCases)),
+      try Self.frame(Hello(services: services)),
       try Self.frame(
         ItemOffer(request: request, digest: Self.itemDigest(total, read), header: record.header)),
     ]

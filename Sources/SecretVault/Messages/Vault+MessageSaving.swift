@@ -10,6 +10,8 @@ public struct SavedMessage: Hashable, Sendable {
   public let suggestedName: String
   /// How much was written.
   public let byteCount: UInt64
+  /// What its sender calls it, where the file got another name for safety: to be escaped.
+  public var originalName: String?
 }
 
 extension Vault {
@@ -29,7 +31,11 @@ extension Vault {
     var sink = try ItemSink(destination, name: name, armored: false, OutputNotes(folders))
     try messageFile(number) { (part) throws(VaultError) in try Self.write(part, to: &sink) }
     try sink.commit()
-    return SavedMessage(path: sink.path, suggestedName: name, byteCount: sink.byteCount)
+    var saved = SavedMessage(path: sink.path, suggestedName: name, byteCount: sink.byteCount)
+    if case .folder = destination {
+      saved.originalName = SuggestedName.original(Array((message.name ?? "").utf8).span.bytes)
+    }
+    return saved
   }
 
   private static func write(_ bytes: HeldSecret, to sink: inout ItemSink) throws(VaultError) {

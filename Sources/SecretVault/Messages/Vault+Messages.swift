@@ -45,7 +45,8 @@ extension Vault {
 
   // MARK: - Looking
 
-  /// Messages with a peer, or with a plain contact of the account in use, or with all, newest first. `search` finds bytes in texts, captions
+  /// Messages with a peer, or with a plain contact of the account in use, or with all, those that came last, the last sent first; or, of such that were
+  /// received alone, the last that came first. `search` finds bytes in texts, captions
   /// and names, whatever the case of their ASCII letters. `receivedOnly` leaves out what was sent from here.
   /// `damaged` is told the numbers of messages that can't be searched; others are found all the same.
   public func messages(
@@ -70,7 +71,24 @@ extension Vault {
       }
       summaries.append(summary(record, names))
     }
-    return summaries
+    return unreadOnly || receivedOnly ? summaries : Self.bySending(summaries)
+  }
+
+  /// Milliseconds by which clocks may differ before a message counts as late.
+  private static let lateness: Int64 = 60_000
+
+  /// Puts messages, of which the last that came is the first, in the order in which they were sent, and marks those that came late.
+  static func bySending(_ messages: [MessageSummary]) -> [MessageSummary] {
+    var latest: [String: Int64] = [:]
+    var marked: [MessageSummary] = []
+    for var message in messages.reversed() {
+      let conversation = message.peer ?? message.contact ?? ""
+      let last = latest[conversation, default: .min]
+      message.isLate = !message.isMine && last > message.time && last - message.time > lateness
+      latest[conversation] = max(last, message.time)
+      marked.append(message)
+    }
+    return marked.sorted { ($1.time, $1.number) < ($0.time, $0.number) }
   }
 
   private func filter(_ reference: String?) throws(VaultError) -> MessageFilter {
@@ -185,16 +203,22 @@ extension Vault {
     }
   }
 
-  /// Destroys a message here; one that waits is not sent any more.
-  public func deleteMessage(_ number: Int64) throws(VaultError) {
+  /// Destroys a message here; one that waits is not sent any more. Returns what it was just before; nil if somebody else was faster.
+  @discardableResult
+  public func deleteMessage(_ number: Int64) throws(VaultError) -> MessageSummary? {
     let record = try messageRecord(number)
-    try stored { () throws(StoreError) in _ = try database.removeMessage(record.number) }
+    var last: MessageRecord?
+    let isGone = try stored { () throws(StoreError) in try database.removeMessage(record.number) { last = $0 } }
+    return isGone ? summary(last ?? record, try peerNames()) : nil
   }
 
   // MARK: - Summaries
 
   func summary(_ record: MessageRecord, _ names: [Digest: String]) -> MessageSummary {
-    func name(_ digest: Digest) -> String { names[digest] ?? String(digest.description.prefix(12)) }
+    // Messages stay when a peer is removed, and so does what it was called.
+    func name(_ digest: Digest) -> String {
+      names[digest] ?? (try? database.formerName(ofPeer: digest)) ?? String(digest.description.prefix(12))
+    }
     func time(_ time: Int64) -> Int64? { time > 0 ? time : nil }
     let isOpen = record.state == .waiting || record.state == .underway || record.state == .partial
     return MessageSummary(

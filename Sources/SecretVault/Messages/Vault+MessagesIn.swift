@@ -12,27 +12,32 @@ extension Vault {
     let receipt = receipt(for: letter.id, letter.seed, expiresAt: letter.expiresAt, arrival)
     if case .receipts(let receipts) = letter.content {
       // Taking them again changes nothing; and nobody confirms a confirmation by parcel.
-      try take(receipts, from: peer)
-      return .taken(receipt: receipt)
+      try take(receipts, from: peer, by: arrival.way)
+      return .known(receipt: receipt)
+    }
+    if case .probe = letter.content {
+      owe(receipt, to: peer.digest, arrival)
+      return .known(receipt: receipt)
     }
     let message: [UInt8]? =
       switch letter.content {
       case .text(let text): text.message
       case .part(let part): part.message
-      case .receipts: nil
+      case .receipts, .probe: nil
       }
     let row = ParcelRecord(
       id: try ParcelRecord.receivedID(of: letter.id, from: peer.digest), direction: .received, state: .answered,
       peer: peer.digest, createdAt: letter.createdAt, expiresAt: letter.expiresAt, message: message)
-    let isKnown = try stored { () throws(StoreError) in try database.parcel(row.id) } != nil
+    var isKnown = try stored { () throws(StoreError) in try database.parcel(row.id) } != nil
     if !isKnown {
       let taking: ParcelTaking
       switch letter.content {
       case .text(let text): taking = try take(text, letter, row, peer, arrival)
       case .part(let part): taking = try take(part, letter, row, peer, arrival)
-      case .receipts: taking = .full
+      case .receipts, .probe: taking = .full
       }
       guard taking.isTaken else { return taking }
+      isKnown = !taking.isNew
     } else if case .part(let part) = letter.content {
       // The program may have ended between the last part and the look at the whole.
       let file = try stored { () throws(StoreError) in
@@ -41,7 +46,7 @@ extension Vault {
       if let file { try settle(file, from: peer) }
     }
     owe(receipt, to: peer.digest, arrival)
-    return .taken(receipt: receipt)
+    return isKnown ? .known(receipt: receipt) : .taken(receipt: receipt)
   }
 
   private func take(
@@ -64,7 +69,7 @@ extension Vault {
       if try database.parcel(row.id) != nil { return true }
       return try database.message(direction: .received, peer: peer.digest, id: text.message) != nil
     }
-    return isHere ? .taken(receipt: nil) : .full
+    return isHere ? .known(receipt: nil) : .full
   }
 
   private func take(

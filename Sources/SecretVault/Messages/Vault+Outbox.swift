@@ -36,6 +36,7 @@ extension ParcelRecord {
   /// What it is, in a word.
   fileprivate var kindName: String {
     switch direction {
+    case .request where isProbe: "probe"
     case .request: delivery != nil ? "deposit" : secretID != nil ? "request" : "item"
     case .answer: "answer"
     case .receipt: "receipt"

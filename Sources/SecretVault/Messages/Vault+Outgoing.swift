@@ -10,9 +10,7 @@ extension Vault {
 
   /// The ways by which something new may go.
   func usualWays(pigeonsOnly: Bool = false) -> ParcelRecord.Ways {
-    // Settings that can't be read make nothing public.
-    let isRestricted = pigeonsOnly || verifiedSetting(.pigeonsOnly) != SettingKey.off
-    return isRestricted ? [.session, .carriers] : .all
+    pigeonsOnly || leavesServersOut() ? [.session, .carriers] : .all
   }
 
   /// Own parcels whose turn it is to go by this way, oldest first, without what is in them.
@@ -83,6 +81,8 @@ extension Vault {
     guard let record = try stored({ () throws(StoreError) in try database.parcel(id) }),
       WayOrder.isUnderWay(record, at: now)
     else { return }
+    // Nobody says that word of an arrival has arrived; who misses it sends its parcel again.
+    if record.direction == .receipt { return try end(record) }
     try change(record) { $0.accountAt = max(1, now) }
     try noteUnderway(record)
   }

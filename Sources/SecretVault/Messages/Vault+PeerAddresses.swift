@@ -3,25 +3,27 @@ import VaultStore
 
 /// What peers say in their messages about where they can be had.
 extension Vault {
-  /// Takes a peer's own word, as of `time`. It never counts against what this device's user has said or forgotten, nor against a later word, nor
-  /// where another peer is.
+  /// Takes a peer's own word, as of `time`. What this device's user has said or forgotten counts more, until the peer says another address than it did
+  /// before: then it has moved, and is followed. A later word counts more, and nobody is where another peer is.
   func noteAddress(_ address: String, of peer: PeerRecord, at time: Int64) {
     guard Self.isAddress(address) else { return }
     let key = "peer-address-\(peer.digest)"
     do throws(StoreError) {
       let known = try database.peerAddress(peer.digest)
-      if let said = try database.meta(key) {
-        guard said.count > 8, let known, Array(known.utf8) == Array(said[8...]) else { return }
+      let said = try database.meta(key).flatMap { $0.count > 8 ? $0 : nil }
+      let hasMoved = said.map { Array($0[8...]) != Array(address.utf8) } ?? false
+      if let said {
         guard said[..<8].reduce(0, { $0 << 8 | Int64($1) }) < time else { return }
-      } else if known != nil {
-        return
+        // The user has forgotten it.
+        guard known != nil else { return }
       }
       guard try !database.peerAddresses().contains(where: { $0.key != peer.digest && $0.value == address }) else {
         return
       }
       let word = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * Int64($0))) } + Array(address.utf8)
       try database.setMeta(key, to: word)
-      if known != address { try database.setPeerAddress(peer.digest, address) }
+      guard known == nil || hasMoved, known != address else { return }
+      try database.setPeerAddress(peer.digest, address)
     } catch { environment.log.error("the address of \(peer.name) can't be kept: \(error)") }
   }
 

@@ -94,7 +94,9 @@ extension Vault {
     else { return false }
     let isWhole = ParcelProof.isGenuine(receipt.proof, branch: receipt.branch, seed: seed)
     let branch = isWhole ? receipt.branch : ParcelProof.noBranch
-    try confirm(record, Confirmation(branch: branch, way: way, carriers: carriers, isKnown: isWhole))
+    // The others have it, too, and haven't brought it.
+    let bringer = carriers.indices.contains(Int(branch)) ? [carriers[Int(branch)]] : []
+    try confirm(record, Confirmation(branch: branch, way: way, carriers: bringer, isKnown: isWhole))
     return isWhole
   }
 
@@ -102,6 +104,7 @@ extension Vault {
   struct Confirmation {
     let branch: UInt8
     let way: ParcelArrival.Way?
+    /// Who had the copy first that has arrived.
     let carriers: [Digest]
     /// Whether the branch is its recipient's word.
     let isKnown: Bool
@@ -137,7 +140,11 @@ extension Vault {
       try database.confirmParcel(parcel.id) { message in
         let route = how.route(of: parcel)
         if !route.isEmpty { message.route = route }
-        if !how.carriers.isEmpty { message.carriers = Array(how.carriers.prefix(MessageRecord.carrierLimit)) }
+        // Parts of a file may come by several.
+        for carrier in how.carriers
+        where !message.carriers.contains(carrier) && message.carriers.count < MessageRecord.carrierLimit {
+          message.carriers.append(carrier)
+        }
         guard message.partsDone == message.partCount else {
           if message.state == .waiting { message.state = .underway }
           return
@@ -153,16 +160,28 @@ extension Vault {
   // MARK: - Receipts that came by parcel
 
   /// Takes what a peer says about parcels and messages of this device.
-  func take(_ receipts: MessageReceipts, from peer: PeerRecord) throws(VaultError) {
+  func take(_ receipts: MessageReceipts, from peer: PeerRecord, by way: ParcelArrival.Way) throws(VaultError) {
     var genuine: [ParcelReceipt] = []
+    var probes: [ParcelRecord] = []
     for receipt in receipts.delivered {
       // Only its recipient may say so.
       guard let record = try stored({ () throws(StoreError) in try database.parcel(receipt.id.bytes) }),
         record.peer == peer.digest
       else { continue }
-      if try takeReceipt(receipt, handedOverBy: nil, carriers: carriers(of: receipt.id)) { genuine.append(receipt) }
+      // The answer may be here before it was noted that the server has the question.
+      let isUnnoted = record.accountAt == 0 && record.postedAt == 0 && receipt.branch == ParcelProof.noBranch
+      let hint: ParcelArrival.Way? =
+        isUnnoted && way == .account && record.ways.contains(.account) ? .account : nil
+      guard try takeReceipt(receipt, handedOverBy: hint, carriers: carriers(of: receipt.id)) else { continue }
+      genuine.append(receipt)
+      if record.isProbe { probes.append(record) }
     }
-    if !genuine.isEmpty { try tellCourier(learned: genuine) }
+    if !genuine.isEmpty {
+      // It signs for what only its box key has opened.
+      provedByParcel(peer)
+      for probe in probes { try end(probe) }
+      try tellCourier(learned: genuine)
+    }
     for id in receipts.read { try noteRead(id, by: peer) }
   }
 

@@ -15,7 +15,9 @@ struct ClipboardRecords {
 
   /// Makes a note and returns its open, locked file. Durable when it returns.
   func add(_ record: ClipboardRecord) throws(VaultError) -> (path: String, descriptor: Int32) {
-    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw failure(folder) }
+    let isNew = mkdir(folder, 0o700) == 0
+    guard isNew || errno == EEXIST else { throw failure(folder) }
+    if isNew { guard Self.synchronize(folder + "/..") else { throw failure(folder) } }
     let random: [UInt8]
     do throws(SodiumError) { random = try Randomness.bytes(16) } catch { throw VaultError(.other, "no randomness") }
     let path = folder + "/" + hexadecimal(random) + Self.suffix
@@ -30,12 +32,12 @@ struct ClipboardRecords {
     }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else { throw failure(path) }
     try Console.write(record.bytes, to: file)
-    guard fsync(file) == 0, synchronizeFolder() else { throw failure(path) }
+    guard fsync(file) == 0, Self.synchronize(folder) else { throw failure(path) }
     isWritten = true
     return (path, file)
   }
 
-  private func synchronizeFolder() -> Bool {
+  private static func synchronize(_ folder: String) -> Bool {
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import SecretVault
 import VaultStore
 
@@ -35,19 +36,34 @@ struct BackupCreateCommand: OpenedCommand {
       Example: vault backup create /media/usb/vault.backup
       """)
 
-  @Argument(help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
+  @Argument(
+    help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"), completion: .file())
   var file: String
 
-  @Flag(help: "Overwrite the file.")
+  @Flag(help: "Overwrite the file; allow standard output to be a terminal.")
   var force = false
 
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
+  var neededStreams: Set<Int32> { file == "-" ? [STDOUT_FILENO] : [] }
+
+  func validate() throws {
+    try OutputOptions.check(file, json: global.json)
+  }
+
   func run(_ vault: Vault, _ console: Console) async throws {
-    let report = try vault.createBackup(to: file, overwrites: force)
+    var isStream = false
+    let report: BackupReport
+    if case .descriptor(let descriptor) = try OutputOptions.destination(file, overwrites: force, plaintext: false) {
+      isStream = true
+      report = try vault.createBackup(into: descriptor, named: file)
+    } else {
+      report = try vault.createBackup(to: file, overwrites: force)
+    }
     console.note("wrote \(Measures.size(report.byteCount)) in \(Measures.count(report.fileCount, "part"))")
     console.note("only this device can use it; see 'vault backup --help'")
+    guard !isStream || console.json else { return }
     try console.result([Console.outputIsTerminal ? Printable.escape(report.path) : report.path], json: report.json)
   }
 }
@@ -91,13 +107,13 @@ struct BackupRestoreCommand: AsyncParsableCommand, UnlockingCommand {
     if plan.onlyKey {
       console.note("the vault was whole but for its master key, which is back; nothing else was changed")
     } else {
-      console.note("restored the vault of \(Timestamp.minute(plan.createdAt)) UTC")
+      console.note("restored the vault of \(Timestamp.minute(plan.createdAt))")
     }
     if console.json { try console.result(plan.json) }
   }
 
   private func confirm(_ plan: RestorePlan, _ console: Console) throws(VaultError) {
-    console.note("this backup was made on \(Timestamp.minute(plan.createdAt)) UTC")
+    console.note("this backup was made on \(Timestamp.minute(plan.createdAt))")
     guard plan.replaces else { return }
     for line in Self.warnings(plan) { console.warning(line) }
     if !yes { try Question.confirm("Put the vault back to what it was then?", option: "--yes") }

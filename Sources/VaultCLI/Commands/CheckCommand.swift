@@ -43,10 +43,15 @@ struct CheckCommand: OpenedCommand {
       case .asking(let peers, let secrets):
         console.note(
           "asking \(Measures.count(peers, "peer")) about \(secrets == 1 ? "it" : Measures.count(secrets, "secret"))")
+      case .notKept(let error): console.warning("what was found isn't noted for 'vault status': \(error.reason)")
       }
     }
     if reports.isEmpty { console.note("no secrets yet; share one with 'vault share'") }
-    let text = CheckText(namesSecrets: secret == nil)
+    let people = Dictionary(grouping: try vault.peers(), by: \.personKey).filter { $0.value.count > 1 }
+    let text = CheckText(
+      namesSecrets: secret == nil,
+      people: Dictionary(
+        people.flatMap { (key, peers) in peers.map { ($0.name, key) } }, uniquingKeysWith: { first, _ in first }))
     var lines: [String] = []
     for report in reports {
       if report.own == nil, let problem = report.problem { console.warning(problem.reason) }

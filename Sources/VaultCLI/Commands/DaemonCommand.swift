@@ -20,7 +20,13 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
       switches the setting 'ble' on: peers in the same room then find this device
       over Bluetooth LE until 'vault settings set ble off'.
 
-      Example: vault daemon --listen 127.0.0.1:4721
+      With --background it asks for the passphrase, if there is one, and comes back
+      when it listens; 'vault status' tells that it runs and where. Its log then goes
+      where standard error was sent, if that is no terminal. 'vault daemon &' can't
+      ask for a passphrase.
+
+      Examples: vault daemon --background
+                vault daemon --listen 127.0.0.1:4721
       """)
 
   @Option(help: ArgumentHelp("Listen here instead of where the setting 'listen' says.", valueName: "host:port"))
@@ -28,6 +34,9 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
 
   @Flag(help: "Be found over Bluetooth LE, too: switches the setting 'ble' on.")
   var ble = false
+
+  @Flag(help: "Ask for the passphrase, then go on in the background.")
+  var background = false
 
   @Flag(help: "Log details too.")
   var verbose = false
@@ -46,12 +55,15 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
 
   func run() async throws {
     let composition = try Composition(global, logLevel: verbose ? .debug : global.quiet ? .warning : .info)
+    guard !background else { return try BackgroundDaemon(composition, unlock, options).start() }
     let vault = try composition.open(unlock, settlesClipboard: false)
     defer { composition.finish(vault) }
     // Damaged settings must not turn into an open port and default quotas.
     _ = try vault.settings()
-    if ble { _ = try vault.set(SettingKey.ble.rawValue, to: SettingKey.on) }
+    // Before anything is changed, and before a place is taken that the other has: a second daemon is told that it is one.
     let presence = DaemonPresence(vault)
+    try presence.announce(listening: [])
+    if ble { _ = try vault.set(SettingKey.ble.rawValue, to: SettingKey.on) }
     let listener = PeerListener(
       vault: vault, fixed: listen.flatMap { ListenTarget($0) }, log: composition.environment.log,
       console: global.console, presence: presence)
@@ -94,6 +106,15 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     } catch {
       throw VaultError(.other, "a part of the daemon ended by itself", hint: "its log may say why; start it again")
     }
+  }
+
+  /// What the daemon in the background is started with. The vault's folder may be given by a path from here: it stays here.
+  private var options: [String] {
+    let values = [("--listen", listen), ("--home", global.home)].flatMap { name, value in
+      value.map { [name, $0] } ?? []
+    }
+    let flags = [("--ble", ble), ("--verbose", verbose), ("--json", global.json), ("--quiet", global.quiet)]
+    return values + flags.filter(\.1).map(\.0)
   }
 
   /// The agent, unless another daemon of this vault has it. It can be done without.

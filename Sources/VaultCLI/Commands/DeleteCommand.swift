@@ -10,7 +10,7 @@ struct DeleteCommand: OpenedCommand {
       Says what it means and asks; --yes answers. Only you can delete a share of
       yours, and nobody can bring it back: too many deletions lose the secret.
 
-      Example: vault delete 4be1 --yes
+      Example: vault delete photos --yes
       """)
 
   @Argument(help: "Id, beginning of an id, or description.")

@@ -1,10 +1,11 @@
 import ArgumentParser
+import Glibc
 import PeerAuth
 import QRCode
 import SecretVault
 
 /// `vault id`
-struct IdentityCommand: OpenedCommand {
+struct IdentityCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "id",
     abstract: "Show your public key for peers to import.",
@@ -13,6 +14,8 @@ struct IdentityCommand: OpenedCommand {
       file goes the text form. Compare the fingerprint by voice or face to face. A QR
       code and an image also carry the key by which nearby peers find you: show them
       to peers only. The text form may be published.
+
+      The text form needs no passphrase.
 
       Examples: vault id --png alice.png
                 vault id --text | ssh bob vault peer add -
@@ -38,14 +41,34 @@ struct IdentityCommand: OpenedCommand {
   func validate() throws {
     let forms = [text, png != nil, svg != nil].count { $0 }
     if forms > 1 { throw ValidationError("--text, --png and --svg exclude one another.") }
+    try OutputOptions.check(png ?? svg, json: global.json)
     if png?.isEmpty == true || svg?.isEmpty == true {
       throw ValidationError("--png and --svg need the name of a file.")
     }
   }
 
-  func run(_ vault: Vault, _ console: Console) async throws {
+  func run() async throws {
+    let composition = try Composition(global)
+    // The other forms have the beacon key in them, which is sealed.
+    if isText, addresses.isEmpty, let card = try composition.lockedCard(unlock) {
+      return try global.console.result(card)
+    }
+    let vault = try composition.open(unlock)
+    defer { composition.finish(vault) }
+    try run(vault, global.console)
+  }
+
+  private func run(_ vault: Vault, _ console: Console) throws {
     let published = try PeerText.addresses(addresses)
     let identity = published.isEmpty ? try vault.ownIdentity() : try vault.setOwnAddresses(published)
+    if !published.isEmpty, let problem = try? vault.status().listeningProblem { console.warning(problem) }
+    try show(identity, console)
+  }
+
+  /// Whether the text form is all that is shown: asked for, or not for a terminal.
+  private var isText: Bool { png == nil && svg == nil && !global.json && (text || !Console.outputIsTerminal) }
+
+  private func show(_ identity: OwnIdentity, _ console: Console) throws {
     if let path = png ?? svg {
       try PublicFile.write(try picture(of: identity), to: path)
       if console.json { try console.result(identity.json) }
@@ -54,18 +77,33 @@ struct IdentityCommand: OpenedCommand {
       return
     }
     if console.json { return try console.result(identity.json) }
-    if text || !Console.outputIsTerminal { return try console.result(identity.text) }
-    try show(identity, console)
+    if isText { return try console.result(identity.text) }
+    try draw(identity, console)
   }
 
-  private func show(_ identity: OwnIdentity, _ console: Console) throws(VaultError) {
-    try Console.write(try symbol(identity).terminal(), to: 1)
+  private func draw(_ identity: OwnIdentity, _ console: Console) throws(VaultError) {
+    let symbol = try symbol(identity)
+    let lack = Self.lack(symbol)
+    if lack == nil { try Console.write(symbol.terminal(), to: 1) }
     let addresses = identity.card.addresses.map { PeerText.text($0) }
     try console.result(
       TextTable.facts([
         ("label", identity.card.label), ("fingerprint", identity.fingerprint),
         ("addresses", addresses.isEmpty ? "none; add one with --address HOST:PORT" : addresses.joined(separator: ", ")),
       ]), json: identity.json)
+    if let lack {
+      throw VaultError(.other, lack, hint: "make it larger, or: vault id --png FILE, vault id --text")
+    }
+  }
+
+  /// Why the symbol doesn't fit on the terminal; nil if it does, or if nobody knows. Of half a code no camera reads anything.
+  private static func lack(_ symbol: QRSymbol) -> String? {
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
+    let needed = (columns: symbol.side + 4, lines: (symbol.side + 5) / 2)
+    guard needed.columns > Int(size.ws_col) || needed.lines > Int(size.ws_row) else { return nil }
+    return
+      "the QR code needs \(needed.columns) columns and \(needed.lines) lines, and this terminal has \(size.ws_col) and \(size.ws_row)"
   }
 
   private func picture(of identity: OwnIdentity) throws(VaultError) -> [UInt8] {

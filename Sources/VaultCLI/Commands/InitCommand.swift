@@ -35,7 +35,7 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
     if noPassphrase, unlock.passphrase != .terminal {
       throw ValidationError("--no-passphrase excludes --passphrase-fd and --passphrase-file.")
     }
-    if label.isEmpty { throw ValidationError("--label needs a name.") }
+    if label.allSatisfy(\.isWhitespace) { throw ValidationError("--label needs a name.") }
   }
 
   func run() async throws {

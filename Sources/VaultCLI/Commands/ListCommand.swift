@@ -16,6 +16,8 @@ struct ListCommand: OpenedCommand {
     let list = try vault.secretList()
     if list.listing.lines.isEmpty { console.note("no secrets yet; share one with 'vault share'") }
     let text = SecretListText(list)
+    for share in try vault.lostShares() { console.warning(LostShareText.sentence(share)) }
+    for item in try vault.lostItems() { console.warning(LostItemText.sentence(item)) }
     for part in console.json ? text.json() : text.table(now: Clocks.now()) {
       try Console.write(part, to: STDOUT_FILENO)
     }
@@ -48,6 +50,19 @@ struct InfoCommand: OpenedCommand {
     try console.result(Self.lines(details, parcels, now: Clocks.now()), json: details.json(parcels))
   }
 
+  /// What is known of recovering it: that shares were delivered says nothing of it.
+  private static func lastCheck(_ details: SecretDetails, now: Int64) -> String {
+    guard let check = details.lastCheck else {
+      return "never; 'vault check' asks the holders whether they could recover it"
+    }
+    func word(_ isRecoverable: Bool?) -> String {
+      isRecoverable.map { $0 ? "recoverable" : "NOT recoverable" } ?? "not known"
+    }
+    let answers = "\(check.answered) of \(details.summary.shareCount) answered, \(check.needed) needed"
+    return
+      "\(Measures.ago(check.checkedAt, now: now)): \(word(check.isRecoverable)), \(answers); without this device: \(word(check.isRecoverableElsewhere))"
+  }
+
   /// The facts for people, and the deliveries if there are any.
   static func lines(_ details: SecretDetails, _ parcels: ParcelText, now: Int64) -> [String] {
     let secret = details.summary
@@ -56,17 +71,19 @@ struct InfoCommand: OpenedCommand {
       ("from", secret.origin == .dealt ? "you" : secret.dealer),
       ("needs", "\(secret.threshold) of \(secret.shareCount) shares\(secret.isUnlocked ? "; it is unlocked" : "")"),
       ("own share", secret.ownIndex.map { "number \($0)" } ?? "none"),
-      ("created", "\(Timestamp.minute(secret.createdAt)) UTC, \(Measures.ago(secret.createdAt, now: now))"),
+      ("created", "\(Timestamp.minute(secret.createdAt)), \(Measures.ago(secret.createdAt, now: now))"),
       ("size", "\(Measures.size(details.ciphertextByteCount)) encrypted and padded"),
       ("stored here", Measures.size(details.fragmentByteCount)),
     ]
     if let labels = details.labels { facts.append(("holders", labels.joined(separator: ", "))) }
     facts.append(("header", details.headerDigest))
+    if !details.listensNowhere.isEmpty { facts.append(("nobody can call", MessageWords.list(details.listensNowhere))) }
+    facts.append(("last check", Self.lastCheck(details, now: now)))
     var lines = TextTable.facts(facts)
     guard !details.deliveries.isEmpty else { return lines }
     var table = TextTable("SHARE", "PEER", "STATE", "REASON")
     for delivery in details.deliveries {
-      let way = delivery.onItsWay.map { parcels.words($0) }
+      let way = delivery.onItsWay.map { parcels.words($0) } ?? delivery.probe.map { parcels.probeWords($0) }
       table.add("\(delivery.index)", delivery.peer, delivery.state.rawValue, way ?? delivery.reason ?? "")
     }
     lines.append("")

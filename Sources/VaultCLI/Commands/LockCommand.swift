@@ -24,10 +24,18 @@ struct LockCommand: AsyncParsableCommand, UnlockingCommand {
 
   func run() async throws {
     let composition = try Composition(global)
-    let agent = composition.agent
-    guard agent.isThere else { return global.console.note("nothing is unlocked: no daemon is running") }
-    guard let secret else { return try agent.lockNow(nil) }
-    try agent.lockNow(try id(of: secret, agent, composition))
+    let (agent, console) = (composition.agent, global.console)
+    guard agent.isThere else {
+      console.note("nothing is unlocked: no daemon is running")
+      if console.json { try console.result(["locked": .array([])]) }
+      return
+    }
+    let meant = try secret.map { try id(of: $0, agent, composition) }
+    let unlocked = agent.ids()
+    try agent.lockNow(meant)
+    guard console.json else { return }
+    let locked = unlocked.filter { meant == nil || $0 == meant }
+    try console.result(["locked": .array(locked.map(\.description).sorted().map { .string($0) })])
   }
 
   /// The secret that is meant. Only a description takes opening the vault.

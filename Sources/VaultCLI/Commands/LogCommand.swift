@@ -33,7 +33,8 @@ struct LogCommand: OpenedCommand {
     var table = TextTable("TIME", "EVENT", "PEER", "SECRET", "DETAIL")
     for entry in entries {
       table.add(
-        Timestamp.minute(entry.at), entry.event, entry.peer ?? "-", entry.secret.map { String($0.prefix(12)) } ?? "-",
+        Timestamp.minute(entry.at), entry.event, entry.peer ?? "-",
+        entry.secret.map { String($0.prefix(12)) } ?? "-",
         entry.detail ?? "")
     }
     return table

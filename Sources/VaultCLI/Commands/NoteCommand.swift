@@ -16,7 +16,7 @@ struct NoteCommand: OpenedCommand {
       Everything that 'vault share' says of peers, shares and passwords holds here.
 
       Examples: vault note --threshold 2
-                pwgen | vault note - --threshold 2 --to Bob --title "door code"
+                pwgen | vault note - --threshold 2 --to Bob --description "door code"
 
       Exit codes: 2 recoverable but not all delivered, 3 fewer than the threshold
       delivered, 130 the editor was left with an empty text.
@@ -42,6 +42,7 @@ struct NoteCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let content = try await ContentInput.note(file, title: title, vault, console)
+    if title != nil { options.tellOfTitle(console) }
     try await options.share(.memory(content.shared()), vault, console)
   }
 }

@@ -17,7 +17,7 @@ struct PasswordCommand: OpenedCommand {
       An entry is a secret like any other: --password (and what belongs to it) is a
       second encryption of the whole entry.
 
-      Examples: vault password --threshold 2 --title mail --user ada --clip
+      Examples: vault password --threshold 2 --description mail --user ada --clip
                 vault password --threshold 2 --length 6 --alphabet digits --show
 
       Exit codes: 2 recoverable but not all delivered, 3 fewer than the threshold
@@ -47,6 +47,7 @@ struct PasswordCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     let fields = try entry.fields(console)
     let content = try NewContent.password(fields)
+    if entry.title != nil { options.tellOfTitle(console) }
     var code: ExitCode?
     do {
       try await options.share(.memory(content.shared()), vault, console)
@@ -71,6 +72,15 @@ struct PasswordCommand: OpenedCommand {
     try text.append("\n")
     let line = try text.finish()
     try SecretStream.write(line.bytes, to: STDERR_FILENO)
+  }
+}
+
+extension ShareOptions {
+  /// Says how a secret is found again whose title is inside.
+  func tellOfTitle(_ console: Console) {
+    guard description == nil else { return }
+    console.note(
+      "the title is inside, where nobody sees it: recover it by its id, or share with --description, which is public")
   }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import PeerAuth
 import SecretVault
 
 /// `vault peer add`
@@ -13,8 +14,13 @@ struct PeerAddCommand: OpenedCommand {
       is the only way to trust somebody: compare the fingerprint with your peer
       before you share. With --camera, hold the code in front of a camera.
 
+      A card with a name that a peer has already may be a new device of the same
+      person, or somebody else: you are asked at a terminal, or say --device-of.
+      Devices of one person count as one person wherever people are counted.
+
       Examples: vault peer add bob.png
                 vault peer add --camera
+                vault peer add bob-phone.png --device-of Bob
                 vault peer add vaultpeer1… --name "Bob, phone"
       """)
 
@@ -25,6 +31,9 @@ struct PeerAddCommand: OpenedCommand {
 
   @Option(help: "Call the peer this instead of the label on its card.")
   var name: String?
+
+  @Option(help: ArgumentHelp("It is another device of this peer's user.", valueName: "peer"))
+  var deviceOf: String?
 
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
@@ -38,7 +47,8 @@ struct PeerAddCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let texts = look.camera ? try look.texts(device: card, console) : try CardSource.texts(card ?? "-")
-    let addition = try vault.addPeer(try CardSource.card(among: texts), name: name)
+    let card = try CardSource.card(among: texts)
+    let addition = try vault.addPeer(card, name: name, deviceOf: try deviceOf ?? firstDevice(card, vault, console))
     let peer = addition.peer
     switch addition.change {
     case .added: console.note("added \(peer.name); compare this fingerprint with the one on the peer's device:")
@@ -47,5 +57,22 @@ struct PeerAddCommand: OpenedCommand {
     }
     console.note("  \(peer.fingerprint)")
     try console.result([Printable.escape(peer.name)], json: addition.json)
+  }
+
+  /// The peer whose other device this is, if its user says so, where a peer has the card's name already.
+  private func firstDevice(_ card: PeerCard, _ vault: Vault, _ console: Console) throws(VaultError) -> String? {
+    let known = try vault.namesakes(of: card)
+    guard let first = known.first else { return nil }
+    let fingerprints = known.map { "\($0.name) (\($0.fingerprint))" }
+    console.warning("you know another \(card.label) already: \(fingerprints.joined(separator: ", "))")
+    guard Question.isPossible else {
+      console.note(
+        "this card counts as somebody else's; if it is a new device of the same person, add it with --device-of \(shellQuoted(first.name))"
+      )
+      return nil
+    }
+    let choice = try Question.choose(
+      "Is this a new device, or somebody else?", among: ["somebody else"] + known.map { "a new device of \($0.name)" })
+    return choice == 0 ? nil : known[choice - 1].cardDigest
   }
 }

@@ -7,7 +7,7 @@ struct PeerRenameCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "rename",
     abstract: "Give a peer another name on this device.",
-    discussion: "Example: vault peer rename Bob \"Bob, phone\"")
+    discussion: "Example: vault peer rename \"Bob, phone\" \"Bob, tablet\"")
 
   @Argument(help: "The peer.")
   var peer: String
@@ -62,6 +62,48 @@ struct PeerAddressCommand: OpenedCommand {
   }
 }
 
+/// `vault peer accept`
+struct PeerAcceptCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "accept",
+    abstract: "Make somebody a peer whom a peer has introduced.",
+    discussion: """
+      Whoever was introduced as the holder of a secret answers for that secret alone.
+      As a peer it can be shared with, written to, and all else. Compare the
+      fingerprint with its owner first; --yes says that you have.
+
+      Example: vault peer accept Carol
+      """)
+
+  @Argument(help: "Who was introduced: see 'vault peer list'.")
+  var holder: String
+
+  @Option(help: "Call the peer this instead of the label on its card.")
+  var name: String?
+
+  @Flag(help: "Do not ask: the fingerprints are the same.")
+  var yes = false
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let known = try vault.introducedHolder(named: holder)
+    console.note("\(known.name), has this fingerprint; compare it with the one on its owner's device:")
+    console.note("  \(known.fingerprint)")
+    let namesakes = try vault.namesakes(of: known.card())
+    if !namesakes.isEmpty {
+      let fingerprints = namesakes.map { "\($0.name) (\($0.fingerprint))" }
+      console.warning("you know another \(known.label) already: \(fingerprints.joined(separator: ", "))")
+    }
+    if !yes { try Question.confirm("Are they the same, and is \(known.label) to be a peer?", option: "--yes") }
+    // By its keys: another one of that name may have come meanwhile.
+    let addition = try vault.acceptIntroduced(known, name: name)
+    console.note("added \(addition.peer.name)")
+    try console.result([Printable.escape(addition.peer.name)], json: addition.json)
+  }
+}
+
 /// `vault peer remove`
 struct PeerRemoveCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
@@ -72,7 +114,10 @@ struct PeerRemoveCommand: OpenedCommand {
       with it: a removed peer can still give them to others. Asks first; --yes
       answers.
 
-      Example: vault peer remove Bob
+      Somebody whom a peer has introduced is removed in the same way. Whoever was
+      removed comes back with no introduction, until you import the card again.
+
+      Example: vault peer remove "Bob, tablet"
       """)
 
   @Argument(help: "The peer.")
@@ -85,7 +130,11 @@ struct PeerRemoveCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let known = try vault.peer(peer)
+    let known: PeerSummary
+    do throws(VaultError) { known = try vault.peer(peer) } catch {
+      guard let holder = try Self.introduced(peer, vault, error) else { throw error }
+      return try remove(holder, vault, console)
+    }
     if !yes {
       try Question.confirm(
         "Remove \(known.name) (\(known.fingerprint))? Shares that wait for it are destroyed.", option: "--yes")
@@ -97,6 +146,27 @@ struct PeerRemoveCommand: OpenedCommand {
     }
     for secret in removal.stillHolds { console.warning("\(removal.peer.name) still holds a share of \(secret.name)") }
     if console.json { try console.result(removal.json) }
+  }
+
+  /// Whoever of that name was introduced, where there is no such peer. Throws if it could be several.
+  static func introduced(
+    _ name: String, _ vault: Vault, _ error: VaultError
+  ) throws(VaultError) -> IntroducedHolder? {
+    guard error.code == .notFound else { return nil }
+    do throws(VaultError) { return try vault.introducedHolder(named: name) } catch  where error.code == .notFound {
+      return nil
+    }
+  }
+
+  private func remove(_ holder: IntroducedHolder, _ vault: Vault, _ console: Console) throws {
+    if !yes {
+      try Question.confirm(
+        "Remove \(holder.name) (\(holder.fingerprint))? It can't help to recover \(holder.secrets.map(\.name).joined(separator: ", ")) any more, nor ask for it here.",
+        option: "--yes")
+    }
+    let removed = try vault.removeIntroduced(holder)
+    console.note("removed \(removed.name)")
+    if console.json { try console.result(removed.json) }
   }
 }
 

@@ -8,8 +8,10 @@ struct PeerListCommand: OpenedCommand {
     commandName: "list",
     abstract: "List all peers.",
     discussion: """
-      The lock is closed for peers that have proved their keys to you and you to
-      them.
+      The lock is closed for peers that have proved their keys: in a session, where
+      you prove yours as well, or by answering a parcel. Below the peers stand those
+      whom a peer has introduced as holders of its secrets; --introduced lists these
+      alone, with --json too.
 
       With --near it listens for some seconds over Bluetooth LE first, and tells who
       is in the same room and how strong they are heard, in dBm: -40 is on the
@@ -25,22 +27,60 @@ struct PeerListCommand: OpenedCommand {
   @Option(help: ArgumentHelp("With --near, listen for so many seconds (1 to 120).", valueName: "seconds"))
   var seconds: Int?
 
+  @Flag(help: "List only those whom a peer has introduced.")
+  var introduced = false
+
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
   func validate() throws {
+    guard !introduced || !near else { throw ValidationError("--near hears peers, not those who were introduced.") }
     guard let seconds else { return }
     guard near else { throw ValidationError("--seconds says how long --near listens.") }
     guard (1...120).contains(seconds) else { throw ValidationError("--seconds takes 1 to 120.") }
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
+    if introduced { return try listIntroduced(vault, console) }
     let peers = try vault.peers()
     if near { return try await listNear(peers, vault, console) }
     if peers.isEmpty { console.note("no peers yet; import one with 'vault peer add'") }
+    var lines = peers.isEmpty ? [] : Self.table(peers, now: Clocks.now(), unicode: Console.isUnicode).lines
+    let holders = console.json ? [] : try vault.introducedHolders()
+    if !holders.isEmpty {
+      if !lines.isEmpty { lines.append("") }
+      lines.append("introduced as holders of secrets, and no peers:")
+      lines += Self.table(holders).lines
+    }
+    noteIntroductionsOff(vault, console)
+    try console.result(lines, json: .array(peers.map(\.json)))
+  }
+
+  /// Why nobody is introduced, or those who were aren't asked, where the user has said so.
+  private func noteIntroductionsOff(_ vault: Vault, _ console: Console) {
+    guard vault.areIntroductionsOff else { return }
+    console.note(
+      "nobody is introduced to this device, and who was is neither asked nor answered: \(CheckText.introductionsOff)")
+  }
+
+  private func listIntroduced(_ vault: Vault, _ console: Console) throws {
+    let holders = try vault.introducedHolders()
+    if holders.isEmpty { console.note("nobody was introduced to this device") }
+    noteIntroductionsOff(vault, console)
     try console.result(
-      peers.isEmpty ? [] : Self.table(peers, now: Clocks.now(), unicode: Console.isUnicode).lines,
-      json: .array(peers.map(\.json)))
+      holders.isEmpty ? [] : Self.table(holders).lines, json: .array(holders.map(\.json)))
+  }
+
+  /// Those who were introduced, for people.
+  static func table(_ holders: [IntroducedHolder]) -> TextTable {
+    var table = TextTable("NAME", "INTRODUCED BY", "FOR", "FINGERPRINT", "ADDRESS")
+    for holder in holders {
+      table.add(
+        holder.label, holder.introducedBy.joined(separator: ", "),
+        holder.secrets.map(\.name).joined(separator: ", "), PeerText.short(holder.fingerprint),
+        holder.addresses.map { PeerText.text($0) }.joined(separator: ", "))
+    }
+    return table
   }
 
   private func listNear(_ peers: [PeerSummary], _ vault: Vault, _ console: Console) async throws {
@@ -102,23 +142,46 @@ struct PeerShowCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let peer = try vault.peer(self.peer)
+    let peer: PeerSummary
+    do throws(VaultError) { peer = try vault.peer(self.peer) } catch {
+      guard let holder = try PeerRemoveCommand.introduced(self.peer, vault, error) else { throw error }
+      return try console.result(Self.facts(holder), json: holder.json)
+    }
     try console.result(Self.facts(peer, now: Clocks.now()), json: peer.json)
+  }
+
+  /// The facts about somebody who was introduced.
+  static func facts(_ holder: IntroducedHolder) -> [String] {
+    TextTable.facts([
+      ("label", holder.label), ("state", "introduced by \(holder.introducedBy.joined(separator: ", ")), and no peer"),
+      ("for", holder.secrets.map(\.name).joined(separator: ", ")), ("fingerprint", holder.fingerprint),
+      ("card digest", holder.cardDigest),
+      (
+        "addresses",
+        holder.addresses.isEmpty ? "none" : holder.addresses.map { PeerText.text($0) }.joined(separator: ", ")
+      ),
+      ("introduced", Timestamp.minute(holder.introducedAt)), ("card", holder.cardText),
+    ])
   }
 
   /// The facts for people.
   static func facts(_ peer: PeerSummary, now: Int64) -> [String] {
     let state =
       switch peer.state {
-      case .proven: "authenticated: both sides have proved their keys"
+      case .proven: "authenticated: it has proved its keys"
       case .scanned: "imported; it has not proved its keys yet"
       }
-    return TextTable.facts([
-      ("name", peer.name), ("label", peer.label), ("state", state), ("fingerprint", peer.fingerprint),
-      ("card digest", peer.cardDigest),
-      ("addresses", peer.addresses.isEmpty ? "none" : peer.addresses.map { PeerText.text($0) }.joined(separator: ", ")),
-      ("added", Timestamp.minute(peer.addedAt) + " UTC"),
-      ("last seen", peer.lastSeenAt.map { Measures.ago($0, now: now) } ?? "never"), ("card", peer.cardText),
-    ])
+    let person = peer.deviceOf.map { [("device of", $0)] } ?? []
+    return TextTable.facts(
+      [("name", peer.name), ("label", peer.label)] + person + [
+        ("state", state), ("fingerprint", peer.fingerprint),
+        ("card digest", peer.cardDigest),
+        (
+          "addresses",
+          peer.addresses.isEmpty ? "none" : peer.addresses.map { PeerText.text($0) }.joined(separator: ", ")
+        ),
+        ("added", Timestamp.minute(peer.addedAt)),
+        ("last seen", peer.lastSeenAt.map { Measures.ago($0, now: now) } ?? "never"), ("card", peer.cardText),
+      ])
   }
 }

@@ -27,8 +27,8 @@ struct RecoverCommand: OpenedCommand {
       that carry it. SECRET stands before it.
 
       Examples: vault recover
-                vault recover "house keys" -o keys.txt
-                vault recover 4be1 -o - | tar x
+                vault recover "house keys" -o recovered.txt
+                vault recover photos -o - | tar x
                 vault recover mail --field password --clip
 
       Exit codes: 4 fewer shares than the threshold, 8 damaged data, 9 the output is
@@ -51,7 +51,7 @@ struct RecoverCommand: OpenedCommand {
 
   func validate() throws {
     try password.check(beside: unlock)
-    if place.output == "-", global.json { throw ValidationError("--json and -o - both want standard output.") }
+    try place.check(json: global.json)
     try consent.check()
     try view.check(output: place.output)
   }
@@ -89,8 +89,8 @@ struct RecoverCommand: OpenedCommand {
       }
     }
     reporter.conclude(report)
-    guard let path = report.path else { return ViewOptions.warnOfOutput(console) }
-    try ViewOptions.conclude(path: path, json: report.json, console)
+    try ViewOptions.conclude(
+      report.path, at: destination, json: report.json, original: report.originalName, console)
   }
 
   /// Recovers into memory and shows, copies or writes what was asked for.

@@ -44,7 +44,8 @@ struct RequestsListCommand: OpenedCommand {
     for request in requests {
       table.add(
         "\(request.id)", wish(request), request.peer, request.fingerprint,
-        ShareReporter.name(request.description, id: request.secret), Timestamp.minute(request.askedAt), state(request))
+        ShareReporter.name(request.description, id: request.secret), Timestamp.minute(request.askedAt),
+        state(request))
     }
     return table
   }

@@ -10,8 +10,10 @@ struct ReshareCommand: OpenedCommand {
     discussion: """
       Recovers the secret, as 'vault recover' does, and shares a copy of it under a
       new id and a new key. Nothing of it is written in clear. Without --to the peers
-      get shares that hold one of the old secret, as far as this device knows;
-      without --threshold as many shares are needed as before.
+      get shares that hold one of the old secret, as far as this device knows, and
+      that is asked at a terminal; holders that are no peers are named, and get none
+      unless they are accepted first. Without --threshold as many shares are needed
+      as before.
 
       The old secret stays until you delete this device's share of it, and the others
       keep theirs: who held a share of it can still recover the old one. The id of
@@ -25,8 +27,8 @@ struct ReshareCommand: OpenedCommand {
       A password of the secret is asked for when the shares are in, and is the
       password of the new one, too.
 
-      Examples: vault reshare "house keys" --to Bob --to Dave --threshold 2
-                vault reshare 4be1 --delete-old
+      Examples: vault reshare "house keys" --to Bob --to Dave --delete-old
+                vault reshare photos --threshold 3 --delete-old
                 vault reshare mail --edit
 
       Exit codes: those of 'vault recover' and 'vault share'; 130 nothing was changed
@@ -45,7 +47,7 @@ struct ReshareCommand: OpenedCommand {
   @Flag(help: "Edit it first.")
   var edit = false
 
-  @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names to the shares.")
+  @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names and cards to the shares.")
   var noLabels = false
 
   @Flag(name: .customLong("keep-old"), help: "Keep this device's share of the old secret; do not ask.")
@@ -55,6 +57,9 @@ struct ReshareCommand: OpenedCommand {
     name: .customLong("delete-old"),
     help: "Delete this device's share of the old secret once the new one can be recovered; do not ask.")
   var deleteOld = false
+
+  @Flag(help: "Do not ask who gets a share: those that hold one of the old secret do.")
+  var yes = false
 
   @OptionGroup var consent: ConsentOptions
   @OptionGroup var password: PasswordOptions
@@ -76,6 +81,16 @@ struct ReshareCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
+    let old = try vault.secret(secret).summary
+    let isDeleted = Atomic(false)
+    let watch = SharingWatch(
+      vault, console,
+      remark: { isDeleted.load(ordering: .acquiring) ? "" : "; the old secret stays as it is" },
+      json: {
+        ReshareReport(old: old, share: $0).json(
+          $0.json(ParcelText()), oldDeleted: isDeleted.load(ordering: .acquiring))
+      })
+    defer { watch.end() }
     // Behind this point nothing may be repeated: something was edited, or shared.
     let isPastRecovery = Atomic(false)
     var request = ReshareRequest(
@@ -93,8 +108,14 @@ struct ReshareCommand: OpenedCommand {
         }
       }
     }
+    let strangers = try vault.planReshare(request).leftOut
+    if !strangers.isEmpty {
+      console.warning(
+        "holders of the old secret that get no share, as they are no peers: \(MessageWords.list(strangers))")
+    }
     let recovery = RecoveryReporter(console)
-    let sharing = ShareReporter(console)
+    request.confirm = SharePlanText.question(chosen: recipients, saysYes: yes)
+    let sharing = ShareReporter(console, isPlanAsked: request.confirm != nil)
     var attempts = 0
     let report = try await consent.run(
       vault, console, mayRepeat: { !isPastRecovery.load(ordering: .relaxed) }
@@ -106,36 +127,42 @@ struct ReshareCommand: OpenedCommand {
         recovering: { event in if isFirst { recovery.show(event) } else { recovery.showAgain(event) } },
         sharing: { event in
           isPastRecovery.store(true, ordering: .relaxed)
+          watch.note(event)
           sharing.show(event)
         })
     }
     sharing.conclude(report.share)
-    let isDeleted = try settleOld(report, vault, console)
-    try await ParcelText.conclude([report.share], for: "vault reshare", vault, console) {
-      report.json($0[0].json($1), oldDeleted: isDeleted)
+    try settleOld(report, vault, console, isDeleted)
+    try await ParcelText.conclude(report.share, for: "vault reshare", vault, console, watch) {
+      report.json($0.json($1), oldDeleted: isDeleted.load(ordering: .acquiring))
     }
     let code = ExitCodes.code(of: report.share)
     if code != ExitCodes.done { throw ExitCode(code) }
   }
 
   /// Asks what becomes of this device's share of the old secret, and does it.
-  private func settleOld(_ report: ReshareReport, _ vault: Vault, _ console: Console) throws -> Bool {
+  private func settleOld(
+    _ report: ReshareReport, _ vault: Vault, _ console: Console, _ isDeleted: borrowing Atomic<Bool>
+  ) throws {
     let name = ShareReporter.name(report.old.description, id: report.old.id)
     guard report.share.isRecoverable else {
       console.warning("the old secret \(name) stays: the new one can't be recovered yet")
-      return false
+      return
     }
     if try isToBeDeleted(name) {
-      _ = try vault.delete(report.old.id)
+      isDeleted.store(true, ordering: .releasing)
+      do throws(VaultError) { _ = try vault.delete(report.old.id) } catch {
+        isDeleted.store(false, ordering: .releasing)
+        throw error
+      }
       console.note(
         "deleted this device's share of the old secret \(name); whoever else holds one keeps it, and \(report.old.threshold) of them still recover it"
       )
-      return true
+      return
     }
     console.note(
       "the old secret \(name) stays as it is; delete this device's share of it with 'vault delete \(report.old.id.prefix(12))'"
     )
-    return false
   }
 
   private func isToBeDeleted(_ name: String) throws(VaultError) -> Bool {

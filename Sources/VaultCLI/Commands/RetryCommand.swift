@@ -12,7 +12,7 @@ struct RetryCommand: OpenedCommand {
       output. What still waits then goes by parcel where it can: through an account,
       the servers of a group that the peer is in too, or others' devices.
 
-      Example: vault retry 4be1
+      Example: vault retry "house keys"
 
       Exit codes: 2 recoverable but not all delivered, 3 fewer than the threshold
       delivered.
@@ -32,6 +32,13 @@ struct RetryCommand: OpenedCommand {
       if let secret { [try vault.secret(secret).summary] } else {
         try vault.secrets().filter { ($0.waiting ?? 0) > 0 }
       }
+    Interruption.say {
+      Interruption.Farewell(
+        VaultError(
+          .interrupted, "interrupted; what isn't delivered waits here, and the daemon or 'vault retry' delivers it",
+          hint: secrets.count == 1 ? SharingWatch.hint(secrets[0].id) : nil))
+    }
+    defer { Interruption.say(nil) }
     if secrets.isEmpty { console.note("nothing waits to be delivered") }
     let reports = try await retry(secrets, vault, console)
     try await ParcelText.conclude(reports, for: "vault retry", vault, console) { reports, parcels in

@@ -9,7 +9,9 @@ struct SettingsCommand: AsyncParsableCommand {
     discussion: """
       Example: vault settings set listen 127.0.0.1:4721
       """,
-    subcommands: [SettingsGetCommand.self, SettingsSetCommand.self, SettingsListCommand.self])
+    subcommands: [
+      SettingsGetCommand.self, SettingsSetCommand.self, SettingsListCommand.self, SettingsResetCommand.self,
+    ])
 
   @OptionGroup var global: GlobalOptions
 
@@ -63,6 +65,52 @@ struct SettingsSetCommand: OpenedCommand {
     console.note("\(setting.key) is \(setting.value.isEmpty ? "empty" : setting.value)")
     if console.json { try console.result(setting.json) }
   }
+}
+
+/// `vault settings reset`
+struct SettingsResetCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reset",
+    abstract: "Put every setting back to its default.",
+    discussion: """
+      Also where the settings are lost or damaged, which other commands report: until
+      then nothing goes by defaults that nobody has chosen. Says what would change,
+      and asks; --yes answers.
+
+      Example: vault settings reset --yes
+      """)
+
+  @Flag(help: "Do not ask.")
+  var yes = false
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  /// What lets others in, or out, if it was otherwise.
+  private static let weighty: [SettingKey] = [.releasePolicy, .confirmSharing, .listen, .introductions, .pigeonsOnly]
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    for setting in try Self.changed(vault, console) {
+      console.note("\(setting.key) is \(Self.words(setting.value)), and would be \(Self.words(setting.defaultValue))")
+    }
+    if !yes { try Question.confirm("Put every setting back to its default?", option: "--yes") }
+    let settings = try vault.resetSettings()
+    console.note("every setting has its default")
+    if console.json { try console.result(.array(settings.map(\.json))) }
+  }
+
+  /// The settings that aren't as nobody has set them. Where nobody can say which, that is said, and what the defaults let happen.
+  private static func changed(_ vault: Vault, _ console: Console) throws(VaultError) -> [Setting] {
+    do throws(VaultError) { return try vault.settings().filter { $0.value != $0.defaultValue } } catch {
+      guard error.code == .damaged else { throw error }
+      console.warning("\(error.reason): nobody can say what was set")
+      let defaults = weighty.map { "\($0.rawValue) \($0.defaultValue)" }
+      console.warning("the defaults are: \(defaults.joined(separator: ", "))")
+      return []
+    }
+  }
+
+  private static func words(_ value: String) -> String { value.isEmpty ? "empty" : value }
 }
 
 /// `vault settings list`

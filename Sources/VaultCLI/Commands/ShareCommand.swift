@@ -8,22 +8,26 @@ struct ShareCommand: OpenedCommand {
     commandName: "share",
     abstract: "Encrypt a file and hand out shares of it.",
     discussion: """
-      Every chosen peer, and you, get one share; any THRESHOLD shares rebuild the
-      file, fewer tell nothing about it. Without --to all authenticated peers are
-      chosen. The id of the secret goes to standard output. Peers that are offline
-      get their share from the daemon, or by 'vault retry'; or by parcel, whenever
-      they are there: through an account, the servers of a group that they are in, or
-      others' devices that carry it.
+      Every chosen peer, and you, get one share; THRESHOLD shares rebuild the file,
+      fewer tell nothing about it. Without --to all peers are chosen, which is asked
+      at a terminal. The id of the secret goes to standard output. Peers that are
+      offline, even if you have never met them, get their share from the daemon, or
+      by 'vault retry'; or by parcel, whenever they are there: through an account,
+      the servers of a group that they are in, or others' devices that carry it. A
+      peer named with --to that refuses ends it before anything is shared.
+
+      Ctrl-C says whether anything was shared, and how to stop what still waits.
 
       The description and, unless --no-labels, the recipients' names travel with the
       shares in clear. With --password the file is encrypted under a password as
       well, which is asked for when the shares are in.
 
-      Examples: vault share note.txt --threshold 2
-                tar c photos | vault share - --threshold 2 --to Bob --to Carol
+      Examples: vault share note.txt --threshold 2 --to Bob
+                vault share keys.txt --threshold 2 --description "house keys"
+                tar c photos | vault share - --threshold 2 --description photos
 
-      Exit codes: 2 recoverable but not all delivered, 3 fewer than the threshold
-      delivered.
+      Exit codes: 2 recoverable but not all delivered, or a peer was left out, 3
+      fewer than the threshold delivered, 5 a chosen peer refused.
       """)
 
   @Argument(help: ArgumentHelp("The file, or - for standard input.", valueName: "file"), completion: .file())

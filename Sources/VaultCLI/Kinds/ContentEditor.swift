@@ -24,7 +24,7 @@ struct ContentEditor {
     }
     while true {
       do throws(Rejection) {
-        let edited = try edited(text, replacing: content.header)
+        let edited = try Self.edited(text, replacing: content.header, nothing: nothing)
         return edited.shared()
       } catch {
         switch error {
@@ -61,13 +61,27 @@ struct ContentEditor {
     }
   }
 
+  /// What standard input brings instead of an editor.
+  static func piped(replacing old: borrowing PayloadHeader, nothing: String) throws(VaultError) -> SecretContent {
+    let text = try SecretStream.read(path: "-", limit: NewContent.noteByteLimit)
+    do throws(Rejection) {
+      let edited = try edited(text, replacing: old, nothing: nothing)
+      return edited.shared()
+    } catch {
+      switch error {
+      case .failed(let failure): throw failure
+      case .unreadable(let reason): throw VaultError(.usage, "\(reason); \(nothing)")
+      }
+    }
+  }
+
   /// What the edited text stands for. Names and fields that were not edited stay.
-  func edited(
-    _ text: borrowing SecretBytes, replacing old: borrowing PayloadHeader
+  static func edited(
+    _ text: borrowing SecretBytes, replacing old: borrowing PayloadHeader, nothing: String
   ) throws(Rejection) -> NewContent {
     do {
       switch old.kind {
-      case .password: return try Self.entry(text, replacing: old)
+      case .password: return try entry(text, replacing: old)
       case .contact:
         do throws(VCard.Fault) { _ = try VCard(text.bytes) } catch {
           throw Rejection.unreadable(error.error(in: "the edited text", .usage).reason)

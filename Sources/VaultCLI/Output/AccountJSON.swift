@@ -1,3 +1,4 @@
+import VaultStore
 import VaultXMPP
 
 extension AccountSummary {
@@ -5,7 +6,18 @@ extension AccountSummary {
     [
       "address": .string(address), "state": .string(state.rawValue), "host": JSONValue(host), "port": JSONValue(port),
       "certificates": JSONValue(certificates), "connection": JSONValue(connection?.state.rawValue),
-      "connectionSince": JSONValue(connection.map { Timestamp.exact($0.since) }),
+      "connectionSince": JSONValue(connection.map { Timestamp.exact($0.since) }), "traffic": traffic?.json ?? .null,
+    ]
+  }
+}
+
+extension AccountTraffic {
+  var json: JSONValue {
+    [
+      "since": .string(Timestamp.exact(since)), "parcelsSent": .integer(sent.parcels),
+      "plainSent": .integer(sent.texts),
+      "bytesSent": .integer(sent.bytes), "parcelsTaken": .integer(taken.parcels), "plainTaken": .integer(taken.texts),
+      "bytesTaken": .integer(taken.bytes), "passedOver": .integer(passedOver),
     ]
   }
 }
@@ -23,7 +35,8 @@ extension AccountReport {
   var json: JSONValue {
     [
       "parcelsSent": JSONValue(parcelsSent), "parcelsTaken": JSONValue(parcelsTaken),
-      "plainSent": JSONValue(plainSent), "plainTaken": JSONValue(plainTaken),
+      "plainSent": JSONValue(plainSent), "plainTaken": JSONValue(plainTaken), "receipts": JSONValue(receipts),
+      "friendRequests": JSONValue(friendRequests), "passedOver": JSONValue(passedOver),
     ]
   }
 }

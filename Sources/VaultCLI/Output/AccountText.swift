@@ -1,14 +1,22 @@
 import SecretVault
+import VaultStore
 import VaultXMPP
 
 /// Accounts and friends in words.
 enum AccountText {
   static func table(_ accounts: [AccountSummary]) -> TextTable {
-    var table = TextTable("ACCOUNT", "STATE", "SERVER")
+    var table = TextTable("ACCOUNT", "STATE", "SERVER", "SENT", "CAME")
     for account in accounts {
-      table.add(account.address, state(account), server(account))
+      table.add(
+        account.address, state(account), server(account), flow(account.traffic?.sent), flow(account.traffic?.taken))
     }
     return table
+  }
+
+  /// How much went one way, texts and parcels together: `12, 34 kB`.
+  private static func flow(_ flow: AccountTraffic.Flow?) -> String {
+    guard let flow, flow.bytes > 0 else { return "-" }
+    return "\(flow.parcels + flow.texts), \(Measures.size(UInt64(clamping: flow.bytes)))"
   }
 
   /// How it stands.
@@ -32,8 +40,17 @@ enum AccountText {
   /// What went to and fro.
   static func sentence(_ traffic: AccountReport) -> String {
     let (sent, taken) = (traffic.parcelsSent + traffic.plainSent, traffic.parcelsTaken + traffic.plainTaken)
-    guard sent + taken > 0 else { return "nothing waits, here or there" }
-    return "handed over \(sent), took \(taken)"
+    var parts: [String] = []
+    if sent + taken > 0 { parts.append("handed over \(sent), took \(taken)") }
+    if traffic.receipts > 0 { parts.append("\(Measures.count(traffic.receipts, "receipt")) came") }
+    if traffic.friendRequests > 0 {
+      let who = traffic.friendRequests == 1 ? "somebody asks" : "\(traffic.friendRequests) people ask"
+      parts.append("\(who) to be a friend: see 'vault friend list'")
+    }
+    if traffic.passedOver > 0 {
+      parts.append("\(Measures.count(traffic.passedOver, "text")) of strangers, or too many, passed over")
+    }
+    return parts.isEmpty ? "nothing waits, here or there" : parts.joined(separator: "; ")
   }
 
   private static func server(_ account: AccountSummary) -> String {
@@ -63,6 +80,7 @@ enum FriendText {
   static func state(_ friend: FriendSummary) -> String {
     if friend.asks { return "asks" }
     return switch friend.subscription {
+    case "blocked": "removed, blocked"
     case "both": "friends"
     case "to": "shows itself to you"
     case "from": "sees you"

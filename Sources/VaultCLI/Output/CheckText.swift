@@ -4,6 +4,8 @@ import SecretVault
 struct CheckText {
   /// Whether each result begins with the secret's name: where there may be several.
   let namesSecrets: Bool
+  /// Whose device each peer is, by name: only of people with several.
+  var people: [String: String] = [:]
 
   /// What a drill doesn't promise.
   static let caution =
@@ -22,14 +24,45 @@ struct CheckText {
     for holder in report.holders { add(holder, report, to: &table) }
     for holder in report.possible { add(holder, report, to: &table) }
     lines += table.lines.map { "  " + $0 }
+    if report.answered > 0 { lines.append("  " + Self.elsewhere(report.isRecoverableElsewhere)) }
+    if let line = peopleLine(report) { lines.append("  " + Printable.escape(line)) }
+    let deaf = report.holders.filter(\.listensNowhere).compactMap(\.peer)
+    if !deaf.isEmpty {
+      lines.append("  nobody can call on \(Printable.escape(MessageWords.list(deaf))): no address is known here")
+    }
     if let problem = report.problem { lines.append("  nobody was asked: \(Printable.escape(problem.reason))") }
     let strangers = report.strangers
     if strangers > 0, report.problem == nil {
-      lines.append("  \(Measures.count(strangers, "holder")) of \(report.secret.shareCount) not known to this device")
+      let unknown = "\(Measures.count(strangers, "holder")) of \(report.secret.shareCount) not known to this device"
+      lines.append("  " + unknown + (report.areIntroductionsOff ? ", or not asked: \(Self.introductionsOff)" : ""))
     }
     if report.others > 0 { lines.append("  \(Measures.count(report.others, "other peer")) asked, with no share of it") }
     if report.answered > 0 { lines.append("  " + Self.sampling(report)) }
     return lines
+  }
+
+  /// Why those who were introduced count for nothing here.
+  static let introductionsOff =
+    "the setting introductions is off ('vault settings set introductions on' changes that)"
+
+  /// Whether it needs this device.
+  static func elsewhere(_ isRecoverable: Bool?) -> String {
+    switch isRecoverable {
+    case true?: "without this device: recoverable, by a holder that knows and can call enough of the others"
+    case false?: "without this device: NOT recoverable, no holder knows and can call enough of the others"
+    case nil:
+      "without this device: not known, those that answered don't say that enough holders know and can call one another"
+    }
+  }
+
+  /// `the holders that answered are devices of 2 people`, where somebody has several of them.
+  private func peopleLine(_ report: CheckReport) -> String? {
+    let peers = report.holders.filter { $0.state == .answered }.compactMap(\.peer)
+    let persons = Set(peers.map { people[$0].map { "person \($0)" } ?? "peer \($0)" })
+    guard persons.count < peers.count else { return nil }
+    // Its user is one of them.
+    let own = report.own?.state == .answered ? 1 : 0
+    return "the \(peers.count + own) holders that answered are devices of \(persons.count + own) people"
   }
 
   /// `recoverable now: 4 of 5 holders answered, 3 needed`
@@ -56,7 +89,10 @@ struct CheckText {
   static func result(_ holder: HolderCheck, of count: UInt64) -> String {
     let reason = holder.reason ?? ""
     switch holder.state {
-    case .answered: return "answered with \(holder.piecesSeen) of \(Measures.count(count, "piece"))"
+    case .answered:
+      let others =
+        holder.reach.map { "; knows \(Measures.count(Int($0.known), "other holder")), can call \($0.dialable)" } ?? ""
+      return "answered with \(holder.piecesSeen) of \(Measures.count(count, "piece"))\(others)"
     case .damaged: return "DAMAGED: \(reason)"
     case .unreachable: return reason.hasPrefix("unreachable") ? reason : "unreachable: \(reason)"
     case .refused: return reason.hasPrefix("refused") ? reason : "refused: \(reason)"
@@ -71,6 +107,9 @@ extension HolderCheck {
     [
       "peer": JSONValue(peer), "index": JSONValue(index), "state": .string(state.rawValue),
       "provedShare": .bool(hasProvedShare), "piecesSeen": .integer(Int64(piecesSeen)), "reason": JSONValue(reason),
+      "listensNowhere": .bool(listensNowhere),
+      "knowsHolders": JSONValue(reach.map { Int($0.known) }),
+      "canDialHolders": JSONValue(reach.map { Int($0.dialable) }),
     ]
   }
 }
@@ -80,8 +119,10 @@ extension CheckReport {
     [
       "secret": secret.json, "checkedAt": .string(Timestamp.exact(checkedAt)), "answered": .integer(Int64(answered)),
       "needed": .integer(Int64(secret.threshold)), "recoverable": .bool(isRecoverable),
+      "withoutThisDevice": isRecoverableElsewhere.map { .bool($0) } ?? .null,
       "allAnswered": .bool(haveAllAnswered), "own": own?.json ?? .null, "holders": .array(holders.map(\.json)),
       "possible": .array(possible.map(\.json)), "unknownHolders": .integer(Int64(strangers)),
+      "introductionsOff": .bool(areIntroductionsOff),
       "otherPeers": .integer(Int64(others)), "pieces": JSONValue(pieceCount),
       "onePercentNoticed": .decimal(onePercentNoticed), "problem": JSONValue(problem?.reason),
     ]

@@ -10,7 +10,7 @@ extension GroupFacts {
       "owner": JSONValue(owner.isEmpty ? nil : owner),
       "members": JSONValue(memberCount), "servers": JSONValue(servers), "k": JSONValue(threshold),
       "s": JSONValue(sufficient), "unsent": JSONValue(unsent), "waiting": JSONValue(waiting),
-      "missing": JSONValue(missing),
+      "missing": JSONValue(missing), "missingKnown": .bool(isMissingKnown),
     ]
   }
 }
@@ -31,7 +31,8 @@ extension GroupStatus {
       "members": JSONValue(members.count(where: \.isActive)), "k": JSONValue(threshold), "s": JSONValue(sufficient),
       "ttlSeconds": JSONValue(ttl), "key": .integer(Int64(epoch)), "roster": JSONValue(serial),
       "unsent": JSONValue(outbox.unsent), "shares": JSONValue(outbox.parcels), "keyChanges": JSONValue(unfinishedTasks),
-      "missing": JSONValue(missing),
+      "missing": JSONValue(missing), "missingKnown": .bool(isMissingKnown),
+      "putBackAt": JSONValue(putBack.map { Timestamp.exact(Int64(clamping: $0)) }),
       "confirmedAt": JSONValue(lastConfirm.map { Timestamp.exact(Int64(clamping: $0)) }),
       "servers": .array(servers.map(\.json)),
     ]
@@ -43,6 +44,7 @@ extension GroupStatus.Server {
     [
       "address": .string(address), "isCurrent": .bool(isCurrent),
       "answeredAt": JSONValue(lastAnswer.map { Timestamp.exact(Int64(clamping: $0)) }), "error": JSONValue(lastError),
+      "refusal": JSONValue(refusal),
       "damagedShares": JSONValue(damagedShares),
     ]
   }
@@ -80,6 +82,7 @@ extension InvitationReport {
   func json(_ group: GroupFacts) -> JSONValue {
     [
       "group": .string(group.id), "peer": .string(peer), "isDelivered": .bool(isDelivered),
+      "isMember": .bool(isMember),
       "problem": JSONValue(problem?.reason),
     ]
   }

@@ -11,7 +11,7 @@ enum GroupText {
       table.add(
         group.name, String(group.id.prefix(8)), state(group),
         group.owner.isEmpty ? owner(group, invitations) : group.owner, isMember ? "\(group.memberCount)" : "-",
-        isMember ? "\(group.servers)" : "-", isMember ? "\(group.waiting)" : "-", isMember ? "\(group.missing)" : "-")
+        isMember ? "\(group.servers)" : "-", isMember ? "\(group.waiting)" : "-", isMember ? missing(group) : "-")
     }
     for invitation in invitations where !invitation.isTaken {
       table.add(
@@ -50,13 +50,33 @@ enum GroupText {
           + DurationText.text(Int64(status.ttl) * 1000)
       ),
       ("to send", waiting(status)),
-      ("missing", status.missing == 0 ? "nothing" : Measures.count(Int(clamping: status.missing), "message")),
+      ("missing", missing(status)),
       ("key", "number \(status.epoch)"),
     ]
     if let confirmed = status.lastConfirm {
-      facts.append(("confirmed", Timestamp.minute(Int64(clamping: confirmed)) + " UTC"))
+      facts.append(("confirmed", Timestamp.minute(Int64(clamping: confirmed))))
     }
     return TextTable.facts(facts) + [""] + servers(status).lines
+  }
+
+  private static func missing(_ group: GroupFacts) -> String {
+    if group.isMissingKnown { return "\(group.missing)" }
+    return group.missing == 0 ? "?" : "\(group.missing) or more"
+  }
+
+  static func missing(_ status: GroupStatus) -> String {
+    let count = Measures.count(Int(clamping: status.missing), "message")
+    guard status.isMissingKnown else {
+      return (status.missing == 0 ? "" : count + " at least; ") + "not known until another member answers"
+    }
+    return status.missing == 0 ? "nothing" : count
+  }
+
+  /// What there is to say after this device's database was put back from a copy; nil if it wasn't, or everything is here again.
+  static func putBack(_ status: GroupStatus) -> String? {
+    guard let time = status.putBack, status.missing > 0 || !status.isMissingKnown else { return nil }
+    return
+      "\(status.name) was put back from a copy on this device, as was found \(Timestamp.minute(Int64(clamping: time))): it counts its messages anew, and asks the other members for what came since"
   }
 
   static func waiting(_ status: GroupStatus) -> String {
@@ -71,10 +91,11 @@ enum GroupText {
     var table = TextTable("SERVER", "LAST ANSWER", "STATE")
     for server in status.servers {
       var state = server.lastError ?? (server.lastAnswer == nil ? "not asked yet" : "answers")
+      if server.lastError == nil, let refusal = server.refusal { state += ", but takes nothing: \(refusal)" }
       if !server.isCurrent { state = "left: " + state }
       if server.damagedShares > 0 { state += "; " + Measures.count(server.damagedShares, "damaged share") }
       table.add(
-        server.address, server.lastAnswer.map { Timestamp.minute(Int64(clamping: $0)) + " UTC" } ?? "never", state)
+        server.address, server.lastAnswer.map { Timestamp.minute(Int64(clamping: $0)) } ?? "never", state)
     }
     return table
   }

@@ -39,6 +39,7 @@ extension ItemReport {
     [
       "item": item.map(\.json) ?? .null, "key": .string(key), "path": JSONValue(path),
       "suggestedName": .string(suggestedName), "bytes": JSONValue(byteCount),
+      "originalName": JSONValue(originalName),
     ]
   }
 }

@@ -13,7 +13,7 @@ enum MeetingText {
     for meeting in meetings {
       let record = meeting.record
       table.add(
-        Timestamp.minute(record.beganAt) + " UTC", meeting.peer ?? "a peer that is no more",
+        Timestamp.minute(record.beganAt), meeting.peer ?? "a peer that is no more",
         record.isNearby ? "Bluetooth" : "network", record.isDialled ? "here" : "there",
         Measures.milliseconds(Double(record.duration)), words(record.given), words(record.taken), words(record.ending))
     }

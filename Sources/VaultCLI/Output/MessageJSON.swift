@@ -10,7 +10,7 @@ extension MessageSummary {
       "parts": JSONValue(parts), "partsDone": JSONValue(partsDone),
       "sentAt": Self.moment(sentAt), "storedAt": Self.moment(storedAt), "deliveredAt": Self.moment(deliveredAt),
       "readAt": Self.moment(readAt), "expiresAt": Self.moment(expiresAt), "route": JSONValue(route),
-      "hops": JSONValue(hops), "carriers": JSONValue(carriers), "sealed": .bool(isSealed),
+      "hops": JSONValue(hops), "carriers": JSONValue(carriers), "sealed": .bool(isSealed), "late": .bool(isLate),
     ]
   }
 

@@ -73,14 +73,15 @@ enum MessageWords {
   }
 
   private static func until(_ message: MessageSummary) -> String {
-    message.expiresAt.map { ", until \(Timestamp.minute($0)) UTC" } ?? ""
+    message.expiresAt.map { ", until \(Timestamp.minute($0))" } ?? ""
   }
 
-  private static func at(_ moment: Int64?) -> String { moment.map { " \(Timestamp.minute($0)) UTC" } ?? "" }
+  private static func at(_ moment: Int64?) -> String { moment.map { " \(Timestamp.minute($0))" } ?? "" }
 
-  /// The line above a message: its number, when it was here first, with whom, and how it stands.
+  /// The line above a message: its number, when it was sent, with whom, how it stands, and when it came if that was late.
   static func head(_ message: MessageSummary) -> String {
-    "\(message.number)  \(Timestamp.minute(message.storedAt))  \(party(message))  \(state(message))"
+    let late = message.isLate ? "  (late: came \(Timestamp.minute(message.storedAt)))" : ""
+    return "\(message.number)  \(Timestamp.minute(message.time))  \(party(message))  \(state(message))\(late)"
   }
 
   /// What a file is: `photo beach.jpg, image/jpeg, 2.3 MB`. Nil for a text.
@@ -143,6 +144,6 @@ enum MessageWords {
 
   private static func moment(_ at: Int64?) -> String {
     guard let at, at > 0 else { return "-" }
-    return "\(Timestamp.minute(at)) UTC"
+    return Timestamp.minute(at)
   }
 }

@@ -21,7 +21,7 @@ enum OutboxText {
       for parcel in parcels {
         table.add(
           kind(parcel.kind), parcel.peer ?? "a peer that is no more", Measures.size(UInt64(clamping: parcel.byteCount)),
-          Measures.ago(parcel.createdAt, now: now), tried(parcel.ways), Timestamp.minute(parcel.expiresAt) + " UTC")
+          Measures.ago(parcel.createdAt, now: now), tried(parcel.ways), Timestamp.minute(parcel.expiresAt))
       }
       lines += table.lines
     }

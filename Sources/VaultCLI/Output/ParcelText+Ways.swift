@@ -5,28 +5,45 @@ import VaultXMPP
 extension ParcelText {
   /// With the names that these deliveries need.
   init(_ deliveries: [Delivery], _ vault: Vault) async {
-    let isNeeded = deliveries.contains { $0.onItsWay?.folder.isEmpty == false }
+    let isNeeded = deliveries.contains { ($0.onItsWay ?? $0.probe)?.folder.isEmpty == false }
     let groups = isNeeded ? (try? await VaultGroups(vault).list()) ?? [] : []
     self.init(names: Dictionary(groups.map { ($0.id, $0.name) }) { first, _ in first })
   }
 
   // MARK: - The end of a command that shares
 
-  /// Prints the ids of what was shared, then hands what is undelivered to the account and to groups, and says of each share which way it
-  /// goes. With JSON it is printed when that is known.
+  /// Hands what is undelivered to the account and to groups, and says of each share which way it goes. The id was printed when there was one;
+  /// with JSON the result is, when that is known.
+  static func conclude(
+    _ report: ShareReport, for what: String, _ vault: Vault, _ console: Console, _ watch: SharingWatch,
+    json: (ShareReport, ParcelText) -> JSONValue
+  ) async throws {
+    if !console.json { try watch.printID(report.id) }
+    let (newer, text) = await handed([report], for: what, vault, console)
+    watch.end()
+    if console.json { try console.result(json(newer[0], text)) }
+  }
+
+  /// The same for those that were shared before. Prints their ids.
   static func conclude(
     _ reports: [ShareReport], for what: String, _ vault: Vault, _ console: Console,
     json: ([ShareReport], ParcelText) -> JSONValue
   ) async throws {
     if !console.json { try console.result(reports.map(\.id), json: .null) }
-    var (newer, text) = (reports, ParcelText())
+    let (newer, text) = await handed(reports, for: what, vault, console)
+    if console.json { try console.result(json(newer, text)) }
+  }
+
+  private static func handed(
+    _ reports: [ShareReport], for what: String, _ vault: Vault, _ console: Console
+  ) async -> ([ShareReport], ParcelText) {
     if reports.contains(where: { !$0.isFinished }) {
       // Nothing of this fails the command: the daemon, or `vault group sync`, does what isn't done here.
-      do throws(VaultError) { (newer, text) = try await hand(reports, for: what, vault, console) } catch {
+      do throws(VaultError) { return try await hand(reports, for: what, vault, console) } catch {
         console.warning("what waits can't go another way just now: \(error.reason)")
       }
     }
-    if console.json { try console.result(json(newer, text)) }
+    return (reports, ParcelText())
   }
 
   private static func hand(
@@ -40,8 +57,13 @@ extension ParcelText {
     for report in newer {
       let secret = newer.count > 1 ? " of " + ShareReporter.name(report.description, id: report.id) : ""
       for delivery in report.deliveries where delivery.state != .delivered {
-        guard let way = delivery.onItsWay else { continue }
-        console.note("share \(delivery.index)\(secret) is \(text.short(way, to: delivery.peer))")
+        let share = "share \(delivery.index)\(secret)"
+        if let way = delivery.onItsWay {
+          console.note("\(share) is \(text.short(way, to: delivery.peer))")
+        } else if let way = delivery.probe {
+          console.note(
+            "\(share) goes once \(delivery.peer) has proved its keys: a question about them is \(text.short(way))")
+        }
       }
     }
     for handover in handovers where handover.unsent > 0 {

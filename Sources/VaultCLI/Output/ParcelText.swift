@@ -16,7 +16,12 @@ struct ParcelText {
 
   /// Where a share is that isn't there yet.
   func words(_ way: ParcelWay) -> String {
-    "\(short(way)), since \(Timestamp.minute(way.since)) UTC"
+    "\(short(way)), since \(Timestamp.minute(way.since))"
+  }
+
+  /// The same of whoever is asked to prove its keys before it gets a share.
+  func probeWords(_ way: ParcelWay) -> String {
+    "its keys have to be proved first: a question is \(words(way))"
   }
 
   /// The same without a time: `on its way through the group Family`. `to` is for whom, if that isn't said otherwise.
@@ -37,7 +42,7 @@ extension ParcelText {
     [
       "peer": .string(delivery.peer), "index": .integer(Int64(delivery.index)),
       "state": .string(delivery.state.rawValue), "reason": JSONValue(delivery.reason),
-      "onItsWay": delivery.onItsWay.map { json($0) } ?? .null,
+      "onItsWay": delivery.onItsWay.map { json($0) } ?? .null, "probe": delivery.probe.map { json($0) } ?? .null,
     ]
   }
 

@@ -1,5 +1,6 @@
 import PeerAuth
 import SecretVault
+import VaultStore
 
 // The JSON form of every result. Keys and their order are a contract: docs/COMMANDS.md lists them.
 
@@ -18,7 +19,17 @@ extension PeerSummary {
       "name": .string(name), "label": .string(label), "state": .string(state.rawValue),
       "fingerprint": .string(fingerprint), "cardDigest": .string(cardDigest), "addresses": PeerText.json(addresses),
       "card": .string(cardText), "addedAt": .string(Timestamp.exact(addedAt)),
-      "lastSeenAt": JSONValue(lastSeenAt.map { Timestamp.exact($0) }),
+      "lastSeenAt": JSONValue(lastSeenAt.map { Timestamp.exact($0) }), "deviceOf": JSONValue(deviceOf),
+    ]
+  }
+}
+
+extension IntroducedHolder {
+  var json: JSONValue {
+    [
+      "label": .string(label), "introducedBy": JSONValue(introducedBy), "secrets": JSONValue(secrets.map(\.id)),
+      "fingerprint": .string(fingerprint), "cardDigest": .string(cardDigest), "addresses": PeerText.json(addresses),
+      "card": .string(cardText), "introducedAt": .string(Timestamp.exact(introducedAt)),
     ]
   }
 }
@@ -63,7 +74,8 @@ extension SecretDetails {
       "secret": summary.json, "ciphertextBytes": JSONValue(ciphertextByteCount),
       "fragmentBytes": JSONValue(fragmentByteCount), "labels": labels.map { JSONValue($0) } ?? .null,
       "deliveries": .array(deliveries.map(parcels.json)), "headerDigest": .string(headerDigest),
-      "conflictingHeadersFrom": JSONValue(conflictingHeadersFrom),
+      "conflictingHeadersFrom": JSONValue(conflictingHeadersFrom), "listensNowhere": JSONValue(listensNowhere),
+      "lastCheck": lastCheck?.json ?? .null,
     ]
   }
 }
@@ -75,7 +87,8 @@ extension ShareReport {
       "shareCount": .integer(Int64(shareCount)), "placed": .integer(Int64(placed)),
       "recoverable": .bool(isRecoverable), "finished": .bool(isFinished), "keepsOwnShare": .bool(keepsOwnShare),
       "deliveries": .array(deliveries.map(parcels.json)), "leftOut": JSONValue(leftOut),
-      "sourceRemoved": .bool(sourceRemoved),
+      "sourceRemoved": .bool(sourceRemoved), "listensNowhere": JSONValue(listensNowhere),
+      "introduced": .bool(areHoldersIntroduced),
     ]
   }
 }
@@ -90,7 +103,8 @@ extension RecoveryReport {
   var json: JSONValue {
     [
       "secret": secret.json, "path": JSONValue(path), "suggestedName": .string(suggestedName),
-      "bytes": JSONValue(byteCount), "holders": .array(holders.map(\.json)),
+      "bytes": JSONValue(byteCount), "originalName": JSONValue(originalName),
+      "holders": .array(holders.map(\.json)),
     ]
   }
 }
@@ -138,6 +152,16 @@ extension VaultError {
         "code": .string(code.rawValue), "exit": .integer(Int64(ExitCodes.code(of: code))), "reason": .string(reason),
         "hint": JSONValue(hint),
       ]
+    ]
+  }
+}
+
+extension DrillRecord {
+  var json: JSONValue {
+    [
+      "at": .string(Timestamp.exact(checkedAt)), "answered": .integer(Int64(answered)),
+      "needed": .integer(Int64(needed)),
+      "recoverable": .bool(isRecoverable), "withoutThisDevice": isRecoverableElsewhere.map { .bool($0) } ?? .null,
     ]
   }
 }

@@ -4,13 +4,16 @@ import SecretVault
 struct ShareReporter: Sendable {
   private let console: Console
   private let secret: String?
+  private let isPlanAsked: Bool
   private let sealing: ProgressLine
   private let sending: ProgressLine
 
-  /// A reporter for one secret. The lines say its name if it is not the only one that the command is about.
-  init(_ console: Console, secret: String? = nil) {
+  /// A reporter for one secret. The lines say its name if it is not the only one that the command is about. `isPlanAsked`: a question shows
+  /// who gets a share.
+  init(_ console: Console, secret: String? = nil, isPlanAsked: Bool = false) {
     self.console = console
     self.secret = secret
+    self.isPlanAsked = isPlanAsked
     sealing = ProgressLine("encrypting", console)
     sending = ProgressLine("sending", console)
   }
@@ -23,10 +26,11 @@ struct ShareReporter: Sendable {
       console.warning("\(peer) gets no share: \(reason)")
       if let hint { console.note("hint: \(hint)") }
     case .plan(let plan):
-      console.note(Self.text(plan))
-      if plan.threshold == plan.shareCount {
-        console.warning("all \(plan.shareCount) shares are needed: if one is lost, so is the secret")
-      }
+      guard !isPlanAsked else { return }
+      let text = SharePlanText(plan: plan)
+      for line in [text.heading] + text.remarks { console.note(line) }
+      for line in text.warnings { console.warning(line) }
+    case .committing: break
     case .sealing(let done, let total): sealing.update(done: done, total: total)
     case .sealed(let id): console.note("encrypted and split; the secret's id is \(id)")
     case .sending(let done, let total): sending.update(done: done, total: total)
@@ -42,18 +46,28 @@ struct ShareReporter: Sendable {
     if let reason = report.sourceRemovalFailure { console.warning("the source file is still there: \(reason)") }
     let line = Self.conclusion(report, of: secret)
     if report.isFinished { console.note(line) } else { console.warning(line) }
+    for line in Self.limits(report) { console.note(line) }
   }
 
-  /// `3 shares, any 2 of which recover it: you, alice, bob`
-  static func text(_ plan: SharePlan) -> String {
-    let holders = (plan.keepsOwnShare ? ["you"] : []) + plan.recipients
-    let rule = rule(plan.threshold, of: plan.shareCount)
-    return "\(Measures.count(plan.shareCount, "share")), \(rule): \(holders.joined(separator: ", "))"
+  /// What it takes to recover it. This device knows everybody who has a share; the others know one another where they were introduced.
+  private static func rule(_ report: ShareReport) -> String {
+    if report.threshold == report.shareCount { return "all of them are needed" }
+    if report.areHoldersIntroduced { return "any \(report.threshold) recover it" }
+    return report.keepsOwnShare ? "any \(report.threshold) recover it here" : "\(report.threshold) of them are needed"
   }
 
-  /// How many shares it takes.
-  private static func rule(_ threshold: Int, of count: Int) -> String {
-    threshold == count ? "all of them are needed" : "any \(threshold) recover it"
+  /// What delivered shares don't mean.
+  static func limits(_ report: ShareReport) -> [String] {
+    var lines: [String] = []
+    if !report.areHoldersIntroduced, report.deliveries.count { $0.state != .cancelled } > 1 {
+      lines.append(
+        report.keepsOwnShare
+          ? "without this device it comes back only where holders know one another; 'vault check' tells more"
+          : "it comes back only where holders know one another")
+    }
+    let deaf = report.listensNowhere + (report.isOwnAddressUnknown ? ["this device"] : [])
+    if !deaf.isEmpty { lines.append("nobody can call on \(MessageWords.list(deaf)): no address is known here") }
+    return lines
   }
 
   /// One peer's result.
@@ -62,11 +76,11 @@ struct ShareReporter: Sendable {
     return PeerSentence.delivery(delivery.peer, share: share, in: delivery.state, reason: delivery.reason)
   }
 
-  /// `shared as ID: 3 of 3 delivered; any 2 recover it`; with a name, the same of a secret that was shared before.
+  /// `shared as ID: 3 of 3 delivered; any 2 recover it here`; with a name, the same of a secret that was shared before.
   static func conclusion(_ report: ShareReport, of secret: String? = nil) -> String {
     let isRetry = secret != nil
     let start = "\(secret ?? "shared as \(report.id)"): \(report.placed) of \(report.shareCount) delivered"
-    let rule = rule(report.threshold, of: report.shareCount)
+    let rule = rule(report)
     if report.isFinished { return "\(start); \(rule)" }
     let rest = "the daemon or 'vault retry' delivers the rest"
     if report.isRecoverable { return "\(start); \(rule) already; \(rest)" }

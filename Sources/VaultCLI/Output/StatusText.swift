@@ -26,9 +26,12 @@ enum StatusText {
           ? "nothing" : list(waiting.map { "\(Measures.count($0.waiting, "share")) for \($0.summary.name)" })
       ),
     ]
+    if let problem = status.listeningProblem { facts.append(("ELSEWHERE", problem)) }
     if !status.damaged.isEmpty {
       facts.append(("DAMAGED", "in the store: " + list(status.damaged.map { "secret \($0)" })))
     }
+    for share in status.lost { facts.append(("LOST", LostShareText.sentence(share))) }
+    for item in status.lostItems { facts.append(("LOST", LostItemText.sentence(item))) }
     if !status.requests.isEmpty {
       facts.append(("requests", "\(status.requests.count) to decide about: see 'vault requests'"))
     }
@@ -56,7 +59,7 @@ enum StatusText {
     guard let running else { return "not running: peers get no answer, and nothing is delivered" }
     guard let facts = running.facts else { return "running" }
     let place = facts.listening.isEmpty ? "listening nowhere" : "listening on \(list(facts.listening))"
-    return "running since \(Timestamp.minute(facts.startedAt)) UTC, \(place) (process \(facts.process))"
+    return "running since \(Timestamp.minute(facts.startedAt)), \(place) (process \(facts.process))"
   }
 
   private static func peers(_ status: VaultStatus, now: Int64) -> [String] {
@@ -111,11 +114,17 @@ extension VaultStatus {
       "label": .string(identity.card.label), "fingerprint": .string(identity.fingerprint),
       "addresses": PeerText.json(identity.card.addresses), "daemon": daemonJSON,
       "peers": .array(peers.map(\.json)), "secrets": .array(secrets.map(\.json)),
-      "damaged": JSONValue(damaged),
+      "damaged": JSONValue(damaged), "lost": .array(lost.map(\.json)),
+      "lostItems": .array(lostItems.map(\.json)),
       "settings": .array(changedSettings.map(\.json)), "requests": JSONValue(requests.count),
       "bluetooth": BluetoothText.json(self), "groups": .array(groups.map(\.json)),
       "invitations": JSONValue(invitations), "messages": messages.json,
     ]
+  }
+
+  /// Why peers who dial what the card says may not come to the daemon.
+  var listeningProblem: String? {
+    ListeningPlace.problem(listening: daemon?.facts?.listening ?? [], card: identity.card.addresses)
   }
 
   private var daemonJSON: JSONValue {
@@ -123,6 +132,7 @@ extension VaultStatus {
     return [
       "running": .bool(daemon != nil), "since": JSONValue(facts.map { Timestamp.exact($0.startedAt) }),
       "listening": JSONValue(facts?.listening ?? []), "process": JSONValue(facts.map { Int($0.process) }),
+      "elsewhere": JSONValue(listeningProblem),
     ]
   }
 }
@@ -139,14 +149,4 @@ extension VaultStatus.Peer {
 
 extension VaultStatus.Secret {
   var json: JSONValue { ["secret": summary.json, "lastCheck": lastCheck?.json ?? .null] }
-}
-
-extension DrillRecord {
-  var json: JSONValue {
-    [
-      "at": .string(Timestamp.exact(checkedAt)), "answered": .integer(Int64(answered)),
-      "needed": .integer(Int64(needed)),
-      "recoverable": .bool(isRecoverable),
-    ]
-  }
 }

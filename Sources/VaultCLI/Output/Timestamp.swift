@@ -12,11 +12,11 @@ enum Timestamp {
     return "\(date(day))T\(text).\(padding)\(fraction)Z"
   }
 
-  /// `2026-11-21 03:15` from milliseconds since 1970.
+  /// `2026-11-21 03:15 UTC` from milliseconds since 1970.
   static func minute(_ milliseconds: Int64) -> String {
     let (day, rest) = split(milliseconds)
     let minutes = Int(rest) / 60_000
-    return "\(date(day)) \(Measures.twoDigits(minutes / 60)):\(Measures.twoDigits(minutes % 60))"
+    return "\(date(day)) \(Measures.twoDigits(minutes / 60)):\(Measures.twoDigits(minutes % 60)) UTC"
   }
 
   /// `2026-11-21 03:15:54 UTC` from milliseconds since 1970, never earlier than it is.

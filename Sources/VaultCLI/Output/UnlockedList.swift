@@ -24,7 +24,7 @@ struct UnlockedList {
     var until: String { "until \(time)" }
 
     fileprivate var time: String {
-      end.map { "\(Timestamp.minute($0)) UTC, and longer if it is used" } ?? "it is locked"
+      end.map { "\(Timestamp.minute($0)), and longer if it is used" } ?? "it is locked"
     }
 
     fileprivate var endJSON: JSONValue { JSONValue(end.map { Timestamp.exact($0) }) }

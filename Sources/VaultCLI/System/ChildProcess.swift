@@ -21,6 +21,8 @@ struct ChildProcess {
   var outputLimit = 1 << 20
   /// Milliseconds it may take.
   var timeLimit: Int64 = 30_000
+  /// The descriptor that is its standard input, instead of bytes.
+  var inputDescriptor: Int32?
   /// Whether its standard input stays open until it has ended, or this process has.
   var holdsInput = false
 
@@ -33,7 +35,9 @@ struct ChildProcess {
     }
     let process: pid_t
     do throws(VaultError) {
-      process = try Self.spawn(path, arguments, standard: [pipes.input.read, pipes.output.write, pipes.errors.write])
+      process = try Self.spawn(
+        path, arguments,
+        standard: [inputDescriptor ?? pipes.input.read, pipes.output.write, pipes.errors.write])
     } catch {
       pipes.closeAll()
       throw error

@@ -19,6 +19,19 @@ enum Interruption {
   private static let markersTaken = Atomic<Int>(0)
   private static let isWaiting = Atomic<Bool>(false)
   private static let wantsJSON = Atomic<Bool>(false)
+  private static let farewell = Mutex<(@Sendable () -> Farewell)?>(nil)
+
+  /// The last words of a program that a signal ends.
+  struct Farewell: Sendable {
+    let error: VaultError
+    /// What still belongs on standard output.
+    let result: String?
+
+    init(_ error: VaultError, result: String? = nil) {
+      self.error = error
+      self.result = result
+    }
+  }
 
   /// Blocks the signals that end this program, first of all, and returns them. Those that the caller ignores are none
   /// of them: SIGHUP under nohup, SIGINT and SIGQUIT in the background of a script.
@@ -53,6 +66,9 @@ enum Interruption {
   static func redirect(to handler: (@Sendable (Int32) -> Void)?) {
     redirection.withLock { $0 = handler }
   }
+
+  /// What a signal that ends the program makes it say, instead of the usual; nil goes back to that. It has about half a second.
+  static func say(_ words: (@Sendable () -> Farewell)?) { farewell.withLock { $0 = words } }
 
   /// Returns when all signals that have been sent until now were taken: those that others have had at the same time, who are ready with
   /// them, may still wait for the thread here.
@@ -131,17 +147,35 @@ enum Interruption {
     let wasAsking = TerminalModes.restoreAll()
     // Another thread may fill the last room between the look at it and the write.
     BackgroundThread.start {
-      usleep(500_000)
+      usleep(900_000)
       _exit(ExitCodes.interrupted)
     }
-    var words = ProgressLine.isOnScreen ? ProgressLine.erasure : wasAsking ? "\n" : ""
-    let error = VaultError(.interrupted, "interrupted")
-    words += (console.json ? error.json.text : "vault: " + error.reason) + "\n"
-    var room = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
-    if poll(&room, 1, 200) > 0, room.revents & Int16(POLLOUT) != 0 { _ = write(STDERR_FILENO, words, words.utf8.count) }
+    let farewell = farewell.withLock { $0 }?() ?? usual()
+    if let result = farewell.result { write(result + "\n", to: STDOUT_FILENO) }
+    let erasure = ProgressLine.isOnScreen ? ProgressLine.erasure : wasAsking ? "\n" : ""
+    let lines = Console.lines(of: farewell.error, list: [], json: console.json)
+    write(erasure + lines.joined(separator: "\n") + "\n", to: STDERR_FILENO)
     // Others went on meanwhile.
     OutputFile.unlinkAll()
     ClearFolder.removeAll()
     _exit(ExitCodes.interrupted)
+  }
+
+  /// What a program says that has not said otherwise.
+  private static func usual() -> Farewell {
+    guard let written = OutputFile.endNaming(), !written.isEmpty else {
+      return Farewell(VaultError(.interrupted, "interrupted"))
+    }
+    return Farewell(
+      VaultError(
+        .interrupted, "interrupted after all of \(written.joined(separator: ", ")) was written; it stays there"))
+  }
+
+  /// Writes what there is room for just now.
+  private static func write(_ words: String, to descriptor: Int32) {
+    var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    if poll(&room, 1, 200) > 0, room.revents & Int16(POLLOUT) != 0 {
+      _ = Glibc.write(descriptor, words, words.utf8.count)
+    }
   }
 }

@@ -5,15 +5,16 @@ enum Question {
   /// Whether somebody can be asked: standard input and error are the terminal.
   static var isPossible: Bool { Console.inputIsTerminal && Console.errorIsTerminal }
 
-  /// Asks for a `yes` in full. Without a terminal it is a usage error that names `option`.
-  static func confirm(_ question: String, option: String) throws(VaultError) {
+  /// Asks for a `yes` in full, below these lines. Without a terminal it is a usage error that names `option`.
+  static func confirm(
+    _ question: String, below lines: [String] = [], option: String, otherwise: String = "nothing was done"
+  ) throws(VaultError) {
     guard isPossible, let terminal = Terminal() else {
       throw VaultError(.usage, "this needs a yes, and there is no terminal to ask on", hint: "say \(option)")
     }
-    let answer = try terminal.line(Printable.escape(question) + " Type yes to go on: ")
-    guard answer?.lowercased() == "yes" else {
-      throw VaultError(.interrupted, "nothing was done")
-    }
+    let text = (lines + [question]).map { Printable.escape($0) }.joined(separator: "\n")
+    let answer = try terminal.line(text + " Type yes to go on: ")
+    guard answer?.lowercased() == "yes" else { throw VaultError(.interrupted, otherwise) }
   }
 
   /// Lets the user pick one of several lines by number.

@@ -16,6 +16,12 @@ struct Terminal: ~Copyable {
 
   /// Asks for a line that is not shown, and reads it straight into secret memory, without its end of line.
   func secretLine(_ question: String, noun: String = "passphrase") throws(VaultError) -> SecretBytes {
+    // What is typed is the shell's now, which keeps a history, and the terminal's modes are, too.
+    guard !isInBackground else {
+      throw VaultError(
+        .wrongPassphrase, "what runs in the background can't ask for the \(noun)",
+        hint: "run it in the foreground; 'vault daemon --background' asks first and goes there by itself")
+    }
     guard TerminalModes.hideInput(of: descriptor) else {
       throw VaultError(
         .wrongPassphrase, "the terminal cannot hide what is typed", hint: "give the \(noun) by a descriptor or a file")
@@ -26,6 +32,12 @@ struct Terminal: ~Copyable {
     }
     try Console.write(question, to: descriptor)
     return try Passphrase.read(from: descriptor, what: "the \(noun)", untilNewline: true)
+  }
+
+  /// Whether a shell with job control has put this process into the background.
+  private var isInBackground: Bool {
+    let foreground = tcgetpgrp(descriptor)
+    return foreground > 0 && foreground != getpgrp()
   }
 
   /// Asks for a line that is shown and yet secret, such as a name or a note: it goes straight into secret memory.

@@ -40,9 +40,11 @@ struct GroupItems: GroupClass {
   /// Asks for the items that couldn't be kept when they came, because this device held no share of their keys then.
   func catchUp(in group: GroupContext) async throws(GroupError) {
     let missing: [[UInt8]]
-    do throws(VaultError) { missing = try vault.missingGroupItems(of: Self.bytes(of: group.id)) } catch {
-      throw GroupError(taking: error)
-    }
+    let own = await group.grouper.ownCard?.node.bytes
+    do throws(VaultError) {
+      if let own { try vault.settleGroupItems(of: Self.bytes(of: group.id), own: own) }
+      missing = try vault.missingGroupItems(of: Self.bytes(of: group.id))
+    } catch { throw GroupError(taking: error) }
     var inVain = 0
     for slot in missing {
       // Somebody waits for the group, or what doesn't fit would be looked at again and again.
@@ -51,6 +53,61 @@ struct GroupItems: GroupClass {
       do throws(VaultError) {
         if try !vault.hasGroupItem(Self.bytes(of: group.id), slot: slot) { inVain += 1 }
       } catch { throw GroupError(taking: error) }
+    }
+  }
+
+  func beforeRound(in group: GroupContext) async throws(GroupError) { _ = try await putAside(in: group) }
+
+  func afterRound(in group: GroupContext) async throws(GroupError) -> Bool { try await putAside(in: group) }
+
+  /// Puts versions that were pushed aside where all members see them: this device's own, and those whose makers aren't in the group any
+  /// more. Whether there were any.
+  private func putAside(in group: GroupContext) async throws(GroupError) -> Bool {
+    guard let roster = await group.grouper.roster, let own = await group.grouper.ownCard?.node,
+      roster.member(own)?.isActive == true
+    else { return false }
+    var hasPut = false
+    do throws(VaultError) {
+      for version in try vault.asideGroupItems(of: Self.bytes(of: group.id)) where !Task.isCancelled {
+        guard let author = StreamID(version.author) else { continue }
+        let name = Self.name(version.slot)
+        do throws(GroupError) {
+          if let newest = try await group.grouper.newest(name) {
+            // It was brought, or taken away, before it was pushed aside here.
+            let isNoted = newest.stream == author && newest.sequence == version.sequence
+            if !isNoted { try await group.grouper.offerAgain(name) }
+            continue
+          }
+        } catch { throw VaultError(error) }
+        guard author.node == own || roster.member(author.node)?.isActive != true else { continue }
+        let source: GroupItemSource
+        do throws(VaultError) { source = try vault.itemForGroup(hexadecimal(version.itemID)) } catch { continue }
+        try await Self.put(source, at: version.slot, group.grouper)
+        hasPut = true
+      }
+    } catch { throw GroupError(taking: error) }
+    return hasPut
+  }
+
+  /// Puts an item into the group.
+  static func put(_ source: GroupItemSource, at slot: [UInt8], _ grouper: Grouper) async throws(VaultError) {
+    do {
+      let body: ItemObject.Body
+      if source.byteCount <= UInt64(ItemObject.inlineByteLimit) {
+        body = .inline(try source.read(at: 0, count: Int(source.byteCount)))
+      } else {
+        body = .file(
+          try await grouper.addFile(byteCount: source.byteCount) { (offset, count) throws(GroupError) in
+            do throws(VaultError) { return try source.read(at: offset, count: count) } catch {
+              throw GroupError.plugin("\(error)")
+            }
+          })
+      }
+      let object = ItemObject(header: source.header, body: body)
+      let marshalled = MarshalledObject(name: name(slot), content: try object.encoded(), files: object.files)
+      try await grouper.sender.update(marshalled)
+    } catch let error as VaultError { throw error } catch let error as GroupError { throw VaultError(error) } catch {
+      throw VaultError(.other, "an item can't be put into a group: \(error)")
     }
   }
 

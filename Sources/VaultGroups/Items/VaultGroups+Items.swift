@@ -31,41 +31,69 @@ extension VaultGroups {
   }
 
   /// Puts an item into a group: it comes to all members, as it is, and who holds a share of its key can open it.
-  public func add(_ reference: String, to group: GroupFacts) async throws(VaultError) -> GroupItemReport {
+  /// - Parameter noting: is told when that is durable, before servers are.
+  public func add(
+    _ reference: String, to group: GroupFacts, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
+  ) async throws(VaultError) -> GroupItemReport {
     let source = try vault.itemForGroup(reference)
     let own = try GroupItems.bytes(of: group.id)
-    guard try !vault.groups(ofItem: hexadecimal(source.id)).contains(where: { $0.group == own }) else {
+    let there = try vault.groupItems(of: own).filter { $0.id == hexadecimal(source.id) }
+    guard !there.contains(where: \.isShared) else {
       throw VaultError(.usage, "\(source.name) is in the group \(group.name) already")
     }
+    // Where somebody else has put it already: one place is enough, once it is there by the user's own word.
     let slot: [UInt8]
-    do { slot = try Randomness.bytes(16) } catch { throw VaultError(.other, "no randomness is to be had") }
-    return try await change(group, "vault group add") { open in try await self.put(source, at: slot, open.grouper) }
+    if let place = there.first.flatMap({ GroupSlot(hexadecimal: $0.slot) }) {
+      slot = place.bytes
+    } else {
+      do { slot = try Randomness.bytes(16) } catch { throw VaultError(.other, "no randomness is to be had") }
+    }
+    return try await change(group, "vault group add") { open in try await GroupItems.put(source, at: slot, open.grouper)
+    }
   }
 
-  /// Puts a changed item into its old one's place, in every group that has that. A group where somebody else has put something
-  /// there meanwhile is left as it is, and is returned: then the changed item is one of its own.
-  public func replace(_ change: ItemChange) async throws(VaultError) -> (
-    reports: [GroupItemReport], overtaken: [GroupFacts]
+  /// Puts a changed item into its old one's place, in every group that has that. Where somebody else has put something there meanwhile, or has
+  /// taken the old one away, that stays, and the changed item stands beside it (`overtaken`). A group where somebody else has put the old item is
+  /// left as it is (`foreign`): only the user's word spreads what was on this device before.
+  /// - Parameter noting: is told of each group when it has the changed item, before servers are.
+  public func replace(
+    _ change: ItemChange, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
+  ) async throws(VaultError) -> (
+    reports: [GroupItemReport], overtaken: [GroupItemReport], foreign: [GroupFacts]
   ) {
-    guard !change.groups.isEmpty else { return ([], []) }
+    guard !change.groups.isEmpty else { return ([], [], []) }
     let all = try await list()
-    var (reports, overtaken): ([GroupItemReport], [GroupFacts]) = ([], [])
+    var (reports, overtaken): ([GroupItemReport], [GroupItemReport]) = ([], [])
+    var foreign: [GroupFacts] = []
     for (own, slot) in change.groups {
       guard let group = all.first(where: { $0.id == hexadecimal(own) }) else { continue }
       let source = try vault.itemForGroup(change.new.id)
       let old = change.old.id
-      let isOvertaken = Flag()
+      let (isOvertaken, isLeft, isForeign) = (Flag(), Flag(), Flag())
       let report = try await self.change(group, "vault item edit") { open in
         // Nobody else has the group now: what is there stays there until this is done.
-        guard try self.vault.groupItems(of: own).contains(where: { $0.slot == hexadecimal(slot) && $0.id == old })
-        else {
-          return isOvertaken.raise()
+        if let there = try self.vault.groupItems(of: own).first(where: { $0.slot == hexadecimal(slot) && $0.id == old })
+        {
+          guard there.isShared else { return isForeign.raise() }
+          try await GroupItems.put(source, at: slot, open.grouper)
+          return noting(group)
         }
-        try await self.put(source, at: slot, open.grouper)
+        // What this device's user has taken out of the group stays out of it.
+        let newest = try await open.grouper.newest(GroupItems.name(slot))
+        if let newest, newest.isDeletion, await newest.sender == open.grouper.ownCard?.node { return isLeft.raise() }
+        isOvertaken.raise()
+        try await GroupItems.put(source, at: try Vault.asideSlot(of: slot, item: source.id), open.grouper)
+        noting(group)
       }
-      if isOvertaken.isRaised { overtaken.append(group) } else { reports.append(report) }
+      if isForeign.isRaised {
+        foreign.append(group)
+      } else if isOvertaken.isRaised {
+        overtaken.append(report)
+      } else if !isLeft.isRaised {
+        reports.append(report)
+      }
     }
-    return (reports, overtaken)
+    return (reports, overtaken, foreign)
   }
 
   /// An item of a group, named like any other one, or by its id if it isn't here.
@@ -148,24 +176,6 @@ extension VaultGroups {
         .refused, "somebody has changed or taken away \(id.prefix(12)) in the group \(group.name) just now",
         hint: "look at what is there with `vault group items`, and try again")
     }
-  }
-
-  private func put(_ source: GroupItemSource, at slot: [UInt8], _ grouper: Grouper) async throws {
-    let body: ItemObject.Body
-    if source.byteCount <= UInt64(ItemObject.inlineByteLimit) {
-      body = .inline(try source.read(at: 0, count: Int(source.byteCount)))
-    } else {
-      body = .file(
-        try await grouper.addFile(byteCount: source.byteCount) { (offset, count) throws(GroupError) in
-          do throws(VaultError) { return try source.read(at: offset, count: count) } catch {
-            throw GroupError.plugin("\(error)")
-          }
-        })
-    }
-    let object = ItemObject(header: source.header, body: body)
-    let marshalled = MarshalledObject(
-      name: GroupItems.name(slot), content: try object.encoded(), files: object.files)
-    try await grouper.sender.update(marshalled)
   }
 
   private static func noItem(_ reference: String, _ group: GroupFacts) -> VaultError {

@@ -59,14 +59,17 @@ final class GroupParcels: GroupClass {
     try await take(bytes, change.name, in: group)
   }
 
-  /// Whoever took it has it, and whoever sent it keeps what he needs to send it again.
-  func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {}
+  /// Whoever took it has it, and whoever sent it keeps what he needs to send it again. Word of an arrival nobody needs again.
+  func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
+    guard let id = bytes(hexadecimal: change.name.objectID) else { return }
+    do throws(VaultError) { try vault.wasTakenOut(id) } catch { throw .plugin("\(error)") }
+  }
 
   private func take(_ bytes: [UInt8], _ name: ObjectName, in group: GroupContext) async throws(GroupError) {
     let log = vault.surroundings.log
     do throws(VaultError) {
       switch try vault.takeParcel(bytes, by: ParcelArrival(way: .group(folder: GroupItems.bytes(of: group.id)))) {
-      case .taken: break
+      case .taken, .known: break
       case .ignored(let reason): log.info("group \(group.id): a parcel is not taken: \(reason)")
       case .full: return leave(name, in: group)
       case .unknownSender: return try leaveOfStranger(name, in: group)

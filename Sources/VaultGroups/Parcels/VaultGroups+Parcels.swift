@@ -18,14 +18,14 @@ extension VaultGroups {
 
   /// A round over a group's servers, with what this device's classes add to it: a mailbox, parcels, answers.
   func exchange(
-    _ open: VaultGroup, isFirst: Bool, isForced: Bool = false
+    _ open: VaultGroup, isFirst: Bool, isForced: Bool = false, isHurried: Bool = true
   ) async throws(GroupError) -> ReceiveReport {
     let context = GroupContext(id: open.id, grouper: open.grouper)
     let serial = await open.grouper.roster?.serial
     for part in classes {
       await noting(context) { () throws(GroupError) in try await part.beforeRound(in: context) }
     }
-    var report = try await open.grouper.round(isFirst: isFirst, isForced: isForced)
+    var report = try await open.grouper.round(isFirst: isFirst, isForced: isForced, isHurried: isHurried)
     if await open.grouper.roster?.serial != serial { await noteMembers(open) }
     var hasMore = false
     for part in classes {
@@ -35,7 +35,7 @@ extension VaultGroups {
     }
     guard hasMore, !Task.isCancelled else { return report }
     // Servers that have failed a moment ago aren't tried once more.
-    let second = try await open.grouper.round(isFirst: false)
+    let second = try await open.grouper.round(isFirst: false, isHurried: isHurried)
     report.changes += second.changes
     report.missing = second.missing
     return report

@@ -107,6 +107,9 @@ final class Bench: Sendable {
           ended: { [weak self] in self?.forget($0) })))
   }
 
+  /// Has a process killed at the end that a program under test has left behind, in a session of its own.
+  func adopt(_ process: pid_t) { tellWarden("+", process) }
+
   private func watch(_ child: Child) -> Child {
     running.withLock { $0[child.process] = child }
     tellWarden("+", child.process)

@@ -87,7 +87,8 @@ final class PseudoTerminal {
     return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
   }
 
-  private func readScreen() {
+  /// Takes what has been written to the screen.
+  func readScreen() {
     var buffer = [UInt8](repeating: 0, count: 65536)
     while true {
       let count = read(keyboard, &buffer, buffer.count)

@@ -22,7 +22,7 @@ struct ShareServer {
     }
     self.child = child
     self.folder = folder
-    address = "http://" + (try #require(place))
+    address = (options.contains("--tls-certificate") ? "https://" : "http://") + (try #require(place))
   }
 
   static func three(_ bench: Bench) async throws -> [ShareServer] {

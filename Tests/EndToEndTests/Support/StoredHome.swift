@@ -30,7 +30,10 @@ struct StoredHome {
   }
 
   struct Item {
+    /// Its file's name. Until it is accepted, that isn't the name it was sent under.
     let id: String
+    /// The id in its header.
+    let name: String
     let keyID: String
     /// Bytes of the whole file.
     let byteCount: Int
@@ -97,7 +100,8 @@ struct StoredHome {
       let front: Int = row["header_byte_count"]
       items.append(
         Item(
-          id: Self.hexadecimal(row["id"]), keyID: Self.hexadecimal(row["key_id"]), byteCount: size + front,
+          id: Self.hexadecimal(row["id"]), name: Self.hexadecimal((row["header"] as Data).dropFirst(27).prefix(32)),
+          keyID: Self.hexadecimal(row["key_id"]), byteCount: size + front,
           state: row["state"]))
     }
     conflicts = try Int.fetchOne(db, sql: "SELECT count(*) FROM evidence") ?? 0
@@ -154,7 +158,7 @@ struct StoredHome {
         expected.insert(item.id + ".part")
         continue
       }
-      expected.insert(item.id)
+      expected.formUnion([item.id, item.id + ".note"])
       let facts = try? FileManager.default.attributesOfItem(atPath: folder + "/items/" + item.id)
       if facts?[.size] as? Int != item.byteCount { found.append("item \(item.id) is not whole") }
     }

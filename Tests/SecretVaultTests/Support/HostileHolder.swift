@@ -74,7 +74,7 @@ struct HostileHolder: Sendable {
       (try? vault.database.peer(noiseKey: key)).flatMap { $0 }.flatMap { try? vault.storedCard($0).keys }
     }
     _ = try await session.expect(Hello.self)
-    try await session.send(Hello(services: PeerServiceKind.allCases))
+    try await session.send(Hello(services: .usual))
     let asked = try await session.expect(ReleaseRequest.self)
     let possession = try await session.expect(Possession.self)
     guard try await release(asked, possession, session, transport) else { return await session.close() }

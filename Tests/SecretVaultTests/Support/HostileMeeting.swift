@@ -17,7 +17,7 @@ struct HostileMeeting: Sendable {
     _ member: Member, dials target: Member, in world: TestWorld, receipts: [ParcelReceipt] = []
   ) async throws {
     session = try await HostileRequester(member, dials: target, in: world).session
-    try await session.send(CourierGreeting(request: Self.request, ids: [], takes: true, receipts: receipts))
+    try await session.send(CourierGreeting(request: Self.request, copies: [], takes: true, receipts: receipts))
   }
 
   private init(session: PeerSession) { self.session = session }
@@ -36,7 +36,7 @@ struct HostileMeeting: Sendable {
     for offset in stride(from: 0, to: bytes.count, by: CourierPiece.byteLimit) {
       try await session.send(
         CourierPiece(
-          request: Self.request, id: offer.id, hopsLeft: offer.hopsLeft, branch: offer.branch, of: bytes,
+          request: Self.request, copy: offer.copy, hopsLeft: offer.hopsLeft, branch: offer.branch, of: bytes,
           offset: offset))
     }
   }
@@ -76,12 +76,14 @@ struct HostileMeeting: Sendable {
 }
 
 extension CourierOffer {
-  /// An offer of a parcel, with every part at choice.
-  init(_ bytes: [UInt8], hopsLeft: UInt8 = 2, branch: UInt8 = 0, isYours: Bool = false) throws {
+  /// An offer of the very copy that these bytes are, with every other part at choice.
+  init(_ bytes: [UInt8], hopsLeft: UInt8 = 2, branch: UInt8 = 0, isYours: Bool = false, allowsServers: Bool = false)
+    throws
+  {
     let parcel = try Parcel.decode(bytes, limit: Parcel.byteLimit)
     self.init(
-      id: parcel.id, tag: parcel.tag, size: bytes.count, expiresAt: parcel.expiresAt, hopsLeft: hopsLeft,
-      branch: branch, isYours: isYours)
+      copy: try parcel.copy(), tag: parcel.tag, size: bytes.count, expiresAt: parcel.expiresAt, hopsLeft: hopsLeft,
+      branch: branch, isYours: isYours, allowsServers: allowsServers)
   }
 }
 

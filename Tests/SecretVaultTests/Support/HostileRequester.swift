@@ -93,3 +93,8 @@ extension Member {
   /// The header of a secret as this member has it.
   func header(_ id: String) throws -> SecretHeader { try vault.header(of: vault.resolve(id)) }
 }
+
+extension [PeerServiceKind] {
+  /// What programs offer that know nothing of introductions.
+  static var usual: [PeerServiceKind] { PeerServiceKind.allCases.filter { $0 != .introductions } }
+}

@@ -82,7 +82,7 @@ final class ParcelOffice: Sendable {
 
   /// Recovers on a member's device, as with `--wait`, while the office is open.
   func recover(
-    by member: Int, _ reference: String? = nil, for time: Int64 = 20_000,
+    by member: Int, _ reference: String? = nil, for time: Int64 = 600_000,
     events: @escaping @Sendable (RecoveryEvent) -> Void = { _ in }, meanwhile: @escaping @Sendable () async -> Void = {}
   ) async throws -> [UInt8] {
     let vault = world[member].vault

@@ -85,7 +85,7 @@ final class TestNetwork: Sendable {
         return await line.forth(bytes)
       },
       secondFilter: { bytes in await line.back(bytes) })
-    line.connect(ends.first)
+    line.connect(ends.first, ends.second)
     if case .hangs = host.fault { return ends.first }
     state.withLock {
       $0.open += 1
@@ -112,6 +112,15 @@ final class Flag: Sendable {
     while !isUp, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(5)) }
     try? await Task.sleep(for: .milliseconds(50))
   }
+
+  /// What sleeps as long as it is asked to, but for this duration: a deadline that is over when the flag is raised, and no
+  /// sooner, however long everything else takes.
+  func ending(_ deadline: Duration) -> @Sendable (Duration) async throws -> Void {
+    { [self] duration in
+      guard duration == deadline else { return try await Task.sleep(for: duration) }
+      while !isUp { try await Task.sleep(for: .milliseconds(5)) }
+    }
+  }
 }
 
 /// One connection with its fault.
@@ -119,21 +128,26 @@ private final class Line: Sendable {
   private struct State {
     var forth = 0
     var back = 0
-    var transport: InMemoryTransport?
+    var dialler: InMemoryTransport?
+    var answerer: InMemoryTransport?
   }
   private let fault: Fault
   private let state = Mutex(State())
 
   init(_ fault: Fault) { self.fault = fault }
 
-  func connect(_ transport: InMemoryTransport) { state.withLock { $0.transport = transport } }
+  func connect(_ dialler: InMemoryTransport, _ answerer: InMemoryTransport) {
+    state.withLock { ($0.dialler, $0.answerer) = (dialler, answerer) }
+  }
 
   func forth(_ bytes: [UInt8]) async -> [UInt8] {
     let total = state.withLock { state in
       state.forth += bytes.count
       return state.forth
     }
-    if case .diesAfterSending(let limit) = fault, total > limit { return await cut(bytes) }
+    if case .diesAfterSending(let limit) = fault, total > limit {
+      return await cut(bytes, from: state.withLock { $0.dialler })
+    }
     return await delayed(bytes)
   }
 
@@ -142,18 +156,24 @@ private final class Line: Sendable {
       state.back += bytes.count
       return state.back - bytes.count
     }
-    if case .diesAfterReceiving(let limit) = fault, before + bytes.count > limit { return await cut(bytes) }
-    if case .dies(let flag) = fault, flag.isUp { return await cut(bytes) }
+    let answerer = state.withLock { $0.answerer }
+    if case .diesAfterReceiving(let limit) = fault, before + bytes.count > limit {
+      return await cut(bytes, from: answerer)
+    }
+    if case .dies(let flag) = fault, flag.isUp { return await cut(bytes, from: answerer) }
     var bytes = bytes
     if case .flipsReceived(let place) = fault, bytes.indices.contains(place - before) { bytes[place - before] ^= 1 }
     return await delayed(bytes)
   }
 
-  /// Whoever wrote this hears that the line is broken.
-  private func cut(_ bytes: [UInt8]) async -> [UInt8] {
-    // What went before has a moment to arrive: a real line delivers it too.
-    try? await Task.sleep(for: .milliseconds(100))
-    state.withLock { $0.transport }?.cut()
+  /// Whoever wrote this hears that the line is broken. What went before has arrived by then, as on a real line, however long
+  /// the other side took over it: it waits for more.
+  private func cut(_ bytes: [UInt8], from writer: InMemoryTransport?) async -> [UInt8] {
+    for _ in 0..<6000 {
+      guard let writer, !writer.isTaken, !Task.isCancelled else { break }
+      try? await Task.sleep(for: .milliseconds(5))
+    }
+    writer?.cut()
     return bytes
   }
 

@@ -77,10 +77,11 @@ final class TestWorld: Sendable {
   let notifications: Notifications
 
   /// `count` vaults that have all imported one another, or, with `everybodyMeets` false, nobody; all with the same
-  /// passphrase, if there is one.
+  /// passphrase, if there is one. `sleep` is what they wait by: deadlines, too.
   init(
     _ count: Int, deadlines: VaultEnvironment.Deadlines = .patient, everybodyMeets: Bool = true, room: TestRoom? = nil,
-    passphrase: @escaping @Sendable () throws -> SecretBytes? = { nil }
+    passphrase: @escaping @Sendable () throws -> SecretBytes? = { nil },
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) throws {
     let scratch = try Scratch()
     let network = network
@@ -94,7 +95,7 @@ final class TestWorld: Sendable {
       var environment = VaultEnvironment(
         now: { clock.now },
         monotonic: { clock.monotonic },
-        sleep: { try await Task.sleep(for: $0) },
+        sleep: sleep,
         log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         connect: { (address) async throws(TransportError) in try await network.connect(address) },
         notify: { command, event in notifications.add(name, command, event) })
@@ -158,12 +159,21 @@ final class TestClock: Sendable {
   private let offset = Mutex<Int64>(0)
   private let turned = Mutex<Int64>(0)
   private let beginning = ContinuousClock.now
+  private let held = Mutex<Double?>(nil)
 
   var now: Int64 { 1_800_000_000_000 + Int64(monotonic) + turned.withLock { $0 } }
 
   /// Milliseconds since the clock was made, and what a test has added.
   var monotonic: Double {
-    (ContinuousClock.now - beginning) / .milliseconds(1) + Double(offset.withLock { $0 })
+    (held.withLock { $0 } ?? passed) + Double(offset.withLock { $0 })
+  }
+
+  private var passed: Double { (ContinuousClock.now - beginning) / .milliseconds(1) }
+
+  /// From now on it stands still, but for what a test adds: where times are compared, a busy machine's slowness doesn't count.
+  func hold() {
+    let now = passed
+    held.withLock { $0 = now }
   }
 
   func advance(milliseconds: Int64) { offset.withLock { $0 += milliseconds } }
@@ -196,22 +206,13 @@ final class Collected<Event: Sendable>: Sendable {
 }
 
 extension VaultEnvironment.Deadlines {
-  /// Nothing runs into these on a busy machine.
+  /// Nothing runs into these, not even on two cores that much else is done on. No test waits for their end.
   static var patient: Self {
     var deadlines = Self()
-    deadlines.handshake = .seconds(20)
-    deadlines.reply = .seconds(20)
-    deadlines.idle = .seconds(30)
-    deadlines.slowHolder = .seconds(20)
-    return deadlines
-  }
-
-  /// For peers that say nothing: short, yet long enough for those that answer on a busy machine.
-  static var short: Self {
-    var deadlines = patient
-    deadlines.handshake = .seconds(5)
-    deadlines.reply = .seconds(5)
-    deadlines.idle = .seconds(10)
+    deadlines.handshake = .seconds(120)
+    deadlines.reply = .seconds(120)
+    deadlines.idle = .seconds(300)
+    deadlines.slowHolder = .seconds(120)
     return deadlines
   }
 }
@@ -222,6 +223,9 @@ extension TestWorld {
     try member.vault.database.write { db in
       try db.execute(sql: "UPDATE shares SET sealed = zeroblob(length(sealed))")
     }
+    // Else what is kept beside the database would make up for it.
+    let companions = member.folders.companionsPath
+    for name in try FileNames.list(companions) { #expect(truncate(companions + "/" + name, 10) == 0) }
   }
 }
 
@@ -233,11 +237,12 @@ extension Member {
 }
 
 extension Member {
-  /// Takes a peer out of the trust list and leaves everything else as it is.
+  /// Takes a peer out of the trust list, and from among those who were introduced, and leaves everything else as it is.
   func forget(_ peer: Member) throws {
     let digest = peer.vault.identity.keys.digest.bytes
     try vault.database.write { db in
       try db.execute(sql: "DELETE FROM peers WHERE digest = ?", arguments: [digest.blob])
+      try db.execute(sql: "DELETE FROM introductions WHERE digest = ?", arguments: [digest.blob])
     }
   }
 }

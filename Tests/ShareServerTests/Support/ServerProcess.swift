@@ -52,6 +52,9 @@ final class ServerProcess: @unchecked Sendable {
     return String(decoding: line, as: UTF8.self)
   }
 
+  /// Its number.
+  var number: Int32 { process.processIdentifier }
+
   /// What it wrote to standard error.
   var log: String { (try? String(contentsOfFile: complaints, encoding: .utf8)) ?? "" }
 

@@ -66,7 +66,7 @@ enum ItemSamples {
             + [0, 0],
           "valid-locked": [0, 1] + many(0xff, 8) + [0, 0, 0, 0, 0, 0], "empty": [],
           "flag-of-two": [1, 2] + many(0, 8) + many(0, 6),
-          "long-name": [1, 0] + many(0, 8) + many(0x61, 201).counted + [0, 0, 0, 0],
+          "long-name": [1, 0] + many(0, 8) + many(0x61, 256).counted + [0, 0, 0, 0],
         ])
       + Sample.of(
         "payload-part",

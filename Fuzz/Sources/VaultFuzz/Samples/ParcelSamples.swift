@@ -143,7 +143,8 @@ enum ParcelSamples {
       + Sample.of(
         "message-content",
         [
-          "empty": [], "unknown-version": [2, 1], "unknown-content": [1, 4], "text-of-nothing": text([]),
+          "empty": [], "unknown-version": [2, 1], "unknown-content": [1, 5],
+          "valid-probe": [1, 4], "trailing-byte-probe": [1, 4, 0], "text-of-nothing": text([]),
           "valid-text-without-address": text([0x61]), "text-with-nul": text([0x61, 0]),
           "text-not-utf8": text([0xc0, 0x80]), "text-of-half-a-surrogate": text([0xed, 0xa0, 0x80]),
           "text-too-long": text([0x61]).with(20, bigEndian(UInt32(65_537))),

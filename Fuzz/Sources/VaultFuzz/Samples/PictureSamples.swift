@@ -23,6 +23,7 @@ enum PictureSamples {
         "png-wrong-checksum": gray.with(30, [0]), "gif": Array("GIF89a".utf8),
         "png-header-alone": Array(gray.prefix(33)),
       ])
+      + Sample.of("picture-stripped", stripped())
       + Sample.of(
         "camera-frame",
         [
@@ -43,6 +44,39 @@ enum PictureSamples {
           "one-pixel": [0, 0, 0, 0, 9], "one-row": [0, 99, 0, 3] + many(200, 100),
           "one-column": [0, 0, 0, 2] + many(3, 100), "finder-pattern": [0, 20, 0, 0] + finder(), "empty": [],
         ])
+  }
+
+  /// Blocks as far as a walk through them looks.
+  private static func stripped() -> KeyValuePairs<String, [UInt8]> {
+    let tiff: [UInt8] = [
+      0x4D, 0x4D, 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0,
+    ]
+    let exif = [0xFF, 0xE1, 0, 34] + Array("Exif\0\0".utf8) + tiff
+    let scan: [UInt8] = [0xFF, 0xDA, 0, 2, 1, 0xFF, 0, 2, 0xFF, 0xD0, 3]
+    let end: [UInt8] = [0xFF, 0xD9]
+    let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+    func chunk(_ name: String, _ content: [UInt8]) -> [UInt8] {
+      [0, 0, 0, UInt8(content.count)] + Array(name.utf8) + content + many(0, 4)
+    }
+    func webP(_ content: [UInt8]) -> [UInt8] {
+      Array("RIFF".utf8) + [UInt8(content.count + 4), 0, 0, 0] + Array("WEBP".utf8) + content
+    }
+    let (header, picture) = (chunk("IHDR", many(1, 13)), chunk("IDAT", [1]) + chunk("IEND", []))
+    let image = Array("VP8 ".utf8) + [3, 0, 0, 0, 1, 2, 3, 0]
+    let extended = Array("VP8X".utf8) + [10, 0, 0, 0, 0x0C] + many(0, 9)
+    let words = Array("EXIF".utf8) + [26, 0, 0, 0] + tiff
+    return [
+      "valid-jpeg": [0xFF, 0xD8] + exif + scan + end + [7, 7],
+      "valid-png": signature + header + chunk("eXIf", tiff) + chunk("tEXt", [65]) + picture + [7],
+      "valid-webp": webP(extended + image + words), "valid-simple-webp": webP(image),
+      "jpeg-without-end": [0xFF, 0xD8] + scan, "jpeg-without-scan": [0xFF, 0xD8] + exif + end,
+      "jpeg-block-too-long": [0xFF, 0xD8, 0xFF, 0xE1, 0xFF, 0xFF] + scan + end,
+      "png-block-too-long": signature + header + [0xFF, 0xFF, 0xFF, 0xFF] + Array("tEXt".utf8) + picture,
+      "png-unknown-needed": signature + header + chunk("NEED", [1]) + picture,
+      "png-without-end": signature + header + chunk("IDAT", [1]),
+      "webp-too-long": webP(image).with(4, [0xFF, 0xFF, 0xFF, 0xFF]), "webp-without-image": webP(words),
+      "gif": Array("GIF89a".utf8), "empty": [],
+    ]
   }
 
   /// The square in a symbol's corner, large enough to be found.

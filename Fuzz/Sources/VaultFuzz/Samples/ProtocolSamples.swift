@@ -247,6 +247,7 @@ enum ProtocolSamples {
           "other-share": inside.with(120, try example.shareBytes(3)), "other-salt": inside.with(184, many(0, 32)),
           "huge-label": inside.with(0, [0xff, 0xff]), "truncated": inside.without(last: 1), "empty": [],
         ])
+      + (try introductions())
       + Sample.of(
         "key-share",
         [
@@ -262,6 +263,31 @@ enum ProtocolSamples {
           "two-bad-ones": [1, 0] + many(0, 64) + [2, 0] + many(0, 64),
           "index-zero": [0, 0],
         ])
+  }
+
+  /// What is sealed to Bob about the others.
+  private static func introductions() throws -> [Sample] {
+    let inside = try example.introductionContents().flatMap(\.1)
+    let cards = try example.otherCards()
+    func naming(_ cards: [HolderCard]) -> [UInt8] {
+      inside.prefix(120) + [UInt8(cards.count)] + cards.flatMap { [$0.index] + $0.bytes.counted }
+    }
+    return Sample.of(
+      "introduction",
+      [
+        "valid": inside, "valid-one": naming([cards[1]]), "of-nobody": naming([]), "empty": [],
+        "other-label": inside.with(2, [0x56]), "other-header": inside.with(23, many(0, 32)),
+        "other-index": inside.with(55, [3]), "other-dealer": inside.with(56, many(0, 32)),
+        "other-recipient": inside.with(88, many(0, 32)), "truncated": inside.without(last: 1),
+        "trailing-byte": inside + [0], "huge-count": inside.with(120, [255]), "descending": naming(cards.reversed()),
+        "of-index-zero": naming([HolderCard(index: 0, bytes: cards[1].bytes)]),
+        "of-the-recipient": naming([HolderCard(index: 2, bytes: cards[1].bytes)]),
+        "of-share-four": naming([HolderCard(index: 4, bytes: cards[1].bytes)]),
+        "twice-one-card": naming([cards[0], HolderCard(index: 3, bytes: cards[0].bytes)]),
+        "wrong-signature": naming([
+          HolderCard(index: 3, bytes: cards[1].bytes.with(cards[1].bytes.count - 1, [0]))
+        ]), "huge-card": inside.prefix(120) + [1, 3, 0xff, 0xff],
+      ])
   }
 
   private static func pieces() throws -> [Sample] {

@@ -13,6 +13,41 @@ enum StoreSamples {
     let body = bytes.without(last: 32)
     let list = encoding(of: TextList(["192.0.2.7:4721", ""]))
     let row = [0] as [UInt8]
+    let companion = encoding(
+      of: SecretCompanion(
+        secret: SecretRecord(
+          id: many(1, 16), askTag: try Digest(many(2, 32)), headerDigest: try Digest(many(3, 32)), header: many(4, 9),
+          origin: .held, dealer: try Digest(many(5, 32)), description: "keys", kind: 1, threshold: 2, shareCount: 3,
+          ownIndex: 2, createdAt: 1, receivedAt: 2),
+        sealedShare: many(6, 60), policy: "ask",
+        fragments: [
+          FragmentRecord(
+            completeOf: many(1, 16), index: 2, byteCount: 5, trailerByteCount: 32, pieces: 1,
+            headerDigest: try Digest(many(3, 32)), source: nil)
+        ],
+        deliveries: [],
+        introductions: [
+          IntroductionRecord(
+            secretID: many(1, 16), digest: try Digest(many(7, 32)), noiseKey: many(8, 32), index: 3,
+            dealer: try Digest(many(5, 32)), card: many(9, 4), addedAt: 3)
+        ]))
+    let deleted = encoding(of: DeletedCompanion(secretID: many(1, 16), deletedAt: 5))
+    let trust = encoding(
+      of: TrustCompanion(
+        identity: IdentityRecord(card: many(1, 5), serial: 2, label: "me", addresses: ["192.0.2.7:4721"], createdAt: 3),
+        sealed: VaultDatabase.SealedIdentity(secrets: many(2, 60), beacon: many(3, 60)),
+        peers: [
+          VaultDatabase.StoredPeer(
+            record: PeerRecord(
+              digest: try Digest(many(1, 32)), signingKey: many(2, 32), noiseKey: many(3, 32), boxKey: many(4, 32),
+              name: "Bob", card: many(5, 9), state: .proven, addedAt: 1),
+            beacon: many(6, 60), nameKey: "bob")
+        ], removedCards: [try Digest(many(8, 32))]))
+    let note = encoding(
+      of: ItemNote(
+        ItemRecord(
+          id: many(1, 32), keyID: many(2, 16), header: many(3, 9), byteCount: 100, state: .waiting, origin: .sent,
+          sender: try Digest(many(4, 32)), label: many(5, 60), receivedAt: 6)))
     /// Choices for one column after the other of a table: `place` gets another value, the others what is usual.
     func rows(_ table: UInt8, _ place: Int, _ value: [UInt8]) -> [UInt8] {
       [0, table] + many(11, place) + value + many(11, 20)
@@ -61,6 +96,32 @@ enum StoreSamples {
           "huge-count": [1, 0], "share-zero": [0, 1] + many(3, 32) + [0, 1] + many(0, 8),
           "flag-of-two": [0, 1] + many(3, 32) + [2, 2] + many(0, 8),
           "truncated": [0, 1] + many(3, 32) + [2, 1] + many(0, 7), "trailing-byte": [0, 0, 0],
+        ])
+      + Sample.of(
+        "secret-companion",
+        [
+          "valid-held": companion, "empty": [], "truncated": companion.without(last: 1),
+          "trailing-byte": companion + [0], "wrong-magic": companion.with(0, [0]),
+          "unknown-version": companion.with(8, [3]), "huge-header": companion.with(89, [0xff]),
+        ])
+      + Sample.of(
+        "deleted-companion",
+        [
+          "valid": deleted, "empty": [], "truncated": deleted.without(last: 1), "trailing-byte": deleted + [0],
+          "wrong-magic": deleted.with(0, [0]), "unknown-version": deleted.with(8, [2]),
+        ])
+      + Sample.of(
+        "trust-companion",
+        [
+          "valid-one-peer": trust, "empty": [], "truncated": trust.without(last: 1), "trailing-byte": trust + [0],
+          "wrong-magic": trust.with(0, [0]), "unknown-version": trust.with(8, [2]), "huge-keys": trust.with(9, [0xff]),
+        ])
+      + Sample.of(
+        "item-note",
+        [
+          "valid-sent": note, "empty": [], "truncated": note.without(last: 1), "trailing-byte": note + [0],
+          "wrong-magic": note.with(0, [0]), "unknown-version": note.with(8, [2]), "huge-header": note.with(57, [0xff]),
+          "arriving": note.with(76, [1]),
         ])
       + Sample.of(
         "master-key",

@@ -25,8 +25,10 @@ enum ChatTargets {
   private static func check(_ event: XMPPEvent, _ stampLimit: Int) {
     require(event.size > 0, "an event counts")
     switch event {
-    case .message(let message):
-      require((1...XMPPMessage.bodyLimit).contains(message.body.utf8.count), "texts have their limit")
+    case .message(let message), .copy(let message):
+      require(message.body.utf8.count <= XMPPMessage.takenLimit && message.missing >= 0, "texts have their limit")
+      require((message.subject?.utf8.count ?? 1) <= XMPPMessage.subjectLimit, "subjects have their limit")
+      require(!message.body.isEmpty || message.subject?.isEmpty == false, "something is said")
       require((message.id?.utf8.count ?? 0) <= IncomingStanza.idLimit, "ids have their limit")
       require((message.stamp?.utf8.count ?? 0) <= stampLimit, "stamps have their limit")
     case .parcel(let part):
@@ -55,11 +57,11 @@ enum ChatTargets {
 
   private static let words = [
     "message", "presence", "iq", "parcel", "received", "request", "body", "delay", "item", "show", "status", "error",
-    "service-unavailable", "text", "query", "x",
+    "service-unavailable", "text", "query", "x", "subject", "sent", "forwarded", "message",
   ]
   private static let namespaces = [
     Namespace.client, Namespace.parcel, Namespace.receipts, Namespace.delay, Namespace.roster, Namespace.stanzaErrors,
-    Namespace.streams, "",
+    Namespace.streams, "", Namespace.carbons, Namespace.forward,
   ]
   private static let attributes = [
     "from", "to", "id", "type", "of", "part", "stamp", "jid", "name", "subscription", "ask", "by",
@@ -68,6 +70,7 @@ enum ChatTargets {
   private static let values = [
     "bob@example.org", "bob@example.org/phone", "example.org", "chat", "error", "groupchat", "unavailable", "subscribe",
     "0", "1", "2", "128", "-1", "both", "remove", "2026-11-22T23:04:05Z",
+    "ada@example.org",
   ]
 
   private static func element(_ tape: inout Tape, depth: Int, _ count: inout Int) -> XMLElement {

@@ -1,21 +1,21 @@
 import VaultProtocol
 
-/// What the dialogue promises about meetings, followed along with it: two parcels, which may be offered, wanted, sent and given.
+/// What the dialogue promises about meetings, followed along with it: two copies of a parcel, which may be offered, wanted, sent and given.
 struct MeetingCheck {
   /// A small one, and one of two pieces.
-  private static let parcels = [(many(1, 16), 1070), (many(2, 16), 46 + 65_536)].compactMap { bytes, size in
-    ParcelID(bytes).map { (id: $0, size: size) }
+  private static let parcels = [(many(2, 16), 1070), (many(3, 16), 46 + 65_536)].compactMap { digest, size in
+    ParcelID(many(1, 16)).flatMap { ParcelCopy(id: $0, digest: digest) }.map { (copy: $0, size: size) }
   }
 
   private var request: UInt64?
   private var count = 0
-  private var offered: [ParcelID: Int] = [:]
-  private var wanted: Set<ParcelID> = []
+  private var offered: [ParcelCopy: Int] = [:]
+  private var wanted: Set<ParcelCopy> = []
   /// The parcel whose pieces come, with the bytes that are there.
-  private var receiving: (id: ParcelID, byteCount: Int)?
+  private var receiving: (copy: ParcelCopy, byteCount: Int)?
   private var hasOffers = false
   private var hasTurned = false
-  private var given: ParcelID?
+  private var given: ParcelCopy?
 
   /// Whether a meeting is under way.
   var isRunning: Bool { request != nil }
@@ -35,18 +35,18 @@ struct MeetingCheck {
     case .offers(let offers):
       require(isRunning && !hasOffers, "offers come once, behind the greeting")
       hasOffers = true
-      for offer in offers.offers { offered[offer.id] = offer.size }
+      for offer in offers.offers { offered[offer.copy] = offer.size }
       let choice = tape.byte()
-      let ids = Self.parcels.enumerated().filter { choice >> $0.offset & 1 == 1 }.map(\.element.id)
-      dialogue.wants(ids)
-      wanted = Set(ids).intersection(offered.keys)
+      let copies = Self.parcels.enumerated().filter { choice >> $0.offset & 1 == 1 }.map(\.element.copy)
+      dialogue.wants(copies)
+      wanted = Set(copies).intersection(offered.keys)
     case .piece(let piece): take(piece)
     case .turn:
       require(hasOffers && !hasTurned && receiving == nil, "the turn comes once, between parcels")
       hasTurned = true
       give(&dialogue, &tape)
     case .taken(let taken):
-      require(hasTurned && taken.id == given, "a word is about what was given")
+      require(hasTurned && taken.copy == given, "a word is about what was given")
       given = nil
       give(&dialogue, &tape)
     }
@@ -55,14 +55,14 @@ struct MeetingCheck {
   private mutating func take(_ piece: CourierPiece) {
     require(hasOffers && !hasTurned, "pieces come before the turn")
     if let receiving {
-      require(piece.id == receiving.id, "no parcel comes within another")
+      require(piece.copy == receiving.copy, "no parcel comes within another")
     } else {
-      require(wanted.remove(piece.id) != nil, "a parcel comes once, and only if it is wanted")
+      require(wanted.remove(piece.copy) != nil, "a parcel comes once, and only if it is wanted")
     }
     let before = receiving?.byteCount ?? 0
-    require(piece.total == offered[piece.id] && piece.offset == before, "pieces come in their order")
+    require(piece.total == offered[piece.copy] && piece.offset == before, "pieces come in their order")
     let byteCount = before + piece.bytes.count
-    receiving = byteCount == piece.total ? nil : (piece.id, byteCount)
+    receiving = byteCount == piece.total ? nil : (piece.copy, byteCount)
   }
 
   private mutating func give(_ dialogue: inout AnswererDialogue, _ tape: inout Tape) {
@@ -72,19 +72,19 @@ struct MeetingCheck {
       request = nil
       return
     }
-    given = Self.parcels[choice].id
-    dialogue.gave(Self.parcels[choice].id)
+    given = Self.parcels[choice].copy
+    dialogue.gave(Self.parcels[choice].copy)
   }
 
   /// A message about these two, of the kinds 18 to 22.
   static func message(_ kind: UInt8, _ number: UInt64, _ tape: inout Tape) -> CourierMessage {
     switch kind {
-    case 18: return .greeting(CourierGreeting(request: number, ids: [], takes: true, receipts: []))
+    case 18: return .greeting(CourierGreeting(request: number, copies: [], takes: true, receipts: []))
     case 19:
       let choice = tape.byte()
       let offers = parcels.enumerated().filter { choice >> $0.offset & 1 == 1 }.map { _, parcel in
         CourierOffer(
-          id: parcel.id, tag: many(7, 16), size: parcel.size, expiresAt: 1, hopsLeft: 2, branch: 1, isYours: false,
+          copy: parcel.copy, tag: many(7, 16), size: parcel.size, expiresAt: 1, hopsLeft: 2, branch: 1, isYours: false,
           allowsServers: choice & 4 != 0)
       }
       return .offers(CourierOffers(request: number, receipts: [], offers: offers))
@@ -95,10 +95,10 @@ struct MeetingCheck {
       let offset = choice == 3 ? CourierPiece.byteLimit : 0
       return .piece(
         CourierPiece(
-          request: number, id: parcel.id, hopsLeft: 2, branch: 1, of: many(5, parcel.size), offset: offset))
+          request: number, copy: parcel.copy, hopsLeft: 2, branch: 1, of: many(5, parcel.size), offset: offset))
     case 21:
       let parcel = parcels[Int(tape.byte() & 1)]
-      return .taken(CourierTaken(request: number, id: parcel.id, outcome: .known))
+      return .taken(CourierTaken(request: number, copy: parcel.copy, outcome: .known))
     default: return .turn(CourierTurn(request: number, replies: []))
     }
   }

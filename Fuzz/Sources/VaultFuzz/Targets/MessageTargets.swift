@@ -67,6 +67,10 @@ enum MessageTargets {
     case .itemEnd: try read(ItemEnd.self)
     case .itemResult: try read(ItemResult.self)
     case .sealedRelease: try openRelease(body)
+    case .introduction: try read(Introduction.self)
+    case .introductionResult: try read(IntroductionResult.self)
+    case .cardRequest: try read(CardRequest.self)
+    case .cards: try read(Cards.self)
     case .groupLetter: try read(GroupLetter.self)
     case .groupReply: try read(GroupReply.self)
     case .courierGreeting: try read(CourierGreeting.self)
@@ -102,9 +106,8 @@ enum MessageTargets {
 
   private static func readRelease(_ body: [UInt8]) throws {
     let release = try Release.decode(body.span.bytes)
-    let salt = try secret(release.salt)
     let again = try publicBytes(count: Release.byteCount) { writer throws(WireError) in
-      try Release.encode(request: release.request, share: release.share, salt: salt, into: &writer)
+      try Release.encode(request: release.request, share: release.share, salt: release.salt, into: &writer)
     }
     require(again == body, "a release encodes to the bytes it was read from")
   }
@@ -124,6 +127,7 @@ enum MessageTargets {
     var drill: (request: UInt64, pieces: Int)?
     var item: UInt64?
     var releases: Set<UInt64> = []
+    var introductions = 0
     var meetings = MeetingCheck()
     while tape.hasMore {
       guard let request = request(&tape) else { continue }
@@ -229,6 +233,12 @@ enum MessageTargets {
         releases.insert(request.request)
       case .considerCourier(let message): meetings.take(message, &dialogue, &tape)
       case .sendPieces(let request): require(releases.contains(request.request), "pieces follow a release")
+      case .giveCards(let request):
+        require(
+          releases.contains(request.request) || drill?.request == request.request, "cards are given behind a proof")
+      case .considerIntroduction:
+        introductions += 1
+        require(introductions <= AnswererDialogue.introductionLimit, "a session has few introductions")
       case .pong, .considerProbe, .considerLetter, .unsupported: break
       }
     }
@@ -238,7 +248,7 @@ enum MessageTargets {
   /// A request of few numbers, so that they meet.
   private static func request(_ tape: inout Tape) -> PeerRequest? {
     let example = HeaderTargets.example
-    let kind = tape.byte() % 23
+    let kind = tape.byte() % 25
     let number = UInt64(tape.byte() & 3)
     switch kind {
     case 0: return .hello(Hello(services: [.deposit]))
@@ -266,6 +276,10 @@ enum MessageTargets {
     case 14: return .itemPiece(ItemPiece(request: number, number: tape.anyNumber(), bytes: []))
     case 15: return .itemEnd(ItemEnd(request: number))
     case 16: return .groupLetter(GroupLetter(request: number, purpose: .joining, content: []))
+    case 23:
+      return .introduction(
+        Introduction(request: number, secret: example.header.id.bytes, index: tape.byte(), sealed: []))
+    case 24: return .cardRequest(CardRequest(request: number, known: []))
     case 18...22: return .courier(MeetingCheck.message(kind, number, &tape))
     default: return try? PeerRequest(number: tape.u16(), body: tape.bytes().span.bytes)
     }

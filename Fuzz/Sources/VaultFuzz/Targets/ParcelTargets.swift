@@ -73,6 +73,7 @@ enum ParcelTargets {
       require(part.caption == nil || part.number == 0, "a caption comes with the first part")
     case .receipts(let receipts):
       require((1...128).contains(receipts.delivered.count + receipts.read.count), "receipts are few")
+    case .probe: break
     }
   }
 

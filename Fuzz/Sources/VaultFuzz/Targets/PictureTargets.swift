@@ -11,6 +11,13 @@ enum PictureTargets {
         "a picture keeps to limits")
       return true
     },
+    FuzzTarget("picture-stripped", upTo: 20_000) { bytes in
+      let plan = try StrippingPlan(file: bytes)
+      require(plan.pieces.count <= StrippingPlan.pieceLimit, "a plan keeps to its limit")
+      let left = plan.apply(to: bytes)
+      require((try? StrippingPlan(file: left))?.apply(to: left) == left, "what is stripped is stripped")
+      return true
+    },
     // A camera's driver says what it likes about its frames.
     FuzzTarget("camera-frame", upTo: 20_000, allocating: 160, holding: 1200) { bytes in
       var tape = Tape(bytes)

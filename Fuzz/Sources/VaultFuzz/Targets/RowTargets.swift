@@ -55,7 +55,7 @@ enum RowTargets {
         ("digest", digestBlob), ("signing_key", digestBlob), ("noise_key", digestBlob), ("box_key", digestBlob),
         ("name", .string("bob")), ("name_key", .string("bob")), ("card", digestBlob), ("addresses", emptyList),
         ("beacon", .null), ("state", .string("proven")), ("added_at", .int64(5)), ("last_seen_at", .null),
-        ("mac", digestBlob),
+        ("mac", digestBlob), ("person", .null),
       ]
     ) {
       _ = try? $0.removePeer(Digest(digest))
@@ -143,6 +143,7 @@ enum RowTargets {
       row: [
         ("secret_id", idBlob), ("checked_at", .int64(5)), ("answered", .int64(2)), ("needed", .int64(2)),
         ("recoverable", .int64(1)), ("warned", .int64(0)), ("holders", emptyList), ("mac", digestBlob),
+        ("elsewhere", .null),
       ]
     ) {
       _ = try? $0.drills()
@@ -217,9 +218,9 @@ enum RowTargets {
       guard let own = DeviceKey(digest) else { return }
       _ = try $0.readCourier(own: own)
     },
-    Table(name: "carried", row: [("id", idBlob), ("mac", digestBlob), ("content", digestBlob)]) {
-      guard let key = ParcelKey(id) else { return }
-      _ = try $0.carriedContent(key)
+    Table(name: "carried", row: [("id", idBlob), ("digest", idBlob), ("mac", digestBlob), ("content", digestBlob)]) {
+      guard let copy = CopyKey(id + id) else { return }
+      _ = try $0.carriedContent(copy)
     },
     Table(name: "accounts", row: [("id", idBlob), ("sealed", digestBlob), ("secret", .null)]) {
       _ = try? $0.accountPassword(id)

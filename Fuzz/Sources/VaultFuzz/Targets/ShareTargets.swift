@@ -51,6 +51,16 @@ enum ShareTargets {
       let plaintext = try secret(bytes)
       return try open(try X25519.seal(plaintext, to: HeaderTargets.example.people[1].keys.box), index: 2)
     },
+    // The plaintext is the input: what a hostile dealer may say about the other holders.
+    FuzzTarget("introduction", upTo: 9000) { bytes in
+      let example = HeaderTargets.example
+      let sealed = try X25519.seal(try secret(bytes), to: example.people[1].keys.box)
+      let opened = try IntroductionBundle.open(
+        sealed.span.bytes, with: example.people[1], header: example.header, index: 2, dealer: example.people[0].keys)
+      require(!opened.isEmpty && opened.allSatisfy { $0.index != 2 }, "an introduction names others")
+      require(Set(opened.map(\.card.keys)).count == opened.count, "an introduction names each once")
+      return true
+    },
     FuzzTarget("key-share", upTo: 100) { bytes in
       var tape = Tape(bytes)
       let index = tape.byte()

@@ -8,7 +8,7 @@ enum StateTargets {
   static let all = [
     FuzzTarget("courier-state", upTo: 8000) { bytes in
       // The versions before are read, and written anew.
-      let isOlder = bytes.first == 1 || bytes.first == 2
+      let isOlder = (1...3).contains(bytes.first ?? 0)
       let read = isOlder ? encoding(of: try Courier.decode(bytes, limit: Courier.byteLimit)) : bytes
       live(try canonical(Courier.self, read, limit: Courier.byteLimit))
       return true
@@ -48,7 +48,7 @@ enum StateTargets {
     let offers = courier.offers(to: other, greeting, condition, isTheirs: { _ in false }, at: now)
     _ = courier.replies(
       to: offers, from: other, isPeer: false, condition, isMine: { _ in false }, recipient: { _ in other }, at: now)
-    for id in courier.deposits(condition, at: now) { courier.deposited(id, at: now) }
+    for copy in courier.deposits(condition, at: now) { courier.deposited(copy, at: now) }
     require(courier.deposits(condition, at: now).isEmpty, "a server gets a parcel once")
     _ = courier.fit()
     _ = courier.expire(at: .max)

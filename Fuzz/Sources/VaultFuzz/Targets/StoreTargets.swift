@@ -15,6 +15,22 @@ enum StoreTargets {
       _ = try canonical(DrillHolders.self, bytes, limit: DrillHolders.byteLimit)
       return true
     },
+    FuzzTarget("secret-companion", upTo: 70_000) { bytes in
+      _ = try canonical(SecretCompanion.self, bytes, limit: SecretCompanion.byteLimit)
+      return true
+    },
+    FuzzTarget("deleted-companion", upTo: 200) { bytes in
+      _ = try canonical(DeletedCompanion.self, bytes, limit: SecretCompanion.byteLimit)
+      return true
+    },
+    FuzzTarget("trust-companion", upTo: 70_000) { bytes in
+      _ = try canonical(TrustCompanion.self, bytes, limit: SecretCompanion.byteLimit)
+      return true
+    },
+    FuzzTarget("item-note", upTo: ItemNote.byteLimit + 10) { bytes in
+      _ = try canonical(ItemNote.self, bytes, limit: ItemNote.byteLimit)
+      return true
+    },
     FuzzTarget("master-key", upTo: 9000) { try readMasterKey($0) },
     // The same with a right checksum, which no fuzzer finds by itself.
     FuzzTarget("master-key-checksum", upTo: 9000) { body in

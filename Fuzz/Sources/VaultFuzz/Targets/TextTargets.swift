@@ -29,7 +29,9 @@ enum TextTargets {
         require(SettingKey.byteCount(value).map { $0 <= 1 << 40 } == true, "a number of bytes")
       case .carryBattery: require(Int(value).map { (0...100).contains($0) } == true, "a charge")
       case .carryFairShare: require(value == "off" || SettingKey.fairShare(value) != nil, "a share that is fair")
-      case .confirmSharing, .ble, .pigeonsOnly, .readReceipts, .carry:
+      case .keepFree:
+        require(value == SettingKey.automatic || SettingKey.byteCount(value) != nil, "a number of bytes, or none named")
+      case .introductions, .confirmSharing, .ble, .pigeonsOnly, .readReceipts, .carry:
         require(value == "on" || value == "off", "yes or no")
       case .confirmTime:
         let time = DurationText.milliseconds(value)
@@ -68,6 +70,21 @@ enum TextTargets {
       let again = contents.map { "qr \($0.count) \(base64($0))\n" }.joined()
       require((try? ScanHelper.parse(Array(again.utf8))) == contents, "what the scanner says is read as it was meant")
       return !contents.isEmpty
+    },
+    FuzzTarget("stripping-answer", upTo: 5000) { bytes in
+      let size: UInt64 = 1000
+      let file = try StrippedFile(lines: bytes, byteCount: size)
+      var (end, put) = (0 as UInt64, 0)
+      for piece in file.pieces {
+        switch piece {
+        case .range(let offset, let count):
+          require(offset >= end && count > 0 && offset + count <= size, "pieces are of the file, in order")
+          end = offset + count
+        case .bytes(let bytes): put += bytes.count
+        }
+      }
+      require(end > 0 && put <= 256, "a little is put to what is kept")
+      return true
     },
     FuzzTarget("base64", upTo: 3000) { bytes in
       require(Base64.decode(base64(bytes)[...].utf8) == bytes, "both sides of the scanner agree")

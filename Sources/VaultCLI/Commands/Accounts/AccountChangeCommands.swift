@@ -80,6 +80,11 @@ struct AccountSyncCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let address = try VaultAccounts(vault).current()
+    guard !vault.leavesServersOut() else {
+      throw VaultError(
+        .refused, "the setting pigeons-only is on: \(address) isn't connected",
+        hint: "vault settings set pigeons-only off")
+    }
     guard try vault.needsAccountRound() else {
       console.note("the daemon keeps \(address) connected")
       if console.json { try console.result(AccountReport().json) }

@@ -32,7 +32,9 @@ struct AccountListCommand: OpenedCommand {
     commandName: "list",
     abstract: "List the accounts, and whether the one in use is connected.",
     discussion: """
-      Asks nobody: the connection is as the daemon last found it.
+      Asks nobody: the connection is as the daemon last found it. SENT and CAME count
+      texts and parcels of this device, and their bytes. With the setting
+      pigeons-only no account is connected.
 
       Example: vault account
       """)
@@ -47,6 +49,9 @@ struct AccountListCommand: OpenedCommand {
       console.warning(
         "\(Measures.count(damaged, "account")) can't be read, damaged on the disk: vault account logout --forget ADDRESS"
       )
+    }
+    if accounts.contains(where: { $0.state == .current }), vault.leavesServersOut() {
+      console.note("the setting pigeons-only is on: no account is connected")
     }
     if accounts.isEmpty {
       console.note("no accounts yet; 'vault account login' uses one, 'vault account register' makes one")

@@ -17,7 +17,7 @@ struct FriendCommand: AsyncParsableCommand {
       """,
     subcommands: [
       FriendListCommand.self, FriendSearchCommand.self, FriendAddCommand.self, FriendAcceptCommand.self,
-      FriendRemoveCommand.self,
+      FriendRemoveCommand.self, FriendUnblockCommand.self,
     ],
     defaultSubcommand: FriendListCommand.self)
 }
@@ -146,8 +146,10 @@ struct FriendRemoveCommand: OpenedCommand {
     commandName: "remove",
     abstract: "Remove a friend, or refuse somebody who asks to be one.",
     discussion: """
-      Neither sees any more whether the other is there. If it is a peer's account,
-      what is sent to the peer doesn't go there any more; the peer itself stays.
+      Neither sees any more whether the other is there. What it writes from then on
+      isn't kept, and it can't ask to be a friend, until you add it, write to it, or
+      unblock it. If it is a peer's account, what is sent to the peer doesn't go
+      there any more; the peer itself stays, and what it sends sealed is taken.
 
       Example: vault friend remove bob@example.net
       """)
@@ -163,7 +165,31 @@ struct FriendRemoveCommand: OpenedCommand {
     let removed = try await Interruptible.run { () async throws(VaultError) in
       try await VaultAccounts(vault).removeFriend(address)
     }
-    console.note("removed \(removed)")
+    console.note("removed \(removed); what it writes from now on isn't kept")
     if console.json { try console.result(["removed": .string(removed)]) }
+  }
+}
+
+/// `vault friend unblock`
+struct FriendUnblockCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "unblock",
+    abstract: "Let somebody who was removed ask again.",
+    discussion: """
+      It is nobody's friend then, and can ask to be one. Works without a network.
+
+      Example: vault friend unblock bob@example.net
+      """)
+
+  @Argument(help: "The address.")
+  var address: String
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    let unblocked = try VaultAccounts(vault).unblockFriend(address)
+    console.note("\(unblocked) isn't blocked any more")
+    if console.json { try console.result(["unblocked": .string(unblocked)]) }
   }
 }

@@ -59,7 +59,12 @@ struct GroupInviteCommand: OpenedCommand {
     let asked = try GroupAndSomebody(words, "a peer")
     let group = try await groups.findMember(asked.group)
     let report = try await groups.invite(asked.somebody, to: group)
-    if report.isDelivered {
+    if report.isMember {
+      console.note(
+        report.isDelivered
+          ? "\(report.peer) is a member: its daemon fetches the servers and keys that \(group.name) has now"
+          : "\(report.peer) is a member, and will be told later: \(report.problem?.reason ?? "the daemon is at it")")
+    } else if report.isDelivered {
       console.note("\(report.peer) is told, and joins with: \(GroupText.joining(group.name))")
     } else {
       let reason = report.problem?.reason ?? "the daemon is at it"
@@ -101,6 +106,9 @@ struct GroupJoinCommand: OpenedCommand {
       the answer. Whoever sees the request could answer it with a group of his own:
       look at the name and owner of what you have joined.
 
+      A member whose servers are all gone gets the new ones in the same ways: by the
+      owner's 'vault group invite', or with NAME --request FILE here.
+
       Examples: vault group join Family
                 vault group join --qr && vault group join --camera
                 vault group join --request bob.txt
@@ -129,9 +137,10 @@ struct GroupJoinCommand: OpenedCommand {
   var neededStreams: Set<Int32> { answer == "-" ? [0] : [] }
 
   func validate() throws {
-    let ways = [name != nil, qr, request != nil, answer != nil, look.camera].count { $0 }
-    guard ways <= 1 else {
-      throw ValidationError("NAME, --qr, --request, --answer and --camera exclude one another.")
+    let ways = [qr, request != nil, answer != nil, look.camera].count { $0 }
+    guard ways <= 1 else { throw ValidationError("--qr, --request, --answer and --camera exclude one another.") }
+    guard name == nil || answer == nil && !look.camera else {
+      throw ValidationError("NAME doesn't go with --answer or --camera: the answer says which group it is.")
     }
     if answer == "-" { try unlock.leavesStandardInput(for: "the answer") }
     if qr, global.json { throw ValidationError("--json takes the request by --request -.") }
@@ -140,7 +149,12 @@ struct GroupJoinCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     let groups = VaultGroups(vault)
     if qr || request != nil {
-      let text = try await groups.requestText(email: card.email, userName: card.userName)
+      let text =
+        if let name {
+          try await groups.requestText(of: groups.findMember(name))
+        } else {
+          try await groups.requestText(email: card.email, userName: card.userName)
+        }
       return try GroupTextSource.show(text, to: qr ? nil : request, what: "the request", console)
     }
     let joined: GroupFacts

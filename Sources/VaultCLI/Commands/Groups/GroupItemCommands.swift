@@ -1,5 +1,6 @@
 import ArgumentParser
 import SecretVault
+import Sodium
 import VaultGroups
 
 /// `vault group add`
@@ -25,7 +26,9 @@ struct GroupAddCommand: OpenedCommand {
     let groups = VaultGroups(vault)
     let group = try await groups.findMember(named.group)
     let item = try vault.item(named.somebody)
-    let report = try await groups.add(item.id, to: group)
+    let watch = GroupWatch(item, into: [group.name])
+    defer { watch.end() }
+    let report = try await groups.add(item.id, to: group) { watch.note($0) }
     GroupedItems.note("\(item.shortName) is in the group \(group.name)", report, console)
     if console.json { try console.result(report.json(of: item)) }
   }
@@ -79,7 +82,9 @@ struct GroupItemsCommand: OpenedCommand {
     abstract: "List the items that a group keeps in step.",
     discussion: """
       Asks nobody. An item whose key this device holds no share of is named by its id
-      and isn't kept here; it comes once there is a share.
+      and isn't kept here; it comes once there is a share. Of two changes that didn't
+      know of each other one counts; the other is "pushed aside" by it and stands
+      beside it, for all members to see, until somebody changes or deletes it.
 
       Example: vault group items Family
       """)
@@ -106,8 +111,10 @@ struct GroupItemsCommand: OpenedCommand {
 /// What commands about items do where groups keep them in step.
 enum GroupedItems {
   static func state(of item: GroupItem) -> String {
-    guard let here = item.item else { return item.isKeyHeld ? "not here yet" : "key not held" }
-    return here.state.rawValue
+    let aside =
+      !item.isAside ? "" : item.counts.map { ", pushed aside by \($0.prefix(12))" } ?? ", pushed aside by its removal"
+    guard let here = item.item else { return (item.isKeyHeld ? "not here yet" : "key not held") + aside }
+    return (item.isShared ? here.state.rawValue : "yours, not in step") + aside
   }
 
   /// Says what was done, and whether servers have it.
@@ -121,11 +128,23 @@ enum GroupedItems {
 
   /// Puts a changed item into its place in all groups, and takes the old one from this device.
   static func replace(_ change: ItemChange, _ vault: Vault, _ console: Console) async throws(VaultError) {
-    let (reports, overtaken) = try await VaultGroups(vault).replace(change)
+    let groups = VaultGroups(vault)
+    let places = Set(change.groups.map { hexadecimal($0.group) })
+    var names: [String] = []
+    if !places.isEmpty { names = try await groups.list().filter { places.contains($0.id) }.map(\.name) }
+    let watch = GroupWatch(change.new, into: names, before: "the changed item is here, as \(change.new.id.prefix(12))")
+    defer { watch.end() }
+    let (reports, overtaken, foreign) = try await groups.replace(change) { watch.note($0) }
     for report in reports { note("the group \(report.group.name) has it", report, console) }
-    for group in overtaken {
+    for report in overtaken {
       console.warning(
-        "somebody has changed \(change.old.shortName) in the group \(group.name) meanwhile: what is there stays, and yours is an item of its own, \(change.new.id.prefix(12))"
+        "somebody has changed \(change.old.shortName) in the group \(report.group.name) meanwhile, or taken it out: what is there stays, and yours stands beside it, for all members to see, as \(change.new.id.prefix(12))"
+      )
+      note("the group \(report.group.name) has it", report, console)
+    }
+    for group in foreign {
+      console.warning(
+        "somebody else has put \(change.old.shortName) into the group \(group.name): what is there stays as it was, and the change isn't sent there unless you say so: vault group add \(shellQuoted(group.name)) \(change.new.id.prefix(12))"
       )
     }
     // In a group that has the new one the old one went with it.
@@ -153,7 +172,8 @@ extension GroupItem {
   var json: JSONValue {
     [
       "slot": .string(slot), "id": .string(id), "key": .string(key), "keyHeld": .bool(isKeyHeld),
-      "item": item?.json ?? .null, "changedAt": .string(Timestamp.exact(changedAt)),
+      "item": item?.json ?? .null, "changedAt": .string(Timestamp.exact(changedAt)), "inStep": .bool(isShared),
+      "aside": .bool(isAside), "counts": JSONValue(counts),
     ]
   }
 }

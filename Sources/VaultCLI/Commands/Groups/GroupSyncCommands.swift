@@ -55,12 +55,18 @@ enum GroupSync {
     let (report, status) = try await groups.sync(group, confirms: confirms)
     try console.result([GroupText.line(report, status)], json: report.json(status, id: group.id))
     try tellOfServers(status, console, needed: report.success ? nil : report)
+    guard status.outbox.unsent > 0 else { return }
+    throw VaultError(
+      .unreachable,
+      "\(Measures.count(status.outbox.unsent, "message")) could not be left at \(status.sufficient) of \(status.servers.count(where: \.isCurrent)) servers",
+      hint: "nothing is lost: what waits is sent when they take it")
   }
 
-  /// Names the servers that are away, and throws if too few are there.
+  /// Says if the group was put back from a copy, names the servers that are away, and throws if too few are there.
   static func tellOfServers(_ status: GroupStatus, _ console: Console, needed: ReceiveReport? = nil) throws {
+    if let words = GroupText.putBack(status) { console.warning(words) }
     for server in status.servers where server.isCurrent {
-      if let error = server.lastError { console.warning("\(server.address): \(error)") }
+      if let error = server.lastError ?? server.refusal { console.warning("\(server.address): \(error)") }
     }
     guard let needed else { return }
     let current = status.servers.filter(\.isCurrent)

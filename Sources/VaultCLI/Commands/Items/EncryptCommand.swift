@@ -50,6 +50,7 @@ struct EncryptCommand: OpenedCommand {
     try password.given.check(beside: unlock)
     try consent.check()
     if writesOutput, global.json { throw ValidationError("--json needs -o FILE: both want standard output.") }
+    try place.check(json: global.json)
     guard readsInput else { return }
     try unlock.leavesStandardInput(for: "the plaintext")
     if password.given.input.readsStandardInput {
@@ -70,8 +71,7 @@ struct EncryptCommand: OpenedCommand {
     let report = try await vault.encrypt(
       request, under: key, armored: armor, to: destination,
       access: ItemReporter(console, verb: "encrypting").access(patience: consent.patience(console)))
-    guard let path = report.path else { return }
-    try console.result([Console.outputIsTerminal ? Printable.escape(path) : path], json: report.json)
+    try ViewOptions.printPath(report.path, json: report.json, console)
   }
 }
 
@@ -114,6 +114,7 @@ struct DecryptCommand: OpenedCommand {
     try password.check(beside: unlock)
     try consent.check()
     if writesOutput, global.json { throw ValidationError("--json needs -o FILE: both want standard output.") }
+    try place.check(json: global.json)
     guard readsInput else { return }
     try unlock.leavesStandardInput(for: "the item")
     if password.input.readsStandardInput {
@@ -133,7 +134,9 @@ struct DecryptCommand: OpenedCommand {
       source, to: destination,
       access: ItemReporter(console, verb: "decrypting").access(
         passwords: password.source(console), patience: consent.patience(console)))
-    guard let path = report.path else { return }
-    try ViewOptions.conclude(path: path, json: report.json, console)
+    // A filter says nothing of what it writes.
+    guard report.path != nil || console.json else { return }
+    try ViewOptions.conclude(
+      report.path, at: destination, json: report.json, original: report.originalName, console)
   }
 }

@@ -20,9 +20,10 @@ struct ItemAddCommand: OpenedCommand {
       to the key's public half, without asking anybody. The source stays where it is.
       The item's id goes to standard output.
 
-      Examples: vault item add family photo.jpg
+      Examples: vault item add family video.mp4
                 vault item add family --note --title "door code"
-                tar c letters | vault item add family - --name letters.tar --password
+                vault item add family --password-entry --title mail --user ada
+                tar c letters | vault item add family - --name letters.tar
       """)
 
   @Argument(help: "Name or id of the key.")
@@ -123,10 +124,12 @@ struct ItemAddCommand: OpenedCommand {
     // First: whatever becomes of it in the group, it is here.
     try console.result([item.id], json: item.json)
     if let destination {
-      do throws(VaultError) {
-        let report = try await groups.add(item.id, to: destination)
+      do {
+        let watch = GroupWatch(item, into: [destination.name], before: "the item is here, as \(item.id.prefix(12))")
+        defer { watch.end() }
+        let report = try await groups.add(item.id, to: destination) { watch.note($0) }
         GroupedItems.note("it is in the group \(destination.name)", report, console)
-      } catch { throw error.whileItemStays(item) }
+      } catch let error as VaultError { throw error.whileItemStays(item) }
     }
   }
 

@@ -9,7 +9,10 @@ struct ItemEditCommand: OpenedCommand {
     abstract: "Change an item, in your editor or by another file.",
     discussion: """
       Notes, contacts, password entries and text files open in your editor, in memory
-      only. With --from, FILE takes the place of what the item had, whatever it is.
+      only. With --from, FILE takes the place of what the item had, whatever it is;
+      with --from - it stays what it is, under the name that it has, unless --name
+      makes it a file of another: a note takes a text, a contact a vCard, a password
+      entry the lines that its editor shows.
       The key is recovered first unless it is unlocked. What is changed is encrypted
       anew, as another item under the same key, in the old one's place; a password of
       the item's own and its public words stay. The new id goes to standard output.
@@ -19,6 +22,7 @@ struct ItemEditCommand: OpenedCommand {
 
       Examples: vault item edit "door code"
                 vault item edit photo.jpg --from better.jpg
+                date | vault item edit "door code" --from -
       """)
 
   @Argument(help: "The item.")
@@ -27,7 +31,7 @@ struct ItemEditCommand: OpenedCommand {
   @Option(help: ArgumentHelp("What it is to hold from now on, or -.", valueName: "file"), completion: .file())
   var from: String?
 
-  @Option(help: ArgumentHelp("With --from -: what the contents are called.", valueName: "name"))
+  @Option(help: ArgumentHelp("With --from -: make it a file of this name.", valueName: "name"))
   var name: String?
 
   @OptionGroup var consent: ConsentOptions
@@ -60,10 +64,12 @@ struct ItemEditCommand: OpenedCommand {
     }
   }
 
+  private static let nothing = "the item stays as it is"
+
   private func edit(_ vault: Vault, _ console: Console) throws -> ItemEdit {
     guard let from else {
       let editor = ContentEditor(
-        editor: try Editor(), vault: vault, console: console, mayStay: false, nothing: "the item stays as it is",
+        editor: try Editor(), vault: vault, console: console, mayStay: false, nothing: Self.nothing,
         otherwise: "write it to a file with `vault item show -o`, change that, and put it back with --from")
       return .contents { (content) async throws(VaultError) in
         let held = Held(content)
@@ -74,8 +80,13 @@ struct ItemEditCommand: OpenedCommand {
       }
     }
     if from == "-" {
-      return .source(
-        ItemRequest(source: .descriptor(STDIN_FILENO, name: name ?? ""), mediaType: MediaType.of(name ?? "")))
+      if Console.inputIsTerminal { console.note("reading the item from the terminal; Ctrl-D ends it") }
+      guard let name else {
+        return .contentsFrom(STDIN_FILENO) { (header) throws(VaultError) in
+          try ContentEditor.piped(replacing: header, nothing: Self.nothing)
+        }
+      }
+      return .source(ItemRequest(source: .descriptor(STDIN_FILENO, name: name), mediaType: MediaType.of(name)))
     }
     return .source(ItemRequest(source: .file(path: from), mediaType: MediaType.of(from)))
   }

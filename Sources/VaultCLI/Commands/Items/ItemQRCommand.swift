@@ -13,7 +13,7 @@ struct ItemQRCommand: OpenedCommand {
       share of it scans it with 'vault scan'. On a terminal the code is drawn; into a
       pipe goes its text.
 
-      Example: vault item qr door-code --png door.png
+      Example: vault item qr "door code" --png door.png
       """)
 
   @Argument(help: "The item.")
@@ -36,6 +36,7 @@ struct ItemQRCommand: OpenedCommand {
     try password.check(beside: unlock)
     try consent.check()
     if png != nil, svg != nil { throw ValidationError("--png and --svg exclude each other.") }
+    try OutputOptions.check(png ?? svg, json: global.json)
     if png?.isEmpty == true || svg?.isEmpty == true {
       throw ValidationError("--png and --svg need the name of a file.")
     }

@@ -17,9 +17,9 @@ struct ItemShowCommand: OpenedCommand {
 
       A password that belongs to the item is asked for when the key is there.
 
-      Examples: vault item show photo.jpg -o .
+      Examples: vault item show letters.tar -o .
                 vault item show mail --field password --clip
-                vault item show backup.tar -o - --offset 1048576 --length 4096
+                vault item show video.mp4 -o part --offset 1048576 --length 4096
 
       Exit codes: 4 the key could not be recovered, 8 damaged, 9 the output exists,
       10 wrong password.
@@ -49,7 +49,7 @@ struct ItemShowCommand: OpenedCommand {
   func validate() throws {
     try password.check(beside: unlock)
     try consent.check()
-    if place.output == "-", global.json { throw ValidationError("--json and -o - both want standard output.") }
+    try place.check(json: global.json)
     if place.output == nil, wantsPart { throw ValidationError("--offset and --length belong to -o.") }
     if wantsPart, view.isUsed { throw ValidationError("--offset and --length are for whole contents, not for fields.") }
     try view.check(output: place.output)
@@ -59,7 +59,9 @@ struct ItemShowCommand: OpenedCommand {
     let destination = try place.destination(plaintext: true)
     let item = try vault.item(self.item)
     // What was never opened here, or is behind a password, may be of any kind.
-    let isShown = view.isUsed || item.kind.map { $0 != "file" } ?? (item.hasPassword == true)
+    // No note is so large that it doesn't fit into memory.
+    let mayBeShort = item.itemByteCount <= UInt64(RecoveredContent.usualLimit)
+    let isShown = view.isUsed || item.kind.map { $0 != "file" } ?? (item.hasPassword == true || mayBeShort)
     guard let destination else {
       guard isShown else { return try console.result(Self.facts(item, now: Clocks.now()), json: item.json) }
       return try await showFromMemory(item, to: nil, vault, console)
@@ -73,8 +75,8 @@ struct ItemShowCommand: OpenedCommand {
       access: ItemReporter(console, verb: "decrypting").access(
         passwords: password.source(console), patience: consent.patience(console)))
     if wantsPart { console.note("a part: what lies outside of it was not checked, only where the item ends") }
-    guard let path = report.path else { return ViewOptions.warnOfOutput(console) }
-    try ViewOptions.conclude(path: path, json: report.json, console)
+    try ViewOptions.conclude(
+      report.path, at: destination, json: report.json, original: report.originalName, console)
   }
   /// Opens the item into memory and shows, copies or writes what was asked for.
   private func showFromMemory(
@@ -121,7 +123,7 @@ struct ItemShowCommand: OpenedCommand {
       ("encrypted", Measures.size(item.itemByteCount)), ("public words", item.description ?? "none"),
       ("encrypted by", item.isSealedToPublicHalf ? "anybody who knows the key's public half" : "somebody with the key"),
       ("state", state), ("origin", origin),
-      ("since", "\(Timestamp.minute(item.receivedAt)) UTC, \(Measures.ago(item.receivedAt, now: now))"),
+      ("since", "\(Timestamp.minute(item.receivedAt)), \(Measures.ago(item.receivedAt, now: now))"),
     ])
   }
 }

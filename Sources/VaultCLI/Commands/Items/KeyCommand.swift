@@ -11,8 +11,8 @@ struct KeyCommand: AsyncParsableCommand {
       it, fewer can't. Any number of items can be encrypted under one key, of any
       size; they stay on the devices where they are, and travel between holders.
 
-      Example: vault key create "family" --threshold 2
-               vault item add family photo.jpg
+      Example: vault key create family --threshold 2
+               vault item add family letter.txt
       """,
     subcommands: [KeyCreateCommand.self, KeyListCommand.self])
 
@@ -28,10 +28,10 @@ struct KeyCreateCommand: OpenedCommand {
     abstract: "Make an encryption key and hand out shares of it.",
     discussion: """
       Every chosen peer, and you, get one share, as with 'vault share'; without --to
-      all authenticated peers are chosen. The key's name travels with the shares in
-      clear. Its id goes to standard output.
+      all peers are chosen, which is asked at a terminal. The key's name travels with
+      the shares in clear. Its id goes to standard output.
 
-      Example: vault key create family --threshold 2 --to Bob --to Carol
+      Example: vault key create friends --threshold 2 --to Bob --to Carol
 
       Exit codes: 2 recoverable but not all delivered, 3 fewer than the threshold
       delivered.
@@ -46,11 +46,14 @@ struct KeyCreateCommand: OpenedCommand {
   @Option(name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
   var recipients: [String] = []
 
-  @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names to the shares.")
+  @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names and cards to the shares.")
   var noLabels = false
 
   @Flag(name: .customLong("no-own-share"), help: "Keep no share on this device.")
   var noOwnShare = false
+
+  @Flag(help: "Do not ask who gets a share: all peers do.")
+  var yes = false
 
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
@@ -70,12 +73,19 @@ struct KeyCreateCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let reporter = ShareReporter(console)
+    let watch = SharingWatch(vault, console) { $0.json(ParcelText()) }
+    defer { watch.end() }
+    let question = SharePlanText.question(chosen: recipients, saysYes: yes)
+    let reporter = ShareReporter(console, isPlanAsked: question != nil)
     let report = try await vault.createKey(
       named: name, threshold: threshold, recipients: recipients, includesLabels: !noLabels,
-      keepsOwnShare: !noOwnShare, events: { reporter.show($0) })
+      keepsOwnShare: !noOwnShare, confirm: question,
+      events: { event in
+        watch.note(event)
+        reporter.show(event)
+      })
     reporter.conclude(report)
-    try await ParcelText.conclude([report], for: "vault key create", vault, console) { $0[0].json($1) }
+    try await ParcelText.conclude(report, for: "vault key create", vault, console, watch) { $0.json($1) }
     let code = ExitCodes.code(of: report)
     if code != ExitCodes.done { throw ExitCode(code) }
   }

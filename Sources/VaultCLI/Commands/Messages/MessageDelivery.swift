@@ -1,4 +1,5 @@
 import SecretVault
+import Synchronization
 import VaultGroups
 import VaultXMPP
 
@@ -18,11 +19,24 @@ struct MessageDelivery {
 
   /// Tries the ways in their order, and says how the message stands then.
   func deliver(_ message: MessageSummary, pigeonsOnly: Bool) async throws(VaultError) -> MessageSummary {
-    if let peer = message.peer { await vault.deliverMessages(to: peer, limit: Self.patience) }
+    let number = message.number
+    Interruption.say {
+      Interruption.Farewell(
+        VaultError(
+          .interrupted, "interrupted; message \(number) is kept, and goes on by itself",
+          hint: "vault messages delete \(number)"))
+    }
+    defer { Interruption.say(nil) }
+    if let peer = message.peer, let failure = await vault.deliverMessages(to: peer, limit: Self.patience),
+      failure.kind != .unreachable
+    {
+      // Who isn't there just now is the ordinary case. What else keeps it from going may need somebody to do something.
+      console.warning("\(peer) \(failure.reason)" + (failure.hint.map { "; \($0)" } ?? ""))
+    }
     var now = try vault.message(message.number)
     guard !Self.hasArrived(now), !pigeonsOnly else { return now }
     // Nothing of this fails the command: the message is kept, and the daemon does what isn't done here.
-    await tryAccount()
+    await tryAccount(message)
     if message.isSealed {
       do throws(VaultError) { try await handToGroups() } catch {
         console.warning("it can't go through groups just now: \(error.reason)")
@@ -32,9 +46,23 @@ struct MessageDelivery {
     return now
   }
 
-  /// Where a daemon runs, it has the account; elsewhere it is asked for once.
-  private func tryAccount() async {
-    let report = await AccountRound.run(vault, limit: Self.patience)
+  /// Where a daemon runs, it has the account; elsewhere it is asked for once. A plain text is waited for, as the server may say in the next moment
+  /// that there is nobody.
+  private func tryAccount(_ message: MessageSummary) async {
+    guard !message.isSealed else {
+      return say(await AccountRound.run(vault, limit: Self.patience))
+    }
+    let moment = AnswerMoment(vault, message.number)
+    if (try? vault.needsAccountRound()) != false {
+      return say(await AccountRound.run(vault, limit: Self.patience) { moment.isOver })
+    }
+    let end = vault.surroundings.monotonic() + Self.patience / .milliseconds(1)
+    while vault.surroundings.monotonic() < end, !moment.isOver {
+      do { try await vault.surroundings.sleep(.milliseconds(100)) } catch { return }
+    }
+  }
+
+  private func say(_ report: AccountRound.Report) {
     if let problem = report.problem { console.warning("it can't go through the account just now: \(problem.reason)") }
   }
 
@@ -47,6 +75,29 @@ struct MessageDelivery {
       console.note(
         "too few servers of \(handover.group.name) are there just now; what waits is sent by 'vault daemon', or by 'vault group sync'"
       )
+    }
+  }
+}
+
+/// Whether a plain text has got its answer, or has been with its server for so long that none is to be expected at once.
+private final class AnswerMoment: Sendable {
+  /// Milliseconds in which servers say that there is nobody, mostly.
+  private static let patience = 2000.0
+
+  private let vault: Vault
+  private let number: Int64
+  private let leftAt = Mutex<Double?>(nil)
+
+  init(_ vault: Vault, _ number: Int64) { (self.vault, self.number) = (vault, number) }
+
+  var isOver: Bool {
+    guard let state = try? vault.message(number).state else { return true }
+    guard state == "underway" else { return state != "waiting" }
+    let now = vault.surroundings.monotonic()
+    return leftAt.withLock { left in
+      let since = left ?? now
+      left = since
+      return now - since >= Self.patience
     }
   }
 }

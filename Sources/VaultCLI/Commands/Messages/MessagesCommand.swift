@@ -144,7 +144,7 @@ struct MessagesSaveCommand: OpenedCommand {
 
   func validate() throws {
     if let file, file.isEmpty { throw ValidationError("FILE needs a name.") }
-    if file == "-", global.json { throw ValidationError("--json and - both want standard output.") }
+    try OutputOptions.check(file, json: global.json)
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
@@ -155,8 +155,8 @@ struct MessagesSaveCommand: OpenedCommand {
     let message = try vault.message(number)
     let saved = try vault.saveMessage(number, to: destination)
     if message.state == "new" { try vault.markRead([number]) }
-    guard let path = saved.path else { return ViewOptions.warnOfOutput(console) }
-    try ViewOptions.conclude(path: path, json: saved.json(message), console)
+    try ViewOptions.conclude(
+      saved.path, at: destination, json: saved.json(message), original: saved.originalName, console)
   }
 }
 
@@ -164,7 +164,7 @@ extension SavedMessage {
   func json(_ message: MessageSummary) -> JSONValue {
     [
       "message": message.json, "path": JSONValue(path), "suggestedName": .string(suggestedName),
-      "bytes": JSONValue(byteCount),
+      "bytes": JSONValue(byteCount), "originalName": JSONValue(originalName),
     ]
   }
 }
@@ -175,9 +175,10 @@ struct MessagesDeleteCommand: OpenedCommand {
     commandName: "delete",
     abstract: "Delete messages from this device.",
     discussion: """
-      For good, and only here: the other one's copy stays. What hasn't arrived yet
-      isn't sent any more, as far as nobody carries it already. Asks first; --yes
-      answers.
+      For good, and only here: the other one's copy stays. What waits here isn't
+      sent any more, unless it is going out in this moment. What has left this
+      device, to a server, a group or a carrier, may still arrive. Asks first;
+      --yes answers.
 
       Example: vault messages delete 12 13 --yes
       """)
@@ -195,16 +196,31 @@ struct MessagesDeleteCommand: OpenedCommand {
     // All are found before any is deleted.
     let messages = try Set(numbers).sorted().map { (number) throws(VaultError) in try vault.message(number) }
     for message in messages { console.note(MessageWords.head(message)) }
-    let unsent = messages.count { $0.isMine && ["waiting", "underway"].contains($0.state) }
-    if unsent > 0 {
+    let waiting = messages.filter { $0.state == "waiting" }
+    if !waiting.isEmpty {
       console.warning(
-        unsent == 1
-          ? "one of them hasn't arrived, and isn't sent any more"
-          : "\(unsent) of them haven't arrived, and aren't sent any more")
+        "\(Self.list(waiting)) waits here, and isn't sent any more, unless it is going out in this moment")
     }
+    let underway = messages.filter { $0.state == "underway" }
+    if !underway.isEmpty { Self.warn(ofLeft: underway, console) }
     if !yes { try Question.confirm("Delete \(Measures.count(messages.count, "message"))?", option: "--yes") }
-    for message in messages { try vault.deleteMessage(message.number) }
+    var left: [MessageSummary] = []
+    for message in messages {
+      let last = try vault.deleteMessage(message.number)
+      if last?.state == "underway", message.state == "waiting" { left.append(message) }
+    }
+    if !left.isEmpty { Self.warn(ofLeft: left, console) }
     console.note("deleted \(Measures.count(messages.count, "message"))")
     if console.json { try console.result(.array(messages.map(\.json))) }
+  }
+
+  private static func warn(ofLeft messages: [MessageSummary], _ console: Console) {
+    console.warning("\(list(messages)) has left this device already, and may still arrive")
+  }
+
+  /// `message 12`, `each of messages 12, 13 and 14`
+  private static func list(_ messages: [MessageSummary]) -> String {
+    let numbers = MessageWords.list(messages.map { "\($0.number)" })
+    return messages.count == 1 ? "message \(numbers)" : "each of messages \(numbers)"
   }
 }

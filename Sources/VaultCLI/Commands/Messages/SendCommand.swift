@@ -22,8 +22,13 @@ struct SendCommand: OpenedCommand {
       the command line can be seen by other users of this device while the command
       runs. Beside a photo or a file, TEXT is its caption.
 
+      What a JPEG, PNG or WebP photo says about itself, such as where it was taken,
+      is left out; with other kinds you are asked. --keep-metadata sends all of it,
+      and --file everything as it is.
+
       --pigeons-only leaves servers out: nothing but sessions and carriers. --plain
-      writes to an XMPP address without a vault: a text that its servers can read.
+      writes to an XMPP address without a vault: a text that its servers can read;
+      not while the setting pigeons-only is on.
 
       Examples: vault send Bob "see you at eight"
                 vault send Bob --photo beach.jpg
@@ -51,6 +56,9 @@ struct SendCommand: OpenedCommand {
   @Option(help: ArgumentHelp("Send this file; TEXT is its caption.", valueName: "file"), completion: .file())
   var file: String?
 
+  @Flag(name: .customLong("keep-metadata"), help: "Send a photo with what is said in it, such as where it was taken.")
+  var keepsMetadata = false
+
   @Option(help: ArgumentHelp("Give it up after so long, such as 12h or 7d.", valueName: "duration"))
   var lifetime: String?
 
@@ -69,6 +77,7 @@ struct SendCommand: OpenedCommand {
   var neededStreams: Set<Int32> { readsInput ? [STDIN_FILENO] : [] }
 
   func validate() throws {
+    if keepsMetadata, photo == nil { throw ValidationError("--keep-metadata belongs to --photo.") }
     if photo != nil, file != nil { throw ValidationError("--photo and --file exclude each other.") }
     if readsInput { try unlock.leavesStandardInput(for: "the message") }
     if plain, photo != nil || file != nil || pigeonsOnly || lifetime != nil {
@@ -81,19 +90,23 @@ struct SendCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
+    defer { Interruption.say(nil) }
     let sent = try plain ? keepPlain(vault, console) : keep(vault, console)
     let now = try await MessageDelivery(for: "vault send", vault, console).deliver(sent, pigeonsOnly: pigeonsOnly)
-    let outcome = MessageWords.outcome(now)
-    if now.state == "lost" { console.warning(outcome) } else { console.note(outcome) }
     try console.result(["\(now.number)"], json: now.json)
+    guard now.state == "lost" else { return console.note(MessageWords.outcome(now)) }
+    throw VaultError(
+      .unreachable, "\(MessageWords.outcome(now)): servers say that it can't be delivered",
+      hint: "is the address right? What was sent is kept as message \(now.number)")
   }
 
   /// Keeps a message for a peer.
   private func keep(_ vault: Vault, _ console: Console) throws(VaultError) -> MessageSummary {
     // Before anything is typed.
-    let name = try vault.peer(peer).name
+    let message = try message(to: try vault.peer(peer).name, console)
+    sayKeeping()
     return try vault.send(
-      message(to: name, console), to: peer, pigeonsOnly: pigeonsOnly,
+      message, to: peer, pigeonsOnly: pigeonsOnly,
       lifetime: lifetime.flatMap { DurationText.milliseconds($0) })
   }
 
@@ -102,9 +115,20 @@ struct SendCommand: OpenedCommand {
     guard let text = try text(to: peer, limit: Self.textLimit, console) else {
       throw VaultError(.usage, "the message is empty; nothing was sent")
     }
+    sayKeeping()
     let kept = try vault.sendPlain(text, to: peer)
     console.caution("it isn't sealed: the servers on its way can read it")
     return kept
+  }
+
+  /// In this moment nobody can say whether it is kept already.
+  private func sayKeeping() {
+    Interruption.say {
+      Interruption.Farewell(
+        VaultError(
+          .interrupted, "interrupted while the message was kept",
+          hint: "'vault outbox' shows whether it is, and goes out"))
+    }
   }
 
   private func message(to name: String, _ console: Console) throws(VaultError) -> NewMessage {
@@ -121,7 +145,35 @@ struct SendCommand: OpenedCommand {
       }
     }
     let caption = words.isEmpty ? nil : try text(to: name, limit: Self.captionLimit, console)
-    return .file(try MessageFile(path: path, isPhoto: photo != nil, mediaType: type, caption: caption))
+    guard photo != nil, !keepsMetadata else {
+      return .file(try MessageFile(path: path, isPhoto: photo != nil, mediaType: type, caption: caption))
+    }
+    return .file(
+      try MessageFile(photo: path, mediaType: type, caption: caption) { (descriptor, byteCount) throws(VaultError) in
+        try Self.strip(descriptor, byteCount, path, console)
+      })
+  }
+
+  /// What goes of a photo: not what is said in it. Where nobody here knows how to leave that out, the user decides.
+  private static func strip(
+    _ descriptor: Int32, _ byteCount: UInt64, _ path: String, _ console: Console
+  ) throws(VaultError) -> [FilePiece]? {
+    let found: StrippedFile?
+    do throws(VaultError) {
+      found = try ScanHelper.stripped(descriptor, byteCount: byteCount, named: path)
+    } catch {
+      throw VaultError(error.code, error.reason, hint: "--keep-metadata sends it as it is")
+    }
+    guard let found else {
+      try Question.confirm(
+        "\(path) may say where and when it was taken, and that can't be left out of files of this kind. Send it so?",
+        option: "--keep-metadata")
+      return nil
+    }
+    if found.removed > 0 {
+      console.note("what the photo says about itself is left out: \(Measures.size(found.removed))")
+    }
+    return found.pieces
   }
 
   /// What was said; nil if it is nothing.

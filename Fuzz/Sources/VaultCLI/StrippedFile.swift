@@ -1,0 +1,1 @@
+../../../Sources/VaultCLI/StrippedFile.swift

@@ -1,0 +1,1 @@
+../../../Sources/VaultScan/StrippingPlan+PNG.swift

@@ -1,0 +1,26 @@
+public import Sodium
+import VaultStore
+
+/// Somebody who is asked for a share: is who its card says, whatever it is called here at the moment.
+public struct AskedHolder: Hashable, Sendable {
+  /// Digest over its card's keys.
+  public let digest: Digest
+  /// What it is called.
+  public let name: String
+
+  /// Two of one name are two.
+  public static func == (one: AskedHolder, other: AskedHolder) -> Bool { one.digest == other.digest }
+
+  /// See `==`.
+  public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+}
+
+extension Recipient {
+  /// It as somebody who is asked for a share.
+  var asked: AskedHolder { AskedHolder(digest: keys.digest, name: name) }
+}
+
+extension PeerRecord {
+  /// It as somebody who is asked for a share.
+  var asked: AskedHolder { AskedHolder(digest: digest, name: name) }
+}

@@ -1,0 +1,227 @@
+import PeerAuth
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// Those whom dealers have introduced as holders of their secrets. Somebody who is a peer is a peer, whatever was said of it.
+extension Vault {
+  /// Whether introductions are kept, used and made. Settings that can't be read leave it at that they aren't.
+  var usesIntroductions: Bool { verifiedSetting(.introductions) == SettingKey.on }
+
+  /// Whether the user has switched introductions off.
+  public var areIntroductionsOff: Bool { settingValue(SettingKey.introductions.rawValue) == SettingKey.off }
+
+  /// Whether holders of a secret that somebody else has dealt may be missing because introductions are off.
+  func lacksIntroductions(_ record: SecretRecord, _ header: SecretHeader) -> Bool {
+    record.origin == .held && header.labels != nil && areIntroductionsOff
+  }
+
+  /// What may help where too few holders have: nil if nothing but patience does.
+  func hintOfIntroductions(_ record: SecretRecord, _ header: SecretHeader) -> String? {
+    guard lacksIntroductions(record, header) else { return nil }
+    return
+      "nothing was written; holders that were introduced are not asked, as the setting introductions is off: `vault settings set introductions on` changes that"
+  }
+
+  /// What this device can be asked for.
+  var services: [PeerServiceKind] {
+    let isOn = usesIntroductions
+    return PeerServiceKind.allCases.filter { isOn || $0 != .introductions }
+  }
+
+  /// What somebody can ask for who was introduced.
+  static let introducedServices: [PeerServiceKind] = [.release, .drill, .consent, .introductions]
+
+  /// Holders of a secret that were introduced and are no peers, in the order of their shares, each under a name of its own.
+  func introducedHolders(of secret: [UInt8]) throws(VaultError) -> [PeerRecord] {
+    guard usesIntroductions else { return [] }
+    let rows = try stored { () throws(StoreError) in
+      var rows: [IntroductionRecord] = []
+      for row in try database.introductions(ofSecret: secret) where row.state == .active {
+        if try database.peer(row.digest) == nil { rows.append(row) }
+      }
+      return rows
+    }
+    guard !rows.isEmpty else { return [] }
+    let dealers = try peerNames()
+    var names: [String: Int] = [:]
+    for row in rows { names[PeerName.skeleton(try label(of: row)), default: 0] += 1 }
+    return try rows.map { (row) throws(VaultError) in
+      let label = try label(of: row)
+      // Two of one name are told apart by their shares.
+      let isAlone = names[PeerName.skeleton(label)] == 1 && !label.hasSuffix(")")
+      return try peerRecord(row, isAlone ? label : "\(label) (share \(row.index))", dealers)
+    }
+  }
+
+  /// Who it is that was introduced for a secret, or nil if it wasn't, was removed, or is a peer.
+  func introducedHolder(_ card: Digest, of secret: [UInt8]) throws(VaultError) -> PeerRecord? {
+    guard try stored({ () throws(StoreError) in try database.introduction(of: card, secret: secret) }) != nil else {
+      return nil
+    }
+    return try introducedHolders(of: secret).first { $0.digest == card }
+  }
+
+  /// Who it is that was introduced for any secret.
+  func introducedHolder(_ card: Digest) throws(VaultError) -> PeerRecord? {
+    guard usesIntroductions else { return nil }
+    let rows = try stored { () throws(StoreError) in try database.introductions(of: card) }
+    guard let row = rows.first(where: { $0.state == .active }) else { return nil }
+    return try peerRecord(row, label(of: row), peerNames())
+  }
+
+  /// Whether somebody was introduced for any secret, and wasn't removed since.
+  func isIntroduced(_ card: Digest) -> Bool {
+    guard usesIntroductions else { return false }
+    let rows = try? database.introductions(of: card)
+    return rows?.contains { $0.state == .active } == true
+  }
+
+  /// Counts a session with somebody who was introduced, among those of a dealer that has room for it; nil if none has. Another one, who names it
+  /// as well, can't keep it out by what it has introduced besides.
+  func beginIntroducedSession(_ card: Digest) -> Digest? {
+    let rows = (try? database.introductions(of: card)) ?? []
+    return Set(rows.filter { $0.state == .active }.map(\.dealer)).first { introducedSessions.begin($0) }
+  }
+
+  /// Whose a dialler's Noise key may be: a peer's, or that of somebody who was introduced. A trust list that doesn't verify trusts nobody.
+  func recognise(noiseKey: [UInt8]) -> RecognisedDialler? {
+    do {
+      if let peer = try database.peer(noiseKey: noiseKey) { return RecognisedDialler(peer: try storedCard(peer).keys) }
+      guard usesIntroductions else { return nil }
+      let rows = try database.introductions(noiseKey: noiseKey, limit: RecognisedDialler.candidateLimit)
+      return RecognisedDialler(others: try rows.map { try card(of: $0).keys })
+    } catch {
+      environment.log.error("the trust list can't be read: \(error)")
+      return nil
+    }
+  }
+
+  /// A session with somebody who was introduced came about: its newest card counts, wherever it was introduced.
+  @discardableResult
+  func metIntroduced(_ keys: CardKeys, _ card: PeerCard?) -> PeerRecord? {
+    do {
+      if let card { try update(with: card) }
+      return try introducedHolder(keys.digest)
+    } catch {
+      environment.log.error("the session with an introduced holder could not be noted: \(error)")
+      return nil
+    }
+  }
+
+  /// Takes a newer card of somebody who was introduced; what isn't newer, or isn't signed, changes nothing.
+  func update(with card: PeerCard) throws(VaultError) {
+    let rows = try stored { () throws(StoreError) in try database.introductions(of: card.keys.digest) }
+    var stale: [IntroductionRecord] = []
+    for row in rows where row.state == .active {
+      let known = try self.card(of: row)
+      if (try? card.isUpdate(of: known)) == true { stale.append(row) }
+    }
+    guard !stale.isEmpty, let bytes = try? card.published.encoded() else { return }
+    for row in stale {
+      try stored { () throws(StoreError) in
+        _ = try database.changeIntroductions(ofSecret: row.secretID) { (rows, _) throws(StoreError) in
+          for place in rows.indices where rows[place].digest == row.digest && rows[place].card == row.card {
+            rows[place].card = bytes
+          }
+        }
+      }
+    }
+  }
+
+  /// The card under which somebody was introduced.
+  func card(of row: IntroductionRecord) throws(VaultError) -> PeerCard {
+    do { return try cards.decode(row.card) } catch {
+      throw VaultError(.damaged, "the card of an introduced holder is damaged")
+    }
+  }
+
+  private func label(of row: IntroductionRecord) throws(VaultError) -> String { try card(of: row).label }
+
+  private func peerRecord(
+    _ row: IntroductionRecord, _ label: String, _ names: [Digest: String]
+  ) throws(VaultError) -> PeerRecord {
+    let card = try card(of: row)
+    return PeerRecord(
+      digest: row.digest, signingKey: card.keys.signing, noiseKey: card.keys.noise, boxKey: card.keys.box,
+      name: IntroducedHolder.name(label, by: [names[row.dealer] ?? Self.formerPeer]), card: row.card, state: .scanned,
+      addedAt: row.addedAt, introducer: row.dealer)
+  }
+
+  // MARK: - For the user
+
+  /// All who were introduced and are no peers, by name; those that the user has removed aren't among them.
+  public func introducedHolders() throws(VaultError) -> [IntroducedHolder] {
+    let names = try peerNames()
+    let rows = try stored { () throws(StoreError) in try database.introductions() }
+      .filter { $0.state == .active && names[$0.digest] == nil }
+    let holders = try Dictionary(grouping: rows, by: \.digest).values.map { (rows) throws(VaultError) in
+      try summary(rows, names)
+    }
+    return holders.sorted { ($0.name, $0.cardDigest) < ($1.name, $1.cardDigest) }
+  }
+
+  private func summary(
+    _ rows: [IntroductionRecord], _ names: [Digest: String]
+  ) throws(VaultError) -> IntroducedHolder {
+    var newest = try card(of: rows[0])
+    for row in rows.dropFirst() {
+      let other = try card(of: row)
+      if other.serial > newest.serial { newest = other }
+    }
+    return IntroducedHolder(
+      label: newest.label, introducedBy: Set(rows.map { names[$0.dealer] ?? Self.formerPeer }).sorted(),
+      secrets: rows.map { secretReference($0.secretID) }, fingerprint: newest.fingerprint,
+      cardDigest: newest.keys.digest.description, addresses: newest.addresses, cardText: newest.text(),
+      introducedAt: rows.map(\.addedAt).min() ?? 0)
+  }
+
+  /// The introduced holder that the user means: by the beginning of its fingerprint or card digest, or by its name, with or without who has
+  /// introduced it. The digits come first: names here are strangers' words, and one may be somebody else's fingerprint.
+  public func introducedHolder(named reference: String) throws(VaultError) -> IntroducedHolder {
+    let all = try introducedHolders()
+    var matches: [IntroducedHolder] = []
+    if let digits = Self.digits(of: reference) {
+      matches = all.filter { holder in
+        holder.cardDigest.hasPrefix(digits) || holder.fingerprint.filter { $0 != " " }.hasPrefix(digits)
+      }
+    }
+    if matches.isEmpty {
+      let skeleton = PeerName.skeleton(reference)
+      matches = all.filter { [$0.name, $0.label].contains { PeerName.skeleton($0) == skeleton } }
+    }
+    if matches.count == 1 { return matches[0] }
+    guard matches.isEmpty else {
+      throw VaultError(
+        .ambiguous,
+        "\(reference) could be \(matches.map { "\($0.name) (\($0.fingerprint))" }.joined(separator: " or "))",
+        hint: "name one by the beginning of its fingerprint")
+    }
+    throw VaultError(
+      .notFound, "nobody named \(reference) was introduced to this device",
+      hint: all.isEmpty ? nil : "introduced were: \(all.map(\.name).joined(separator: ", "))")
+  }
+
+  /// Makes an introduced holder a peer, by the keys that were shown. Its user and this one should have compared the fingerprint.
+  public func acceptIntroduced(_ holder: IntroducedHolder, name: String?) throws(VaultError) -> PeerAddition {
+    let card = try holder.card()
+    guard !areIntroductionsOff else {
+      throw VaultError(
+        .refused, "\(holder.name), was not made a peer: the setting introductions is off",
+        hint: "switch it on with `vault settings set introductions on`, or import the card with `vault peer add`")
+    }
+    guard try introducedHolder(card.keys.digest) != nil else {
+      throw VaultError(.notFound, "\(holder.name), is not here any more")
+    }
+    return try addPeer(card, name: name)
+  }
+
+  /// Removes an introduced holder for good, by the keys that were shown: nobody can bring it back but the user, with its card.
+  public func removeIntroduced(_ holder: IntroducedHolder) throws(VaultError) -> IntroducedHolder {
+    let digest = try holder.card().keys.digest
+    let record = try introducedHolder(digest)
+    _ = try stored { () throws(StoreError) in try database.removeIntroductions(of: digest) }
+    self.record(.peerRemoved, peer: record, detail: "was introduced")
+    return holder
+  }
+}

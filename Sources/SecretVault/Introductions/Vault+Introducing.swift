@@ -1,0 +1,354 @@
+import PeerAuth
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// What one device knows of a holder of a secret.
+struct KnownHolder {
+  let index: Int
+  let digest: Digest
+  /// Its newest card; nil for somebody who isn't known any more.
+  let card: PeerCard?
+  /// Where it can be dialled.
+  var hasAddress = false
+
+  /// The card as it may be handed on: signed by its owner, and without what is for peers alone.
+  var handedOn: HolderCard? {
+    guard let card, card.signature != nil, let index = UInt8(exactly: index), let bytes = try? card.published.encoded()
+    else { return nil }
+    return HolderCard(index: index, bytes: bytes)
+  }
+}
+
+/// A dealer names the holders of its secret to one another, and holders hand on newer cards.
+extension Vault {
+  /// What goes behind the shares of a new secret: to each recipient the signed cards of the others. A card that only came as a QR code has no
+  /// signature yet, and is handed on when its owner was met.
+  func introductions(
+    _ header: SecretHeader, _ recipients: [PeerRecord], first: Int
+  ) throws(VaultError) -> [NewOutboxRecord] {
+    guard header.labels != nil, usesIntroductions else { return [] }
+    var holders: [KnownHolder] = []
+    if first > 1 { holders.append(KnownHolder(index: 1, digest: identity.keys.digest, card: try ownCard())) }
+    for (offset, peer) in recipients.enumerated() {
+      // What it has shown in a session since it was chosen counts.
+      let newest = try stored { () throws(StoreError) in try database.peer(peer.digest) } ?? peer
+      holders.append(KnownHolder(index: first + offset, digest: peer.digest, card: try storedCard(newest)))
+    }
+    let now = environment.now()
+    var entries: [NewOutboxRecord] = []
+    for (offset, peer) in recipients.enumerated() {
+      if let entry = try introduction(header, to: peer, index: first + offset, holders, at: now) {
+        entries.append(entry)
+      }
+    }
+    return entries
+  }
+
+  /// The word for one recipient, sealed to it; nil if there is nobody to name.
+  private func introduction(
+    _ header: SecretHeader, to peer: PeerRecord, index: Int, _ holders: [KnownHolder], at now: Int64
+  ) throws(VaultError) -> NewOutboxRecord? {
+    let cards = holders.filter { $0.index != index }.compactMap(\.handedOn)
+    guard !cards.isEmpty, let number = UInt8(exactly: index) else { return nil }
+    let sealed: [UInt8]
+    do {
+      sealed = try IntroductionBundle.seal(
+        cards, header: header, index: number, dealer: identity.keys.digest, recipient: try storedCard(peer).keys)
+    } catch {
+      throw VaultError(.other, "the other holders' cards could not be sealed for \(peer.name): \(error)")
+    }
+    return NewOutboxRecord(
+      recipient: peer.digest, kind: DeliveryKind.introduction, secretID: header.id.bytes, index: index,
+      payload: sealed, hasFragment: false, nextAttemptAt: now + Self.lease, createdAt: now)
+  }
+
+  /// Somebody's signed card has become known who holds shares of this device's secrets: the other holders hear of it.
+  func introduceLate(_ digest: Digest) {
+    guard usesIntroductions else { return }
+    do {
+      for id in try stored({ () throws(StoreError) in try database.secretsWithShare(for: digest) }) {
+        guard let record = try stored({ () throws(StoreError) in try database.secret(id) }), record.origin == .dealt
+        else { continue }
+        let header = try header(of: record)
+        guard header.labels != nil else { continue }
+        let holders = try knownHolders(of: record)
+        let now = environment.now()
+        for holder in holders where holder.digest != digest && holder.digest != identity.keys.digest {
+          guard let peer = try stored({ () throws(StoreError) in try database.peer(holder.digest) }),
+            var entry = try introduction(header, to: peer, index: holder.index, holders, at: now)
+          else { continue }
+          entry.nextAttemptAt = now
+          try stored { () throws(StoreError) in try database.replaceIntroduction(entry) }
+        }
+      }
+    } catch {
+      environment.log.error(
+        "the holders of a secret could not be introduced to one another: this device \(Self.words(error))")
+    }
+  }
+
+  /// The user has removed a peer: whoever hasn't heard yet that it holds shares of this device's secrets doesn't hear so any more.
+  func introduceNoMore(_ digest: Digest) {
+    do {
+      for waiting in try stored({ () throws(StoreError) in try database.openIntroductions(besides: digest) }) {
+        guard let id = waiting.entry.secretID, let index = waiting.entry.index,
+          let record = try stored({ () throws(StoreError) in try database.secret(id) }), record.origin == .dealt
+        else { continue }
+        let header = try header(of: record)
+        if let peer = try stored({ () throws(StoreError) in try database.peer(waiting.entry.recipient) }),
+          var entry = try introduction(header, to: peer, index: index, knownHolders(of: record), at: environment.now())
+        {
+          entry.nextAttemptAt = waiting.nextAttemptAt
+          try stored { () throws(StoreError) in try database.replaceIntroduction(entry) }
+        } else {
+          try stored { () throws(StoreError) in try database.cancelDelivery(waiting.id, reason: "nobody is left") }
+        }
+      }
+    } catch {
+      environment.log.error(
+        "a removed peer may still be named to the holders of its secrets: this device \(Self.words(error))")
+    }
+  }
+
+  // MARK: - Who holds what
+
+  /// The holders of a secret that this device knows of and can name cards of: as its dealer, or by the dealer's word.
+  func knownHolders(of record: SecretRecord) throws(VaultError) -> [KnownHolder] {
+    var holders: [KnownHolder] = []
+    switch record.origin {
+    case .dealt:
+      if let own = record.ownIndex {
+        holders.append(KnownHolder(index: own, digest: identity.keys.digest, card: try ownCard()))
+      }
+      let entries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }
+      for entry in entries where entry.state != .cancelled {
+        guard let index = entry.entry.index else { continue }
+        holders.append(try known(entry.entry.recipient, index, nil))
+      }
+    case .held:
+      for row in try stored({ () throws(StoreError) in try database.introductions(ofSecret: record.id) }) {
+        guard row.state == .active else { continue }
+        holders.append(try known(row.digest, row.index, row))
+      }
+    }
+    return holders.sorted { $0.index < $1.index }
+  }
+
+  private func known(
+    _ digest: Digest, _ index: Int, _ row: IntroductionRecord?
+  ) throws(VaultError) -> KnownHolder {
+    if let peer = try stored({ () throws(StoreError) in try database.peer(digest) }) {
+      let recipient = try recipient(peer)
+      return KnownHolder(
+        index: index, digest: digest, card: try storedCard(peer),
+        hasAddress: !recipient.addresses.isEmpty || recipient.nearby != nil)
+    }
+    guard let row else { return KnownHolder(index: index, digest: digest, card: nil) }
+    let card = try card(of: row)
+    return KnownHolder(index: index, digest: digest, card: card, hasAddress: !card.addresses.isEmpty)
+  }
+
+  /// How many of the other holders this device knows, and how many of them it could dial: what a drill's answer says. `peer` has just proved
+  /// that it holds a share.
+  func reach(of record: SecretRecord, beside peer: PeerRecord) throws(VaultError) -> HolderReach {
+    var known: [Digest: Bool] = [:]
+    if let recipient = try? recipient(peer) {
+      known[peer.digest] = !recipient.addresses.isEmpty || recipient.nearby != nil
+    }
+    for holder in try knownHolders(of: record) where holder.card != nil && holder.digest != identity.keys.digest {
+      known[holder.digest] = known[holder.digest] == true || holder.hasAddress
+    }
+    // Shares of earlier programs came without cards; but who has proved one in a drill is known.
+    if let drill = try stored({ () throws(StoreError) in try database.drill(ofSecret: record.id) }) {
+      for holder in drill.holders where known[holder.peer] == nil {
+        guard let other = try stored({ () throws(StoreError) in try database.peer(holder.peer) }) else { continue }
+        known[holder.peer] = try self.known(other.digest, Int(holder.index), nil).hasAddress
+      }
+    }
+    return HolderReach(known: known.count, dialable: known.values.count { $0 })
+  }
+
+  // MARK: - Newer cards
+
+  /// What this device has of a secret's other holders: by it another holder knows which cards are news. Nil if it can't have any: its own
+  /// has come with the session.
+  private func cardRequest(
+    _ request: UInt64, to peer: PeerRecord, about record: SecretRecord
+  ) throws(VaultError) -> CardRequest? {
+    var known: [CardRequest.Known] = []
+    for holder in try knownHolders(of: record)
+    where holder.digest != identity.keys.digest && holder.digest != peer.digest {
+      guard let index = UInt8(exactly: holder.index), known.last?.index != index, let card = holder.card else {
+        continue
+      }
+      // A card without a signature is worth one of the same serial that has one.
+      let serial = card.signature == nil ? card.serial &- (card.serial > 0 ? 1 : 0) : card.serial
+      known.append(CardRequest.Known(index: index, serial: serial))
+    }
+    let isDealer = record.origin == .held && record.dealer == peer.digest
+    guard isDealer || !known.isEmpty else { return nil }
+    return CardRequest(request: request, known: Array(known.prefix(HolderCard.countLimit)))
+  }
+
+  /// Cards of a secret's holders that are newer than those that somebody has; as the secret's dealer, also those that it doesn't have.
+  func newerCards(than request: CardRequest, for peer: Digest, about record: SecretRecord) throws(VaultError) -> Cards {
+    var serials: [UInt8: UInt64] = [:]
+    for known in request.known { serials[known.index] = known.serial }
+    let isDealer = record.origin == .dealt
+    // Without labels nobody hears from the dealer who the others are.
+    if isDealer, try header(of: record).labels == nil { return Cards(request: request.request, cards: []) }
+    var cards: [HolderCard] = []
+    for holder in try knownHolders(of: record) where holder.digest != peer {
+      guard let card = holder.handedOn, cards.last?.index != card.index, let serial = holder.card?.serial else {
+        continue
+      }
+      switch serials[card.index] {
+      case .some(let known): if serial > known { cards.append(card) }
+      case .none: if isDealer { cards.append(card) }
+      }
+    }
+    return Cards(request: request.request, cards: Array(cards.prefix(HolderCard.countLimit)))
+  }
+
+  /// How newer cards of a secret's holders are asked for in a session with a holder, and taken. Nil where introductions are off.
+  func cardExchange(
+    with peer: PeerRecord, about header: SecretHeader, changed: @escaping @Sendable ([Digest]) -> Void = { _ in }
+  ) -> CardExchange? {
+    guard usesIntroductions, let record = try? database.secret(header.id.bytes) else { return nil }
+    return CardExchange(
+      request: { [self] number in try? cardRequest(number, to: peer, about: record) },
+      take: { [self] cards in
+        do {
+          let digests = try takeCards(cards, about: record, from: peer)
+          if !digests.isEmpty { changed(digests) }
+        } catch {
+          environment.log.info("cards of \(peer.name) were not taken: \(error)")
+        }
+      })
+  }
+
+  /// Takes cards that another holder of a secret has handed on. Only the secret's dealer introduces anybody; of others, a newer card of
+  /// somebody who is known counts, by its owner's signature. Returns the digests of those whose card has changed.
+  func takeCards(_ cards: [HolderCard], about record: SecretRecord, from peer: PeerRecord) throws(VaultError)
+    -> [Digest]
+  {
+    guard usesIntroductions, record.origin == .held || !cards.isEmpty else { return [] }
+    if record.origin == .held, peer.digest == record.dealer, peer.introducer == nil {
+      let header = try header(of: record)
+      guard let own = record.ownIndex.flatMap({ UInt8(exactly: $0) }) else { return [] }
+      let checked: [(index: UInt8, card: PeerCard)]
+      do throws(ProtocolError) {
+        checked = try IntroductionBundle.check(
+          cards.filter { $0.index != own }, header: header, index: own, dealer: try storedKeys(peer),
+          recipient: identity.keys)
+      } catch {
+        guard !cards.isEmpty else { return [] }
+        throw VaultError(.refused, "\(peer.name) handed on cards that don't verify")
+      }
+      _ = try introduce(checked, record)
+      return checked.map(\.card.keys.digest)
+    }
+    let holders = Dictionary(try knownHolders(of: record).map { ($0.digest, $0) }) { first, _ in first }
+    var changed: [Digest] = []
+    for handed in cards {
+      guard let card = try? handed.card(), let known = holders[card.keys.digest]?.card,
+        card.keys.digest != identity.keys.digest, (try? card.isUpdate(of: known)) == true
+      else { continue }
+      try update(with: card)
+      try updatePeer(with: card)
+      changed.append(card.keys.digest)
+    }
+    return changed
+  }
+
+  private func storedKeys(_ peer: PeerRecord) throws(ProtocolError) -> CardKeys {
+    do throws(VaultError) { return try storedCard(peer).keys } catch { throw .foreignCard("dealer") }
+  }
+
+  /// A newer card of a peer, by its own signature. Its name stays, and whether it has proved its keys.
+  private func updatePeer(with card: PeerCard) throws(VaultError) {
+    guard let bytes = try? card.published.encoded(),
+      let known = try stored({ () throws(StoreError) in try database.peer(card.keys.digest) }),
+      (try? card.isUpdate(of: storedCard(known))) == true
+    else { return }
+    do throws(StoreError) {
+      try database.updatePeer(known.digest) { record in
+        // Whoever has met it in the same moment knows better.
+        if record.card == known.card { record.card = bytes }
+      }
+    } catch .notFound {
+      return
+    } catch { throw VaultError(error) }
+    // Until now there was none that could be handed on.
+    if try storedCard(known).signature == nil { introduceLate(known.digest) }
+  }
+
+  // MARK: - Keeping
+
+  /// What becomes of an introduction by a secret's dealer.
+  enum IntroductionOutcome: Hashable {
+    case kept
+    case refused(RefusalReason)
+  }
+
+  /// Keeps what the dealer of a secret says about its holders. Who was removed stays removed, and who is a peer a peer.
+  func introduce(
+    _ holders: [(index: UInt8, card: PeerCard)], _ record: SecretRecord
+  ) throws(VaultError) -> IntroductionOutcome {
+    guard usesIntroductions else { return .refused(.notAccepted) }
+    for peer in try stored({ () throws(StoreError) in try database.peers() }) {
+      let keys = try storedCard(peer).keys
+      // A card that claims one of a peer's keys, and isn't that peer's, is nobody's.
+      guard !holders.contains(where: { $0.card.keys != keys && $0.card.keys.sharesKey(with: keys) }) else {
+        return .refused(.notAccepted)
+      }
+    }
+    guard let quota else { return .refused(.internalFailure) }
+    let now = environment.now()
+    var outcome = IntroductionOutcome.kept
+    let isHeld = try stored { () throws(StoreError) in
+      try database.changeIntroductions(ofSecret: record.id) { (rows, context) throws(StoreError) in
+        var kept = rows
+        for holder in holders {
+          let keys = holder.card.keys
+          guard try context.cards(noiseKey: keys.noise).allSatisfy({ $0 == keys.digest }) else {
+            outcome = .refused(.notAccepted)
+            return
+          }
+          let bytes: [UInt8]
+          do { bytes = try holder.card.published.encoded() } catch { throw .invalid("the card of a holder") }
+          if let place = kept.firstIndex(where: { $0.digest == keys.digest }) {
+            guard kept[place].state == .active else { continue }
+            kept[place].index = Int(holder.index)
+            if let known = try? cards.decode(kept[place].card), (try? holder.card.isUpdate(of: known)) == true {
+              kept[place].card = bytes
+            }
+          } else {
+            let holder = IntroductionRecord(
+              secretID: record.id, digest: keys.digest, noiseKey: keys.noise, index: Int(holder.index),
+              dealer: record.dealer, card: bytes, addedAt: now)
+            // Whom the user has removed no dealer brings back, with no other secret.
+            kept.append(try context.isRemoved(keys.digest) ? holder.removed : holder)
+          }
+        }
+        let added = kept.reduce(0) { $0 + $1.card.count } - rows.reduce(0) { $0 + $1.card.count }
+        let (total, isTooMuch) = UInt64(max(0, context.usage.byteCount)).addingReportingOverflow(UInt64(max(0, added)))
+        guard added <= 0 || (!isTooMuch && total <= quota.bytes) else {
+          outcome = .refused(.quotaBytes)
+          return
+        }
+        // Not more than the secret has holders beside this one, removed ones included.
+        guard kept.count <= record.shareCount - 1 else {
+          outcome = .refused(.quotaCount)
+          return
+        }
+        rows = kept
+      }
+    }
+    guard isHeld else { return .refused(.unavailable) }
+    // Of a peer it is news only if its owner has signed something newer.
+    if outcome == .kept { for holder in holders { try updatePeer(with: holder.card) } }
+    return outcome
+  }
+}

@@ -1,0 +1,82 @@
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// How a dealer's word on the other holders reaches each: behind its share, in the same session, or later by itself.
+extension Vault {
+  /// Milliseconds to the next attempt with a holder that takes none, or no more.
+  private static let unwillingPause: Int64 = 86_400_000
+
+  /// What is said behind a share in the same session, if there is anything.
+  func introductionJob(beside entry: OutboxRecord) throws(VaultError) -> IntroductionJob? {
+    guard usesIntroductions, let id = entry.entry.secretID,
+      let waiting = try stored({ () throws(StoreError) in
+        try database.waitingIntroduction(ofSecret: id, to: entry.entry.recipient)
+      })
+    else { return nil }
+    return introductionJob(waiting)
+  }
+
+  func introductionJob(_ entry: OutboxRecord) -> IntroductionJob? {
+    guard let id = entry.entry.secretID, let index = entry.entry.index.flatMap({ UInt8(exactly: $0) }) else {
+      return nil
+    }
+    return IntroductionJob(secret: id, index: index, sealed: entry.entry.payload) { [self] failure in
+      settle(introduction: entry, failure, route: "session")
+    }
+  }
+
+  /// Delivers introductions that wait although their shares are delivered, of one secret or of all.
+  func deliverIntroductions(ofSecret id: [UInt8]?) async {
+    guard usesIntroductions, let waiting = try? database.waitingIntroductions() else { return }
+    let wanted = waiting.filter { id == nil || $0.entry.secretID == id }
+    _ = await limitedConcurrency(wanted, limit: contactConcurrency) { [self] entry in
+      await deliverIntroduction(entry)
+    }
+  }
+
+  /// Introductions that may go by parcel: not to who has said that it takes none.
+  func introductionsForParcels(at now: Int64) throws(VaultError) -> [OutboxRecord] {
+    guard usesIntroductions else { return [] }
+    return try stored { () throws(StoreError) in try database.waitingIntroductions() }
+      .filter { $0.nextAttemptAt - now < Self.unwillingPause / 2 }
+  }
+
+  /// One attempt in a session of its own.
+  func deliverIntroduction(_ entry: OutboxRecord) async {
+    let now = environment.now()
+    do {
+      guard usesIntroductions else {
+        return try database.postponeDelivery(
+          entry.id, until: now + Self.unwillingPause, route: nil, error: "introductions are off")
+      }
+      let due = max(now, entry.nextAttemptAt)
+      guard let peer = try database.peer(entry.entry.recipient), let job = introductionJob(entry),
+        try database.claimDelivery(entry.id, at: due, retryAt: due + Self.lease)
+      else { return }
+      switch await send(.introduction(job), to: try recipient(peer)) {
+      case .answered: settle(introduction: entry, nil, route: "session")
+      case .failed(let failure): settle(introduction: entry, failure, route: "session")
+      case .accepted: break
+      }
+    } catch {
+      environment.log.error("an introduction could not be delivered: this device \(Self.words(error))")
+    }
+  }
+
+  /// Notes what became of an introduction. What a holder doesn't take today, it may take another day: with a newer program, or another setting.
+  func settle(introduction entry: OutboxRecord, _ failure: LinkFailure?, route: String) {
+    let now = environment.now()
+    do throws(StoreError) {
+      guard let failure else { return try database.settleDelivered(entry.id, route: route) }
+      let passing: [RefusalReason?] = [.busy, .diskFull, .internalFailure, .bluetoothLimit]
+      let passes = failure.kind != .refused || passing.contains(failure.refusal)
+      let pause = passes ? Self.backoff(attempts: entry.attempts + 1) : Self.unwillingPause
+      try database.postponeDelivery(entry.id, until: now + pause, route: route, error: failure.reason)
+    } catch .notFound {
+      // Gone with its secret.
+    } catch {
+      environment.log.error("what became of an introduction could not be noted: \(error)")
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/// Follows requests as far as it takes to find the lengths of their chunks. What isn't HTTP is left to the parser, which comes next and refuses it.
+struct ChunkLengths {
+  /// Most bytes of a chunk: far more than any body has. The parser counts in 64 bits, and would wait for as many.
+  static let limit: UInt64 = 0x7fff_ffff
+  /// Bytes of a line that are looked at.
+  private static let lineLimit = 512
+
+  private enum Stage {
+    /// A line of a head, or behind the last chunk.
+    case line(isTrailer: Bool)
+    /// The length of a chunk.
+    case length
+    /// The rest of its line.
+    case lengthEnd
+    /// Bytes of a body, or of a chunk.
+    case bytes(ofChunk: Bool)
+    /// The end of line behind a chunk.
+    case chunkEnd
+    /// This isn't HTTP, or isn't understood.
+    case lost
+  }
+
+  private var stage = Stage.line(isTrailer: false)
+  private var line: [UInt8] = []
+  private var hasHead = false
+  private var isChunked = false
+  /// Bytes that are left, or the length of a chunk as far as it has come.
+  private var count: UInt64 = 0
+
+  /// Takes what comes next. False if a chunk is too long.
+  mutating func follow(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var rest = bytes[...]
+    while let byte = rest.first {
+      switch stage {
+      case .lost: return true
+      case .bytes(let ofChunk):
+        let taken = min(count, UInt64(rest.count))
+        rest = rest.dropFirst(Int(taken))
+        count -= taken
+        if count == 0 { stage = ofChunk ? .chunkEnd : .line(isTrailer: false) }
+        continue
+      case .line(let isTrailer):
+        if byte == UInt8(ascii: "\n") { endLine(isTrailer) } else if line.count < Self.lineLimit { line.append(byte) }
+      case .length:
+        if let digit = Self.digit(byte) {
+          // The limit is far below what doesn't fit.
+          count = count * 16 + digit
+          guard count <= Self.limit else { return false }
+        } else {
+          stage = .lengthEnd
+          continue
+        }
+      case .lengthEnd:
+        if byte == UInt8(ascii: "\n") { stage = count > 0 ? .bytes(ofChunk: true) : .line(isTrailer: true) }
+      case .chunkEnd:
+        if byte == UInt8(ascii: "\n") { beginLength() }
+      }
+      rest = rest.dropFirst()
+    }
+    return true
+  }
+
+  private mutating func beginLength() {
+    count = 0
+    stage = .length
+  }
+
+  private mutating func endLine(_ isTrailer: Bool) {
+    let text = String(decoding: line, as: UTF8.self).lowercased()
+    line.removeAll(keepingCapacity: true)
+    guard text.isEmpty || text == "\r" else {
+      if !isTrailer { note(text) }
+      return
+    }
+    // Empty lines before a request count for nothing.
+    guard hasHead || isTrailer else { return }
+    let hasChunks = isChunked && !isTrailer
+    (hasHead, isChunked) = (false, false)
+    if hasChunks {
+      beginLength()
+    } else {
+      stage = count > 0 && !isTrailer ? .bytes(ofChunk: false) : .line(isTrailer: false)
+    }
+  }
+
+  /// Takes a line of a head.
+  private mutating func note(_ text: String) {
+    if !hasHead { (hasHead, count) = (true, 0) }
+    guard let colon = text.firstIndex(of: ":") else { return }
+    let value = text[text.index(after: colon)...].filter { $0 != " " && $0 != "\t" && $0 != "\r" && $0 != "\r\n" }
+    switch text[..<colon] {
+    case "transfer-encoding": isChunked = isChunked || value.contains("chunked")
+    case "content-length": if let length = UInt64(value) { count = length } else { stage = .lost }
+    default: break
+    }
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt64? {
+    switch byte {
+    case 0x30...0x39: UInt64(byte - 0x30)
+    case 0x41...0x46: UInt64(byte - 0x41 + 10)
+    case 0x61...0x66: UInt64(byte - 0x61 + 10)
+    default: nil
+    }
+  }
+}

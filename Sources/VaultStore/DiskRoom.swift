@@ -1,0 +1,46 @@
+import Glibc
+
+/// How much there is on the disk on which a vault lies.
+public struct DiskRoom: Sendable {
+  /// Bytes that this user may still write.
+  public let free: UInt64
+  /// Bytes of the whole disk.
+  public let total: UInt64
+}
+
+extension VaultFolders {
+  /// The room on the disk now, or nil if the system doesn't say.
+  public func diskRoom() -> DiskRoom? {
+    var status = statvfs()
+    guard statvfs(data, &status) == 0 else { return nil }
+    func bytes(_ blocks: UInt64) -> UInt64 {
+      let (product, overflow) = blocks.multipliedReportingOverflow(by: UInt64(status.f_frsize))
+      return overflow ? .max : product
+    }
+    return DiskRoom(free: bytes(UInt64(status.f_bavail)), total: bytes(UInt64(status.f_blocks)))
+  }
+}
+
+/// A file as it was at one moment: whoever finds it so again finds in it what he has left there.
+public struct FileMark: Hashable, Sendable {
+  private let device: UInt64
+  private let inode: UInt64
+  private let byteCount: Int64
+  private let seconds: Int
+  private let nanoseconds: Int
+
+  /// That of a file with a name, or nil if there is none.
+  public init?(ofFile path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  init(_ status: stat) {
+    device = UInt64(status.st_dev)
+    inode = UInt64(status.st_ino)
+    byteCount = Int64(status.st_size)
+    seconds = status.st_mtim.tv_sec
+    nanoseconds = status.st_mtim.tv_nsec
+  }
+}

@@ -1,0 +1,233 @@
+import Sodium
+import WireCodec
+
+/// What the database has about one secret, in a file of its own: enough to make its rows anew if the database has lost them.
+///
+/// Nothing in it is readable that isn't so in the database: the own share is sealed as there, shares for others are sealed to
+/// them. The byte-exact format is in `docs/formats/store.md`.
+struct SecretCompanion: WireValue {
+  static let magic = Array("VAULTSEC".utf8)
+  static let version: UInt8 = 2
+  /// Largest file that is read.
+  static let byteLimit = 64 << 20
+  private static let sealedByteLimit = 4096
+  private static let payloadByteLimit = 1 << 20
+
+  /// The row of the secret.
+  let secret: SecretRecord
+  /// Its own share as it is sealed in the database; there exactly if ``SecretRecord/ownIndex`` is.
+  let sealedShare: [UInt8]?
+  /// Under which it is sealed.
+  let epoch: Int64
+  /// The release policy of its own, if it has one.
+  let policy: String?
+  /// Fragments that are complete.
+  let fragments: [FragmentRecord]
+  /// Deliveries that are still to be done.
+  let deliveries: [NewOutboxRecord]
+  /// The other holders as the dealer has introduced them, removed ones too.
+  let introductions: [IntroductionRecord]
+  /// What a later version has added, as it was read.
+  private(set) var extensions = Extensions()
+
+  init(
+    secret: SecretRecord, sealedShare: [UInt8]?, epoch: Int64 = 0, policy: String?, fragments: [FragmentRecord],
+    deliveries: [NewOutboxRecord], introductions: [IntroductionRecord] = []
+  ) {
+    self.secret = secret
+    self.sealedShare = sealedShare
+    self.epoch = epoch
+    self.policy = policy
+    self.fragments = fragments
+    self.deliveries = deliveries
+    self.introductions = introductions
+  }
+
+  var encodedByteCount: Int {
+    var count = 8 + 1 + 16 + 32 + 32 + 4 + secret.header.count + 1 + 1 + 32 + 4 + 16
+    count += 1 + (secret.description.map { 2 + $0.utf8.count } ?? 0)
+    count += 1 + (sealedShare.map { 8 + 2 + $0.count } ?? 0)
+    count += 1 + (policy.map { 2 + $0.utf8.count } ?? 0)
+    count += 2 + fragments.reduce(0) { $0 + 1 + 24 + 1 + ($1.source == nil ? 0 : 32) }
+    count += 2
+    for delivery in deliveries {
+      count += 32 + 2 + delivery.kind.utf8.count + 1 + 4 + delivery.payload.count + 1 + 1 + 8
+      if delivery.expiresAt != nil { count += 8 }
+    }
+    count += 2 + introductions.reduce(0) { $0 + 32 + 32 + 1 + 1 + 2 + $1.card.count + 8 }
+    return count + extensions.encodedByteCount
+  }
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    try writer.bytes(Self.magic)
+    try writer.u8(Self.version)
+    try writer.bytes(secret.id)
+    try writer.bytes(secret.askTag.bytes)
+    try writer.bytes(secret.headerDigest.bytes)
+    try writer.bytes32(secret.header)
+    try writer.u8(secret.origin == .dealt ? 1 : 2)
+    try writer.u8(secret.state == .active ? 1 : 2)
+    try writer.bytes(secret.dealer.bytes)
+    try writer.flag(secret.description != nil)
+    if let description = secret.description { try writer.text16(description) }
+    try writer.u8(secret.kind)
+    for number in [secret.threshold, secret.shareCount, secret.ownIndex ?? 0] {
+      try writer.u8(UInt8(truncatingIfNeeded: number))
+    }
+    try writer.u64(UInt64(bitPattern: secret.createdAt))
+    try writer.u64(UInt64(bitPattern: secret.receivedAt))
+    try writer.flag(sealedShare != nil)
+    if let sealedShare {
+      try writer.u64(UInt64(bitPattern: epoch))
+      try writer.bytes16(sealedShare)
+    }
+    try writer.flag(policy != nil)
+    if let policy { try writer.text16(policy) }
+    try writer.count16(fragments.count)
+    for fragment in fragments {
+      try writer.u8(UInt8(truncatingIfNeeded: fragment.index))
+      try writer.u64(UInt64(bitPattern: fragment.byteCount))
+      try writer.u64(UInt64(bitPattern: fragment.trailerByteCount))
+      try writer.u64(UInt64(truncatingIfNeeded: fragment.pieces))
+      try writer.flag(fragment.source != nil)
+      if let source = fragment.source { try writer.bytes(source.bytes) }
+    }
+    try writer.count16(deliveries.count)
+    for delivery in deliveries { try Self.encode(delivery, into: &writer) }
+    try writer.count16(introductions.count)
+    for introduction in introductions { try Self.encode(introduction, into: &writer) }
+    try extensions.encode(into: &writer)
+  }
+
+  private static func encode(_ delivery: NewOutboxRecord, into writer: inout Writer) throws(WireError) {
+    try writer.bytes(delivery.recipient.bytes)
+    try writer.text16(delivery.kind)
+    try writer.u8(UInt8(truncatingIfNeeded: delivery.index ?? 0))
+    try writer.bytes32(delivery.payload)
+    try writer.flag(delivery.hasFragment)
+    try writer.flag(delivery.expiresAt != nil)
+    if let expiresAt = delivery.expiresAt { try writer.u64(UInt64(bitPattern: expiresAt)) }
+    try writer.u64(UInt64(bitPattern: delivery.createdAt))
+  }
+
+  private static func encode(_ introduction: IntroductionRecord, into writer: inout Writer) throws(WireError) {
+    try writer.bytes(introduction.digest.bytes)
+    try writer.bytes(introduction.noiseKey)
+    try writer.u8(UInt8(truncatingIfNeeded: introduction.index))
+    try writer.flag(introduction.state == .removed)
+    try writer.bytes16(introduction.card)
+    try writer.u64(UInt64(bitPattern: introduction.addedAt))
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    guard try reader.bytes(8, "magic") == Self.magic else { throw .invalidValue(field: "magic") }
+    let version = try reader.u8("version")
+    guard version == Self.version else { throw .unsupported(field: "version", value: UInt64(version)) }
+    let secret = try Self.secret(from: &reader)
+    let hasShare = try reader.flag("whether there is a share")
+    epoch = hasShare ? Int64(bitPattern: try reader.u64("epoch")) : 0
+    sealedShare = hasShare ? try reader.bytes16(limit: Self.sealedByteLimit, "share") : nil
+    guard (sealedShare == nil) == (secret.ownIndex == nil) else { throw .invalidValue(field: "share") }
+    policy = try reader.flag("whether there is a policy") ? reader.text16(limit: 256, "policy") : nil
+    var fragments: [FragmentRecord] = []
+    for _ in 0..<(try reader.count16(limit: 255, "fragments")) {
+      fragments.append(try Self.fragment(of: secret, from: &reader))
+    }
+    self.fragments = fragments
+    var deliveries: [NewOutboxRecord] = []
+    for _ in 0..<(try reader.count16(limit: 255, "deliveries")) {
+      deliveries.append(try Self.delivery(of: secret, from: &reader))
+    }
+    self.deliveries = deliveries
+    var introductions: [IntroductionRecord] = []
+    for _ in 0..<(try reader.count16(limit: IntroductionRecord.countLimit, "introductions")) {
+      introductions.append(try Self.introduction(of: secret, from: &reader))
+    }
+    self.introductions = introductions
+    self.secret = secret
+    let extensions = try Extensions(from: &reader)
+    try extensions.require()
+    self.extensions = extensions
+  }
+
+  private static func secret(from reader: inout Reader) throws(WireError) -> SecretRecord {
+    let id = try reader.bytes(SecretRecord.idByteCount, "id")
+    let askTag = try digest(&reader, "ask tag")
+    let headerDigest = try digest(&reader, "header digest")
+    let header = try reader.bytes32(limit: SecretRecord.headerByteLimit, "header")
+    let origin: SecretRecord.Origin = try choice(&reader, "origin") ? .dealt : .held
+    let state: SecretRecord.State = try choice(&reader, "state") ? .active : .disputed
+    let dealer = try digest(&reader, "dealer")
+    let description =
+      try reader.flag("whether there is a description") ? reader.text16(limit: 65_535, "description") : nil
+    let kind = try reader.u8("kind")
+    let threshold = Int(try reader.u8("threshold"))
+    let shareCount = Int(try reader.u8("share count"))
+    let ownIndex = Int(try reader.u8("own index"))
+    guard threshold > 0, shareCount > 0 else { throw .invalidValue(field: "numbers") }
+    return SecretRecord(
+      id: id, askTag: askTag, headerDigest: headerDigest, header: header, origin: origin, dealer: dealer,
+      description: description, kind: kind, threshold: threshold, shareCount: shareCount,
+      ownIndex: ownIndex == 0 ? nil : ownIndex, createdAt: Int64(bitPattern: try reader.u64("created")),
+      receivedAt: Int64(bitPattern: try reader.u64("received")), state: state)
+  }
+
+  private static func fragment(
+    of secret: SecretRecord, from reader: inout Reader
+  ) throws(WireError) -> FragmentRecord {
+    let index = Int(try reader.u8("fragment"))
+    let byteCount = Int64(bitPattern: try reader.u64("fragment bytes"))
+    let trailerByteCount = Int64(bitPattern: try reader.u64("trailer bytes"))
+    let pieces = Int64(bitPattern: try reader.u64("pieces"))
+    let source = try reader.flag("whether there is a source") ? digest(&reader, "source") : nil
+    guard index > 0, byteCount >= 0, trailerByteCount >= 0, pieces >= 0,
+      !byteCount.addingReportingOverflow(trailerByteCount).overflow
+    else { throw .invalidValue(field: "fragment") }
+    return FragmentRecord(
+      completeOf: secret.id, index: index, byteCount: byteCount, trailerByteCount: trailerByteCount,
+      pieces: Int(pieces), headerDigest: secret.headerDigest, source: source)
+  }
+
+  private static func delivery(
+    of secret: SecretRecord, from reader: inout Reader
+  ) throws(WireError) -> NewOutboxRecord {
+    let recipient = try digest(&reader, "recipient")
+    let kind = try reader.text16(limit: 64, "kind")
+    let index = Int(try reader.u8("share"))
+    let payload = try reader.bytes32(limit: payloadByteLimit, "payload")
+    let hasFragment = try reader.flag("whether a fragment goes with it")
+    let expiresAt = try reader.flag("whether it expires") ? Int64(bitPattern: reader.u64("expiry")) : nil
+    let createdAt = Int64(bitPattern: try reader.u64("made"))
+    guard index > 0 || !hasFragment else { throw .invalidValue(field: "share") }
+    return NewOutboxRecord(
+      recipient: recipient, kind: kind, secretID: secret.id, index: index == 0 ? nil : index, payload: payload,
+      hasFragment: hasFragment, nextAttemptAt: createdAt, expiresAt: expiresAt, createdAt: createdAt)
+  }
+
+  private static func introduction(
+    of secret: SecretRecord, from reader: inout Reader
+  ) throws(WireError) -> IntroductionRecord {
+    let digest = try digest(&reader, "holder")
+    let noiseKey = try reader.bytes(32, "noise key")
+    let index = Int(try reader.u8("share"))
+    let isRemoved = try reader.flag("whether it was removed")
+    let card = try reader.bytes16(limit: IntroductionRecord.cardByteLimit, "card")
+    guard index > 0 else { throw .invalidValue(field: "share") }
+    return IntroductionRecord(
+      secretID: secret.id, digest: digest, noiseKey: noiseKey, index: index, dealer: secret.dealer, card: card,
+      state: isRemoved ? .removed : .active, addedAt: Int64(bitPattern: try reader.u64("introduced")))
+  }
+
+  private static func choice(_ reader: inout Reader, _ field: StaticString) throws(WireError) -> Bool {
+    switch try reader.u8(field) {
+    case 1: return true
+    case 2: return false
+    default: throw .invalidValue(field: "\(field)")
+    }
+  }
+
+  private static func digest(_ reader: inout Reader, _ field: StaticString) throws(WireError) -> Digest {
+    let bytes = try reader.bytes(Digest.byteCount, field)
+    do throws(SodiumError) { return try Digest(bytes) } catch { throw .invalidValue(field: "\(field)") }
+  }
+}

@@ -1,0 +1,137 @@
+import Sodium
+import WireCodec
+
+/// What the database has of this device and its peers, in a file of its own, `companions/trust`: enough to make these rows anew. Nothing in it is
+/// readable that isn't so in the database. The byte-exact format is in `docs/formats/store.md`.
+struct TrustCompanion: WireValue {
+  /// Stands for it where secrets have their ids.
+  static let id: [UInt8] = []
+  static let fileName = "trust"
+  static let magic = Array("VAULTTRU".utf8)
+  static let version: UInt8 = 1
+  /// Most peers that are read.
+  private static let peerLimit = 1 << 20
+  private static let sealedByteLimit = 4096
+  private static let cardByteLimit = 65_535
+
+  let identity: IdentityRecord
+  let sealed: VaultDatabase.SealedIdentity
+  /// In the order of their names.
+  let peers: [VaultDatabase.StoredPeer]
+  /// Cards that the user has removed, ascending.
+  let removedCards: [Digest]
+  /// What a later version has added, as it was read.
+  private(set) var extensions = Extensions()
+
+  init(
+    identity: IdentityRecord, sealed: VaultDatabase.SealedIdentity, peers: [VaultDatabase.StoredPeer],
+    removedCards: Set<Digest> = []
+  ) {
+    self.removedCards = removedCards.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    self.identity = identity
+    self.sealed = sealed
+    self.peers = peers
+  }
+
+  var encodedByteCount: Int {
+    var count = 8 + 1 + 2 + sealed.secrets.count + 2 + sealed.beacon.count + 2 + identity.card.count + 8
+    count += 2 + identity.label.utf8.count + TextList(identity.addresses).encodedByteCount + 8 + 4
+    for peer in peers {
+      let record = peer.record
+      count += 4 * 32 + 2 + record.name.utf8.count + 2 + peer.nameKey.utf8.count + 2 + record.card.count
+      count += TextList(record.addresses).encodedByteCount + 1 + (peer.beacon.map { 2 + $0.count } ?? 0)
+      count += 1 + 1 + (record.person == nil ? 0 : 32) + 8
+    }
+    return count + 4 + 32 * removedCards.count + extensions.encodedByteCount
+  }
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    try writer.bytes(Self.magic)
+    try writer.u8(Self.version)
+    try writer.bytes16(sealed.secrets)
+    try writer.bytes16(sealed.beacon)
+    try writer.bytes16(identity.card)
+    try writer.u64(UInt64(bitPattern: identity.serial))
+    try writer.text16(identity.label)
+    try TextList(identity.addresses).encode(into: &writer)
+    try writer.u64(UInt64(bitPattern: identity.createdAt))
+    try writer.count32(peers.count)
+    for peer in peers { try Self.encode(peer, into: &writer) }
+    try writer.count32(removedCards.count)
+    for card in removedCards { try writer.bytes(card.bytes) }
+    try extensions.encode(into: &writer)
+  }
+
+  private static func encode(_ peer: VaultDatabase.StoredPeer, into writer: inout Writer) throws(WireError) {
+    let record = peer.record
+    try writer.bytes(record.digest.bytes)
+    for key in [record.signingKey, record.noiseKey, record.boxKey] { try writer.bytes(key) }
+    try writer.text16(record.name)
+    try writer.text16(peer.nameKey)
+    try writer.bytes16(record.card)
+    try TextList(record.addresses).encode(into: &writer)
+    try writer.flag(peer.beacon != nil)
+    if let beacon = peer.beacon { try writer.bytes16(beacon) }
+    try writer.flag(record.state == .proven)
+    try writer.flag(record.person != nil)
+    if let person = record.person { try writer.bytes(person.bytes) }
+    try writer.u64(UInt64(bitPattern: record.addedAt))
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    guard try reader.bytes(8, "magic") == Self.magic else { throw .invalidValue(field: "magic") }
+    let version = try reader.u8("version")
+    guard version == Self.version else { throw .unsupported(field: "version", value: UInt64(version)) }
+    sealed = VaultDatabase.SealedIdentity(
+      secrets: try reader.bytes16(limit: Self.sealedByteLimit, "keys"),
+      beacon: try reader.bytes16(limit: Self.sealedByteLimit, "beacon key"))
+    let card = try reader.bytes16(limit: Self.cardByteLimit, "card")
+    let serial = Int64(bitPattern: try reader.u64("serial"))
+    let label = try reader.text16(limit: 65_535, "label")
+    let addresses = try TextList(from: &reader).texts
+    identity = IdentityRecord(
+      card: card, serial: serial, label: label, addresses: addresses,
+      createdAt: Int64(bitPattern: try reader.u64("created")))
+    var peers: [VaultDatabase.StoredPeer] = []
+    for _ in 0..<(try reader.count32(limit: Self.peerLimit, "peers")) { peers.append(try Self.peer(from: &reader)) }
+    self.peers = peers
+    var removed: [Digest] = []
+    for _ in 0..<(try reader.count32(limit: Self.peerLimit, "removed cards")) {
+      let card = try Self.digest(&reader, "removed card")
+      guard removed.last?.bytes.lexicographicallyPrecedes(card.bytes) != false else {
+        throw .invalidValue(field: "removed card")
+      }
+      removed.append(card)
+    }
+    removedCards = removed
+    let extensions = try Extensions(from: &reader)
+    try extensions.require()
+    self.extensions = extensions
+  }
+
+  private static func peer(from reader: inout Reader) throws(WireError) -> VaultDatabase.StoredPeer {
+    let digest = try digest(&reader, "peer")
+    let signingKey = try reader.bytes(32, "signing key")
+    let noiseKey = try reader.bytes(32, "noise key")
+    let boxKey = try reader.bytes(32, "box key")
+    let name = try reader.text16(limit: 1024, "name")
+    let nameKey = try reader.text16(limit: 65_535, "name key")
+    let card = try reader.bytes16(limit: cardByteLimit, "card")
+    let addresses = try TextList(from: &reader).texts
+    let beacon =
+      try reader.flag("whether there is a beacon key") ? reader.bytes16(limit: sealedByteLimit, "beacon key") : nil
+    let isProven = try reader.flag("whether it is proven")
+    let person = try reader.flag("whether there is a person") ? self.digest(&reader, "person") : nil
+    let addedAt = Int64(bitPattern: try reader.u64("added"))
+    return VaultDatabase.StoredPeer(
+      record: PeerRecord(
+        digest: digest, signingKey: signingKey, noiseKey: noiseKey, boxKey: boxKey, name: name, card: card,
+        addresses: addresses, state: isProven ? .proven : .scanned, person: person, addedAt: addedAt),
+      beacon: beacon, nameKey: nameKey)
+  }
+
+  private static func digest(_ reader: inout Reader, _ field: StaticString) throws(WireError) -> Digest {
+    let bytes = try reader.bytes(Digest.byteCount, field)
+    do throws(SodiumError) { return try Digest(bytes) } catch { throw .invalidValue(field: "\(field)") }
+  }
+}

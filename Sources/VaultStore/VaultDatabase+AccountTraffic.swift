@@ -1,0 +1,96 @@
+import GRDB
+import Sodium
+
+/// What has gone and come by an account from this device.
+public struct AccountTraffic: Hashable, Sendable {
+  /// What went one way.
+  public struct Flow: Hashable, Sendable {
+    /// Parcels.
+    public var parcels: Int64 = 0
+    /// Plain texts.
+    public var texts: Int64 = 0
+    /// Bytes of both.
+    public var bytes: Int64 = 0
+
+    /// Nothing.
+    public init() {}
+
+    var isNothing: Bool { self == Flow() }
+  }
+
+  /// When it was begun to count, in milliseconds since 1970.
+  public var since: Int64
+  /// What its server has taken.
+  public var sent = Flow()
+  /// What came by it and was kept.
+  public var taken = Flow()
+  /// Texts that came and weren't kept.
+  public var passedOver: Int64 = 0
+
+  /// Nothing, since then.
+  public init(since: Int64) { self.since = since }
+
+  /// Whether nothing went or came.
+  public var isNothing: Bool { sent.isNothing && taken.isNothing && passedOver == 0 }
+}
+
+/// As it is kept: the byte 1 and eight numbers of 8 bytes.
+extension AccountTraffic {
+  private static let byteCount = 1 + 8 * 8
+
+  private var numbers: [Int64] {
+    [since, sent.parcels, sent.texts, sent.bytes, taken.parcels, taken.texts, taken.bytes, passedOver]
+  }
+
+  private init(_ numbers: [Int64]) {
+    since = numbers[0]
+    (sent.parcels, sent.texts, sent.bytes) = (numbers[1], numbers[2], numbers[3])
+    (taken.parcels, taken.texts, taken.bytes) = (numbers[4], numbers[5], numbers[6])
+    passedOver = numbers[7]
+  }
+
+  var encoded: [UInt8] {
+    [1] + numbers.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * Int64($0))) } }
+  }
+
+  /// Nil for what is none.
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count == Self.byteCount, bytes[0] == 1 else { return nil }
+    let numbers = (0..<8).map { place in
+      bytes[(1 + 8 * place)..<(9 + 8 * place)].reduce(0 as Int64) { $0 << 8 | Int64($1) }
+    }
+    guard numbers.allSatisfy({ $0 >= 0 }) else { return nil }
+    self.init(numbers)
+  }
+
+  /// With what has come to it. Numbers that would be too large stay as they are.
+  func adding(_ more: AccountTraffic) -> AccountTraffic {
+    AccountTraffic(
+      zip(numbers, more.numbers).enumerated().map { place, pair in
+        let (sum, overflow) = pair.0.addingReportingOverflow(pair.1)
+        return place == 0 || overflow ? pair.0 : sum
+      })
+  }
+}
+
+extension VaultDatabase {
+  private static func trafficKey(_ account: [UInt8]) -> String { "user.account-traffic-" + hexadecimal(account) }
+
+  /// What has gone and come by an account; nil if nothing was counted.
+  public func accountTraffic(_ account: [UInt8]) throws(StoreError) -> AccountTraffic? {
+    try read { db in try Meta.value(Self.trafficKey(account), db).flatMap { AccountTraffic($0) } }
+  }
+
+  /// Counts what has gone and come by an account, if that is here.
+  public func addAccountTraffic(_ account: [UInt8], _ more: AccountTraffic) throws(StoreError) {
+    try write { db in
+      guard try Self.row("SELECT 1 AS found FROM accounts WHERE id = ?", [account.blob], db) != nil else { return }
+      let before = try Meta.value(Self.trafficKey(account), db).flatMap { AccountTraffic($0) }
+      try Meta.set(Self.trafficKey(account), to: (before?.adding(more) ?? more).encoded, db)
+    }
+  }
+
+  static func forgetTraffic(_ account: [UInt8], _ db: Database) throws {
+    try db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [trafficKey(account)])
+  }
+}

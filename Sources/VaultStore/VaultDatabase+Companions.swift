@@ -1,0 +1,330 @@
+import GRDB
+import Sodium
+
+extension VaultDatabase {
+  /// Companions that one look at them writes for secrets that have none, such as those of an older version.
+  public static let companionBatch = 64
+  private static let markKey = "companions"
+
+  // MARK: - Writing
+
+  /// One immediate transaction that changes rows of secrets whose ids it adds to the set. Their companions are written before it
+  /// commits and get their names after it: whatever happens, what a companion says was committed.
+  /// With `readsCompanions` nobody else is amid that while `body` runs.
+  @discardableResult
+  func writeKeeping<Value>(
+    readsCompanions: Bool = false, _ body: (Database, inout Set<[UInt8]>) throws -> Value
+  ) throws(StoreError) -> Value {
+    var files: [(id: [UInt8], bytes: [UInt8])] = []
+    var deleted: Set<[UInt8]> = []
+    var mark: UInt64 = 0
+    var lock: OpenFile?
+    let value: Value
+    do throws(StoreError) {
+      value = try write { db in
+        var changed: Set<[UInt8]> = []
+        if readsCompanions { lock = try companions.lock() }
+        let value = try body(db, &changed)
+        for id in changed {
+          guard let companion = try self.soundCompanion(of: id, db) else { continue }
+          if case .deleted = companion { deleted.insert(id) }
+          files.append((id, try companion.file(self.keys)))
+        }
+        guard !files.isEmpty else { return value }
+        let held = try lock ?? companions.lock()
+        lock = held
+        guard try prepare(files, deletesAll: files.count == deleted.count) else {
+          files = []
+          return value
+        }
+        let (newest, own) = (CompanionFiles.mark(in: held), try Self.companionMark(db) ?? 0)
+        mark = max(newest, own) &+ 1
+        // A database that is behind stays so until it has gone by all companions.
+        if own >= newest { try Meta.set(Self.markKey, to: CompanionFiles.bytes(mark), db) }
+        return value
+      }
+    } catch {
+      if lock != nil { companions.abandon(files.map(\.id)) }
+      throw error
+    }
+    guard let lock, !files.isEmpty else { return value }
+    // It is done. What fails here is done at the next opening, by the rows.
+    guard (try? companions.settle(files.map(\.id), wiping: deleted)) != nil else { return value }
+    CompanionFiles.setMark(mark, in: lock)
+    return value
+  }
+
+  /// Writes companions. False if there is no room for those of deleted secrets: to delete mustn't need any, and a sweep makes up for it.
+  private func prepare(
+    _ files: [(id: [UInt8], bytes: [UInt8])], deletesAll: Bool
+  ) throws(StoreError) -> Bool {
+    do throws(StoreError) { try companions.prepare(files) } catch {
+      guard deletesAll, case .diskFull = error else { throw error }
+      companions.abandon(files.map(\.id))
+      for file in files { try companions.remove(file.id) }
+      return false
+    }
+    return true
+  }
+
+  /// What the rows of a secret say now; nil if there are none, or they are damaged.
+  private func soundCompanion(of id: [UInt8], _ db: Database) throws -> Companion? {
+    do { return try companion(of: id, db) } catch StoreError.damaged { return nil }
+  }
+
+  private func companion(of id: [UInt8], _ db: Database) throws -> Companion? {
+    if id == TrustCompanion.id {
+      guard let identity = try storedIdentity(db) else { return nil }
+      return .trust(
+        TrustCompanion(
+          identity: identity.record, sealed: identity.sealed, peers: try storedPeers(db),
+          removedCards: try removedCards(db)))
+    }
+    guard let secret = try self.secret(where: "id", id.blob, db) else {
+      return try tombstone(id, db).map { .deleted(DeletedCompanion(secretID: id, deletedAt: $0)) }
+    }
+    let row = try Row.fetchOne(
+      db, sql: "SELECT epoch, sealed FROM shares WHERE secret_id = ? ORDER BY epoch DESC LIMIT 1", arguments: [id.blob])
+    let columns = row.map { StoredRow(row: $0, what: "the share of secret \(hexadecimal(id))") }
+    let sealed = try columns?.bytes("sealed", count: nil)
+    guard (sealed == nil) == (secret.ownIndex == nil) else {
+      throw StoreError.damaged("secret \(hexadecimal(id))")
+    }
+    return .secret(
+      SecretCompanion(
+        secret: secret, sealedShare: sealed, epoch: try columns?.integer("epoch") ?? 0,
+        policy: try policy(ofSecret: id, db),
+        fragments: try Self.fragments(of: id, db).filter(\.isComplete), deliveries: try Self.openDeliveries(of: id, db),
+        introductions: try introductions(ofSecret: id, db)))
+  }
+
+  /// The companion of a secret that is held, written if it has none: before it is said to be held.
+  public func ensureCompanion(of id: [UInt8]) throws(StoreError) {
+    guard !companions.has(id) else { return }
+    try writeKeeping { _, changed in changed.insert(id) }
+  }
+
+  private static func companionMark(_ db: Database) throws -> UInt64? {
+    try Meta.value(markKey, db).flatMap { CompanionFiles.mark($0) }
+  }
+
+  // MARK: - Taking up again
+
+  /// Makes rows anew that the database has lost and a companion still has, deletes again what a companion says was deleted, and writes companions
+  /// that are missing, at most so many. Without `thoroughly` only if there is a sign that it is needed. If the database is behind the companions,
+  /// which say the number of their last change, it goes by all of them. Returns the secrets that were taken up.
+  @discardableResult
+  public func takeUpLost(
+    thoroughly: Bool, writingAtMost limit: Int = companionBatch
+  ) throws(StoreError) -> [[UInt8]] {
+    let (there, pending) = try companions.names()
+    // Before the database's own, which grows first.
+    let newest = companions.mark()
+    let (count, mark) = try readOne { db in
+      (
+        try Int.fetchOne(db, sql: "SELECT (SELECT count(*) FROM secrets) + (SELECT count(*) FROM tombstones)") ?? 0,
+        try Self.companionMark(db)
+      )
+    }
+    let isBehind = newest > mark ?? 0
+    guard
+      thoroughly || isBehind || mark == nil || !pending.isEmpty || count != there.count
+        || !companions.has(TrustCompanion.id)
+    else {
+      return []
+    }
+    // Rows that are behind say nothing of what was being written.
+    for id in pending { try settlePending(id, byRows: !isBehind) }
+    if isBehind { try takeUpTrust() }
+    if !companions.has(TrustCompanion.id) { try ensureCompanion(of: TrustCompanion.id) }
+    let (rows, gone, broken) = try read { db in
+      (
+        Set(try Self.ids("SELECT id FROM secrets", db)),
+        Set(try Self.ids("SELECT secret_id AS id FROM tombstones", db)),
+        try Self.ids(Self.brokenQuery, db)
+      )
+    }
+    var wanting = there.subtracting(rows).subtracting(gone).union(there.intersection(broken))
+    if thoroughly { wanting.formUnion(there.intersection(try soundListing().damaged)) }
+    // Also a copy of what the user has deleted, that somebody put back.
+    if thoroughly { wanting.formUnion(there.intersection(gone)) }
+    // Those of before there was a mark are of a version that isn't read any more.
+    if isBehind || mark == nil { wanting = there }
+    var takenUp: [[UInt8]] = []
+    for id in wanting {
+      switch try? companions.read(id) {
+      case .secret: if try takeUp(id, isBehind: isBehind) { takenUp.append(id) }
+      case .deleted(let companion): try deleteAgain(companion)
+      case .trust: continue
+      // From its rows, if they are sound.
+      case nil: if rows.contains(id) || gone.contains(id) { try writeKeeping { _, changed in changed = [id] } }
+      }
+    }
+    var missing = Array(rows.union(gone).subtracting(there).prefix(limit))[...]
+    while !missing.isEmpty {
+      let part = missing.prefix(Self.companionBatch)
+      missing = missing.dropFirst(part.count)
+      try writeKeeping { _, changed in changed = Set(part.filter { !companions.has($0) }) }
+    }
+    if isBehind || mark == nil {
+      try write { db in
+        let lock = try companions.lock()
+        defer { withExtendedLifetime(lock) {} }
+        try Meta.set(Self.markKey, to: CompanionFiles.bytes(CompanionFiles.mark(in: lock)), db)
+      }
+    }
+    return takenUp
+  }
+
+  /// A companion that was being written when its process died says nothing that is certain: the rows do.
+  private func settlePending(_ id: [UInt8], byRows: Bool) throws(StoreError) {
+    try writeKeeping(readsCompanions: true) { db, changed in
+      // Whoever wrote it may have finished meanwhile.
+      guard companions.hasPending(id) else { return }
+      if byRows, try soundCompanion(of: id, db) != nil { changed = [id] } else { companions.abandon([id]) }
+    }
+  }
+
+  /// Peers and this device's card become what their companion says: who was removed isn't trusted again.
+  private func takeUpTrust() throws(StoreError) {
+    let removed = try writeKeeping(readsCompanions: true) { db, _ -> [Digest] in
+      guard let trust = try? companions.readTrust() else { return [] }
+      if let identity = try? self.storedIdentity(db), identity.sealed.secrets == trust.sealed.secrets,
+        identity.record.serial <= trust.identity.serial
+      {
+        try self.put(trust.identity, trust.sealed, db)
+      }
+      let kept = Set(trust.peers.map(\.record.digest))
+      let removed = try Row.fetchAll(db, sql: "SELECT digest FROM peers").map {
+        try StoredRow(row: $0, what: "a peer").digest("digest")
+      }.filter { !kept.contains($0) }
+      // Names and keys of those who have gone may be others' by now.
+      for digest in removed {
+        try db.execute(
+          sql:
+            "UPDATE peers SET name_key = hex(digest), signing_key = randomblob(32), noise_key = randomblob(32), box_key = randomblob(32) WHERE digest = ?",
+          arguments: [digest.blob])
+      }
+      for peer in trust.peers {
+        try db.execute(sql: "DELETE FROM peers WHERE digest = ?", arguments: [peer.record.digest.blob])
+      }
+      for peer in trust.peers {
+        try self.put(peer, db)
+        try Self.forgetRemovedCard(peer.record.digest, db)
+      }
+      for card in trust.removedCards { try self.putRemovedCard(card, db) }
+      return removed
+    }
+    for digest in removed { _ = try removePeer(digest) }
+  }
+
+  func deleteAgain(_ companion: DeletedCompanion) throws(StoreError) {
+    let isThere = try read { db in
+      try self.tombstone(companion.secretID, db) == nil || Self.hasRow(companion.secretID, db)
+    }
+    guard isThere else { return }
+    try eraseSecret(companion.secretID, at: companion.deletedAt, by: companion)
+  }
+
+  private static func hasRow(_ id: [UInt8], _ db: Database) throws -> Bool {
+    try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM secrets WHERE id = ?)", arguments: [id.blob]) ?? false
+  }
+
+  /// Secrets of which the share, or that its fragment is complete, isn't known any more.
+  static let brokenQuery = """
+    SELECT id FROM secrets WHERE own_index IS NOT NULL AND (
+      NOT EXISTS (SELECT 1 FROM shares WHERE secret_id = secrets.id)
+      OR NOT EXISTS (
+        SELECT 1 FROM fragments WHERE secret_id = secrets.id AND fragment_index = secrets.own_index AND complete = 1))
+    """
+
+  static func ids(_ sql: String, _ db: Database) throws -> [[UInt8]] {
+    try Row.fetchAll(db, sql: sql).compactMap { row in
+      let id = try StoredRow(row: row, what: "a secret").bytes(row.columnNames.first ?? "id", count: nil)
+      return id.count == SecretRecord.idByteCount ? id : nil
+    }
+  }
+
+  /// Makes the rows of a secret anew that aren't there; with `isBehind` those that are there also become what the companion says. False if
+  /// they all were, the user has deleted it, or its fragment is gone.
+  private func takeUp(_ id: [UInt8], isBehind: Bool) throws(StoreError) -> Bool {
+    try writeKeeping(readsCompanions: true) { db, changed in
+      // As it is now: another process may have changed it.
+      guard case .secret(let companion)? = try? companions.read(id) else { return false }
+      let secret = companion.secret
+      guard try self.tombstone(secret.id, db) == nil else {
+        // A copy that somebody put back.
+        changed.insert(secret.id)
+        return false
+      }
+      var whole: [FragmentRecord] = []
+      for fragment in companion.fragments where try fragments.isWhole(fragment) { whole.append(fragment) }
+      let ownIndex = secret.ownIndex
+      guard ownIndex == nil || whole.contains(where: { $0.index == ownIndex }) else { return false }
+      var isNews = false
+      let known = try? self.secret(where: "id", secret.id.blob, db)
+      if known == nil {
+        // Also one that is there and doesn't verify.
+        try db.execute(sql: "DELETE FROM secrets WHERE id = ?", arguments: [secret.id.blob])
+        try self.insert(secret, db)
+        isNews = true
+      } else if known?.headerDigest != secret.headerDigest {
+        return false
+      }
+      if let ownIndex, let sealed = companion.sealedShare,
+        try Self.shareIndex(secret.id, epoch: companion.epoch, db) == nil
+      {
+        try Self.insertShare(secret.id, epoch: companion.epoch, index: ownIndex, sealed: sealed, db)
+        if known != nil { try self.update(secret, db) }
+        isNews = true
+      }
+      for fragment in whole where try Self.fragment(secret.id, fragment.index, db)?.isComplete != true {
+        try Self.insert(fragment, db)
+        isNews = true
+      }
+      guard known == nil || isBehind else { return isNews }
+      try self.takeUpRest(of: companion, fragments: Set(whole.map(\.index)), db)
+      return isNews
+    }
+  }
+
+  /// What hangs on a secret becomes what its companion says.
+  private func takeUpRest(of companion: SecretCompanion, fragments: Set<Int>, _ db: Database) throws {
+    let id = companion.secret.id
+    try update(companion.secret, db)
+    try db.execute(sql: "DELETE FROM policies WHERE secret_id = ?", arguments: [id.blob])
+    if let policy = companion.policy { try insertPolicy(policy, ofSecret: id, db) }
+    let removed = Set(try introductions(ofSecret: id, db).filter { $0.state == .removed }.map(\.digest))
+    for introduction in companion.introductions where !removed.contains(introduction.digest) {
+      try db.execute(
+        sql: "DELETE FROM introductions WHERE secret_id = ? AND digest = ?",
+        arguments: [id.blob, introduction.digest.blob])
+      try put(introduction, db)
+    }
+    try takeUp(companion.deliveries, of: id, fragments: fragments, db)
+  }
+
+  /// What was still to be delivered, is; what wasn't any more, isn't. Where the fragment that goes with it has gone, nobody knows any
+  /// more whether it was.
+  private func takeUp(
+    _ deliveries: [NewOutboxRecord], of id: [UInt8], fragments: Set<Int>, _ db: Database
+  ) throws {
+    let reason = "what became of it is not known any more: `vault check` tells"
+    let open = Set(deliveries.map(\.recipient))
+    for known in try Self.openDeliveries(of: id, db) where !open.contains(known.recipient) {
+      _ = try cancelDeliveries(
+        where: "secret_id = ? AND recipient = ?", [id.blob, known.recipient.blob], reason: reason, db)
+    }
+    for delivery in deliveries {
+      let known = try Bool.fetchOne(
+        db, sql: "SELECT EXISTS (SELECT 1 FROM outbox WHERE secret_id = ? AND recipient = ? AND kind = ?)",
+        arguments: [id.blob, delivery.recipient.blob, delivery.kind])
+      guard known != true else { continue }
+      let number = try Self.insert(delivery, db)
+      guard delivery.hasFragment, let index = delivery.index, !fragments.contains(index) else { continue }
+      try db.execute(
+        sql: "UPDATE outbox SET state = 'cancelled', payload = x'', last_error = ? WHERE id = ?",
+        arguments: [reason, number])
+    }
+  }
+}

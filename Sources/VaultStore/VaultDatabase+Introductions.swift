@@ -1,0 +1,210 @@
+import GRDB
+public import Sodium
+
+/// Holders of secrets that their dealers have introduced.
+extension VaultDatabase {
+  private static let introductionColumns =
+    "secret_id, digest, noise_key, share_index, dealer, card, state, added_at, mac"
+
+  /// The holders that were introduced for a secret, removed ones too, in the order of shares.
+  public func introductions(ofSecret id: [UInt8]) throws(StoreError) -> [IntroductionRecord] {
+    try readOne { db in try self.introductions(ofSecret: id, db) }
+  }
+
+  /// What was introduced under a card, removed ones too.
+  public func introductions(of card: Digest) throws(StoreError) -> [IntroductionRecord] {
+    try readOne { db in
+      try self.introductions(where: "digest = ?", [card.blob], db) { $0.digest == card }
+    }
+  }
+
+  /// The introduction of a card for a secret, or nil.
+  public func introduction(of card: Digest, secret id: [UInt8]) throws(StoreError) -> IntroductionRecord? {
+    try readOne { db in
+      try self.introductions(where: "secret_id = ? AND digest = ?", [id.blob, card.blob], db) {
+        $0.digest == card && $0.secretID == id
+      }.first
+    }
+  }
+
+  /// What was introduced with this Noise key, removed ones too, the earliest first. No more than `limit` are read, as each may be somebody's who
+  /// has claimed a key that isn't his; of each dealer one card.
+  public func introductions(noiseKey: [UInt8], limit: Int) throws(StoreError) -> [IntroductionRecord] {
+    try readOne { db in
+      try self.introductions(
+        where: """
+          noise_key = ? AND state = 'active'
+          GROUP BY dealer, digest ORDER BY min(added_at), dealer, digest LIMIT ?
+          """, [noiseKey.blob, limit], db
+      ) { $0.noiseKey == noiseKey }
+    }
+  }
+
+  /// All introductions, those of a secret together.
+  public func introductions() throws(StoreError) -> [IntroductionRecord] {
+    try read { db in
+      try self.introductions(where: "TRUE ORDER BY secret_id, share_index, digest", [], db) { _ in true }
+    }
+  }
+
+  /// Changes what was introduced for a secret, in one transaction: `change` sees all of it and what else its dealer has introduced with keys that
+  /// it names, and returns all of it as it shall be. False if the secret isn't held here, and then nothing is asked.
+  @discardableResult
+  public func changeIntroductions(
+    ofSecret id: [UInt8],
+    _ change: (inout [IntroductionRecord], IntroductionContext) throws(StoreError) -> Void
+  ) throws(StoreError) -> Bool {
+    try writeKeeping { db, changed in
+      guard let secret = try self.secret(where: "id", id.blob, db), secret.origin == .held else { return false }
+      let before = try self.introductions(ofSecret: id, db)
+      var after = before
+      let context = IntroductionContext(
+        usage: try Self.usage(ofDealer: secret.dealer, db), isRemoved: { (card) in try self.isRemoved(card, db) },
+        otherCards: { (key) in
+          try self.introductions(where: "noise_key = ? AND dealer = ?", [key.blob, secret.dealer.blob], db) {
+            $0.noiseKey == key && $0.dealer == secret.dealer
+          }.map(\.digest)
+        })
+      try change(&after, context)
+      guard after.count <= IntroductionRecord.countLimit else { throw StoreError.invalid("the holders of a secret") }
+      let known = Dictionary(before.map { ($0.digest, $0) }) { first, _ in first }
+      for record in after where known[record.digest] != record {
+        guard record.secretID == id, record.dealer == secret.dealer else {
+          throw StoreError.invalid("a holder of another secret")
+        }
+        try self.put(record, db)
+      }
+      let left = Set(after.map(\.digest))
+      for record in before where !left.contains(record.digest) {
+        try db.execute(
+          sql: "DELETE FROM introductions WHERE secret_id = ? AND digest = ?",
+          arguments: [id.blob, record.digest.blob])
+      }
+      if after != before { changed.insert(id) }
+      return true
+    }
+  }
+
+  /// Removes a card wherever it was introduced or will be, until the user imports it. Returns how many introductions that were.
+  @discardableResult
+  public func removeIntroductions(of card: Digest) throws(StoreError) -> Int {
+    let count = try writeKeeping { db, changed in
+      changed = try self.removeIntroductions(of: card, db)
+      let count = changed.count
+      changed.insert(TrustCompanion.id)
+      return count
+    }
+    emptyLog()
+    return count
+  }
+
+  /// The same within a transaction; the secrets. The table itself is gone through, as for peers: an index may have been written by somebody.
+  func removeIntroductions(of card: Digest, _ db: Database) throws -> Set<[UInt8]> {
+    var secrets: Set<[UInt8]> = []
+    for row in try Row.fetchAll(
+      db, sql: "SELECT \(Self.introductionColumns) FROM introductions NOT INDEXED WHERE digest = ?",
+      arguments: [card.blob])
+    {
+      // A damaged row must not keep its holder here for ever.
+      let record = try Self.decodeIntroductionColumns(row)
+      guard record.state == .active else { continue }
+      try put(record.removed, db)
+      secrets.insert(record.secretID)
+    }
+    try putRemovedCard(card, db)
+    return secrets
+  }
+
+  // MARK: - Rows
+
+  func introductions(ofSecret id: [UInt8], _ db: Database) throws -> [IntroductionRecord] {
+    try introductions(where: "secret_id = ? ORDER BY share_index, digest", [id.blob], db) { $0.secretID == id }
+  }
+
+  /// Rows under a condition, each of which must be what was looked for: an index may lead to another one.
+  private func introductions(
+    where condition: String, _ arguments: StatementArguments, _ db: Database,
+    _ isWanted: (IntroductionRecord) -> Bool
+  ) throws -> [IntroductionRecord] {
+    let sql = "SELECT \(Self.introductionColumns) FROM introductions WHERE \(condition)"
+    return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: arguments).map { row in
+      let record = try Self.decodeIntroductionColumns(row)
+      let mac = try StoredRow(row: row, what: Self.introductionName).bytes("mac")
+      guard isWanted(record), macsMatch(mac, try introductionMAC(record)) else {
+        throw StoreError.damaged(Self.introductionName)
+      }
+      return record
+    }
+  }
+
+  private static let introductionName = "the introduction of a holder"
+
+  private static func decodeIntroductionColumns(_ row: Row) throws(StoreError) -> IntroductionRecord {
+    let columns = StoredRow(row: row, what: introductionName)
+    return IntroductionRecord(
+      secretID: try columns.bytes("secret_id", count: SecretRecord.idByteCount), digest: try columns.digest("digest"),
+      noiseKey: try columns.bytes("noise_key", count: 32), index: try columns.number("share_index", in: 1...255),
+      dealer: try columns.digest("dealer"), card: try columns.bytes("card"),
+      state: try columns.value("state", as: IntroductionRecord.State.self), addedAt: try columns.integer("added_at"))
+  }
+
+  func put(_ record: IntroductionRecord, _ db: Database) throws {
+    guard record.card.count <= IntroductionRecord.cardByteLimit, record.noiseKey.count == 32 else {
+      throw StoreError.invalid("the card of a holder")
+    }
+    try db.execute(
+      sql: """
+        INSERT INTO introductions (\(Self.introductionColumns), byte_count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (secret_id, digest) DO UPDATE SET share_index = excluded.share_index, card = excluded.card,
+          state = excluded.state, byte_count = excluded.byte_count, mac = excluded.mac
+        """,
+      arguments: [
+        record.secretID.blob, record.digest.blob, record.noiseKey.blob, record.index, record.dealer.blob,
+        record.card.blob, record.state.rawValue, record.addedAt, try introductionMAC(record).blob, record.card.count,
+      ])
+  }
+
+  func introductionMAC(_ record: IntroductionRecord) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/introduction-row/v1") { hash in
+      hash.append(record.secretID)
+      hash.append(record.digest)
+      hash.append(record.noiseKey)
+      hash.append(UInt64(record.index))
+      hash.append(record.dealer)
+      hash.append(record.card)
+      hash.append(record.state.rawValue)
+      hash.append(UInt64(bitPattern: record.addedAt))
+    }
+  }
+}
+
+/// What else is here when the introductions of a secret are changed.
+public struct IntroductionContext {
+  /// What the secret's dealer has left here already.
+  public let usage: DepositUsage
+  private let isRemovedCard: (Digest) throws -> Bool
+  private let otherCards: ([UInt8]) throws -> [Digest]
+
+  init(
+    usage: DepositUsage, isRemoved: @escaping (Digest) throws -> Bool,
+    otherCards: @escaping ([UInt8]) throws -> [Digest]
+  ) {
+    self.usage = usage
+    isRemovedCard = isRemoved
+    self.otherCards = otherCards
+  }
+
+  /// Whether the user has removed this card, and not imported it since.
+  public func isRemoved(_ card: Digest) throws(StoreError) -> Bool {
+    do { return try isRemovedCard(card) } catch {
+      throw error as? StoreError ?? .damaged("the table of removed cards")
+    }
+  }
+
+  /// Cards with a Noise key that the same dealer has introduced.
+  public func cards(noiseKey: [UInt8]) throws(StoreError) -> [Digest] {
+    do { return try otherCards(noiseKey) } catch {
+      throw error as? StoreError ?? .damaged("the table of introductions")
+    }
+  }
+}

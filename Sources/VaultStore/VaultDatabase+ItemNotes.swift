@@ -1,0 +1,92 @@
+import GRDB
+import Sodium
+
+/// What is kept of items beside the database.
+extension VaultDatabase {
+  /// Writes the note of an item as its row is. Nothing if it has none, or is still arriving.
+  func keepNote(of id: [UInt8]) throws(StoreError) {
+    // Nobody sweeps up what is being written.
+    let cleaning = try fragments.lockAgainstCleaning()
+    defer { withExtendedLifetime(cleaning) {} }
+    // Under the lock of those who delete.
+    try write { db in
+      guard let item = try self.item(id, db), item.state != .arriving else { return }
+      try self.itemFiles.write(ItemNote(item), self.keys)
+    }
+  }
+
+  /// Makes rows of items anew that the database has lost, and notes that are missing, at most so many. Without `thoroughly` only if
+  /// there are more or fewer of the ones than of the others. Returns the items that were taken up.
+  @discardableResult
+  public func takeUpLostItems(
+    thoroughly: Bool, writingAtMost limit: Int = companionBatch
+  ) throws(StoreError) -> [[UInt8]] {
+    let (_, notes) = try itemFiles.names()
+    let count = try readOne { db in
+      try Int.fetchOne(db, sql: "SELECT count(*) FROM items WHERE state <> 'arriving'") ?? 0
+    }
+    guard thoroughly || count != notes.count else { return [] }
+    let rows = Set(try read { db in try Self.itemIDs(db) })
+    var takenUp: [[UInt8]] = []
+    for id in notes.subtracting(rows) where try takeUpItem(id) { takenUp.append(id) }
+    for id in rows.subtracting(notes).prefix(limit) {
+      // One that is damaged has nothing to be kept.
+      do throws(StoreError) { try keepNote(of: id) } catch .damaged { continue }
+    }
+    return takenUp
+  }
+
+  private static func itemIDs(_ db: Database) throws -> [[UInt8]] {
+    try Row.fetchAll(db, sql: "SELECT id FROM items WHERE state <> 'arriving'").map {
+      try StoredRow(row: $0, what: "an item").bytes("id", count: ItemRecord.idByteCount)
+    }
+  }
+
+  private func takeUpItem(_ id: [UInt8]) throws(StoreError) -> Bool {
+    try write { db in
+      // Nobody deletes it while it is read.
+      guard let item = try? self.itemFiles.readNote(id, self.keys).item, self.itemFiles.isWhole(item),
+        try self.secret(where: "id", item.keyID.blob, db) != nil
+      else { return false }
+      if let known = try self.item(id, db) {
+        guard known.state == .arriving else { return false }
+        try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [id.blob])
+      }
+      try self.insert(item, db)
+      return true
+    }
+  }
+
+  /// Items that are on the disk and can't be shown, or are listed and not there: to be named to the user.
+  public func lostItems() throws(StoreError) -> [LostItem] {
+    let items = try read { db in
+      try Row.fetchAll(db, sql: "SELECT id, length(header) + byte_count AS bytes FROM items WHERE state <> 'arriving'")
+        .map { row in
+          let columns = StoredRow(row: row, what: "an item")
+          return (
+            id: try columns.bytes("id", count: ItemRecord.idByteCount), byteCount: try columns.integer("bytes")
+          )
+        }
+    }
+    let (files, notes) = try itemFiles.names()
+    var lost: [LostItem] = []
+    for item in items where itemFiles.byteCount(item.id) != item.byteCount {
+      // It may have been deleted meanwhile.
+      if try hasItem(item.id) { lost.append(LostItem(id: item.id, reason: .fileLost)) }
+    }
+    for id in notes.subtracting(items.map(\.id)) {
+      let note = try? itemFiles.readNote(id, keys)
+      // What was deleted with its key is swept up, and what has come meanwhile isn't lost.
+      if let note, try tombstone(note.item.keyID) != nil { continue }
+      guard try !hasItem(id) else { continue }
+      lost.append(LostItem(id: id, reason: files.contains(id) ? .recordsLost : .fileLost))
+    }
+    return lost.sorted { $0.id.lexicographicallyPrecedes($1.id) }
+  }
+
+  private func hasItem(_ id: [UInt8]) throws(StoreError) -> Bool {
+    try readOne { db in
+      try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM items WHERE id = ?)", arguments: [id.blob]) ?? false
+    }
+  }
+}

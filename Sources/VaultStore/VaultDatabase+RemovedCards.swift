@@ -1,0 +1,55 @@
+import GRDB
+public import Sodium
+
+/// Cards whose trust the user has ended: nobody else's word brings them back.
+enum RemovedCardTables {
+  static let sql = """
+    CREATE TABLE removed_cards (
+      digest BLOB PRIMARY KEY NOT NULL CHECK (length(digest) = 32),
+      mac BLOB NOT NULL CHECK (length(mac) = 32)
+    ) STRICT;
+    """
+}
+
+extension VaultDatabase {
+  /// Digests of the cards that the user has removed, as a peer or as somebody who was introduced, and hasn't imported since.
+  public func removedCards() throws(StoreError) -> Set<Digest> {
+    try read { db in try self.removedCards(db) }
+  }
+
+  func removedCards(_ db: Database) throws -> Set<Digest> {
+    Set(try Row.fetchAll(db, sql: "SELECT digest, mac FROM removed_cards").map { row in try self.removedCard(row) })
+  }
+
+  /// Whether the user has removed this card.
+  func isRemoved(_ card: Digest, _ db: Database) throws -> Bool {
+    let row = try Self.row("SELECT digest, mac FROM removed_cards WHERE digest = ?", [card.blob], db)
+    guard let row else { return false }
+    guard try removedCard(row) == card else { throw StoreError.damaged(Self.removedCardName) }
+    return true
+  }
+
+  func putRemovedCard(_ card: Digest, _ db: Database) throws {
+    try db.execute(
+      sql: "INSERT OR REPLACE INTO removed_cards (digest, mac) VALUES (?, ?)",
+      arguments: [card.blob, try removedCardMAC(card).blob])
+  }
+
+  /// The user has imported the card.
+  static func forgetRemovedCard(_ card: Digest, _ db: Database) throws {
+    try db.execute(sql: "DELETE FROM removed_cards NOT INDEXED WHERE digest = ?", arguments: [card.blob])
+  }
+
+  private static let removedCardName = "a removed card"
+
+  private func removedCard(_ row: Row) throws(StoreError) -> Digest {
+    let columns = StoredRow(row: row, what: Self.removedCardName)
+    let digest = try columns.digest("digest")
+    guard macsMatch(try columns.bytes("mac"), try removedCardMAC(digest)) else { throw .damaged(columns.what) }
+    return digest
+  }
+
+  func removedCardMAC(_ card: Digest) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/removed-card-row/v1") { $0.append(card) }
+  }
+}

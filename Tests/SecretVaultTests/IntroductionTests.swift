@@ -1,0 +1,370 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import Testing
+import VaultProtocol
+import VaultStore
+
+@testable import SecretVault
+
+/// Ada knows everybody; ben, cleo and dan know only ada.
+struct Circle {
+  let world: TestWorld
+  let content = randomBytes(3000)
+  let report: ShareReport
+  let header: SecretHeader
+
+  /// Shared 2 of 4 unless told otherwise. `prepare` sees the world before anything is shared.
+  init(
+    _ count: Int = 4, threshold: Int = 2, includesLabels: Bool = true, keepsOwnShare: Bool = true,
+    prepare: (TestWorld) async throws -> Void = { _ in }
+  ) async throws {
+    var deadlines = VaultEnvironment.Deadlines.patient
+    deadlines.comeback = .milliseconds(1)
+    let world = try TestWorld(count, deadlines: deadlines, everybodyMeets: false)
+    for other in 1..<count {
+      try world[0].meets(world[other])
+      try world[other].meets(world[0])
+    }
+    try await prepare(world)
+    let path = try world.scratch.write(content, as: "letter.txt")
+    report = try await world[0].vault.share(
+      ShareRequest(
+        source: .file(path: path), threshold: threshold, recipients: [], includesLabels: includesLabels,
+        keepsOwnShare: keepsOwnShare)
+    ) { _ in }
+    header = try world[0].header(report.id)
+    self.world = world
+  }
+
+  func names(at member: Int) throws -> [String] { try world[member].vault.introducedHolders().map(\.name) }
+
+  /// The dealer's device is gone.
+  func loseDealer() { world.set(.refuses, for: world[0]) }
+
+  /// Has one member's daemon deliver until something is so.
+  func deliver(from member: Int, until isSo: () throws -> Bool) async throws -> Bool {
+    let vault = world[member].vault
+    let outbox = Task { await vault.runOutbox() }
+    defer { outbox.cancel() }
+    return try await eventually {
+      world.clock.advance(milliseconds: 60_000)
+      return try isSo()
+    }
+  }
+
+  /// Asks one member for its share as another one, with its real share: the refusal, nil for a release.
+  func ask(_ target: Int, by member: Int) async throws -> RefusalReason? {
+    let requester = try await HostileRequester(world[member], dials: world[target], in: world)
+    let nonce = try await requester.ask(header)
+    return try await requester.submit(requester.proof(header, nonce: nonce))
+  }
+}
+
+extension VaultTests {
+  @Suite struct Introductions {
+    @Test func `holders who don't know each other recover without the dealer`() async throws {
+      let circle = try await Circle()
+      #expect(circle.report.isFinished)
+      circle.loseDealer()
+      for holder in 1...3 {
+        let (report, bytes) = try await circle.world.recover(by: holder)
+        #expect(bytes == circle.content)
+        #expect(report.holders.contains { $0.peer.hasSuffix(", introduced by ada") })
+      }
+      let log = try circle.world[2].vault.log(limit: 100).filter { $0.event == "share-released" }
+      #expect(log.contains { $0.peer == "ben, introduced by ada" })
+    }
+
+    @Test func `they are named apart from peers, each with its secrets, and are none`() async throws {
+      let circle = try await Circle()
+      #expect(try circle.names(at: 1) == ["cleo, introduced by ada", "dan, introduced by ada"])
+      #expect(try circle.world[1].vault.peers().map(\.name) == ["ada"])
+      let cleo = try circle.world[1].vault.introducedHolder(named: "cleo")
+      #expect(cleo.secrets.map(\.id) == [circle.report.id] && cleo.introducedBy == ["ada"])
+      #expect(try cleo.fingerprint == circle.world[2].vault.ownIdentity().fingerprint)
+      #expect(try circle.names(at: 0).isEmpty)
+    }
+
+    @Test func `without labels nobody hears of the others`() async throws {
+      let circle = try await Circle(includesLabels: false)
+      for holder in 1...3 { #expect(try circle.names(at: holder).isEmpty) }
+      // Nor later, from the dealer.
+      _ = try await circle.world.check(by: 1)
+      #expect(try circle.names(at: 1).isEmpty)
+    }
+
+    @Test func `with the setting off at a holder it keeps none, answers none and asks none`() async throws {
+      let circle = try await Circle { world in _ = try world[1].vault.set("introductions", to: "off") }
+      #expect(try circle.world[1].vault.database.introductions().isEmpty)
+      #expect(try circle.names(at: 2) == ["ben, introduced by ada", "dan, introduced by ada"])
+      circle.loseDealer()
+      #expect(await refusal { try await circle.world.recover(by: 1) }?.code == .belowThreshold)
+      // Cleo is refused by ben, and helped by dan.
+      #expect(try await circle.world.recover(by: 2).bytes == circle.content)
+      #expect(try circle.world[1].vault.log(limit: 100).allSatisfy { $0.event != "share-released" })
+    }
+
+    @Test func `with the setting off it is named as the reason why holders are not known or asked`() async throws {
+      let circle = try await Circle(threshold: 3)
+      let ben = circle.world[1].vault
+      let cleo = try ben.introducedHolder(named: "cleo")
+      #expect(try await circle.world.check(by: 1).areIntroductionsOff == false)
+      _ = try ben.set("introductions", to: "off")
+      let report = try await circle.world.check(by: 1)
+      #expect(report.strangers == 2 && report.areIntroductionsOff)
+      #expect(try await circle.world.check(by: 0).areIntroductionsOff == false)
+      let fault = await refusal { try await circle.world.recover(by: 1) }
+      #expect(fault?.code == .belowThreshold && fault?.hint?.contains("introductions is off") == true)
+      let other = await refusal { try ben.acceptIntroduced(cleo, name: nil) }
+      #expect(other?.reason.hasSuffix("the setting introductions is off") == true)
+    }
+
+    @Test func `two holders of one label are two, whatever becomes of one`() async throws {
+      let circle = try await Circle(threshold: 3) { world in
+        // Dan calls himself as cleo does.
+        var card = try world[3].vault.ownCard()
+        card = try world[3].vault.identity.card(label: "cleo", addresses: card.addresses, serial: card.serial + 1)
+        _ = try world[0].vault.addPeer(card, name: nil)
+      }
+      circle.loseDealer()
+      let names = try circle.world[1].vault.introducedHolders(of: circle.header.id.bytes).map(\.name)
+      #expect(names == ["cleo (share 3), introduced by ada", "cleo (share 4), introduced by ada"])
+      let (report, bytes) = try await circle.world.recover(by: 1)
+      #expect(bytes == circle.content)
+      #expect(report.holders.count { $0.state == .answered } == 2)
+    }
+
+    @Test func `with the setting off at the dealer nobody is introduced`() async throws {
+      let circle = try await Circle { world in _ = try world[0].vault.set("introductions", to: "off") }
+      for holder in 1...3 { #expect(try circle.names(at: holder).isEmpty) }
+    }
+
+    @Test func `switched off later it ends sessions too, and switched on again all is as before`() async throws {
+      let circle = try await Circle()
+      circle.loseDealer()
+      _ = try circle.world[2].vault.set("introductions", to: "off")
+      #expect(try circle.world[2].vault.introducedHolders(of: circle.header.id.bytes).isEmpty)
+      await #expect(throws: (any Error).self) { try await circle.ask(2, by: 1) }
+      _ = try circle.world[2].vault.set("introductions", to: "on")
+      #expect(try await circle.ask(2, by: 1) == nil)
+    }
+
+    @Test func `whoever is known by its card stays what it is`() async throws {
+      let circle = try await Circle { world in try world[1].meets(world[2], as: "Cleopatra") }
+      #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
+      let cleo = try #require(circle.world[1].vault.peers().first { $0.name == "Cleopatra" })
+      #expect(cleo.state == .scanned && cleo.label == "cleo")
+      // Cleo knows ben by ada's word alone, and that is enough for both.
+      circle.loseDealer()
+      circle.world.set(.refuses, for: circle.world[3])
+      let report = try await circle.world.recover(by: 1).report
+      #expect(report.holders.contains { $0.peer == "Cleopatra" && $0.state == .answered })
+    }
+
+    @Test func `accepted, one becomes a peer like others`() async throws {
+      let circle = try await Circle()
+      let ben = circle.world[1].vault
+      let addition = try ben.acceptIntroduced(ben.introducedHolder(named: "cleo"), name: "Cleo of the harbour")
+      #expect(addition.change == .added && addition.peer.name == "Cleo of the harbour")
+      #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
+      circle.loseDealer()
+      circle.world.set(.refuses, for: circle.world[3])
+      #expect(try await circle.world.recover(by: 1).bytes == circle.content)
+    }
+
+    @Test func `removed, one stays removed, whatever the dealer says`() async throws {
+      let circle = try await Circle()
+      let (ben, cleo) = (circle.world[1].vault, circle.world[2])
+      #expect(try ben.removeIntroduced(ben.introducedHolder(named: "cleo, introduced by ada")).label == "cleo")
+      #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
+      let digest = cleo.vault.identity.keys.digest
+      #expect(try ben.database.introduction(of: digest, secret: circle.header.id.bytes)?.card == [])
+      // By a new word, and by the cards that the dealer gives in a drill.
+      circle.world[0].vault.introduceLate(circle.world[3].vault.identity.keys.digest)
+      _ = await circle.world[0].vault.deliverIntroductions(ofSecret: nil)
+      _ = try await circle.world.check(by: 1)
+      #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
+      await #expect(throws: (any Error).self) { try await circle.ask(1, by: 2) }
+      // With another secret it doesn't come back either.
+      try await circle.world.share([1, 2, 3], threshold: 2, name: "other.txt")
+      #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
+      await #expect(throws: (any Error).self) { try await circle.ask(1, by: 2) }
+    }
+
+    @Test func `a removed peer does not stay as an introduced one`() async throws {
+      let circle = try await Circle { world in try world[1].meets(world[2]) }
+      _ = try circle.world[1].vault.removePeer("cleo")
+      #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
+      await #expect(throws: (any Error).self) { try await circle.ask(1, by: 2) }
+    }
+
+    @Test func `they go with their secret`() async throws {
+      let circle = try await Circle()
+      _ = try circle.world[1].vault.delete(circle.report.id)
+      #expect(try circle.world[1].vault.database.introductions().isEmpty)
+      await #expect(throws: (any Error).self) { try await circle.ask(1, by: 2) }
+    }
+
+    @Test func `a dealer that was removed has introduced them all the same`() async throws {
+      let circle = try await Circle()
+      for holder in 1...3 { _ = try circle.world[holder].vault.removePeer("ada") }
+      #expect(try circle.names(at: 1) == ["cleo, introduced by a former peer", "dan, introduced by a former peer"])
+      circle.loseDealer()
+      #expect(try await circle.world.recover(by: 1).bytes == circle.content)
+    }
+
+    @Test func `what was not taken yet is said again by the dealer's daemon`() async throws {
+      let circle = try await Circle { world in _ = try world[1].vault.set("introductions", to: "off") }
+      _ = try circle.world[1].vault.set("introductions", to: "on")
+      #expect(try circle.names(at: 1).isEmpty)
+      // She doesn't ask again on the same day. Ben has it before she has his word, and notes that.
+      circle.world.clock.advance(milliseconds: 86_400_000)
+      let isKeptAndNoted = try await circle.deliver(from: 0) {
+        try circle.names(at: 1).count == 2 && circle.world[0].vault.database.waitingIntroductions().isEmpty
+      }
+      #expect(isKeptAndNoted)
+    }
+
+    @Test func `it says nothing before the share is there, and a share that is refused takes it along`() async throws {
+      let circle = try await Circle { world in
+        try await world.prove()
+        world.set(.refuses, for: world[1])
+      }
+      let database = circle.world[0].vault.database
+      #expect(try database.waitingIntroductions().isEmpty)
+      let digest = circle.world[1].vault.identity.keys.digest
+      #expect(try database.waitingIntroduction(ofSecret: circle.header.id.bytes, to: digest) != nil)
+      circle.world.set(.none, for: circle.world[1])
+      _ = try await circle.world[0].vault.retry(nil) { _ in }
+      #expect(try circle.names(at: 1) == ["cleo, introduced by ada", "dan, introduced by ada"])
+      #expect(try database.waitingIntroduction(ofSecret: circle.header.id.bytes, to: digest) == nil)
+      // No list of deliveries has ever shown it.
+      #expect(try circle.world[0].vault.secret(circle.report.id).deliveries.count == 3)
+    }
+
+    @Test func `a policy that asks names the requester as introduced, and its word counts`() async throws {
+      let circle = try await Circle { world in
+        for member in 2...3 { _ = try world[member].vault.set("release-policy", to: "ask") }
+      }
+      circle.loseDealer()
+      #expect(await refusal { try await circle.world.recover(by: 1) }?.code == .awaitingConsent)
+      let request = try #require(circle.world[2].vault.requests().first)
+      #expect(request.peer == "ben, introduced by ada")
+      _ = try await circle.world[2].vault.approveRequest(request.id)
+      #expect(try await circle.world.recover(by: 1).bytes == circle.content)
+    }
+
+    @Test func `a drill counts them as known, and says whom each could reach`() async throws {
+      let circle = try await Circle()
+      circle.world.set(.refuses, for: circle.world[3])
+      let report = try await circle.world.check(by: 1)
+      #expect(report.strangers == 0 && report.answered == 3)
+      let cleo = try #require(report.holders.first { $0.peer == "cleo, introduced by ada" })
+      #expect(cleo.state == .answered && cleo.reach == HolderReach(known: 3, dialable: 3))
+      #expect(report.holders.first { $0.peer == "dan, introduced by ada" }?.state == .unreachable)
+      let own = try await circle.world.check(by: 0)
+      #expect(own.holders.first { $0.peer == "ben" }?.reach == HolderReach(known: 3, dialable: 3))
+      #expect(own.isRecoverableElsewhere == true)
+    }
+
+    @Test func `a holder that was not introduced to anybody says so in a drill`() async throws {
+      let circle = try await Circle { world in _ = try world[1].vault.set("introductions", to: "off") }
+      _ = try circle.world[1].vault.set("introductions", to: "on")
+      let report = try await circle.world.check(by: 0)
+      // It knows the dealer, who has just asked.
+      #expect(report.holders.first { $0.peer == "ben" }?.reach == HolderReach(known: 1, dialable: 1))
+      #expect(report.holders.first { $0.peer == "cleo" }?.reach == HolderReach(known: 3, dialable: 3))
+    }
+
+    @Test func `who gives nothing to the others is not counted on without this device`() async throws {
+      let circle = try await Circle(3) { world in _ = try world[1].vault.set("introductions", to: "off") }
+      // Cleo knows ben, and would call on him in vain.
+      let report = try await circle.world.check(by: 0)
+      #expect(report.answered == 3 && report.holders.contains { $0.reach == HolderReach(known: 2, dialable: 2) })
+      #expect(report.isRecoverableElsewhere == nil)
+      _ = try circle.world[1].vault.set("introductions", to: "on")
+      #expect(try await circle.world.check(by: 0).isRecoverableElsewhere == nil)
+      await circle.world[0].vault.deliverIntroductions(ofSecret: nil)
+      #expect(try await circle.world.check(by: 0).isRecoverableElsewhere == true)
+    }
+
+    @Test func `a card that came as a picture alone is handed on once its owner was met`() async throws {
+      let circle = try await Circle { world in
+        try await world.prove()
+        // As if ada had dan's picture alone.
+        let unsigned = try PeerCard.parse(text: world[3].vault.ownIdentity().qrText)
+        let bytes = try unsigned.published.encoded()
+        _ = try world[0].vault.database.updatePeer(unsigned.keys.digest) { $0.card = bytes }
+        world.set(.refuses, for: world[3])
+      }
+      #expect(try circle.names(at: 1) == ["cleo, introduced by ada"])
+      circle.world.set(.none, for: circle.world[3])
+      let isKept = try await circle.deliver(from: 0) {
+        try circle.names(at: 1).count == 2 && circle.names(at: 3).count == 2
+      }
+      #expect(isKept)
+      #expect(try circle.names(at: 3) == ["ben, introduced by ada", "cleo, introduced by ada"])
+    }
+
+    @Test func `a holder's new address goes from one to another, and is used in the same recovery`() async throws {
+      let circle = try await Circle(4, threshold: 3)
+      circle.loseDealer()
+      let (world, dan) = (circle.world, circle.world[3])
+      // Dan moves; cleo alone has met it since.
+      let place = try PeerAddress(host: "elsewhere", port: 4721)
+      _ = try dan.vault.setOwnAddresses([place])
+      world.network.serve(place) { await dan.vault.answer($0) }
+      _ = try await world.check(by: 3)
+      world.set(.refuses, for: dan)
+      let digest = dan.vault.identity.keys.digest
+      let before = try world[1].vault.database.introduction(of: digest, secret: circle.header.id.bytes)?.card
+      // Ben has met it too: what he has is put back.
+      let old = try #require(try world[0].vault.database.peer(digest)).card
+      try world[1].vault.database.changeIntroductions(ofSecret: circle.header.id.bytes) { rows, _ in
+        for row in rows.indices where rows[row].digest == digest { rows[row].card = old }
+      }
+      #expect(before != old)
+      #expect(try await world.recover(by: 1).bytes == circle.content)
+      #expect(try world[1].vault.introducedHolder(named: "dan").addresses == [place])
+    }
+
+    @Test func `to somebody who is never there it goes by parcel, as the share does`() async throws {
+      let world = try TestWorld(3, everybodyMeets: false)
+      for other in 1...2 {
+        try world[0].meets(world[other])
+        try world[other].meets(world[0])
+      }
+      try await world.prove()
+      let office = try ParcelOffice(world)
+      world.cutOff()
+      let content = randomBytes(2000)
+      let report = try await world.share(content, threshold: 2)
+      try await office.round()
+      #expect(try world[1].vault.secret(report.id).summary.ownIndex == 2)
+      #expect(try world[1].vault.introducedHolders().isEmpty)
+      // A session is tried first.
+      await world[0].vault.deliverIntroductions(ofSecret: nil)
+      #expect(try world[0].vault.database.waitingIntroductions().count == 2)
+      try await office.round()
+      #expect(try world[1].vault.introducedHolders().map(\.name) == ["cleo, introduced by ada"])
+      #expect(try world[2].vault.introducedHolders().map(\.name) == ["ben, introduced by ada"])
+      #expect(try world[0].vault.database.waitingIntroductions().isEmpty)
+      for member in 1...2 { world.set(.none, for: world[member]) }
+      #expect(try await world.recover(by: 1).bytes == content)
+    }
+
+    @Test func `a peer's newer card comes by another holder too, and leaves its name alone`() async throws {
+      let circle = try await Circle(4, threshold: 3) { world in try world[1].meets(world[3], as: "Daniel") }
+      let (world, dan) = (circle.world, circle.world[3])
+      let place = try PeerAddress(host: "elsewhere", port: 4721)
+      _ = try dan.vault.setOwnAddresses([place])
+      let signed = try dan.vault.ownCard()
+      try world[2].vault.update(with: signed)
+      world.set(.refuses, for: dan)
+      _ = try await world.check(by: 1)
+      let daniel = try world[1].vault.peer("Daniel")
+      #expect(daniel.addresses == [place] && daniel.name == "Daniel" && daniel.state == .scanned)
+    }
+  }
+}

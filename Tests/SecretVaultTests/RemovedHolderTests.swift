@@ -1,0 +1,115 @@
+import Sodium
+import Testing
+import VaultProtocol
+
+@testable import PeerAuth
+@testable import SecretVault
+@testable import VaultStore
+
+extension VaultTests {
+  /// Whom a user has removed nobody else brings back, and what strangers call themselves points at nobody else.
+  @Suite struct RemovedHolders {
+    @Test func `a peer that was removed before comes back with no introduction`() async throws {
+      let circle = try await Circle { world in
+        try world[1].meets(world[2])
+        _ = try world[1].vault.removePeer("cleo")
+      }
+      #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
+      await #expect(throws: (any Error).self) { try await circle.ask(1, by: 2) }
+    }
+
+    @Test func `whose card is imported again is introduced again`() async throws {
+      let circle = try await Circle()
+      let (world, ben) = (circle.world, circle.world[1].vault)
+      _ = try ben.removeIntroduced(ben.introducedHolder(named: "cleo"))
+      #expect(try ben.database.removedCards() == [world[2].vault.identity.keys.digest])
+      try world[1].meets(world[2])
+      #expect(try ben.database.removedCards().isEmpty)
+      #expect(try await circle.ask(1, by: 2) == nil)
+      // Known as a holder, too, of what is shared from now on.
+      let other = try await world.share([1, 2, 3], threshold: 2, name: "other.txt")
+      let id = try #require(bytes(hexadecimal: other.id))
+      #expect(ben.namedHolders(of: id).contains(world[2].vault.identity.keys.digest))
+    }
+
+    @Test func `a dealer that has removed a peer names it to nobody any more`() async throws {
+      let circle = try await Circle { world in _ = try world[1].vault.set("introductions", to: "off") }
+      let ada = circle.world[0].vault
+      #expect(try ada.database.waitingIntroductions().count == 1)
+      _ = try ada.removePeer("cleo")
+      #expect(try ada.database.waitingIntroductions().count == 1)
+      _ = try circle.world[1].vault.set("introductions", to: "on")
+      await ada.deliverIntroductions(ofSecret: nil)
+      #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
+    }
+
+    @Test func `going back to a backup forgets neither removals nor refusals`() async throws {
+      let circle = try await Circle()
+      let (world, id) = (circle.world, circle.report.id)
+      let path = world.scratch.path + "/backup"
+      _ = try world[1].vault.setReleasePolicy(.ask, of: id)
+      _ = try world[1].vault.createBackup(to: path, overwrites: false)
+      #expect(try await circle.ask(1, by: 3) == .userAsked)
+      _ = try world[1].vault.refuseRequest(#require(world[1].vault.requests().first).id)
+      _ = try world[1].vault.removeIntroduced(world[1].vault.introducedHolder(named: "cleo"))
+      world[1].vault.close()
+      _ = try Vault.restoreBackup(
+        from: path, at: world[1].folders, overwrites: true,
+        passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none") }, confirm: { _ in },
+        environment: world[1].environment)
+      try world[1].restart()
+      #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
+      #expect(try await circle.ask(1, by: 3) == .notAccepted)
+    }
+
+    @Test func `who calls himself by somebody's card digest or fingerprint is not taken for that one`() async throws {
+      let circle = try await Circle()
+      let (ben, dan) = (circle.world[1].vault, circle.world[3].vault)
+      let cleo = try ben.introducedHolder(named: "cleo")
+      for (serial, label) in [(7, cleo.cardDigest), (8, cleo.fingerprint)] as [(UInt64, String)] {
+        try ben.update(with: dan.identity.card(label: label, addresses: [], serial: serial))
+        #expect(try ben.introducedHolders().map(\.label).contains(label))
+        #expect(try ben.introducedHolder(named: label).cardDigest == cleo.cardDigest)
+      }
+      let addition = try ben.acceptIntroduced(cleo, name: nil)
+      #expect(addition.peer.fingerprint == cleo.fingerprint)
+      #expect(try ben.introducedHolders().map(\.cardDigest) == [dan.identity.keys.digest.description])
+    }
+
+    @Test func `a dealer that names somebody as well doesn't keep him out by its other ones`() async throws {
+      let circle = try await Circle()
+      let (world, ben) = (circle.world, circle.world[1].vault)
+      try world[1].meets(world[3])
+      try world[3].meets(world[1])
+      let dan = world[3].vault.identity.keys.digest
+      let forged = try ForgedSecret(by: world[3], to: [world[1], world[2], world[0]], threshold: 2)
+      #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
+      let record = try #require(try ben.database.secret(forged.header.id.bytes))
+      let cleo = try world[2].vault.ownCard().published
+      #expect(try ben.introduce([(index: 2, card: cleo)], record) == .kept)
+      #expect(try Set(ben.database.introductions(of: cleo.keys.digest).map(\.dealer)).count == 2)
+      // All that dan's have are taken.
+      while ben.introducedSessions.begin(dan) {}
+      #expect(try await circle.ask(1, by: 2) == nil)
+    }
+
+    @Test func `a card that another holder has handed on signed goes to those who hadn't got it`() async throws {
+      let circle = try await Circle { world in
+        // Ada has cleo's card as a picture alone.
+        world.set(.refuses, for: world[2])
+        try world[1].meets(world[2])
+        try world[2].meets(world[1])
+      }
+      let (ada, cleo) = (circle.world[0].vault, circle.world[2].vault)
+      #expect(try circle.names(at: 3) == ["ben, introduced by ada"])
+      let record = try #require(try ada.database.secret(circle.header.id.bytes))
+      let handed = HolderCard(index: 3, bytes: try cleo.ownCard().published.encoded())
+      let ben = try #require(try ada.database.peer(circle.world[1].vault.identity.keys.digest))
+      #expect(try ada.takeCards([handed], about: record, from: ben) == [cleo.identity.keys.digest])
+      #expect(
+        try await circle.deliver(from: 0) {
+          try circle.names(at: 3) == ["ben, introduced by ada", "cleo, introduced by ada"]
+        })
+    }
+  }
+}
