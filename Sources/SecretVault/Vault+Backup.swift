@@ -63,7 +63,8 @@ extension Vault {
         archive, folders, keys: keys, alone: alone,
         note: AuditRecord(
           at: environment.now(), event: AuditEvent.restored.rawValue, peer: nil, peerLabel: nil, secretID: nil,
-          detail: "from a backup"), consent: memory)
+          detail: "from a backup"),
+        consent: memory ?? (replaces ? ConsentMemory.besideDatabase(folders, keys: keys) : nil))
     }
     let now = memory == nil ? nil : try? current?.inventory()
     let plan = RestorePlan(archive.createdAt, then: restoration.inventory, now: now, replaces: replaces)

@@ -15,6 +15,12 @@ public struct ConsentMemory: Sendable {
   let removedCards: Set<Digest>
   /// The latest time that was noted.
   let clock: Int64
+
+  /// What is left of it where the database can't be read: whom the user has removed. Nil if that can't be read either.
+  public static func besideDatabase(_ folders: VaultFolders, keys: VaultKeys) -> ConsentMemory? {
+    guard let trust = try? CompanionFiles(folders, keys: keys).readTrust() else { return nil }
+    return ConsentMemory(refusals: [], releases: [], removedCards: Set(trust.removedCards), clock: 0)
+  }
 }
 
 extension VaultDatabase {

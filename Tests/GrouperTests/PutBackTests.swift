@@ -69,6 +69,26 @@ import Testing
     #expect(try restored.texts() == all)
   }
 
+  @Test func `whoever is killed before it was noted that a home was put back finds it again`() async throws {
+    let world = try World()
+    let owner = try await world.group(1, ttl: 600)[0]
+    var member: Device? = try await world.device("member")
+    if let member { try await world.join(member, owner) }
+    let sealer = try await #require(member).grouper.store.sealer
+    member = nil
+    try copy(world, "member.db", to: "member.old")
+    _ = try await world.device("member")
+    try putBack(world, "member.db", from: "member.old")
+    // What a start does first; the engine never gets to it.
+    #expect(try GroupStore(path: world.folder + "/member.db", sealer: sealer).isPutBack)
+    #expect(!world.events.withLock { $0 }.contains(.putBack))
+    let restored = try await world.device("member")
+    #expect(try await restored.grouper.status().putBack != nil)
+    #expect(world.events.withLock { $0 }.contains(.putBack))
+    await restored.grouper.store.finish()
+    #expect(try !GroupStore(path: world.folder + "/member.db", sealer: sealer).isPutBack)
+  }
+
   @Test(arguments: [false, true])
   func `a machine that is set back as a whole learns it from the others`(_ hasTyped: Bool) async throws {
     let world = try World()

@@ -1,3 +1,4 @@
+import Foundation
 import Sodium
 import Testing
 import VaultProtocol
@@ -60,6 +61,33 @@ extension VaultTests {
       try world[1].restart()
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
       #expect(try await circle.ask(1, by: 3) == .notAccepted)
+    }
+
+    @Test func `going back to a backup over a database that can't be read forgets no removal`() async throws {
+      let circle = try await Circle()
+      let world = circle.world
+      let path = world.scratch.path + "/backup"
+      _ = try world[1].vault.createBackup(to: path, overwrites: false)
+      _ = try world[1].vault.removeIntroduced(world[1].vault.introducedHolder(named: "cleo"))
+      world[1].vault.close()
+      try Data(repeating: 7, count: 8192).write(to: URL(filePath: world[1].folders.databasePath))
+      _ = try Vault.restoreBackup(
+        from: path, at: world[1].folders, overwrites: true,
+        passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none") }, confirm: { _ in },
+        environment: world[1].environment)
+      try world[1].restart()
+      #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
+    }
+
+    @Test func `one damaged introduction keeps no other holder out`() async throws {
+      let circle = try await Circle()
+      let world = circle.world
+      let dan = world[3].vault.identity.keys.digest
+      try world[1].vault.database.write { db in
+        try db.execute(sql: "UPDATE introductions SET added_at = added_at + 1 WHERE digest != ?", arguments: [dan.blob])
+      }
+      #expect(try await circle.ask(1, by: 3) == nil)
+      await #expect(throws: (any Error).self) { try await circle.ask(1, by: 2) }
     }
 
     @Test func `who calls himself by somebody's card digest or fingerprint is not taken for that one`() async throws {

@@ -6,8 +6,14 @@ extension Grouper {
   /// When the database was put back last.
   static let putBackKey = "put-back"
 
-  /// The store has noticed it by itself.
-  func begin() throws(GroupError) { try change { transaction, state in try begin(transaction, &state) } }
+  /// The store has noticed it by itself. A device that is in no group yet has nothing to count.
+  func begin() throws(GroupError) {
+    guard state != nil else { return try store.write { try store.settlePutBack($0) } }
+    try change { transaction, state in
+      try store.settlePutBack(transaction)
+      try begin(transaction, &state)
+    }
+  }
 
   /// What is here may be any time old: says so, and that it isn't known what is missing until somebody has answered.
   private func begin(_ transaction: GroupTransaction, _ state: inout GroupState) throws {

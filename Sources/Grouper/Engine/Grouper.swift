@@ -73,7 +73,7 @@ public actor Grouper {
     let grouper = Grouper(
       applicationID: applicationID, entities: entities, store: store, plugin: plugin, connector: connector,
       environment: environment, policy: policy, state: state)
-    if store.isPutBack, state != nil { try await grouper.begin() }
+    if store.isPutBack { try await grouper.begin() }
     await plugin.began(grouper)
     _ = try await grouper.apply()
     return grouper

@@ -51,12 +51,13 @@ public final class GroupStore: Sendable {
       }
       let place = try Self.place(path)
       let mark = try Randomness.bytes(16)
-      let known: [UInt8]? = try pool.read { db in
-        try Data.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'mark'").map { [UInt8]($0) }
+      let (known, isUnsaid) = try pool.read { db in
+        let mark = try Data.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'mark'").map { [UInt8]($0) }
+        return (mark, try Data.fetchOne(db, sql: "SELECT value FROM meta WHERE key = '\(Self.unsaidKey)'") != nil)
       }
       var isSame = true
       if let known { isSame = try Self.isKnown(known, lock, place) }
-      self.isPutBack = isPutBack || !isSame
+      self.isPutBack = isPutBack || !isSame || isUnsaid
       // First beside, then here, with the time of that: whoever is stopped in between begins a new incarnation for nothing, which
       // harms nobody.
       try Self.writeMark(mark, lock, path)
@@ -67,7 +68,12 @@ public final class GroupStore: Sendable {
             INSERT INTO meta (key, value) VALUES ('mark', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value
             """,
           arguments: [Data(mark + place + time)])
-        if self.isPutBack { try db.execute(sql: "DELETE FROM meta WHERE key = 'incarnation'") }
+        guard self.isPutBack else { return }
+        try db.execute(
+          sql: """
+            DELETE FROM meta WHERE key = 'incarnation';
+            INSERT OR IGNORE INTO meta (key, value) VALUES ('\(Self.unsaidKey)', x'');
+            """)
       }
     } catch {
       close(lock)
@@ -87,6 +93,9 @@ public final class GroupStore: Sendable {
     guard (try? pool.close()) != nil else { return }
     flock(lock, LOCK_UN)
   }
+
+  /// That it was put back, until the engine has taken note: whoever is stopped in between finds it again.
+  private static let unsaidKey = "put-back-unsaid"
 
   private static let indexSQL = "SELECT value FROM meta WHERE key = 'index'"
 
@@ -157,6 +166,11 @@ public final class GroupStore: Sendable {
     let drawn = try Randomness.bytes(8).reduce(0) { $0 << 8 | UInt64($1) } | 1
     try transaction.set("incarnation", to: drawn)
     return drawn
+  }
+
+  /// The engine counts anew, within this transaction, or has nothing to count.
+  func settlePutBack(_ transaction: GroupTransaction) throws {
+    try transaction.db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [Self.unsaidKey])
   }
 
   private static func open(_ path: String) throws -> DatabasePool {

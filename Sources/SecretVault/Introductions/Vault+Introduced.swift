@@ -56,10 +56,13 @@ extension Vault {
 
   /// Who it is that was introduced for a secret, or nil if it wasn't, was removed, or is a peer.
   func introducedHolder(_ card: Digest, of secret: [UInt8]) throws(VaultError) -> PeerRecord? {
-    guard try stored({ () throws(StoreError) in try database.introduction(of: card, secret: secret) }) != nil else {
-      return nil
-    }
-    return try introducedHolders(of: secret).first { $0.digest == card }
+    guard usesIntroductions,
+      let row = try stored({ () throws(StoreError) in try database.introduction(of: card, secret: secret) }),
+      row.state == .active, try stored({ () throws(StoreError) in try database.peer(card) }) == nil
+    else { return nil }
+    if let all = try? introducedHolders(of: secret) { return all.first { $0.digest == card } }
+    // What is damaged of another one keeps this one out of nothing.
+    return try peerRecord(row, "\(label(of: row)) (share \(row.index))", peerNames())
   }
 
   /// Who it is that was introduced for any secret.
