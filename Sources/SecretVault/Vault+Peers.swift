@@ -70,6 +70,7 @@ extension Vault {
     let stale = try storedCard(known)
     // The picture may be older than what the peer has said since.
     let isCurrent = card.serial >= stale.serial
+    if isCurrent, stale.signature == nil, card.signature != nil { introduceLate(card) }
     let changed: PeerRecord
     do throws(StoreError) {
       changed = try database.updatePeer(known.digest) { record in
@@ -85,7 +86,6 @@ extension Vault {
     if isCurrent, let beacon = try beacon(of: card) {
       try stored { () throws(StoreError) in try database.setBeaconKey(ofPeer: known.digest, to: beacon) }
     }
-    if isCurrent, stale.signature == nil, card.signature != nil { introduceLate(known.digest) }
     let saysTheSame = !isCurrent || (card.label == stale.label && card.addresses == stale.addresses)
     let isSame = changed.name == before.name && changed.person == before.person && saysTheSame
     if !isSame { record(.peerChanged, peer: changed) }
@@ -280,6 +280,7 @@ extension Vault {
       let now = environment.now()
       let newer = newerCard(keys, card, than: known)
       if known.state != .proven || newer != nil {
+        if newer != nil, let card, (try? storedCard(known))?.signature == nil { introduceLate(card) }
         let changed = try database.updatePeer(keys.digest) { record in
           record.state = .proven
           record.lastSeenAt = now
@@ -287,7 +288,6 @@ extension Vault {
         }
         peer = changed
         if known.state != .proven { record(.peerProven, peer: changed) }
-        if newer != nil, (try? storedCard(known))?.signature == nil { introduceLate(keys.digest) }
       } else {
         database.notePeerSeen(keys.digest, at: now)
       }

@@ -121,7 +121,8 @@ extension VaultTests {
       #expect(try await circle.ask(1, by: 2) == nil)
     }
 
-    @Test func `a card that another holder has handed on signed goes to those who hadn't got it`() async throws {
+    @Test(arguments: [false, true])
+    func `a card that another holder has handed on signed goes to those who hadn't got it`(isCut: Bool) async throws {
       let circle = try await Circle { world in
         // Ada has cleo's card as a picture alone.
         world.set(.refuses, for: world[2])
@@ -133,7 +134,17 @@ extension VaultTests {
       let record = try #require(try ada.database.secret(circle.header.id.bytes))
       let handed = HolderCard(index: 3, bytes: try cleo.ownCard().published.encoded())
       let ben = try #require(try ada.database.peer(circle.world[1].vault.identity.keys.digest))
-      #expect(try ada.takeCards([handed], about: record, from: ben) == [cleo.identity.keys.digest])
+      if isCut {
+        // As if the program ended before the card itself was kept.
+        try ada.database.write { db in
+          try db.execute(
+            sql: "CREATE TRIGGER cut BEFORE UPDATE ON peers BEGIN SELECT RAISE(ABORT, 'cut'); END")
+        }
+        #expect(throws: VaultError.self) { try ada.takeCards([handed], about: record, from: ben) }
+        try ada.database.write { db in try db.execute(sql: "DROP TRIGGER cut") }
+      } else {
+        #expect(try ada.takeCards([handed], about: record, from: ben) == [cleo.identity.keys.digest])
+      }
       #expect(
         try await circle.deliver(from: 0) {
           try circle.names(at: 3) == ["ben, introduced by ada", "cleo, introduced by ada"]

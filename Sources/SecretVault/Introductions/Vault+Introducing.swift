@@ -63,8 +63,10 @@ extension Vault {
       payload: sealed, hasFragment: false, nextAttemptAt: now + Self.lease, createdAt: now)
   }
 
-  /// Somebody's signed card has become known who holds shares of this device's secrets: the other holders hear of it.
-  func introduceLate(_ digest: Digest) {
+  /// Somebody's signed card has become known who holds shares of this device's secrets: the other holders hear of it. Before the card is kept:
+  /// whoever is killed in between learns it anew, and says it again.
+  func introduceLate(_ card: PeerCard) {
+    let digest = card.keys.digest
     guard usesIntroductions else { return }
     do {
       for id in try stored({ () throws(StoreError) in try database.secretsWithShare(for: digest) }) {
@@ -72,7 +74,9 @@ extension Vault {
         else { continue }
         let header = try header(of: record)
         guard header.labels != nil else { continue }
-        let holders = try knownHolders(of: record)
+        let holders = try knownHolders(of: record).map { holder in
+          holder.digest == digest ? KnownHolder(index: holder.index, digest: digest, card: card) : holder
+        }
         let now = environment.now()
         for holder in holders where holder.digest != digest && holder.digest != identity.keys.digest {
           guard let peer = try stored({ () throws(StoreError) in try database.peer(holder.digest) }),
@@ -272,6 +276,8 @@ extension Vault {
       let known = try stored({ () throws(StoreError) in try database.peer(card.keys.digest) }),
       (try? card.isUpdate(of: storedCard(known))) == true
     else { return }
+    // Until now there was none that could be handed on.
+    if try storedCard(known).signature == nil { introduceLate(card) }
     do throws(StoreError) {
       try database.updatePeer(known.digest) { record in
         // Whoever has met it in the same moment knows better.
@@ -280,8 +286,6 @@ extension Vault {
     } catch .notFound {
       return
     } catch { throw VaultError(error) }
-    // Until now there was none that could be handed on.
-    if try storedCard(known).signature == nil { introduceLate(known.digest) }
   }
 
   // MARK: - Keeping
