@@ -77,7 +77,7 @@ public struct VaultFolders: Hashable, Sendable {
   /// Makes the folders that are missing, with mode 0700, marks the state folder as not to be backed up, and checks all.
   public func create() throws(StoreError) {
     try checkParents()
-    for folder in all { try Self.makeFolder(folder) }
+    for folder in all { try Self.makeFolder(folder, anew: true) }
     let tag = state + "/CACHEDIR.TAG"
     if access(tag, F_OK) != 0 {
       do throws(StoreError) {
@@ -116,6 +116,10 @@ public struct VaultFolders: Hashable, Sendable {
       // With the sticky bit, as /tmp has it, names belong to those who made them.
       guard status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0 else {
         throw .tooOpen(path: folder, advice: "chmod go-w \(quotedForShell(folder))")
+      }
+      // Its owner may rename what lies in it.
+      guard status.st_uid == geteuid() || status.st_uid == 0 || status.st_mode & S_ISVTX != 0 else {
+        throw .notOwned(path: folder)
       }
     }
   }
@@ -166,13 +170,18 @@ public struct VaultFolders: Hashable, Sendable {
     return parent
   }
 
-  /// Makes a folder and those above it. The names of all that were made are durable when this returns.
-  private static func makeFolder(_ path: String) throws(StoreError) {
+  /// Makes a folder and those above it. The names of all that were made are durable when this returns; `anew`, also that of a folder that is there:
+  /// whoever made it may have been killed before it was.
+  private static func makeFolder(_ path: String, anew: Bool = false) throws(StoreError) {
     guard !path.isEmpty, !path.utf8.contains(0) else { throw .invalid("a folder without a name") }
     let parent = try SplitPath(path).folder
     if mkdir(path, 0o700) != 0 {
       switch errno {
-      case EEXIST: return
+      case EEXIST:
+        guard anew else { return }
+        // Where nobody may look into the parent, somebody else has made the folder.
+        do throws(StoreError) { try FileNames.synchronizeFolder(parent) } catch .permissions { return }
+        return
       case ENOENT:
         guard parent != path, parent != "." else { throw .notFound(path) }
         try makeFolder(parent)

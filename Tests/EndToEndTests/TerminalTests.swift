@@ -79,6 +79,30 @@ struct TerminalTests {
       #expect(
         terminal.screen.contains("vault id --png FILE, vault id --text") && terminal.screen.contains("fingerprint"))
       #expect(!terminal.screen.contains("38;5;16"), "\(terminal.screen)")
+      // Its facts below it are seen as well, or its top has gone.
+      let full = try PseudoTerminal(
+        alice, ["-c", "stty rows 28 cols 80; exec '\(Bench.vault)' id"], program: "/bin/sh")
+      #expect(try await full.end() == 1)
+      #expect(full.screen.contains("31 lines, and this terminal has 80 and 28"), "\(full.screen)")
+    }
+  }
+
+  @Test("neither is that of an item, or of a request to join a group")
+  func otherCodes() async throws {
+    try await Bench.run { bench in
+      let (alice, _) = try await bench.pair()
+      try await alice.succeed("key", "create", "mail", "--threshold", "2")
+      try alice.write(sample(20), to: "pin.txt")
+      try await alice.succeed("item", "add", "mail", "pin.txt")
+      for (command, hint) in [("item qr pin.txt", "--png FILE"), ("group join --qr", "--request FILE")] {
+        let script = "stty rows 50 cols 40; exec '\(Bench.vault)' \(command)"
+        let terminal = try PseudoTerminal(alice, ["-c", script], program: "/bin/sh")
+        #expect(try await terminal.end() == 1, "\(terminal.screen)")
+        #expect(
+          terminal.screen.contains("and this terminal has 40 and 50") && terminal.screen.contains(hint),
+          "\(terminal.screen)")
+        #expect(!terminal.screen.contains("38;5;16"), "\(terminal.screen)")
+      }
     }
   }
 

@@ -61,6 +61,16 @@ struct Circle {
   }
 }
 
+/// Nobody's card has an address, and the first one has been told where each of the others listens.
+func withoutAddresses(_ world: TestWorld) throws {
+  for member in world.members { _ = try member.vault.setOwnAddresses([]) }
+  for other in world.members.dropFirst() {
+    try world[0].meets(other)
+    try other.meets(world[0])
+    _ = try world[0].vault.setPeerAddresses(other.name, to: [other.address])
+  }
+}
+
 extension VaultTests {
   @Suite struct Introductions {
     @Test func `holders who don't know each other recover without the dealer`() async throws {
@@ -181,7 +191,7 @@ extension VaultTests {
       let digest = cleo.vault.identity.keys.digest
       #expect(try ben.database.introduction(of: digest, secret: circle.header.id.bytes)?.card == [])
       // By a new word, and by the cards that the dealer gives in a drill.
-      circle.world[0].vault.introduceLate(circle.world[3].vault.identity.keys.digest)
+      try circle.world[0].vault.introduceLate(circle.world[3].vault.ownCard())
       _ = await circle.world[0].vault.deliverIntroductions(ofSecret: nil)
       _ = try await circle.world.check(by: 1)
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
@@ -287,6 +297,133 @@ extension VaultTests {
       #expect(try await circle.world.check(by: 0).isRecoverableElsewhere == nil)
       await circle.world[0].vault.deliverIntroductions(ofSecret: nil)
       #expect(try await circle.world.check(by: 0).isRecoverableElsewhere == true)
+    }
+
+    @Test func `a holder that calls this device at an address that only it knows has nobody else in reach by that`()
+      async throws
+    {
+      // Nobody's card has an address; all call this device, and it alone all.
+      let circle = try await Circle(3) { world in
+        try withoutAddresses(world)
+        for other in 1...2 { _ = try world[other].vault.setPeerAddresses("ada", to: [world[0].address]) }
+      }
+      let report = try await circle.world.check(by: 0)
+      #expect(report.answered == 3 && report.holders.allSatisfy { $0.reach == HolderReach(known: 2, dialable: 1) })
+      #expect(report.isRecoverableElsewhere == nil)
+      circle.loseDealer()
+      for holder in 1...2 {
+        #expect(await refusal { try await circle.world.recover(by: holder) }?.code == .belowThreshold)
+      }
+    }
+
+    @Test func `with one in reach whoever that is, two of the others are enough`() async throws {
+      let circle = try await Circle { world in
+        _ = try world[0].vault.setOwnAddresses([])
+        for other in 1...3 { try world[other].meets(world[0]) }
+      }
+      let report = try await circle.world.check(by: 0)
+      #expect(report.holders.allSatisfy { $0.reach == HolderReach(known: 3, dialable: 2) })
+      #expect(report.isRecoverableElsewhere == true)
+    }
+
+    @Test func `an address that the dealer alone knows is none that holders could call`() async throws {
+      let circle = try await Circle { world in try withoutAddresses(world) }
+      #expect(circle.report.isFinished && circle.report.listensNowhere.isEmpty)
+      #expect(!circle.report.areHoldersIntroduced)
+      #expect(try circle.names(at: 1) == ["cleo, introduced by ada", "dan, introduced by ada"])
+      circle.loseDealer()
+      #expect(await refusal { try await circle.world.recover(by: 1) }?.code == .belowThreshold)
+    }
+
+    @Test func `a secret shared while introductions were off is introduced by a retry once they are on`() async throws {
+      let circle = try await Circle { world in _ = try world[0].vault.set("introductions", to: "off") }
+      let ada = circle.world[0].vault
+      #expect(!circle.report.areHoldersIntroduced)
+      _ = try ada.set("introductions", to: "on")
+      // Nobody was told anything yet.
+      #expect(try !ada.sharing(circle.report.id, leftOut: []).areHoldersIntroduced)
+      #expect(try ada.secretsWithWaitingIntroductions() == [circle.report.id])
+      let report = try #require(try await ada.retry(circle.report.id) { _ in }.first)
+      #expect(report.areHoldersIntroduced)
+      #expect(try ada.secretsWithWaitingIntroductions().isEmpty)
+      circle.loseDealer()
+      for holder in 1...3 { #expect(try await circle.world.recover(by: holder).bytes == circle.content) }
+    }
+
+    @Test func `what the files beside the database don't have is said all the same, by retry or daemon`() async throws {
+      for isDaemon in [false, true] {
+        let circle = try await Circle { world in
+          try await world.prove()
+          for other in 1...3 { world.set(.refuses, for: world[other]) }
+        }
+        // As a database is that was made anew from its files.
+        try circle.world[0].execute("DELETE FROM outbox WHERE kind = 'introduction'")
+        for other in 1...3 { circle.world.set(.none, for: circle.world[other]) }
+        let ada = circle.world[0].vault
+        if isDaemon {
+          #expect(
+            try await circle.deliver(from: 0) {
+              try ada.sharing(circle.report.id, leftOut: []).areHoldersIntroduced
+            })
+        } else {
+          #expect(try await ada.retry(nil) { _ in }.first?.areHoldersIntroduced == true)
+        }
+        #expect(try circle.names(at: 1) == ["cleo, introduced by ada", "dan, introduced by ada"])
+      }
+    }
+
+    @Test func `one secret that is damaged keeps a signed card from the holders of no other`() async throws {
+      let circle = try await Circle { world in
+        try await world.prove()
+        for other in 1...3 { try await world.share([1], threshold: 2, name: "\(other).txt") }
+        world.set(.refuses, for: world[3])
+      }
+      let (world, ada) = (circle.world, circle.world[0].vault)
+      let dan = world[3].vault
+      // As if ada had dan's picture alone, from before all of them.
+      let unsigned = try PeerCard.parse(text: dan.ownIdentity().qrText)
+      let bytes = try unsigned.published.encoded()
+      _ = try ada.database.updatePeer(unsigned.keys.digest) { $0.card = bytes }
+      for holder in 1...2 {
+        let names = "DELETE FROM introductions WHERE digest = x'\(unsigned.keys.digest)'"
+        try world[holder].execute(names)
+      }
+      let first = try #require(try ada.database.secretsWithShare(for: dan.identity.keys.digest).first)
+      let sound = try #require(try ada.database.secret(first)?.createdAt)
+      try world[0].execute("UPDATE secrets SET created_at = created_at + 1 WHERE id = x'\(hexadecimal(first))'")
+      world.set(.none, for: world[3])
+      _ = try await ada.pingPeer("dan")
+      func told() throws -> Int {
+        try world[1].vault.database.introductions(of: dan.identity.keys.digest).count
+      }
+      await ada.deliverIntroductions(ofSecret: nil)
+      #expect(try told() == 3)
+      // That of the damaged one follows when it is whole again.
+      try world[0].execute("UPDATE secrets SET created_at = \(sound) WHERE id = x'\(hexadecimal(first))'")
+      _ = try await ada.retry(hexadecimal(first)) { _ in }
+      #expect(try told() == 4)
+    }
+
+    @Test func `a card that could be told to nobody is not kept as one that was`() async throws {
+      let circle = try await Circle { world in
+        try await world.prove()
+        let unsigned = try PeerCard.parse(text: world[3].vault.ownIdentity().qrText)
+        let bytes = try unsigned.published.encoded()
+        _ = try world[0].vault.database.updatePeer(unsigned.keys.digest) { $0.card = bytes }
+        world.set(.refuses, for: world[3])
+      }
+      let (world, ada) = (circle.world, circle.world[0].vault)
+      world.set(.none, for: world[3])
+      // Nothing of the outbox can be written, as on a full disk.
+      for event in ["INSERT", "UPDATE"] {
+        try world[0].execute(
+          "CREATE TRIGGER full_\(event) BEFORE \(event) ON outbox BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
+      }
+      _ = try? await ada.pingPeer("dan")
+      for event in ["INSERT", "UPDATE"] { try world[0].execute("DROP TRIGGER full_\(event)") }
+      _ = try await ada.pingPeer("dan")
+      _ = try await ada.retry(nil) { _ in }
+      #expect(try circle.names(at: 1) == ["cleo, introduced by ada", "dan, introduced by ada"])
     }
 
     @Test func `a card that came as a picture alone is handed on once its owner was met`() async throws {

@@ -80,6 +80,15 @@ import Testing
     try folders.check()
   }
 
+  @Test(.enabled(if: geteuid() == 0, "only root gives folders away"))
+  func `a home that belongs to somebody else is refused, who could rename what lies in it`() throws {
+    let home = try TestHome()
+    let folders = VaultFolders(home: home.path + "/foreign")
+    try folders.create()
+    #expect(chown(home.path + "/foreign", 65_534, 65_534) == 0)
+    #expect(throws: StoreError.notOwned(path: home.path + "/foreign")) { try folders.check() }
+  }
+
   @Test func `the same holds for each of the usual folders`() throws {
     let home = try TestHome()
     let folders = VaultFolders(userHome: home.path, dataHome: nil, stateHome: nil, configHome: nil)

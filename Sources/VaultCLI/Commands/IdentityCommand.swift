@@ -83,27 +83,18 @@ struct IdentityCommand: AsyncParsableCommand, UnlockingCommand {
 
   private func draw(_ identity: OwnIdentity, _ console: Console) throws(VaultError) {
     let symbol = try symbol(identity)
-    let lack = Self.lack(symbol)
-    if lack == nil { try Console.write(symbol.terminal(), to: 1) }
+    // Below the code stand three lines, and then the prompt.
+    let drawing = Result { () throws(VaultError) in
+      try symbol.drawing(above: 4, hint: "make it larger, or: vault id --png FILE, vault id --text")
+    }
+    if let drawing = try? drawing.get() { try Console.write(drawing, to: STDOUT_FILENO) }
     let addresses = identity.card.addresses.map { PeerText.text($0) }
     try console.result(
       TextTable.facts([
         ("label", identity.card.label), ("fingerprint", identity.fingerprint),
         ("addresses", addresses.isEmpty ? "none; add one with --address HOST:PORT" : addresses.joined(separator: ", ")),
       ]), json: identity.json)
-    if let lack {
-      throw VaultError(.other, lack, hint: "make it larger, or: vault id --png FILE, vault id --text")
-    }
-  }
-
-  /// Why the symbol doesn't fit on the terminal; nil if it does, or if nobody knows. Of half a code no camera reads anything.
-  private static func lack(_ symbol: QRSymbol) -> String? {
-    var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
-    let needed = (columns: symbol.side + 4, lines: (symbol.side + 5) / 2)
-    guard needed.columns > Int(size.ws_col) || needed.lines > Int(size.ws_row) else { return nil }
-    return
-      "the QR code needs \(needed.columns) columns and \(needed.lines) lines, and this terminal has \(size.ws_col) and \(size.ws_row)"
+    _ = try drawing.get()
   }
 
   private func picture(of identity: OwnIdentity) throws(VaultError) -> [UInt8] {

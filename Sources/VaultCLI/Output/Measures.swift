@@ -35,17 +35,18 @@ enum Measures {
     return decimal(value, digits: value < 1 ? 2 : 1) + " ms"
   }
 
-  /// How long ago: `just now`, `5 minutes ago`, `2 days ago`, and a date for what is older than 30 days or lies ahead.
+  /// How long ago: `just now`, `5 minutes ago`, `2 days ago`, and a date for what is older than 30 days or lies ahead:
+  /// `2026-10-22 UTC`.
   static func ago(_ then: Int64, now: Int64) -> String {
     let (difference, overflow) = now.subtractingReportingOverflow(then)
     // Clocks of two devices differ a little; a minute ahead is still now.
-    guard !overflow, difference >= -60_000 else { return Timestamp.day(then) }
+    guard !overflow, difference >= -60_000 else { return Timestamp.day(then) + " UTC" }
     let seconds = difference / 1000
     if seconds < 60 { return "just now" }
     if seconds < 3600 { return count(seconds / 60, "minute") + " ago" }
     if seconds < 86400 { return count(seconds / 3600, "hour") + " ago" }
     if seconds < 30 * 86400 { return count(seconds / 86400, "day") + " ago" }
-    return Timestamp.day(then)
+    return Timestamp.day(then) + " UTC"
   }
 
   /// `1 share`, `2 shares`.

@@ -86,7 +86,7 @@ struct GroupInviteCommand: OpenedCommand {
     console.note(
       "\(taken.name)\(taken.email.isEmpty ? "" : " <\(taken.email)>") is a member of \(group.name) now; the answer is of use "
         + "to that device alone")
-    try GroupTextSource.show(taken.text, to: answer, what: "the answer", console)
+    try GroupTextSource.show(taken.text, to: answer, what: "the answer", option: "--answer", console)
   }
 }
 
@@ -155,7 +155,8 @@ struct GroupJoinCommand: OpenedCommand {
         } else {
           try await groups.requestText(email: card.email, userName: card.userName)
         }
-      return try GroupTextSource.show(text, to: qr ? nil : request, what: "the request", console)
+      return try GroupTextSource.show(
+        text, to: qr ? nil : request, what: "the request", option: "--request", console)
     }
     let joined: GroupFacts
     if answer != nil || look.camera {

@@ -14,7 +14,7 @@ struct GroupAddCommand: OpenedCommand {
       encrypted: who holds a share of its key can open it, as ever. At most 64 MiB.
 
       Examples: vault group add Family photo.jpg
-                vault item add family photo.jpg --group Family
+                vault item add family letter.txt --group Family
       """)
 
   @OptionGroup var named: GroupAndItemArgument
@@ -56,7 +56,9 @@ struct GroupDropCommand: OpenedCommand {
     let groups = VaultGroups(vault)
     let group = try await groups.findMember(named.group)
     let place = try groups.item(named.somebody, of: group)
-    let report = try await groups.drop(place, from: group)
+    let watch = GroupWatch(place, outOf: group.name)
+    defer { watch.end() }
+    let report = try await groups.drop(place, from: group) { watch.note($0) }
     let (name, stays) = (
       place.item?.shortName ?? String(place.id.prefix(12)), place.item == nil ? "" : ", and stays here"
     )
@@ -120,10 +122,7 @@ enum GroupedItems {
   /// Says what was done, and whether servers have it.
   static func note(_ words: String, _ report: GroupItemReport, _ console: Console) {
     console.note(words)
-    guard report.unsent > 0 else { return }
-    console.note(
-      "too few servers of \(report.group.name) are there just now; what waits is sent by 'vault daemon', or by 'vault group sync'"
-    )
+    GroupSync.tellOfUnsent(report.group, report.unsent, report.faults, console)
   }
 
   /// Puts a changed item into its place in all groups, and takes the old one from this device.
@@ -148,13 +147,18 @@ enum GroupedItems {
       )
     }
     // In a group that has the new one the old one went with it.
-    if try vault.items().contains(where: { $0.id == change.old.id }) { _ = try vault.deleteItem(change.old.id) }
+    let old = try vault.items().first { $0.id == change.old.id && $0.state != .waiting && $0.keyID == change.old.keyID }
+    if let old { try vault.deleteItem(old) }
   }
 
   /// Deletes an item here and in all its groups.
   static func delete(_ item: ItemSummary, _ vault: Vault, _ console: Console) async throws {
-    for report in try await VaultGroups(vault).delete(item.id) {
-      note("it goes from the devices of the group \(report.group.name)", report, console)
+    let (reports, foreign) = try await VaultGroups(vault).delete(item)
+    for report in reports { note("it goes from the devices of the group \(report.group.name)", report, console) }
+    for group in foreign {
+      console.note(
+        "somebody else has put it into the group \(group.name): it stays there, and comes here again as the group's; 'vault group drop' takes it out"
+      )
     }
   }
 }

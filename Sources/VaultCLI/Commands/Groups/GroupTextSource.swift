@@ -35,7 +35,7 @@ enum GroupTextSource {
 
   /// Shows a text: in a file, on standard output, or on the terminal as a QR code.
   static func show(
-    _ text: String, to path: String?, what: String, _ console: Console
+    _ text: String, to path: String?, what: String, option: String, _ console: Console
   ) throws(VaultError) {
     if let path, path != "-" {
       try PublicFile.write(Array((text + "\n").utf8), to: path)
@@ -47,8 +47,9 @@ enum GroupTextSource {
     guard path == nil, Console.outputIsTerminal else { return try console.result(text) }
     let symbol: QRSymbol
     do throws(QRCodeError) { symbol = try QRSymbol(text: text) } catch {
-      throw VaultError(.other, "\(what) does not fit into a QR code", hint: "write it to a file, with --answer FILE")
+      throw VaultError(.other, "\(what) does not fit into a QR code", hint: "write it to a file, with \(option) FILE")
     }
-    try Console.write(symbol.terminal(), to: STDOUT_FILENO)
+    try Console.write(
+      symbol.drawing(hint: "make it larger, or write it to a file with \(option) FILE"), to: STDOUT_FILENO)
   }
 }

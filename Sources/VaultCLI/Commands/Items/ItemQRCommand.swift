@@ -54,7 +54,10 @@ struct ItemQRCommand: OpenedCommand {
       if console.json { try console.result(json) }
       return
     }
-    if !console.json, Console.outputIsTerminal { return try Console.write(try symbol(text).terminal(), to: 1) }
+    if !console.json, Console.outputIsTerminal {
+      let hint = "make it larger, or write a picture with --png FILE or --svg FILE"
+      return try Console.write(try symbol(text).drawing(hint: hint), to: 1)
+    }
     try console.result([text], json: json)
   }
 

@@ -1,0 +1,19 @@
+import Glibc
+import QRCode
+import SecretVault
+
+extension QRSymbol {
+  /// What draws the symbol on the terminal. Throws if it doesn't fit, with `lines` of other text below it that have to be seen at the same time: of
+  /// half a code no camera reads anything.
+  func drawing(above lines: Int = 1, hint: String) throws(VaultError) -> String {
+    var size = winsize()
+    // Where nobody knows the size, it is drawn.
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return terminal() }
+    let needed = (columns: side + 4, lines: (side + 5) / 2 + lines)
+    guard needed.columns > Int(size.ws_col) || needed.lines > Int(size.ws_row) else { return terminal() }
+    throw VaultError(
+      .other,
+      "the QR code needs \(needed.columns) columns and \(needed.lines) lines, and this terminal has \(size.ws_col) and \(size.ws_row)",
+      hint: hint)
+  }
+}
