@@ -8,7 +8,8 @@ extension QRSymbol {
   func drawing(above lines: Int = 1, hint: String) throws(VaultError) -> String {
     var size = winsize()
     // Where nobody knows the size, it is drawn.
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return terminal() }
+    let isKnown = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 && size.ws_row > 0
+    guard isKnown else { return terminal() }
     let needed = (columns: side + 4, lines: (side + 5) / 2 + lines)
     guard needed.columns > Int(size.ws_col) || needed.lines > Int(size.ws_row) else { return terminal() }
     throw VaultError(
