@@ -71,8 +71,11 @@ extension Answerer {
     else { return .refuse(.quotaBytes, keyID) }
     guard let key = try vault.database.secret(keyID), key.kind == SecretHeader.encryptionKeyKind, key.ownIndex != nil
     else { return .refuse(.keyNotHeld, nil) }
-    // What the user has accepted or made is durable: the sender missed the answer, or somebody else sent the same.
-    if let settled = try vault.database.item(header.id), settled.origin != .group, !settled.isUnopened {
+    // What the user has accepted or made is durable: the sender missed the answer, or somebody else sent the same. Under another key it is
+    // another item, whose maker may have taken the id from this one.
+    if let settled = try vault.database.item(header.id), settled.keyID == keyID, settled.origin != .group,
+      !settled.isUnopened
+    {
       return settled.header == offer.header ? .complete : .refuse(.conflictingHeader, keyID)
     }
     // All else only its bytes say: somebody without the key may have sent others under this header. So what each peer has sent lies by

@@ -49,6 +49,8 @@ public struct GroupItem: Sendable {
   public let slot: String
   /// Its id, 64 hexadecimal digits.
   public let id: String
+  /// Its key's id, 32 hexadecimal digits. Under another key it is another item, whatever its id.
+  public let keyID: String
   /// The item, if it is here.
   public let item: ItemSummary?
   /// Its key's name, or the beginning of the key's id.

@@ -20,10 +20,10 @@ extension Vault {
         (try database.item(entry.itemID), try database.secret(entry.keyID))
       }
       var item: ItemSummary?
-      if let record, record.state != .arriving { item = try summary(record) }
+      if let record, record.state != .arriving, record.keyID == entry.keyID { item = try summary(record) }
       let isAside = try Self.isAside(entry)
       return GroupItem(
-        slot: hexadecimal(entry.slot), id: hexadecimal(entry.itemID), item: item,
+        slot: hexadecimal(entry.slot), id: hexadecimal(entry.itemID), keyID: hexadecimal(entry.keyID), item: item,
         key: secret.map(Self.keyName) ?? hexadecimal(entry.keyID.prefix(6)), isKeyHeld: Self.isHeldKey(secret),
         changedAt: entry.changedAt, isShared: entry.placing != .foreign, isAside: isAside,
         counts: isAside ? counting[Self.family(entry.slot)].map { hexadecimal($0.itemID) } : nil)
@@ -38,7 +38,7 @@ extension Vault {
   /// The same of an item in hand; it needn't be here any more.
   func groups(of record: ItemRecord) throws(VaultError) -> [(group: [UInt8], slot: [UInt8])] {
     try stored { () throws(StoreError) in try database.groupEntries(ofItem: record.id) }
-      .map { ($0.group, $0.slot) }
+      .filter { $0.keyID == record.keyID }.map { ($0.group, $0.slot) }
   }
 
   /// Places in a group of items that aren't here although this device holds a share of their keys now: one place for each item, and
@@ -51,7 +51,7 @@ extension Vault {
     guard usage.count < quota.shares, UInt64(max(0, usage.byteCount)) < quota.bytes else { return [] }
     var missing: [[UInt8]] = []
     var asked: Set<[UInt8]> = []
-    for entry in entries where asked.insert(entry.itemID).inserted {
+    for entry in entries where asked.insert(entry.itemID + entry.keyID).inserted {
       let (item, secret) = try stored { () throws(StoreError) in
         (try database.item(entry.itemID), try database.secret(entry.keyID))
       }
@@ -64,7 +64,7 @@ extension Vault {
   public func hasGroupItem(_ group: [UInt8], slot: [UInt8]) throws(VaultError) -> Bool {
     try stored { () throws(StoreError) in
       guard let entry = try database.groupEntry(group, slot: slot) else { return false }
-      return try database.item(entry.itemID) != nil
+      return try database.item(entry.itemID)?.keyID == entry.keyID
     }
   }
 

@@ -24,10 +24,12 @@ extension Vault {
     }
     let before = try stored { () throws(StoreError) in try database.groupEntry(place.group, slot: place.slot) }
     let isRepeated =
-      before.map { $0.itemID == header.id && $0.author == place.author && $0.sequence == place.sequence } ?? false
+      before.map {
+        $0.isOf(header.id, under: header.keyID.bytes) && $0.author == place.author && $0.sequence == place.sequence
+      } ?? false
     let isWhole = known.map { $0.state == .new || $0.state == .seen } ?? false
     if isRepeated, isWhole, before?.placing == .shared, known?.header == encoded { return .kept }
-    let overtaken = isRepeated ? nil : try overtaken(before, by: place, unless: header.id)
+    let overtaken = isRepeated ? nil : try overtaken(before, by: place, unless: header)
     let wasShared = try isShared(before, place.own)
     let replaced = try replacement(of: before, overtaken, wasShared)
     func entry(_ placing: GroupEntry.Placing) -> GroupEntry {
@@ -39,8 +41,9 @@ extension Vault {
     var isNoted = false
     if let known, known.state != .arriving {
       if known.header != encoded {
-        // What nobody here has looked into says nothing against another one: it may be the false one.
-        guard known.origin == .group || known.state == .waiting else {
+        // What nobody here has looked into says nothing against another one: it may be the false one. And under another key it is
+        // another item, whose maker may have taken the id from this one.
+        guard known.origin == .group || known.state == .waiting || known.keyID != header.keyID.bytes else {
           throw VaultError(.damaged, "an item of a group has the id of another one that is here")
         }
         outcome = .another
@@ -57,7 +60,7 @@ extension Vault {
       isNoted = outcome == .kept
     }
     if !isNoted {
-      let isShared = try isShared(header.id, outcome, before, place)
+      let isShared = try isShared(header, outcome, before, place)
       let entry = entry(isShared ? .shared : .foreign)
       guard entry != before else { return outcome }
       // Something old is better than nothing.
@@ -112,7 +115,10 @@ extension Vault {
       )
     }
     // What it takes the place of goes.
-    let gone = old.flatMap { $0.origin == .group && $0.id != header.id ? $0.byteCount : nil }
+    let gone = old.flatMap { (old) -> Int64? in
+      guard old.origin == .group, old.id != header.id, old.keyID == before?.keyID else { return nil }
+      return old.byteCount
+    }
     let used = UInt64(max(0, usage.byteCount - (gone ?? 0)))
     let (bytes, isTooMuch) = used.addingReportingOverflow(header.ciphertextByteCount)
     return usage.count - (gone == nil ? 0 : 1) < quota.shares && !isTooMuch && bytes <= quota.bytes

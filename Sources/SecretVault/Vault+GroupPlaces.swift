@@ -6,11 +6,12 @@ import VaultStore
 extension Vault {
   /// An item of a group that a version from somewhere else pushes aside unseen, if it is here.
   func overtaken(
-    _ before: GroupEntry?, by place: GroupPlace, unless id: [UInt8]?
+    _ before: GroupEntry?, by place: GroupPlace, unless header: ItemHeader?
   ) throws(VaultError) -> ItemRecord? {
-    guard let before, before.itemID != id, !place.knows(before.author, before.sequence) else { return nil }
-    let record = try stored { () throws(StoreError) in try database.item(before.itemID) }
-    return record?.state == .arriving ? nil : record
+    guard let before, !place.knows(before.author, before.sequence) else { return nil }
+    if let header, before.isOf(header.id, under: header.keyID.bytes) { return nil }
+    let record = try itemHere(before.itemID)
+    return record?.keyID == before.keyID ? record : nil
   }
 
   /// Whether what a group has at a place is its to change and take away here: the user has put it there, or the group has brought it.
@@ -20,27 +21,34 @@ extension Vault {
     case .foreign: return false
     case .notRecorded:
       guard let entry, !entry.author.starts(with: own) else { return true }
-      let record = try stored { () throws(StoreError) in try database.item(entry.itemID) }
-      return record.map { $0.origin == .group } ?? true
+      let record = try itemHere(entry.itemID)
+      guard let record, record.keyID == entry.keyID else { return true }
+      return record.origin == .group
     }
   }
 
   /// The same of an item that was here, or isn't, when a group has it at a place now: by the user's own word, or if the group has it
   /// by such a word already.
   func isShared(
-    _ id: [UInt8], _ outcome: GroupItemOutcome, _ before: GroupEntry?, _ place: GroupPlace
+    _ header: ItemHeader, _ outcome: GroupItemOutcome, _ before: GroupEntry?, _ place: GroupPlace
   ) throws(VaultError) -> Bool {
     if outcome == .kept, place.author.starts(with: place.own) { return true }
     guard outcome == .kept || outcome == .another else { return false }
-    if let before, before.itemID == id, try isShared(before, place.own) { return true }
+    let (id, keyID) = (header.id, header.keyID.bytes)
+    if let before, before.isOf(id, under: keyID), try isShared(before, place.own) { return true }
     let others = try stored { () throws(StoreError) in try database.groupEntries(ofItem: id) }
-    for other in others where other.group == place.group && other.slot != place.slot {
+    for other in others where other.group == place.group && other.slot != place.slot && other.keyID == keyID {
       if try isShared(other, place.own) { return true }
     }
-    return false
+    guard outcome == .kept, others.isEmpty else { return false }
+    // What a group has brought is the group's again when it brings it once more, although it was forgotten here in between.
+    return try stored { () throws(StoreError) in
+      guard try database.item(id)?.origin == .group else { return false }
+      return try database.hasLostPlace(id)
+    }
   }
 
-  /// Notes whose word has put what a group has where an earlier version of the program hasn't.
+  /// Notes whose word has put what a group has where that isn't settled.
   public func settleGroupItems(of group: [UInt8], own: [UInt8]) throws(VaultError) {
     for entry in try stored({ () throws(StoreError) in try database.groupEntries(of: group) })
     where entry.placing == .notRecorded {
@@ -79,6 +87,8 @@ extension Vault {
     var aside: [(slot: [UInt8], itemID: [UInt8], author: [UInt8], sequence: UInt64)] = []
     for entry in try stored({ () throws(StoreError) in try database.groupEntries(of: group) })
     where try Self.isAside(entry) {
+      // Under another key it is another item, and none of the group's.
+      if let here = try itemHere(entry.itemID), here.keyID != entry.keyID { continue }
       aside.append((entry.slot, entry.itemID, entry.author, entry.sequence))
     }
     return aside

@@ -91,16 +91,20 @@ extension Vault {
   ) async throws(VaultError) -> ItemArrival {
     let (header, rest) = try Self.readHeader(input, name)
     let key = try keyRecord(of: header)
-    let known = try stored { () throws(StoreError) in try database.item(header.id) }
-    // What waits was sent by somebody, and that or a group's may be another under this name: what the user brings counts.
-    if let known, known.state == .new || known.state == .seen, !known.isUnopened {
-      return ItemArrival(item: try summary(known), isKnown: true)
-    }
     let opening = ItemOpening(header: header, name: name, access: access)
     guard let byteCount = Int64(exactly: header.ciphertextByteCount) else { throw opening.damage() }
-    let file = try stored { () throws(StoreError) in try database.itemFiles.begin() }
     let front: [UInt8]
     do { front = try header.encoded() } catch { throw opening.damage() }
+    // What waits was sent by somebody, and that or a group's may be false: what the user brings counts, and is his own from then on.
+    let known = try itemHere(header.id)
+    let isKnown = known.map { $0.state != .waiting && !$0.isUnopened } ?? false
+    if let known {
+      guard known.keyID == key.id, !isKnown || known.header == front else {
+        throw try anotherIsHere(known, instead: "what \(name) holds")
+      }
+      if isKnown, known.origin != .group { return ItemArrival(item: try summary(known), isKnown: true) }
+    }
+    let file = try stored { () throws(StoreError) in try database.itemFiles.begin() }
     try stored { () throws(StoreError) in try file.write(front, at: 0) }
     var done: Int64 = 0
     while true {
@@ -120,10 +124,11 @@ extension Vault {
     }
     let total = header.ciphertextByteCount
     do { try reader.verifyAll { access.progress($0, total) } } catch { throw opening.damage() }
-    let record = try itemRecord(header, state: .new, origin: .imported, label: Self.itemLabel(of: reader))
+    let record = try itemRecord(
+      header, state: known?.state == .seen ? .seen : .new, origin: .imported, label: Self.itemLabel(of: reader))
     try keep(record, file)
-    try discard(waitingCopies(of: header.id))
+    try discardCopies(of: header.id, under: key.id)
     self.record(.itemAdded, secret: storedHeader(key.id), detail: "imported")
-    return ItemArrival(item: try summary(record), isKnown: false)
+    return ItemArrival(item: try summary(record), isKnown: isKnown)
   }
 }

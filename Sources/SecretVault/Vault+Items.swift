@@ -15,16 +15,6 @@ extension Vault {
   /// One item, by its id, a unique beginning of it, or its name.
   public func item(_ reference: String) throws(VaultError) -> ItemSummary { try summary(resolveItem(reference)) }
 
-  /// Deletes an item for good.
-  public func deleteItem(_ reference: String) throws(VaultError) -> ItemSummary {
-    let record = try resolveItem(reference)
-    let summary = try summary(record)
-    let copies = try waitingCopies(of: itemHeader(of: record).id).filter { $0.id != record.id }
-    for copy in copies + [record] { try stored { () throws(StoreError) in try database.deleteItem(copy.id) } }
-    self.record(.itemDeleted, secret: storedHeader(record.keyID), detail: summary.shortName)
-    return summary
-  }
-
   func summaries(of keyID: [UInt8]?) throws(VaultError) -> [ItemSummary] {
     let records = try stored { () throws(StoreError) in try database.items(ofKey: keyID) }
     return try summaries(records)
@@ -106,20 +96,13 @@ extension Vault {
     }
   }
 
-  private func isMeant(_ record: ItemRecord, _ reference: String, _ lowered: String) throws(VaultError) -> Bool {
+  /// Whether an item can be meant by an id, the beginning of one, or a name.
+  func isMeant(_ record: ItemRecord, _ reference: String) throws(VaultError) -> Bool {
+    let lowered = reference.lowercased()
     let header = try itemHeader(of: record)
     if lowered.utf8.count >= 2, hexadecimal(header.id).hasPrefix(lowered) { return true }
     if let label = try label(of: record), label.isCalled(reference) { return true }
     return header.description == reference
-  }
-
-  /// What peers have sent as this item and nobody has accepted, newest first.
-  func waitingCopies(of id: [UInt8]) throws(VaultError) -> [ItemRecord] {
-    var copies: [ItemRecord] = []
-    for record in try stored({ () throws(StoreError) in try database.items(in: .waiting) }) {
-      if try itemHeader(of: record).id == id { copies.append(record) }
-    }
-    return copies
   }
 
   /// The item that the user means.
@@ -129,7 +112,7 @@ extension Vault {
     if let exact = records.first(where: { $0.state != .waiting && hexadecimal($0.id) == lowered }) { return exact }
     // Both at once: a name is somebody else's choice, and must not hide an item named by its id.
     var matches: [ItemRecord] = []
-    for record in records where try isMeant(record, reference, lowered) { matches.append(record) }
+    for record in records where try isMeant(record, reference) { matches.append(record) }
     // In whole, an id is that item, whatever others call theirs.
     if lowered.utf8.count == 2 * ItemHeader.idByteCount {
       var exact: [ItemRecord] = []

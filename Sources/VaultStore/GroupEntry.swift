@@ -4,7 +4,8 @@ public import Sodium
 public struct GroupEntry: Hashable, Sendable {
   /// Whose word has put the item into the group, as far as this device is concerned.
   public enum Placing: Int64, Hashable, Sendable {
-    /// Noted by an earlier version of the program, which didn't record it.
+    /// Whether it was this device's user isn't settled: noted by an earlier version of the program, which didn't record it; or the item is
+    /// the user's own now, who has accepted or imported it.
     case notRecorded = 0
     /// This device's user has put it there, or the group has brought it here: what becomes of it in the group becomes of it here, and
     /// what the user makes of it goes into the group.
@@ -60,6 +61,9 @@ public struct GroupEntry: Hashable, Sendable {
       changedAt: time ?? changedAt, placing: placing ?? self.placing)
   }
 
+  /// Whether it is of this item. Under another key it is another one, whatever its id.
+  public func isOf(_ itemID: [UInt8], under keyID: [UInt8]) -> Bool { self.itemID == itemID && self.keyID == keyID }
+
   func check() throws(StoreError) {
     guard group.count == Self.groupByteCount, slot.count == Self.slotByteCount,
       itemID.count == ItemRecord.idByteCount, keyID.count == SecretRecord.idByteCount,
@@ -87,7 +91,7 @@ public struct GroupEntry: Hashable, Sendable {
 public enum ReplacedItem: Hashable, Sendable {
   /// It goes, unless another place or group has it.
   case goes
-  /// It stays, as an item of no group, unless another has it.
+  /// It stays, as an item of no group, unless another has it. If it was brought it goes on counting against this one's quota.
   case stays
   /// It stays in the group, at this place.
   case moves(to: [UInt8])

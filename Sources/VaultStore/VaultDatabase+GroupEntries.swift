@@ -13,18 +13,20 @@ extension VaultDatabase {
         sql: """
           SELECT \(Self.entryColumns) FROM group_entries WHERE group_id = ? ORDER BY changed_at DESC, slot
           """, arguments: [group.blob]
-      ).map { try self.decodeEntry($0) }
+      ).map { try self.decodeEntry($0) }.filter { try !self.isLeft($0) }
     }
   }
 
   /// The groups that keep an item in step.
   public func groupEntries(ofItem itemID: [UInt8]) throws(StoreError) -> [GroupEntry] {
-    try read { db in
-      try Row.fetchAll(
-        db, sql: "SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ? ORDER BY group_id, slot",
-        arguments: [itemID.blob]
-      ).map { try self.decodeEntry($0) }
-    }
+    try read { db in try self.entries(ofItem: itemID, db).filter { try !self.isLeft($0) } }
+  }
+
+  private func entries(ofItem itemID: [UInt8], _ db: Database) throws -> [GroupEntry] {
+    try Row.fetchAll(
+      db, sql: "SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ? ORDER BY group_id, slot",
+      arguments: [itemID.blob]
+    ).map { try decodeEntry($0) }
   }
 
   /// What a group has at a place.
@@ -41,7 +43,7 @@ extension VaultDatabase {
   func put(_ entry: GroupEntry, replaced: ReplacedItem, _ db: Database) throws -> [[UInt8]] {
     let known = try self.entry(entry.group, entry.slot, db)
     try insert(entry, replaces: true, db)
-    guard let known, known.itemID != entry.itemID else { return [] }
+    guard let known, !known.isOf(entry.itemID, under: entry.keyID) else { return [] }
     return try self.replaced(known, replaced, db)
   }
 
@@ -56,15 +58,17 @@ extension VaultDatabase {
     removeItemFiles(gone)
   }
 
-  /// From here on no group has a say about an item that is here by the user's own word.
-  func withdraw(_ itemID: [UInt8], _ db: Database) throws {
-    let entries = try Row.fetchAll(
-      db, sql: "SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ?", arguments: [itemID.blob])
-    for row in entries { try insert(decodeEntry(row).again(placing: .foreign), replaces: true, db) }
+  /// From here on no group has a say about an item that is here by the user's own word, but for those where he has put it himself: which
+  /// they are is settled by who knows this device's name in each.
+  func withdraw(_ item: ItemRecord, _ db: Database) throws {
+    for entry in try entries(ofItem: item.id, db) where entry.keyID == item.keyID && entry.placing == .shared {
+      try insert(entry.again(placing: .notRecorded), replaces: true, db)
+    }
   }
 
   private func insert(_ entry: GroupEntry, replaces: Bool, _ db: Database) throws {
     try entry.check()
+    try Self.forgetTakenUp(entry.itemID, db)
     try db.execute(
       sql: """
         INSERT OR \(replaces ? "REPLACE" : "IGNORE") INTO group_entries (\(Self.entryColumns))
@@ -80,8 +84,10 @@ extension VaultDatabase {
   /// Items whose rows went.
   private func replaced(_ known: GroupEntry, _ replaced: ReplacedItem, _ db: Database) throws -> [[UInt8]] {
     switch replaced {
-    case .goes: return try removeUnnamed(known.itemID, db)
-    case .stays: return []
+    case .goes: return try removeUnnamed(known, db)
+    case .stays:
+      try leave(known, db)
+      return []
     case .moves(let slot):
       // What the group has there already counts.
       try insert(known.again(slot: slot, placing: .shared), replaces: false, db)
@@ -89,16 +95,57 @@ extension VaultDatabase {
     }
   }
 
-  /// Items that a group has brought here, and the bytes of their files; with those that some group has brought and none has any more.
+  // MARK: - What stays of what a group has no more
+
+  /// Where what a group has brought is noted once no place has it any more. Nobody else can foresee it.
+  private func leftSlot(_ entry: GroupEntry) throws(StoreError) -> [UInt8] {
+    try Array(
+      keys.mac("vault/group-left/v1") { hash in
+        hash.append(entry.group)
+        hash.append(entry.itemID)
+      }.prefix(GroupEntry.slotByteCount))
+  }
+
+  /// Whether an entry says only whose quota an item counts against.
+  private func isLeft(_ entry: GroupEntry) throws(StoreError) -> Bool {
+    guard entry.placing == .foreign else { return false }
+    return try leftSlot(entry) == entry.slot
+  }
+
+  /// What stays although no place has it any more goes on counting against the group that had it last, and against no other.
+  private func leave(_ known: GroupEntry, _ db: Database) throws {
+    guard let item = try item(known.itemID, db), item.keyID == known.keyID, item.origin == .group,
+      try !isNamed(known, db)
+    else { return }
+    try insert(known.again(slot: leftSlot(known), placing: .foreign), replaces: true, db)
+  }
+
+  /// Forgets whose quota items counted against that are gone.
+  func forgetLeft(_ ids: [[UInt8]], _ db: Database) throws {
+    for id in ids {
+      for entry in try entries(ofItem: id, db) where try isLeft(entry) {
+        try db.execute(
+          sql: "DELETE FROM group_entries WHERE group_id = ? AND slot = ?",
+          arguments: [entry.group.blob, entry.slot.blob])
+      }
+    }
+  }
+
+  /// Whether a group has an item at a place.
+  private func isNamed(_ known: GroupEntry, _ db: Database) throws -> Bool {
+    try entries(ofItem: known.itemID, db).contains { try $0.keyID == known.keyID && !self.isLeft($0) }
+  }
+
+  /// Items that a group has brought here, and the bytes of their files; with those that it has brought and that no place has any more.
   public func usage(ofGroup group: [UInt8]) throws(StoreError) -> DepositUsage {
     try read { db in
       let row = try Row.fetchOne(
         db,
         sql: """
           SELECT count(*) AS items, coalesce(sum(byte_count), 0) AS bytes FROM items
-          WHERE origin = 'group' AND (
-            id IN (SELECT item_id FROM group_entries WHERE group_id = ?)
-            OR NOT EXISTS (SELECT 1 FROM group_entries WHERE item_id = items.id))
+          WHERE origin = 'group' AND EXISTS (
+            SELECT 1 FROM group_entries AS entry
+            WHERE entry.item_id = items.id AND entry.key_id = items.key_id AND entry.group_id = ?)
           """, arguments: [group.blob])
       guard let row else { return DepositUsage(count: 0, byteCount: 0) }
       let columns = StoredRow(row: row, what: "the table of items")
@@ -117,7 +164,7 @@ extension VaultDatabase {
         sql: """
           SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ? ORDER BY changed_at DESC, group_id, slot
           """, arguments: [itemID.blob]
-      ).map { try self.decodeEntry($0) }
+      ).map { try self.decodeEntry($0) }.filter { try !self.isLeft($0) }
       guard let first = entries.first, let last = entries.last else { return false }
       if entries.count > 1 {
         let (time, isTooEarly) = last.changedAt.subtractingReportingOverflow(1)
@@ -139,20 +186,21 @@ extension VaultDatabase {
   public func removeGroupEntries(of group: [UInt8]) throws(StoreError) {
     try write { db in
       try db.execute(sql: "DELETE FROM group_entries WHERE group_id = ?", arguments: [group.blob])
+      try Self.forgetTakenUp(db)
       try Self.removeMailboxes(of: group, db)
       try self.removeParcels(ofGroup: group, db)
     }
   }
 
-  /// Removes the row of an item that no group names; its id if there was one.
-  private func removeUnnamed(_ itemID: [UInt8], _ db: Database) throws -> [[UInt8]] {
-    let isNamed = try Bool.fetchOne(
-      db, sql: "SELECT EXISTS (SELECT 1 FROM group_entries WHERE item_id = ?)", arguments: [itemID.blob])
-    guard isNamed != true else { return [] }
-    try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [itemID.blob])
+  /// Removes the row of an item that no group names any more; its id if there was one.
+  private func removeUnnamed(_ known: GroupEntry, _ db: Database) throws -> [[UInt8]] {
+    guard try !isNamed(known, db) else { return [] }
+    try db.execute(
+      sql: "DELETE FROM items WHERE id = ? AND key_id = ?", arguments: [known.itemID.blob, known.keyID.blob])
     guard db.changesCount == 1 else { return [] }
-    try itemFiles.removeNotes([itemID])
-    return [itemID]
+    try forgetLeft([known.itemID], db)
+    try itemFiles.removeNotes([known.itemID])
+    return [known.itemID]
   }
 
   private func entry(_ group: [UInt8], _ slot: [UInt8], _ db: Database) throws -> GroupEntry? {

@@ -53,8 +53,37 @@ extension VaultDatabase {
         try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [id.blob])
       }
       try self.insert(item, db)
+      if item.origin == .group { try Meta.set(Self.takenUpKey(item.id), to: self.takenUpMAC(item.id), db) }
       return true
     }
+  }
+
+  // MARK: - Without its place
+
+  private static let takenUpPrefix = "taken-up-"
+
+  private static func takenUpKey(_ id: [UInt8]) -> String { takenUpPrefix + hexadecimal(id) }
+
+  private func takenUpMAC(_ id: [UInt8]) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/item-taken-up/v1") { hash in hash.append(id) }
+  }
+
+  /// Whether an item that a group has brought was taken up after the database had lost it and its places, and no group has named it since.
+  public func hasLostPlace(_ id: [UInt8]) throws(StoreError) -> Bool {
+    try read { db in
+      guard let mac = try Meta.value(Self.takenUpKey(id), db) else { return false }
+      return macsMatch(mac, try self.takenUpMAC(id))
+    }
+  }
+
+  static func forgetTakenUp(_ id: [UInt8], _ db: Database) throws {
+    try db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [takenUpKey(id)])
+  }
+
+  /// A group was left: it isn't known which of them it has brought, and what it has brought is the user's.
+  static func forgetTakenUp(_ db: Database) throws {
+    try db.execute(
+      sql: "DELETE FROM meta WHERE substr(key, 1, ?) = ?", arguments: [takenUpPrefix.utf8.count, takenUpPrefix])
   }
 
   /// Items that are on the disk and can't be shown, or are listed and not there: to be named to the user.

@@ -70,11 +70,11 @@ extension VaultDatabase {
     guard item.state != .arriving, try file.byteCount() == item.fileByteCount else {
       throw .invalid("an item that isn't whole")
     }
-    // What a peer has sent is only said to be this item; what the user brings in was verified.
+    // What a peer has sent is only said to be this item; what the user brings in was verified. Under another key it is another one.
     func makesRoom(_ known: ItemRecord) -> Bool {
       if known.state == .arriving { return true }
-      guard item.origin == .made || item.origin == .imported else { return false }
-      return known.state == .waiting || known.isUnopened
+      guard item.origin == .made || item.origin == .imported, known.keyID == item.keyID else { return false }
+      return known.state == .waiting || known.isUnopened || known.origin == .group && known.header == item.header
     }
     if let known = try self.item(item.id), !makesRoom(known) { return .alreadyStored }
     try file.prepare()
@@ -82,10 +82,10 @@ extension VaultDatabase {
       guard try self.holdsKey(item.keyID, db) else { return (.keyNotHeld, []) }
       if let known = try self.item(item.id, db) {
         guard makesRoom(known) else { return (.alreadyStored, []) }
-        if known.origin == .group { try self.withdraw(item.id, db) }
         try self.itemFiles.removeNotes([item.id])
         try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [item.id.blob])
       }
+      if item.origin == .imported { try self.withdraw(item, db) }
       try self.insert(item, db)
       let gone = try place.map { place in try self.put(place.entry, replaced: place.replaced, db) }
       // Here, where nobody else adds the same: else one could give its file the name that is the other's.
@@ -158,7 +158,7 @@ extension VaultDatabase {
   }
 
   /// Gives what a peer has sent, and the user accepts, the item's own id. What a group has brought under it makes room, unless it is
-  /// another item and was opened. Throws ``StoreError/alreadyExists(_:)`` if it doesn't.
+  /// under another key, or another item and was opened. Throws ``StoreError/alreadyExists(_:)`` if it doesn't.
   public func acceptItem(_ id: [UInt8], as ownID: [UInt8], label: [UInt8]?) throws(StoreError) {
     guard id != ownID else { return try setItem(id, state: .new, label: label) }
     let cleaning = try fragments.lockAgainstCleaning()
@@ -170,18 +170,21 @@ extension VaultDatabase {
     try write { db in
       guard try self.item(id, db) == item else { throw StoreError.notFound("the item") }
       if let known = try self.item(ownID, db) {
-        guard known.isUnopened || known.origin == .group && known.header == item.header else {
+        let makesRoom =
+          known.keyID == item.keyID
+          && (known.isUnopened || known.origin == .group && known.header == item.header)
+        guard known.state == .arriving || makesRoom else {
           throw StoreError.alreadyExists("item \(hexadecimal(ownID))")
         }
-        try self.withdraw(ownID, db)
       }
       try FileNames.rename(name, to: self.itemFiles.path(ownID), replacing: true)
       try self.itemFiles.removeNotes([id, ownID])
       for gone in [id, ownID] { try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [gone.blob]) }
-      try self.insert(
-        ItemRecord(
-          id: ownID, keyID: item.keyID, header: item.header, byteCount: item.byteCount, state: .new,
-          origin: item.origin, sender: item.sender, label: label, receivedAt: item.receivedAt), db)
+      let accepted = ItemRecord(
+        id: ownID, keyID: item.keyID, header: item.header, byteCount: item.byteCount, state: .new,
+        origin: item.origin, sender: item.sender, label: label, receivedAt: item.receivedAt)
+      try self.withdraw(accepted, db)
+      try self.insert(accepted, db)
     }
     removeItemFiles([id])
     try keepNote(of: ownID)
@@ -204,6 +207,7 @@ extension VaultDatabase {
     try write { db in
       try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [id.blob])
       guard db.changesCount == 1 else { throw StoreError.notFound("the item") }
+      try self.forgetLeft([id], db)
       try self.itemFiles.removeNotes([id])
     }
     removeItemFiles([id])
@@ -227,6 +231,7 @@ extension VaultDatabase {
       try StoredRow(row: $0, what: "an item").bytes("id", count: ItemRecord.idByteCount)
     }
     try db.execute(sql: "DELETE FROM items WHERE key_id = ?", arguments: [keyID.blob])
+    try forgetLeft(ids, db)
     try itemFiles.removeNotes(ids)
     return ids
   }

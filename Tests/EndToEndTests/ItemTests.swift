@@ -177,6 +177,31 @@ struct ItemTests {
     }
   }
 
+  @Test("an item whose key can't be recovered holds up none that came with it")
+  func holdingUp() async throws {
+    try await Bench.run { bench in
+      let (alice, bob, _, _) = try await family(bench)
+      try await alice.succeed("key", "create", "alone", "--threshold", "2", "--to", "bob")
+      try alice.write(sample(1000), to: "good.bin")
+      try alice.write(sample(1000), to: "closed.bin")
+      let good = try await alice.succeed("item", "add", "family", "good.bin").line
+      let closed = try await alice.succeed("item", "add", "alone", "closed.bin").line
+      try await alice.succeed("item", "send", good, "bob")
+      try await alice.succeed("item", "send", closed, "bob")
+      // Of the two shares one is hers, and she is asked before she gives it.
+      try await alice.succeed("policy", "alone", "ask")
+      let first = try await bob.succeed("item", "list", "--json").json()[0]
+      #expect(first["id"].string == closed)
+      let outcome = try await bob.run("item", "accept")
+      #expect(outcome.status == 11 && outcome.line == good, "\(outcome)")
+      let states = try await bob.succeed("item", "list", "family", "--json").json().array.map { $0["state"].string }
+      #expect(states == ["new"])
+      // Refused by its sender's name, it goes alone.
+      try await bob.succeed("item", "delete", closed, "--from", "alice", "--yes")
+      #expect(try await bob.succeed("item", "list", "--json").json().array.map { $0["id"].string } == [good])
+    }
+  }
+
   @Test("an item of megabytes is sent whole; the receiver's quota holds for items too")
   func quota() async throws {
     try await Bench.run { bench in

@@ -1,3 +1,4 @@
+import SealedPayload
 import Sodium
 import Testing
 import VaultProtocol
@@ -400,6 +401,190 @@ extension VaultTests {
       try world[1].vault.forgetGroup(group)
       #expect(try names(1) == [hexadecimal(item.id)])
       #expect(try world[1].vault.groupItems(of: group).isEmpty)
+    }
+
+    // MARK: - One id, two items
+
+    /// An item of dan's under the id of somebody else's and a key of his own, of which ben holds a share too.
+    private func steal(_ id: [UInt8], _ text: String = "stolen") async throws -> GroupItemSource {
+      if try world[3].vault.encryptionKeys().isEmpty {
+        _ = try await world[3].vault.createKey(named: "dan's", threshold: 2, recipients: ["ben", "cleo"]) { _ in }
+      }
+      let dan = world[3].vault
+      let path = try world.scratch.write(Array(text.utf8), as: text)
+      let plaintext = try ItemPlaintext(ItemRequest(source: .file(path: path)), stagingFolder: dan.folders.stagingPath)
+      let key = try dan.resolveKey("dan's")
+      let secret = try await dan.itemKey(key, ItemAccess())
+      let count = try PayloadSealer.ciphertextByteCount(
+        header: plaintext.header, bodyByteCount: plaintext.body.byteCount, hasPassword: false, padding: .standard)
+      let header = try ItemHeader(
+        mode: .shared, padding: .standard, keyID: .init(key.id), id: id, ciphertextByteCount: count)
+      var sealer = try PayloadSealer(
+        key: ItemKeys.streamKey(of: header, key: secret), header: plaintext.header,
+        bodyByteCount: plaintext.body.byteCount, password: nil, padding: .standard)
+      var sealed = [UInt8](repeating: 0, count: Int(count))
+      let written = try sealed.withUnsafeMutableBytes { buffer in
+        try sealer.next(into: buffer) { target in try plaintext.body.read(into: target) }
+      }
+      #expect(written == sealed.count)
+      let file = try dan.database.itemFiles.begin()
+      try file.write(header.encoded() + sealed, at: 0)
+      try dan.keep(dan.itemRecord(header, state: .seen, origin: .made, label: plaintext.label), file)
+      return try dan.itemForGroup(hexadecimal(id))
+    }
+
+    private func text(_ id: [UInt8], by member: Int = 1) async throws -> String {
+      let content = try await world[member].vault.itemContent(hexadecimal(id))
+      return content.body.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func waiting() throws -> [String?] {
+      try world[1].vault.items().filter { $0.state == .waiting }.map(\.sender)
+    }
+
+    @Test(arguments: [[0, 3], [3, 0]])
+    func `what two peers send under one id and two keys are two items, of which the user chooses one`(
+      _ order: [Int]
+    ) async throws {
+      let item = try await add("letter")
+      let id = hexadecimal(item.id)
+      _ = try await steal(item.id)
+      for member in order { _ = try await world[member].vault.sendItem(id, to: "ben") }
+      let unclear = await refusal { _ = try await world[1].vault.acceptItem(id) }
+      #expect(unclear?.code == .ambiguous && unclear?.hint?.contains("--from ada") == true)
+      #expect(unclear?.reason.contains("dan under the key dan's") == true)
+      #expect(try await world[1].vault.acceptItem(id, from: "ada").item.sender == "ada")
+      #expect(try await text(item.id) == "letter")
+      #expect(try waiting() == ["dan"])
+      #expect(try world[1].vault.deleteItem(id, from: "dan").sender == "dan")
+      #expect(try await text(item.id) == "letter")
+      #expect(try await world[0].vault.sendItem(id, to: "ben").isKnown)
+    }
+
+    @Test func `an item that was accepted keeps none away that is under another key`() async throws {
+      let item = try await add("letter")
+      let id = hexadecimal(item.id)
+      _ = try await steal(item.id)
+      _ = try await world[3].vault.sendItem(id, to: "ben")
+      _ = try await world[1].vault.acceptItem(id)
+      #expect(try await !world[0].vault.sendItem(id, to: "ben").isKnown)
+      #expect(await refusal { _ = try await world[1].vault.acceptItem(id) }?.code == .refused)
+      #expect(try await text(item.id) == "stolen")
+      #expect(try waiting() == ["ada"])
+      // Its name is that of what is here; by its id it could be both.
+      #expect(await refusal { _ = try world[1].vault.deleteItem(id) }?.code == .ambiguous)
+      #expect(try world[1].vault.deleteItem("stolen").sender == "dan")
+      _ = try await world[1].vault.acceptItem(id)
+      #expect(try await text(item.id) == "letter")
+    }
+
+    @Test(arguments: [false, true])
+    func `nothing under another key takes the place of what a group has brought`(_ isOpened: Bool) async throws {
+      let item = try await add("letter")
+      let id = hexadecimal(item.id)
+      let stolen = try await steal(item.id)
+      try bring(item, to: 1, place(1, 1))
+      if isOpened { #expect(try await text(item.id) == "letter") }
+      _ = try await world[3].vault.sendItem(id, to: "ben")
+      #expect(await refusal { _ = try await world[1].vault.acceptItem(id) }?.code == .refused)
+      let file = world.scratch.path + "/stolen-item"
+      let place = RecoveryDestination.file(path: file, overwrites: false)
+      _ = try world[3].vault.exportItem(hexadecimal(stolen.id), armored: false, to: place)
+      #expect(await refusal { _ = try await world[1].vault.importItem(.file(path: file)) }?.code == .refused)
+      #expect(try await text(item.id) == "letter")
+      #expect(try world[1].vault.groupItems(of: group).map(\.isShared) == [true])
+      #expect(try waiting() == ["dan"])
+      // And its refusal touches nothing else.
+      #expect(try world[1].vault.deleteItem(id, from: "dan").state == .waiting)
+      #expect(try world[1].vault.items().map(\.origin) == [.group])
+      #expect(try world[1].vault.groupItems(of: group).map(\.isShared) == [true])
+      _ = try await world[0].vault.sendItem(id, to: "ben")
+      _ = try await world[1].vault.acceptItem(id)
+      #expect(try await text(item.id) == "letter")
+    }
+
+    @Test func `a group's item comes once what has its id under another key is gone`() async throws {
+      let item = try await add("letter")
+      let stolen = try await steal(item.id)
+      let other = [UInt8](repeating: 3, count: 16)
+      #expect(try bring(stolen, to: 1, place(3, 1, slot: other)) == .kept)
+      #expect(try bring(item, to: 1, place(1, 1)) == .another)
+      let entries = try world[1].vault.groupItems(of: group)
+      #expect(entries.filter { $0.slot == hexadecimal(slot) }.map(\.isShared) == [false])
+      #expect(entries.filter { $0.item != nil }.map(\.slot) == [hexadecimal(other)])
+      #expect(try world[1].vault.groups(ofItem: hexadecimal(item.id)).map(\.slot) == [other])
+      #expect(try await text(item.id) == "stolen")
+      // Who has put it there takes it away, or this device's user does.
+      try world[1].vault.dropGroupItem(place(3, 2, knows: [3: 1], slot: other))
+      #expect(try names(1).isEmpty)
+      #expect(try world[1].vault.missingGroupItems(of: group) == [slot])
+      #expect(try bring(item, to: 1, place(1, 1)) == .kept)
+      #expect(try await text(item.id) == "letter")
+      // What somebody puts there and takes away again leaves it alone.
+      #expect(try bring(stolen, to: 1, place(3, 3, slot: other)) == .another)
+      try world[1].vault.dropGroupItem(place(3, 4, knows: [3: 3], slot: other))
+      #expect(try await text(item.id) == "letter")
+    }
+
+    // MARK: - What becomes the user's own
+
+    @Test func `accepting what a group has brought, and was opened, leaves all groups in step`() async throws {
+      let item = try await add("letter")
+      let id = hexadecimal(item.id)
+      try bring(item, to: 1, place(1, 1))
+      #expect(try await text(item.id) == "letter")
+      _ = try await world[0].vault.sendItem(id, to: "ben")
+      let arrival = try await world[1].vault.acceptItem(id)
+      #expect(arrival.isKnown && arrival.item.origin == .group)
+      #expect(try waiting().isEmpty)
+      #expect(try world[1].vault.database.groupEntries(of: group).map(\.placing) == [.shared])
+    }
+
+    @Test(arguments: [false, true])
+    func `where the user has put an item himself it stays in step when it becomes his own`(
+      _ isImported: Bool
+    ) async throws {
+      let item = try await add("letter")
+      let id = hexadecimal(item.id)
+      let mine = [UInt8](repeating: 6, count: 16)
+      try bring(item, to: 1, place(1, 1))
+      try bring(item, to: 1, place(99, 1, slot: mine))
+      if isImported {
+        #expect(try await text(item.id) == "letter")
+        let file = world.scratch.path + "/own"
+        _ = try world[0].vault.exportItem(id, armored: false, to: .file(path: file, overwrites: false))
+        let arrival = try await world[1].vault.importItem(.file(path: file))
+        #expect(arrival.isKnown && arrival.item.origin == .imported && arrival.item.state == .seen)
+      } else {
+        _ = try await world[0].vault.sendItem(id, to: "ben")
+        #expect(try await world[1].vault.acceptItem(id).item.origin == .sent)
+      }
+      try world[1].vault.settleGroupItems(of: group, own: [UInt8](repeating: 99, count: 16))
+      let inStep = try world[1].vault.groupItems(of: group).filter(\.isShared).map(\.slot)
+      #expect(inStep == [hexadecimal(mine)])
+      try world[1].vault.dropGroupItem(place(1, 2, knows: [1: 1]))
+      #expect(try names(1) == [id], "nobody in the group can take it away")
+      #expect(try await text(item.id) == "letter")
+    }
+
+    @Test func `what one group leaves behind takes no room from another`() async throws {
+      let (old, new, third) = (try await add("old"), try await add("new"), try await add("third"))
+      let other = GroupPlace(
+        group: [UInt8](repeating: 7, count: 8), slot: slot, author: [UInt8](repeating: 3, count: 24), sequence: 1,
+        own: [UInt8](repeating: 99, count: 16)
+      ) { _, _ in true }
+      #expect(try bring(old, to: 1, place(1, 1)) == .kept)
+      _ = try world[1].vault.set("quota-shares", to: "0")
+      #expect(try bring(new, to: 1, place(1, 2, knows: [1: 1])) == .noRoom)
+      _ = try world[1].vault.set("quota-shares", to: "1")
+      #expect(try names(1) == [hexadecimal(old.id)])
+      #expect(try world[1].vault.groupItems(of: group).map(\.id) == [hexadecimal(new.id)])
+      #expect(try world[1].vault.groups(ofItem: hexadecimal(old.id)).isEmpty)
+      #expect(try bring(third, to: 1, other) == .kept)
+      // It counts against its own group until it is deleted.
+      #expect(try world[1].vault.missingGroupItems(of: group).isEmpty)
+      _ = try world[1].vault.deleteItem(hexadecimal(old.id))
+      #expect(try world[1].vault.missingGroupItems(of: group) == [slot])
     }
   }
 }

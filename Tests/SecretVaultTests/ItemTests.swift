@@ -245,11 +245,17 @@ extension VaultTests {
       #expect(try await world[1].vault.acceptItem(item.id).item.id == item.id)
     }
 
-    @Test func `deleting an item that waits deletes all that was sent as it`() async throws {
+    @Test func `of several copies that wait the one is deleted that the user names the sender of`() async throws {
       let item = try await add(randomBytes(3000))
       try await poison(world[0].vault.resolveItem(item.id), by: 3)
       _ = try await sendPatiently(item.id)
-      #expect(try world[1].vault.deleteItem(String(item.id.prefix(12))).id == item.id)
+      let unclear = await refusal { try world[1].vault.deleteItem(String(item.id.prefix(12))) }
+      #expect(unclear?.code == .ambiguous && unclear?.hint?.contains("--from dan") == true)
+      #expect(try world[1].vault.items().count == 2)
+      #expect(await refusal { try world[1].vault.deleteItem(item.id, from: "cleo") }?.code == .notFound)
+      #expect(try world[1].vault.deleteItem(item.id, from: "dan").sender == "dan")
+      #expect(try world[1].vault.items().map(\.sender) == ["ada"])
+      #expect(try world[1].vault.deleteItem(item.id).sender == "ada")
       #expect(try world[1].vault.items().isEmpty)
     }
 

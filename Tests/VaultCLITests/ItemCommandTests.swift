@@ -25,6 +25,7 @@ struct ItemCommandTests {
     "item add family --photo f.jpg --description words", "item add family f --public", "item list",
     "item list family", "item show x", "item show x -o f", "item show x -o - --offset 5 --length 7",
     "item export x", "item export x --armor -o -", "item import f", "item import -", "item accept", "item accept x",
+    "item accept x --from Bob", "item accept --from Bob", "item delete x --from Bob",
     "item send x Bob", "item copy x --to other", "item copy x --to other --public", "item qr x", "item qr x --png f",
     "item delete x", "item delete x --yes", "encrypt --key family", "encrypt --key family f -o g --armor",
     "decrypt", "decrypt f -o g --json", "scan f --no-import",

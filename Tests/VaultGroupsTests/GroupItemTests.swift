@@ -154,6 +154,33 @@ import Testing
     #expect(try ids(0) == [item.id, change.new.id].sorted())
   }
 
+  @Test func `deleting what somebody else has put into a group takes it from nobody else`() async throws {
+    let item = try await house[0].vault.addItem(
+      ItemRequest(source: .file(path: try write("first"))), under: "family")
+    _ = try await house[0].vault.sendItem(item.id, to: "ben")
+    _ = try await house[1].vault.acceptItem(item.id)
+    _ = try await house[1].groups.add(item.id, to: family(1))
+    try await meet()
+    #expect(try await house[0].groups.groups(ofItem: item.id).isEmpty)
+    let (reports, foreign) = try await house[0].groups.delete(item.id)
+    #expect(reports.isEmpty && foreign.map(\.name) == ["Family"])
+    try await meet()
+    #expect(try ids(1) == [item.id])
+  }
+
+  @Test func `refusing what a peer has sent takes nothing from a group that has the same`() async throws {
+    let item = try await add("first")
+    try await meet()
+    _ = try await house[0].vault.sendItem(item.id, to: "ben")
+    let sent = try house[1].vault.deletableItem(item.id, from: "ann")
+    #expect(sent.state == .waiting)
+    let (reports, foreign) = try await house[1].groups.delete(sent)
+    #expect(reports.isEmpty && foreign.isEmpty)
+    try await meet()
+    for member in 0...1 { #expect(try ids(member) == [item.id]) }
+    #expect(try house[1].groups.items(of: await family(1)).map(\.isShared) == [true])
+  }
+
   @Test func `what somebody else has put there is in step once its owner says so`() async throws {
     let item = try await house[0].vault.addItem(
       ItemRequest(source: .file(path: try write("first"))), under: "family")

@@ -227,6 +227,19 @@ import Testing
     #expect(try database.openItem(record(9, state: .waiting)).byteCount == Int64(Self.header.count) + 100)
   }
 
+  @Test func `an item that is accepted takes the place of none under another key`() throws {
+    let home = try TestHome()
+    let database = try vault(home)
+    try addKey(2, to: database)
+    let brought = try record(1, state: .new, origin: .group)
+    try add(brought, to: database)
+    let sent = try record(9, key: 2, state: .waiting, origin: .sent, sender: "bob")
+    try add(sent, to: database)
+    #expect(throws: StoreError.self) { try database.acceptItem(itemID(9), as: itemID(1), label: nil) }
+    #expect(try add(record(1, key: 2, origin: .imported), to: database) == .alreadyStored)
+    #expect(try Set(database.items()) == [brought, sent])
+  }
+
   @Test func `where a file can't have two names, an item that is accepted is copied`() throws {
     let home = try TestHome()
     let database = try vault(home)

@@ -10,6 +10,8 @@ public struct GroupItemReport: Sendable {
   public let group: GroupFacts
   /// Messages that still have to reach servers; none if all of them have everything.
   public let unsent: Int
+  /// Why servers haven't taken them, each with its address.
+  public let faults: [String]
 }
 
 /// Items that groups keep in step. What is done here is durable when it returns; servers get it at once if they are there, else by
@@ -25,7 +27,11 @@ extension VaultGroups {
 
   /// The groups that keep an item in step.
   public func groups(ofItem reference: String) async throws(VaultError) -> [GroupFacts] {
-    let ids = try vault.groups(ofItem: reference).map { hexadecimal($0.group) }
+    var ids: [String] = []
+    for (own, slot) in try vault.groups(ofItem: reference)
+    where try vault.groupItems(of: own).contains(where: { $0.slot == hexadecimal(slot) && $0.isShared }) {
+      ids.append(hexadecimal(own))
+    }
     guard !ids.isEmpty else { return [] }
     return try await list().filter { ids.contains($0.id) }
   }
@@ -37,7 +43,7 @@ extension VaultGroups {
   ) async throws(VaultError) -> GroupItemReport {
     let source = try vault.itemForGroup(reference)
     let own = try GroupItems.bytes(of: group.id)
-    let there = try vault.groupItems(of: own).filter { $0.id == hexadecimal(source.id) }
+    let there = try vault.groupItems(of: own).filter { $0.id == hexadecimal(source.id) && $0.item != nil }
     guard !there.contains(where: \.isShared) else {
       throw VaultError(.usage, "\(source.name) is in the group \(group.name) already")
     }
@@ -48,7 +54,9 @@ extension VaultGroups {
     } else {
       do { slot = try Randomness.bytes(16) } catch { throw VaultError(.other, "no randomness is to be had") }
     }
-    return try await change(group, "vault group add") { open in try await GroupItems.put(source, at: slot, open.grouper)
+    return try await change(group, "vault group add") { open in
+      try await GroupItems.put(source, at: slot, open.grouper)
+      noting(group)
     }
   }
 
@@ -102,7 +110,7 @@ extension VaultGroups {
     let missing: VaultError
     do throws(VaultError) {
       let id = try vault.item(reference).id
-      if let item = all.first(where: { $0.id == id }) { return item }
+      if let item = all.first(where: { $0.id == id && $0.item != nil }) { return item }
       missing = Self.noItem(reference, group)
     } catch  where error.code == .notFound { missing = error }
     let id = reference.lowercased()
@@ -117,35 +125,55 @@ extension VaultGroups {
   }
 
   /// Takes an item out of a group: it goes from the other members' devices, and stays on this one.
-  public func drop(_ item: GroupItem, from group: GroupFacts) async throws(VaultError) -> GroupItemReport {
+  /// - Parameter noting: is told when that is durable, before servers are.
+  public func drop(
+    _ item: GroupItem, from group: GroupFacts, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
+  ) async throws(VaultError) -> GroupItemReport {
     let own = try GroupItems.bytes(of: group.id)
-    let slots = try vault.groupItems(of: own).filter { $0.id == item.id }.map { $0.slot }
+    let slots = try vault.groupItems(of: own).filter { $0.id == item.id && $0.keyID == item.keyID }.map { $0.slot }
     return try await change(group, "vault group drop") { open in
       for slot in slots {
         try self.check(item.id, at: slot, of: own, group)
         guard let place = GroupSlot(hexadecimal: slot) else { throw Self.noItem(slot, group) }
         try await open.grouper.sender.delete(GroupItems.name(place.bytes))
       }
+      noting(group)
     }
   }
 
-  /// Deletes an item, here and on the devices of all groups that keep it in step. Interrupted, it can be repeated.
-  public func delete(_ reference: String) async throws(VaultError) -> [GroupItemReport] {
-    let id = try vault.item(reference).id
-    let places = try vault.groups(ofItem: id)
+  /// Deletes the item that the user means (``Vault/deletableItem(_:from:)``).
+  @discardableResult
+  public func delete(
+    _ reference: String
+  ) async throws(VaultError) -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
+    try await delete(vault.deletableItem(reference))
+  }
+
+  /// Deletes an item, here and on the devices of all groups that keep it in step. Where somebody else has put it, it stays, and comes here
+  /// again as the group's (`foreign`). What a peer has sent, and waits, is deleted alone. Interrupted, it can be repeated.
+  @discardableResult
+  public func delete(
+    _ item: ItemSummary
+  ) async throws(VaultError) -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
+    guard item.state != .waiting else {
+      try vault.deleteItem(item)
+      return ([], [])
+    }
+    let places = try vault.groups(ofItem: item.id)
     let all = places.isEmpty ? [] : try await list()
-    var reports: [GroupItemReport] = []
+    var (reports, foreign): ([GroupItemReport], [GroupFacts]) = ([], [])
     for (own, slot) in places {
       guard let group = all.first(where: { $0.id == hexadecimal(own) }) else { continue }
+      let isForeign = Flag()
       let report = try await change(group, "vault item delete") { open in
-        try self.check(id, at: hexadecimal(slot), of: own, group)
+        guard try self.check(item.id, at: hexadecimal(slot), of: own, group).isShared else { return isForeign.raise() }
         try await open.grouper.sender.delete(GroupItems.name(slot))
       }
-      reports.append(report)
+      if isForeign.isRaised { foreign.append(group) } else { reports.append(report) }
     }
     // Last: what this device takes out of a group stays here by itself.
-    _ = try vault.deleteItem(id)
-    return reports
+    try vault.deleteItem(item)
+    return (reports, foreign)
   }
 
   // MARK: - Parts
@@ -164,18 +192,23 @@ extension VaultGroups {
         await tasks.next()
         tasks.cancelAll()
       }
-      let outbox = try await open.grouper.status().outbox
-      return GroupItemReport(group: group, unsent: outbox.unsent)
+      let status = try await open.grouper.status()
+      return GroupItemReport(group: group, unsent: status.outbox.unsent, faults: status.serverFaults)
     }
   }
 
-  /// Throws unless a place still has the item that the user has named: somebody else's change may have come while the group was waited for.
-  private func check(_ id: String, at slot: String, of own: [UInt8], _ group: GroupFacts) throws(VaultError) {
-    guard try vault.groupItems(of: own).contains(where: { $0.slot == slot && $0.id == id }) else {
+  /// What a place has. Throws unless that is still the item that the user has named: somebody else's change may have come while the group
+  /// was waited for.
+  @discardableResult
+  private func check(
+    _ id: String, at slot: String, of own: [UInt8], _ group: GroupFacts
+  ) throws(VaultError) -> GroupItem {
+    guard let item = try vault.groupItems(of: own).first(where: { $0.slot == slot && $0.id == id }) else {
       throw VaultError(
         .refused, "somebody has changed or taken away \(id.prefix(12)) in the group \(group.name) just now",
         hint: "look at what is there with `vault group items`, and try again")
     }
+    return item
   }
 
   private static func noItem(_ reference: String, _ group: GroupFacts) -> VaultError {

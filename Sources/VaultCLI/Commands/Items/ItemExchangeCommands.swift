@@ -145,7 +145,10 @@ struct ItemAcceptCommand: OpenedCommand {
     discussion: """
       Items from peers wait until you accept them. The key is found by itself and
       recovered, and everything is verified. Without ITEM, all that wait are
-      accepted. To refuse one, delete it. The ids go to standard output.
+      accepted; what can't be is named, and the others still are. Where peers have
+      sent different items under one id, --from says whose is meant. To refuse what a
+      peer has sent: 'vault item delete ITEM --from PEER'. The ids go to standard
+      output.
 
       Example: vault item accept
       """)
@@ -153,29 +156,33 @@ struct ItemAcceptCommand: OpenedCommand {
   @Argument(help: "The item.")
   var item: String?
 
+  @Option(name: .customLong("from"), help: ArgumentHelp("Only what this peer has sent.", valueName: "peer"))
+  var peer: String?
+
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    var waiting = try item.map { [$0] } ?? []
+    var waiting = item.map { [$0] } ?? []
     if item == nil {
-      for sent in try vault.items() where sent.state == .waiting && !waiting.contains(sent.id) {
-        waiting.append(sent.id)
-      }
+      for sent in try vault.sentItems(from: peer) where !waiting.contains(sent.id) { waiting.append(sent.id) }
     }
     if waiting.isEmpty { console.note("no item waits to be accepted") }
     let access = ItemReporter(console, verb: "verifying").access()
     var arrivals: [ItemArrival] = []
-    var damage: VaultError?
+    var failure: VaultError?
     for reference in waiting {
-      let before = try vault.item(reference)
-      console.note("\(before.shortName), sent by \(before.sender ?? "nobody"), is under the key \(before.key)")
       let arrival: ItemArrival
-      do throws(VaultError) { arrival = try await vault.acceptItem(reference, access: access) } catch {
-        // What one peer has made up doesn't hold up what others have sent.
-        guard error.code == .damaged, waiting.count > 1 else { throw error }
-        if let damage { console.warning(damage.reason) }
-        damage = error
+      do throws(VaultError) {
+        for sent in try vault.sentItems(as: reference, from: peer) {
+          console.note("\(sent.shortName), sent by \(sent.sender ?? "a peer"), is under the key \(sent.key)")
+        }
+        arrival = try await vault.acceptItem(reference, from: peer, access: access)
+      } catch {
+        // What one peer has sent doesn't hold up what others have.
+        guard error.code != .interrupted, waiting.count > 1 else { throw error }
+        if let failure { Self.warn(failure, console) }
+        failure = error
         continue
       }
       arrivals.append(arrival)
@@ -186,7 +193,12 @@ struct ItemAcceptCommand: OpenedCommand {
         arrival.isKnown ? "\(arrival.item.shortName) was accepted before" : "accepted \(arrival.item.shortName)")
     }
     try console.result(arrivals.map(\.item.id), json: .array(arrivals.map(\.json)))
-    if let damage { throw damage }
+    if let failure { throw failure }
+  }
+
+  private static func warn(_ error: VaultError, _ console: Console) {
+    console.warning(error.reason)
+    if let hint = error.hint { console.note(hint) }
   }
 }
 
@@ -298,13 +310,17 @@ struct ItemDeleteCommand: OpenedCommand {
     discussion: """
       Asks first; --yes answers. Where a group keeps the item in step, it goes from
       the devices of all members; 'vault group drop' takes it out of the group and
-      keeps it here. Copies that were exported or sent stay where they are.
+      keeps it here. Copies that were exported or sent stay where they are. With
+      --from only what that peer has sent, and waits to be accepted, is deleted.
 
       Example: vault item delete letters.tar --yes
       """)
 
   @Argument(help: "The item.")
   var item: String
+
+  @Option(name: .customLong("from"), help: ArgumentHelp("Refuse what this peer has sent.", valueName: "peer"))
+  var peer: String?
 
   @Flag(help: "Do not ask.")
   var yes = false
@@ -313,13 +329,15 @@ struct ItemDeleteCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let item = try vault.item(self.item)
-    let groups = try await VaultGroups(vault).groups(ofItem: item.id).map(\.name)
+    let item = try vault.deletableItem(self.item, from: peer)
+    let isSent = item.state == .waiting
+    let groups = isSent ? [] : try await VaultGroups(vault).groups(ofItem: item.id).map(\.name)
+    let name = isSent ? "\(item.shortName), as \(item.sender ?? "a peer") has sent it," : item.shortName
     let reach =
       groups.isEmpty
       ? "from this device" : "from this device and from those of the group \(groups.joined(separator: " and of "))"
-    if !yes { try Question.confirm("Delete the item \(item.shortName) \(reach)?", option: "--yes") }
-    // By id: another item could have come to have the name while the question stood.
+    if !yes { try Question.confirm("Delete the item \(name) \(reach)?", option: "--yes") }
+    // In hand: another item could have come to have the name while the question stood.
     try await GroupedItems.delete(item, vault, console)
     console.note("deleted \(item.shortName)")
     if console.json { try console.result(item.json) }
