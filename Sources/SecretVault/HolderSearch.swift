@@ -140,8 +140,11 @@ actor HolderSearch {
   /// Who is somewhere else than where it is just being asked.
   private var moved: Set<AskedHolder> = []
 
-  /// Asks a peer once more that has been of use since its connection was last cut.
-  func afterProgress(_ peer: AskedHolder) { _ = queue(peer) }
+  /// Asks a peer once more that has been of use since its connection was last cut, or after a pause. From now on it may be cut as often as at first.
+  func afterProgress(_ peer: AskedHolder) {
+    repeats[peer] = nil
+    _ = queue(peer)
+  }
 
   /// Whether somebody is left who has not turned out to be slow.
   var hasOthers: Bool { !answers.isEmpty || !running.isEmpty || !pending.isEmpty }

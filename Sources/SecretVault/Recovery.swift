@@ -25,7 +25,7 @@ actor Recovery {
   private var lost: [AskedHolder] = []
   /// How often each of them was waited for.
   private var waits: [AskedHolder: Int] = [:]
-  private static let waitLimit = 3
+  static let waitLimit = 3
   private let environment: VaultEnvironment
   /// What to do if it isn't enough.
   private let hint: String
@@ -270,8 +270,15 @@ actor Recovery {
       let isOfUse = position > lastCut[peer] ?? 0
       lastCut[peer] = position
       search.due.cut(peer, at: position)
-      guard isOfUse else { return await search.again(peer) }
-      await search.afterProgress(peer)
+      if isOfUse {
+        waits[peer] = nil
+        await search.afterProgress(peer)
+      } else if await !search.again(peer) {
+        // After a pause, when nobody else is left.
+        tally.failed(peer, failure)
+        events(.problem(peer: peer.name, reason: failure.reason))
+        lost.append(peer)
+      }
       return true
     case .unreachable, .unknownHere, .refused, .misbehaved, .local:
       return false

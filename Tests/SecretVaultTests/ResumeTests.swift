@@ -97,6 +97,27 @@ extension VaultTests {
       #expect(world.network.dialled.count == (cut == 330_000 ? 2 : 4))
     }
 
+    @Test(arguments: [6000, 20_000])
+    func `a recovery whose only other holder is cut amid the first piece more often than it is asked at once goes on`(
+      cut: Int
+    ) async throws {
+      var deadlines = VaultEnvironment.Deadlines.patient
+      deadlines.comeback = .milliseconds(20)
+      let world = try TestWorld(2, deadlines: deadlines)
+      let secret = randomBytes(1_000_000)
+      try await world.share(secret, threshold: 2)
+      world.set(.diesAfterReceiving(cut), for: world[1])
+      let asked = Counter()
+      let ben = world[1]
+      let recovered = try await world.recover(by: 0) { event in
+        guard case .asking = event else { return }
+        asked.increment()
+        // Only every sixth connection carries anything, and that one four pieces.
+        world.set(.diesAfterReceiving(asked.value % 6 == 0 ? 330_000 : cut), for: ben)
+      }
+      #expect(recovered.bytes == secret && asked.value >= 12)
+    }
+
     @Test func `a recovery waits for the only other holder, which is gone for a moment, and goes on where it was`()
       async throws
     {

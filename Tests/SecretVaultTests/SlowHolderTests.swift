@@ -109,8 +109,8 @@ extension VaultTests {
       let reason = failure?.reason ?? ""
       #expect(reason.contains("ben unreachable (ended the connection in the middle; may hold a share)"), "\(reason)")
       #expect(world.desk(of: 0).isEmpty)
-      // Some while it went well, then as often as may be.
-      #expect(world.network.dialled.count <= 3 + 1 + HolderSearch.repeatLimit)
+      // Some while it went well, then as often as may be: at once, and after each of the pauses.
+      #expect(world.network.dialled.count <= 3 + (1 + Recovery.waitLimit) * (1 + HolderSearch.repeatLimit))
       #expect(world.network.dialled.count > HolderSearch.repeatLimit)
     }
 
