@@ -49,7 +49,10 @@ struct VaultServer: AsyncParsableCommand {
 
   static func main() async {
     vault_spare_address_space()
-    if let problem = ResourceCheck.problem() {
+    let isBeforeEpoch = time(nil) < 0
+    if let problem = ResourceCheck.problem()
+      ?? (isBeforeEpoch ? "the clock of this machine says that it is before 1970; set it" : nil)
+    {
       let line = "vault-server: \(problem)\n"
       _ = Glibc.write(STDERR_FILENO, line, line.utf8.count)
       _exit(1)
