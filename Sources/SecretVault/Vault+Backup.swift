@@ -33,8 +33,9 @@ extension Vault {
     environment: VaultEnvironment
   ) throws(VaultError) -> RestorePlan {
     let archive = try opened(path)
-    let isThere = try stored { () throws(StoreError) in try folders.holdsVault() }
-    let hasRemains = try stored { () throws(StoreError) in try folders.holdsRemains() }
+    let isKeyDamaged = folders.hasDamagedMasterKey
+    let isThere = try stored { () throws(StoreError) in try folders.holdsVault() } && !isKeyDamaged
+    let hasRemains = try stored { () throws(StoreError) in try folders.holdsRemains() } || isKeyDamaged
     if isThere {
       guard archive.isOf(folders) else {
         throw VaultError(
@@ -48,7 +49,7 @@ extension Vault {
           hint: "if that is what you want, say --force")
       }
     }
-    let keys = try unlocked(archive, folders, passphrase)
+    let keys = try unlocked(archive, folders, isOwn: isThere, passphrase)
     // Until this returns no daemon may begin to work on what is about to go, and nobody else may write to it.
     let presence = try takeForRestoring(folders)
     defer { withExtendedLifetime(presence) {} }
@@ -57,6 +58,9 @@ extension Vault {
     if hasRemains, !overwrites { return try restoreKey(archive, folders, keys, alone, confirm) }
     let replaces = isThere || hasRemains
     let current = replaces ? try? VaultDatabase(folders, keys: keys, alone: alone) : nil
+    // What the database has lost and the files beside it still have would go with them, and nobody would know.
+    _ = try? current?.takeUpLost(thoroughly: true)
+    _ = try? current?.takeUpLostItems(thoroughly: true)
     let memory = try? current?.consentMemory(at: environment.now())
     let restoration = try stored { () throws(StoreError) in
       try BackupRestoration(
@@ -67,7 +71,10 @@ extension Vault {
         consent: memory ?? (replaces ? ConsentMemory.besideDatabase(folders, keys: keys) : nil))
     }
     let now = memory == nil ? nil : try? current?.inventory()
-    let plan = RestorePlan(archive.createdAt, then: restoration.inventory, now: now, replaces: replaces)
+    let plan = RestorePlan(
+      archive.createdAt, then: restoration.inventory, now: now,
+      beside: replaces && now == nil ? CompanionFiles(folders, keys: keys).trustedAndDeleted() : (nil, []),
+      replaces: replaces)
     try confirm(plan)
     try stored { () throws(StoreError) in
       if replaces, now == nil { try restoration.takeAlongUnknown() }
@@ -103,10 +110,12 @@ extension Vault {
   }
 
   private static func unlocked(
-    _ archive: BackupArchive, _ folders: VaultFolders, _ passphrase: () throws(VaultError) -> SecretBytes
+    _ archive: BackupArchive, _ folders: VaultFolders, isOwn: Bool, _ passphrase: () throws(VaultError) -> SecretBytes
   ) throws(VaultError) -> VaultKeys {
     let given: SecretBytes? = archive.needsPassphrase ? try passphrase() : nil
     do throws(StoreError) { return try archive.unlock(folders, passphrase: given) } catch .wrongDevice {
+      // The vault of this backup lies here, so this is the device: its key is what can't be right.
+      guard !isOwn else { throw VaultError(StoreError.wrongDevice) }
       throw VaultError(
         .refused,
         "this backup was made on another device, and only that one can use it: a share must never live twice",
@@ -137,9 +146,10 @@ extension Vault {
 }
 
 extension RestorePlan {
-  /// Compares two states of a vault. `now` is nil if there is none, or it can't be read.
+  /// Compares two states of a vault. `now` is nil if there is none, or it can't be read: then `beside` is what the files beside it say.
   init(
-    _ createdAt: Int64, then: VaultInventory, now: VaultInventory?, replaces: Bool, onlyKey: Bool = false
+    _ createdAt: Int64, then: VaultInventory, now: VaultInventory?,
+    beside: (peers: [PeerRecord]?, deleted: Set<[UInt8]>) = (nil, []), replaces: Bool, onlyKey: Bool = false
   ) {
     func names(_ some: [PeerRecord], without others: [PeerRecord]) -> [String] {
       let known = Set(others.map(\.digest))
@@ -156,9 +166,9 @@ extension RestorePlan {
     self.replaces = replaces
     self.onlyKey = onlyKey
     isComparable = !replaces || now != nil
-    returningPeers = names(then.peers, without: before.peers)
+    returningPeers = names(then.peers, without: beside.peers ?? before.peers)
     lostPeers = names(before.peers, without: then.peers)
-    returningSecrets = references(then.secrets, without: before.secrets)
+    returningSecrets = references(then.secrets, without: before.secrets.filter { !beside.deleted.contains($0.key) })
     lostSecrets = references(before.secrets, without: then.secrets)
     returningItems = then.items.subtracting(before.items).map { hexadecimal($0) }.sorted()
     lostItems = before.items.subtracting(then.items).map { hexadecimal($0) }.sorted()

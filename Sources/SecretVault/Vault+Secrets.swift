@@ -18,6 +18,13 @@ extension Vault {
     return try secretList(of: listing)
   }
 
+  /// The same without those that are damaged in the store, and the ids of these.
+  public func soundSecretList() throws(VaultError) -> (list: SecretList, damaged: [String]) {
+    let sound: (listing: SecretListing, damaged: [[UInt8]])
+    do throws(StoreError) { sound = try database.soundListing() } catch { throw damage(error) }
+    return (try secretList(of: sound.listing), sound.damaged.map { hexadecimal($0) })
+  }
+
   func secretList(of listing: SecretListing) throws(VaultError) -> SecretList {
     let names = try peerNames()
     return SecretList(
@@ -135,7 +142,8 @@ extension Vault {
   }
 
   func peerNames() throws(VaultError) -> [Digest: String] {
-    let peers = try stored { () throws(StoreError) in try database.peers() }
+    let peers: [PeerRecord]
+    do throws(StoreError) { peers = try database.peers() } catch { throw damage(error) }
     return Dictionary(peers.map { ($0.digest, $0.name) }) { first, _ in first }
   }
 

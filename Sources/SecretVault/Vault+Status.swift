@@ -8,6 +8,7 @@ extension Vault {
     let damaged: [[UInt8]]
     do throws(StoreError) { (listing, damaged) = try database.soundListing() } catch { throw damage(error) }
     let list = try secretList(of: listing)
+    let introductions = try stored { () throws(StoreError) in try database.damagedIntroductions() }
     let drills = try stored { () throws(StoreError) in try database.drills() }
     let daemon = try stored { () throws(StoreError) in try DaemonLock.running(folders) }
     let secrets = list.listing.lines.map { line in
@@ -15,7 +16,9 @@ extension Vault {
     }
     return VaultStatus(
       identity: try ownIdentity(), daemon: daemon, peers: try peers(list.listing, drills), secrets: secrets,
-      damaged: damaged.map { hexadecimal($0) }, lost: try lostShares(), lostItems: try lostItems(),
+      damaged: damaged.map { hexadecimal($0) },
+      damagedIntroductions: introductions.map { hexadecimal($0) }.sorted(), lost: try lostShares(),
+      lostItems: try lostItems(),
       changedSettings: try settings().filter { $0.value != $0.defaultValue },
       requests: try requests().filter { $0.state == .waiting }, nearby: nearbySettings())
   }
@@ -38,7 +41,9 @@ extension Vault {
     var onItsWay: [Digest: Int] = [:]
     for way in ways.deliveries.values { onItsWay[way.peer, default: 0] += 1 }
     let here = Set(listing.lines.map { hexadecimal(SecretListing.bytes($0.id)) })
-    return try stored { () throws(StoreError) in try database.peers() }.map { (record) throws(VaultError) in
+    let records: [PeerRecord]
+    do throws(StoreError) { records = try database.peers() } catch { throw damage(error) }
+    return try records.map { (record) throws(VaultError) in
       let given = try stored { () throws(StoreError) in try database.secretsDelivered(to: record.digest) }
       let ids = Set(given.map { hexadecimal($0) }).intersection(here).union(holds[record.digest] ?? [])
       return VaultStatus.Peer(

@@ -25,6 +25,8 @@ public final class Vault: VaultService, Sendable {
   /// Whether there was room for the last parcel that came.
   let parcelRoom = Atomic(true)
   let strangers = StrangerFilter()
+  /// Whose newer cards were taken within the last minute, of those who were introduced.
+  let introducedCards = StrangerFilter()
   let allowance = LineAllowance()
   /// What this process has hashed of what arrives from peers.
   let arrivals = ArrivalMemory()
@@ -146,7 +148,7 @@ public final class Vault: VaultService, Sendable {
     do {
       identity = try Identity(stored: try database.identitySecrets())
     } catch let error as StoreError {
-      throw VaultError(error)
+      throw VaultError(error, namingSharesIn: CompanionFiles(folders, keys: keys))
     } catch {
       throw VaultError(.damaged, "the keys stored in \(folders.data) are damaged")
     }

@@ -95,10 +95,10 @@ public final class BackupArchive: Sendable {
     (try? AtomicFile.read(folders.masterKeyPath, limit: MasterKeyFile.byteLimit)) == masterKeyBytes
   }
 
-  /// Puts the master key back, and nothing else. Only where there is none.
+  /// Puts the master key back, and nothing else. Only where there is none, or a damaged one.
   public func restoreMasterKey(to folders: VaultFolders) throws(StoreError) {
     let bytes = masterKeyBytes
-    try AtomicFile.write(bytes.span.bytes, to: folders.masterKeyPath, replacing: false)
+    try AtomicFile.write(bytes.span.bytes, to: folders.masterKeyPath, replacing: folders.hasDamagedMasterKey)
   }
 
   /// Reads all of it. Throws ``StoreError/damaged(_:)`` unless every byte is as this vault's program wrote it.

@@ -143,6 +143,14 @@ public struct CompanionFiles: Sendable {
     }
     return held
   }
+
+  /// Whom this device trusts, if that can be read, and the secrets that the user has deleted, for when the database can't be.
+  public func trustedAndDeleted() -> (peers: [PeerRecord]?, deleted: Set<[UInt8]>) {
+    let deleted = ((try? names().ids) ?? []).filter { id in
+      if case .deleted? = try? read(id) { true } else { false }
+    }
+    return ((try? readTrust())?.peers.map(\.record), deleted)
+  }
 }
 
 extension SecretRecord {

@@ -97,6 +97,14 @@ enum FileNames {
     return isNoRoom(posix_fallocate(probe, 0, 65_536))
   }
 
+  /// Whether a file may be written to, and others made beside it.
+  static func isWritable(_ path: String) -> Bool {
+    guard access(path, W_OK) == 0, let folder = try? SplitPath(path).folder, let name = try? temporary(),
+      (try? OpenFile(folder + "/" + name, O_WRONLY | O_CREAT | O_EXCL)) != nil
+    else { return false }
+    return unlink(folder + "/" + name) == 0
+  }
+
   private static func isNoRoom(_ code: Int32) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 
   /// Makes the names in a folder durable.

@@ -44,6 +44,7 @@ extension VaultDatabase {
   public func lostShares() throws(StoreError) -> [LostShare] {
     let there = try companions.names().ids
     let names = try FileNames.list(folders.fragmentsPath)
+    let unsound = try knownUnsound()
     let (rows, broken, gone, partial, complete) = try read { db in
       (
         Set(try Self.ids("SELECT id FROM secrets", db)), try Self.ids(Self.brokenQuery, db),
@@ -71,6 +72,10 @@ extension VaultDatabase {
     }
     for (fragment, description) in complete where try !fragments.isWhole(fragment) {
       lost.append(LostShare(secretID: fragment.secretID, description: description, reason: .fragmentLost))
+    }
+    for id in unsound.subtracting(gone).subtracting(lost.map(\.secretID)) {
+      let description = (try? companions.readSecret(id))?.secret.description
+      lost.append(LostShare(secretID: id, description: description, reason: .recordsDamaged))
     }
     return lost.sorted { $0.secretID.lexicographicallyPrecedes($1.secretID) }
   }

@@ -134,7 +134,7 @@ public struct OutputFile: ~Copyable, Sendable {
   }
 
   /// What `path` leads to if it is a symbolic link, else itself.
-  private static func followed(_ path: String) throws(StoreError) -> String {
+  static func followed(_ path: String) throws(StoreError) -> String {
     var status = stat()
     guard !path.utf8.contains(0), lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
     guard let resolved = realpath(path, nil) else {

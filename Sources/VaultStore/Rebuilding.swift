@@ -10,7 +10,8 @@ extension VaultDatabase {
       let faults = try read { db in try String.fetchAll(db, sql: "PRAGMA integrity_check") }
       guard faults == ["ok"], try identity() != nil else { return false }
       _ = try peers()
-      return try soundListing().damaged.isEmpty
+      let ids = try read { db in try Self.ids("SELECT id FROM secrets NOT INDEXED", db) }
+      return try unsound(among: ids).isEmpty && damagedIntroductions().isEmpty
     } catch { return false }
   }
 

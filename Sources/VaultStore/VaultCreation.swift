@@ -17,7 +17,7 @@ public struct VaultCreation: ~Copyable {
   private let lock: OpenFile
 
   /// Makes folders and keys. Throws ``StoreError/alreadyExists(_:)`` if there is a vault, also one that another process
-  /// has just finished, and ``StoreError/damaged(_:)`` if there is a database that has lost its master key.
+  /// has just finished, and ``StoreError/damaged(_:)`` if there are parts of a vault that has lost its master key.
   ///
   /// A passphrase counts byte for byte; nil leaves the vault protected by the device key alone.
   /// `costLogarithm` is log2 of scrypt's N, from 17 to 20.
@@ -72,6 +72,8 @@ public struct VaultCreation: ~Copyable {
     } else if access(folders.databasePath, F_OK) == 0 {
       // Not of an interrupted creation: somebody may still have the key in a backup.
       throw .damaged("\(folders.databasePath) is there without its master.key: the vault")
+    } else if try folders.holdsRemains() {
+      throw folders.lostMasterKey
     }
     do throws(StoreError) {
       _ = try OpenFile(folders.incompletePath, O_WRONLY | O_CREAT)

@@ -86,8 +86,8 @@ extension VaultDatabase {
       }
     }
     let summary = try writer.finish()
-    // Nobody should learn only when it is needed that it can't be read.
-    try BackupArchive(path: path).verify(keys)
+    // Nobody should learn only when it is needed that it can't be read. Where a link stayed, by what it leads to.
+    try BackupArchive(path: OutputFile.followed(path)).verify(keys)
     return summary
   }
 

@@ -39,19 +39,20 @@ extension VaultDatabase {
   public func cleanIfDue(at time: Int64) throws(StoreError) -> CleaningReport? {
     var isDue = isSweepDue(at: time)
     if !isDue { isDue = try hasAbandonedStaging() }
-    return isDue ? try clean(at: time) : nil
+    // To look at each of very many takes too long for a command: the daemon does it.
+    return isDue ? try clean(at: time, closely: isSmall()) : nil
   }
 
   /// Removes what crashes left behind, partial fragments past their expiry, and the oldest lines of a long audit log. What
   /// belongs to a running process is left alone, and if others are just publishing files the sweep of files waits for
   /// another time.
   @discardableResult
-  public func clean(at time: Int64) throws(StoreError) -> CleaningReport {
+  public func clean(at time: Int64, closely: Bool = true) throws(StoreError) -> CleaningReport {
     var report = CleaningReport()
     try removeExpiredPartials(at: time, &report)
     report.auditLines = try pruneAuditLog(keeping: Self.auditLineLimit)
     try removeOldMeetings(at: time)
-    report.takenUp = try takeUpLost(thoroughly: true, writingAtMost: Self.companionLimit)
+    report.takenUp = try takeUpLost(thoroughly: true, closely: closely, writingAtMost: Self.companionLimit)
     report.takenUpItems = try takeUpLostItems(thoroughly: true, writingAtMost: Self.companionLimit)
     let lock = try OpenFile(folders.filesLockPath, O_RDWR | O_CREAT)
     defer { withExtendedLifetime(lock) {} }

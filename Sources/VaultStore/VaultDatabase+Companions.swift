@@ -17,6 +17,7 @@ extension VaultDatabase {
   ) throws(StoreError) -> Value {
     var files: [(id: [UInt8], bytes: [UInt8])] = []
     var deleted: Set<[UInt8]> = []
+    var hasRoom = true
     var mark: UInt64 = 0
     var lock: OpenFile?
     let value: Value
@@ -25,18 +26,18 @@ extension VaultDatabase {
         var changed: Set<[UInt8]> = []
         if readsCompanions { lock = try companions.lock() }
         let value = try body(db, &changed)
+        guard !changed.isEmpty else { return value }
+        // What the rows have lost of a secret is in the companion that is there.
+        let held = try lock ?? companions.lock()
+        lock = held
         for id in changed {
           guard let companion = try self.soundCompanion(of: id, db) else { continue }
           if case .deleted = companion { deleted.insert(id) }
           files.append((id, try companion.file(self.keys)))
         }
         guard !files.isEmpty else { return value }
-        let held = try lock ?? companions.lock()
-        lock = held
-        guard try prepare(files, deletesAll: files.count == deleted.count) else {
-          files = []
-          return value
-        }
+        hasRoom = try prepare(files, deletesAll: files.count == deleted.count)
+        guard hasRoom else { return value }
         let (newest, own) = (CompanionFiles.mark(in: held), try Self.companionMark(db) ?? 0)
         mark = max(newest, own) &+ 1
         // A database that is behind stays so until it has gone by all companions.
@@ -49,19 +50,23 @@ extension VaultDatabase {
     }
     guard let lock, !files.isEmpty else { return value }
     // It is done. What fails here is done at the next opening, by the rows.
+    guard hasRoom else {
+      for file in files { try? companions.remove(file.id) }
+      return value
+    }
     guard (try? companions.settle(files.map(\.id), wiping: deleted)) != nil else { return value }
     CompanionFiles.setMark(mark, in: lock)
     return value
   }
 
-  /// Writes companions. False if there is no room for those of deleted secrets: to delete mustn't need any, and a sweep makes up for it.
+  /// Writes companions. False if there is no room for those of deleted secrets: to delete mustn't need any, the old ones go once it is done, and a
+  /// sweep makes up for it.
   private func prepare(
     _ files: [(id: [UInt8], bytes: [UInt8])], deletesAll: Bool
   ) throws(StoreError) -> Bool {
     do throws(StoreError) { try companions.prepare(files) } catch {
       guard deletesAll, case .diskFull = error else { throw error }
       companions.abandon(files.map(\.id))
-      for file in files { try companions.remove(file.id) }
       return false
     }
     return true
@@ -95,7 +100,7 @@ extension VaultDatabase {
         secret: secret, sealedShare: sealed, epoch: try columns?.integer("epoch") ?? 0,
         policy: try policy(ofSecret: id, db),
         fragments: try Self.fragments(of: id, db).filter(\.isComplete), deliveries: try Self.openDeliveries(of: id, db),
-        introductions: try introductions(ofSecret: id, db)))
+        introductions: try mendedIntroductions(ofSecret: id, db)))
   }
 
   /// The companion of a secret that is held, written if it has none: before it is said to be held.
@@ -111,11 +116,12 @@ extension VaultDatabase {
   // MARK: - Taking up again
 
   /// Makes rows anew that the database has lost and a companion still has, deletes again what a companion says was deleted, and writes companions
-  /// that are missing, at most so many. Without `thoroughly` only if there is a sign that it is needed. If the database is behind the companions,
+  /// that are missing, at most so many. Without `thoroughly` only if there is a sign that it is needed; without `closely` the rows of those
+  /// secrets count as sound whose line in the list is. If the database is behind the companions,
   /// which say the number of their last change, it goes by all of them. Returns the secrets that were taken up.
   @discardableResult
   public func takeUpLost(
-    thoroughly: Bool, writingAtMost limit: Int = companionBatch
+    thoroughly: Bool, closely: Bool = true, writingAtMost limit: Int = companionBatch
   ) throws(StoreError) -> [[UInt8]] {
     let (there, pending) = try companions.names()
     // Before the database's own, which grows first.
@@ -133,9 +139,10 @@ extension VaultDatabase {
     else {
       return []
     }
+    if thoroughly { mendIndexes() }
     // Rows that are behind say nothing of what was being written.
     for id in pending { try settlePending(id, byRows: !isBehind) }
-    if isBehind { try takeUpTrust() }
+    let removed = isBehind ? try takeUpTrust() : []
     if !companions.has(TrustCompanion.id) { try ensureCompanion(of: TrustCompanion.id) }
     let (rows, gone, broken) = try read { db in
       (
@@ -145,7 +152,9 @@ extension VaultDatabase {
       )
     }
     var wanting = there.subtracting(rows).subtracting(gone).union(there.intersection(broken))
-    if thoroughly { wanting.formUnion(there.intersection(try soundListing().damaged)) }
+    let damaged = thoroughly ? Set(try soundListing().damaged) : []
+    let unsound = thoroughly && closely ? try unsound(among: rows.union(damaged)) : damaged
+    wanting.formUnion(there.intersection(unsound))
     // Also a copy of what the user has deleted, that somebody put back.
     if thoroughly { wanting.formUnion(there.intersection(gone)) }
     // Those of before there was a mark are of a version that isn't read any more.
@@ -153,19 +162,23 @@ extension VaultDatabase {
     var takenUp: [[UInt8]] = []
     for id in wanting {
       switch try? companions.read(id) {
-      case .secret: if try takeUp(id, isBehind: isBehind) { takenUp.append(id) }
+      case .secret: if (try takeUpIfPossible(id, isBehind: isBehind)) { takenUp.append(id) }
       case .deleted(let companion): try deleteAgain(companion)
       case .trust: continue
       // From its rows, if they are sound.
       case nil: if rows.contains(id) || gone.contains(id) { try writeKeeping { _, changed in changed = [id] } }
       }
     }
+    if thoroughly { try mendIntroductions(of: rows.union(takenUp)) }
     var missing = Array(rows.union(gone).subtracting(there).prefix(limit))[...]
     while !missing.isEmpty {
       let part = missing.prefix(Self.companionBatch)
       missing = missing.dropFirst(part.count)
       try writeKeeping { _, changed in changed = Set(part.filter { !companions.has($0) }) }
     }
+    // Not before: this writes companions of secrets for which they were introduced, from rows that are as new as those by now.
+    for digest in removed { _ = try removePeer(digest) }
+    if thoroughly, closely { try noteUnsound(unsound.isEmpty ? [] : self.unsound(among: unsound)) }
     if isBehind || mark == nil {
       try write { db in
         let lock = try companions.lock()
@@ -185,9 +198,20 @@ extension VaultDatabase {
     }
   }
 
-  /// Peers and this device's card become what their companion says: who was removed isn't trusted again.
-  private func takeUpTrust() throws(StoreError) {
-    let removed = try writeKeeping(readsCompanions: true) { db, _ -> [Digest] in
+  /// Damage that stands in the way of one secret is none for the others.
+  private func takeUpIfPossible(_ id: [UInt8], isBehind: Bool) throws(StoreError) -> Bool {
+    do throws(StoreError) { return try takeUp(id, isBehind: isBehind) } catch {
+      switch error {
+      case .damaged, .alreadyExists: return false
+      default: throw error
+      }
+    }
+  }
+
+  /// Peers and this device's card become what their companion says: who was removed isn't trusted again. Returns those, who are still to be
+  /// removed.
+  private func takeUpTrust() throws(StoreError) -> [Digest] {
+    try writeKeeping(readsCompanions: true) { db, _ -> [Digest] in
       guard let trust = try? companions.readTrust() else { return [] }
       if let identity = try? self.storedIdentity(db), identity.sealed.secrets == trust.sealed.secrets,
         identity.record.serial <= trust.identity.serial
@@ -215,7 +239,6 @@ extension VaultDatabase {
       for card in trust.removedCards { try self.putRemovedCard(card, db) }
       return removed
     }
-    for digest in removed { _ = try removePeer(digest) }
   }
 
   func deleteAgain(_ companion: DeletedCompanion) throws(StoreError) {
@@ -265,7 +288,8 @@ extension VaultDatabase {
       let known = try? self.secret(where: "id", secret.id.blob, db)
       if known == nil {
         // Also one that is there and doesn't verify.
-        try db.execute(sql: "DELETE FROM secrets WHERE id = ?", arguments: [secret.id.blob])
+        try db.execute(
+          sql: "DELETE FROM secrets WHERE id = ? OR ask_tag = ?", arguments: [secret.id.blob, secret.askTag.blob])
         try self.insert(secret, db)
         isNews = true
       } else if known?.headerDigest != secret.headerDigest {
@@ -282,7 +306,11 @@ extension VaultDatabase {
         try Self.insert(fragment, db)
         isNews = true
       }
-      guard known == nil || isBehind else { return isNews }
+      if let known, !isBehind {
+        guard try !self.hasSoundRows(id, as: companion, db) else { return isNews }
+        try self.mend(known, by: companion, whole, db)
+        return true
+      }
       try self.takeUpRest(of: companion, fragments: Set(whole.map(\.index)), db)
       return isNews
     }
@@ -309,22 +337,28 @@ extension VaultDatabase {
   private func takeUp(
     _ deliveries: [NewOutboxRecord], of id: [UInt8], fragments: Set<Int>, _ db: Database
   ) throws {
-    let reason = "what became of it is not known any more: `vault check` tells"
     let open = Set(deliveries.map(\.recipient))
     for known in try Self.openDeliveries(of: id, db) where !open.contains(known.recipient) {
       _ = try cancelDeliveries(
-        where: "secret_id = ? AND recipient = ?", [id.blob, known.recipient.blob], reason: reason, db)
+        where: "secret_id = ? AND recipient = ?", [id.blob, known.recipient.blob], reason: Self.unknownEnd, db)
     }
     for delivery in deliveries {
       let known = try Bool.fetchOne(
         db, sql: "SELECT EXISTS (SELECT 1 FROM outbox WHERE secret_id = ? AND recipient = ? AND kind = ?)",
         arguments: [id.blob, delivery.recipient.blob, delivery.kind])
       guard known != true else { continue }
-      let number = try Self.insert(delivery, db)
-      guard delivery.hasFragment, let index = delivery.index, !fragments.contains(index) else { continue }
-      try db.execute(
-        sql: "UPDATE outbox SET state = 'cancelled', payload = x'', last_error = ? WHERE id = ?",
-        arguments: [reason, number])
+      try takeUp(delivery, fragments: fragments, db)
     }
+  }
+
+  static let unknownEnd = "what became of it is not known any more: `vault check` tells"
+
+  /// Without the fragment that goes with it, it isn't delivered any more.
+  func takeUp(_ delivery: NewOutboxRecord, fragments: Set<Int>, _ db: Database) throws {
+    let number = try Self.insert(delivery, db)
+    guard delivery.hasFragment, let index = delivery.index, !fragments.contains(index) else { return }
+    try db.execute(
+      sql: "UPDATE outbox SET state = 'cancelled', payload = x'', last_error = ? WHERE id = ?",
+      arguments: [Self.unknownEnd, number])
   }
 }

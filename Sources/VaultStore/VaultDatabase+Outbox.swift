@@ -67,16 +67,61 @@ extension VaultDatabase {
         """, [recipient.blob])
   }
 
-  /// Whether somebody has a share of this secret and hasn't taken yet who the others are.
-  public func isIntroductionOpen(ofSecret id: [UInt8]) throws(StoreError) -> Bool {
+  /// Introductions for whoever has a share, or shall get one; to be used where `outbox` is the share.
+  private static let word = """
+    SELECT 1 FROM outbox AS word WHERE word.secret_id = outbox.secret_id AND word.recipient = outbox.recipient
+      AND word.kind = '\(introductionKind)'
+    """
+
+  /// Whether everybody who has a share of this secret has taken who the others are, and whoever shall get one will hear it.
+  public func areHoldersTold(ofSecret id: [UInt8]) throws(StoreError) -> Bool {
     try read { db in
       try Bool.fetchOne(
         db,
         sql: """
-          SELECT EXISTS (
-            SELECT 1 FROM outbox WHERE kind = '\(Self.introductionKind)' AND state IN ('waiting', 'refused')
-              AND secret_id = ? AND \(Self.isOfUse))
+          SELECT NOT EXISTS (
+            SELECT 1 FROM outbox WHERE secret_id = ? AND \(Self.isShare) AND state <> 'cancelled' AND CASE state
+              WHEN 'delivered' THEN NOT EXISTS (\(Self.word) AND word.state = 'delivered')
+                OR EXISTS (\(Self.word) AND word.state IN ('waiting', 'refused'))
+              ELSE NOT EXISTS (\(Self.word) AND word.state <> 'cancelled') END)
           """, arguments: [id.blob]) ?? false
+    }
+  }
+
+  /// Deliveries to peers who have a share, or shall get one, and for whom there is no introduction, said or waiting.
+  public func sharesWithoutIntroduction() throws(StoreError) -> [OutboxRecord] {
+    try deliveries(
+      where: """
+        \(Self.isShare) AND state <> 'cancelled' AND secret_id IS NOT NULL AND recipient IN (SELECT digest FROM peers)
+          AND NOT EXISTS (\(Self.word) AND word.state <> 'cancelled')
+        ORDER BY id
+        """, [])
+  }
+
+  /// Adds an introduction unless there is one, said or waiting. Only for a peer that has the share, or for which it waits.
+  public func addIntroduction(_ entry: NewOutboxRecord) throws(StoreError) {
+    guard entry.kind == Self.introductionKind, let id = entry.secretID else { throw .invalid("an introduction") }
+    try write { db in
+      let isWanted = try Bool.fetchOne(
+        db,
+        sql: """
+          SELECT EXISTS (
+            SELECT 1 FROM outbox WHERE secret_id = ? AND recipient = ? AND \(Self.isShare) AND state <> 'cancelled'
+              AND NOT EXISTS (\(Self.word) AND word.state <> 'cancelled'))
+          """, arguments: [id.blob, entry.recipient.blob])
+      guard isWanted == true, try self.isPeer(entry.recipient, db) else { return }
+      _ = try Self.insert(entry, db)
+    }
+  }
+
+  /// Everybody but this recipient hears anew who the others are.
+  public func forgetIntroductions(ofSecret id: [UInt8], besides recipient: Digest) throws(StoreError) {
+    try write { db in
+      let others = "kind = '\(Self.introductionKind)' AND secret_id = ? AND recipient <> ?"
+      _ = try self.cancelDeliveries(where: others, [id.blob, recipient.blob], reason: "to be said anew", db)
+      try db.execute(
+        sql: "UPDATE outbox SET state = 'cancelled' WHERE state = 'delivered' AND \(others)",
+        arguments: [id.blob, recipient.blob])
     }
   }
 
@@ -314,7 +359,7 @@ extension VaultDatabase {
       db,
       sql: """
         SELECT \(outboxColumns) FROM outbox
-        WHERE secret_id = ? AND state IN ('waiting', 'refused') AND \(isShare) ORDER BY id
+        WHERE secret_id = ? AND state NOT IN ('delivered', 'cancelled') AND \(isShare) ORDER BY id
         """, arguments: [id.blob]
     )
     .map { try decodeDelivery($0).entry }
@@ -375,6 +420,13 @@ extension VaultDatabase {
       )
       .map { try Self.decodeDelivery($0) }
     }
+  }
+
+  static func deliveryRows(
+    _ condition: String, _ arguments: StatementArguments, _ db: Database
+  ) throws -> [OutboxRecord] {
+    let sql = "SELECT \(outboxColumns) FROM outbox WHERE \(condition) ORDER BY id"
+    return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: arguments).map { try decodeDelivery($0) }
   }
 
   static func decodeDelivery(_ row: Row) throws(StoreError) -> OutboxRecord {

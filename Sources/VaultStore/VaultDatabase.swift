@@ -73,6 +73,14 @@ public final class VaultDatabase: Sendable {
         throw StoreError.damaged(path)
       }
       try Schema.migrator.migrate(pool)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+      // SQLite's word for a format that it doesn't know, or for tables that aren't there.
+      throw .damaged(path)
+    } catch let error as DatabaseError
+      where error.extendedResultCode == .SQLITE_READONLY && FileNames.isWritable(path)
+    {
+      // The file says that only a later SQLite may write to it.
+      throw .damaged(path)
     } catch {
       throw StoreError(database: error, path: path)
     }

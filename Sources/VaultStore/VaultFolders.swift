@@ -69,6 +69,14 @@ public struct VaultFolders: Hashable, Sendable {
     return false
   }
 
+  /// Whether there is a ``masterKeyPath`` that can't be one: as good as none.
+  public var hasDamagedMasterKey: Bool {
+    do throws(StoreError) { _ = try MasterKeyFile.read(masterKeyPath) } catch {
+      if case .damaged = error { return true }
+    }
+    return false
+  }
+
   /// What ``holdsRemains()`` means to who wants to open the vault.
   public var lostMasterKey: StoreError {
     .damaged("\(masterKeyPath) is missing, though other parts of the vault are there: it")

@@ -112,6 +112,68 @@ extension VaultTests {
       #expect(try await world.recover(by: 0, id).bytes == bytes)
     }
 
+    @Test func `a share that only its file knows is listed as lost before a backup takes its place`() async throws {
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      let later = try await world.share([1], from: 1, threshold: 2, description: "later").id
+      for table in ["shares", "fragments", "secrets"] {
+        let column = table == "secrets" ? "id" : "secret_id"
+        try world[0].execute("DELETE FROM \(table) WHERE hex(\(column)) = upper('\(later)')")
+      }
+      let plan = try restore(overwrites: true)
+      #expect(plan.lostSecrets.map(\.id) == [later])
+    }
+
+    @Test func `where the database can't be read, peers and shares that come back are listed by the files beside it`()
+      async throws
+    {
+      let second = try await world.share([1], from: 1, threshold: 2, description: "second").id
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      _ = try world[0].vault.delete(second)
+      _ = try world[0].vault.removePeer("cleo")
+      world[0].vault.close()
+      for suffix in ["-wal", "-shm"] { unlink(world[0].folders.databasePath + suffix) }
+      truncate(world[0].folders.databasePath, 5000)
+      let plan = try restore(overwrites: true)
+      #expect(!plan.isComparable)
+      #expect(plan.returningPeers == ["cleo"] && plan.returningSecrets.map(\.id) == [second])
+    }
+
+    @Test(arguments: [false, true])
+    func `a master key that is damaged comes back from the vault's own backup`(overwrites: Bool) async throws {
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      world[0].vault.close()
+      var key = try #require(contents(world[0].folders.masterKeyPath))
+      key[40] ^= 1
+      try overwrite(world[0].folders.masterKeyPath, with: key)
+      let plan = try restore(overwrites: overwrites)
+      #expect(plan.onlyKey != overwrites)
+      try world[0].restart()
+      #expect(try await world.recover(by: 0, id).bytes == bytes)
+    }
+
+    @Test func `a device key that is damaged is said to be, not that the backup is another device's`() async throws {
+      _ = try world[0].vault.createBackup(to: path, overwrites: false)
+      world[0].vault.close()
+      var key = try #require(contents(world[0].folders.deviceKeyPath))
+      key[7] ^= 1
+      try overwrite(world[0].folders.deviceKeyPath, with: key)
+      let failure = await refusal { try restore(overwrites: true) }
+      #expect(failure?.code == .damaged && failure?.reason.contains("device key") == true)
+    }
+
+    @Test func `a link that is overwritten stays one, and what it leads to is a whole backup`() async throws {
+      let target = try world.scratch.write([1], as: "target")
+      let link = world.scratch.path + "/link"
+      symlink(target, link)
+      let report = try world[0].vault.createBackup(to: link, overwrites: true)
+      #expect(report.fileCount > 2 && (contents(target)?.count ?? 0) == Int(report.byteCount))
+    }
+
+    private func overwrite(_ path: String, with bytes: [UInt8]) throws {
+      let file = try OpenFile(path, O_WRONLY)
+      try file.write(bytes.span.bytes)
+    }
+
     @Test func `a damaged or shortened one is refused before anything changes`() async throws {
       let report = try world[0].vault.createBackup(to: path, overwrites: false)
       let whole = try #require(contents(path))

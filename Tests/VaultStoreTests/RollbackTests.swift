@@ -194,6 +194,40 @@ import Testing
     #expect(try database.takeUpLost(thoroughly: false) == [])
   }
 
+  @Test func `a peer that was removed since, and had been introduced, undoes no deletion and no policy`() throws {
+    let home = try TestHome()
+    let old: [UInt8]
+    do {
+      let database = try furnished(home)
+      for number: UInt8 in 1...3 {
+        try database.changeIntroductions(ofSecret: sampleID(number)) { rows, _ throws(StoreError) in
+          rows.append(try introduction(of: "carol", number))
+        }
+      }
+      database.emptyLog()
+      old = contents(home.folders.databasePath)
+      _ = try database.removePeer(digest("carol"))
+      try database.deleteSecret(sampleID(1), at: 5)
+      try database.setPolicy("ask", ofSecret: sampleID(3), at: 1)
+      try database.closeForMoving()
+    }
+    try write(old, to: home.folders.databasePath)
+    let database = try home.reopen()
+    try database.takeUpLost(thoroughly: false)
+    #expect(try Set(database.secrets().map(\.id)) == [sampleID(2), sampleID(3)])
+    #expect(try database.tombstone(sampleID(1)) == 5)
+    #expect(try database.policy(ofSecret: sampleID(3)) == "ask")
+    #expect(try database.peers().map(\.name) == ["bob"])
+    #expect(try database.removedCards() == [digest("carol")])
+    for number: UInt8 in 2...3 {
+      #expect(try states(database, number) == [" removed", "card of dave active", "card of erin active"])
+    }
+    guard case .deleted? = try? database.companions.read(sampleID(1)) else {
+      Issue.record("the companion doesn't say that it is deleted")
+      return
+    }
+  }
+
   @Test func `what was being written when a database lost its log doesn't count, what was written before does`() throws
   {
     let home = try TestHome()

@@ -111,6 +111,17 @@ import Testing
     try write(key, to: home.folders.masterKeyPath)
     #expect(try home.reopen().identity()?.label == "Alice")
   }
+
+  @Test func `shares that have lost master key and database have no new vault made over them`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let fragment = try placeFragment(database, 1, index: 2)
+    _ = try database.deposit(sampleSecret(1), share: text("share"), index: 2, fragment: fragment)
+    try database.closeForMoving()
+    for path in [home.folders.masterKeyPath, home.folders.databasePath] { unlink(path) }
+    #expect(throws: home.folders.lostMasterKey) { _ = try VaultCreation(in: home.folders, passphrase: nil) }
+    #expect(files(below: home.folders.companionsPath).count == 1)
+  }
 }
 
 /// Stores an identity of which only the label matters.

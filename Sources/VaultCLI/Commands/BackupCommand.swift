@@ -121,10 +121,10 @@ struct BackupRestoreCommand: AsyncParsableCommand, UnlockingCommand {
 
   /// What would not be as it is now.
   static func warnings(_ plan: RestorePlan) -> [String] {
-    guard plan.isComparable else {
-      return ["the vault as it is now can't be read: nobody can say what came or went since the backup"]
-    }
     var lines: [String] = []
+    if !plan.isComparable {
+      lines = ["the vault as it is now can't be read: nobody can say what else came or went since the backup"]
+    }
     func add(_ names: [String], _ sentence: String) {
       if !names.isEmpty { lines.append("\(sentence): \(names.joined(separator: ", "))") }
     }

@@ -13,13 +13,19 @@ struct ListCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let list = try vault.secretList()
+    vault.lookClosely()
+    let (list, damaged) = try vault.soundSecretList()
     if list.listing.lines.isEmpty { console.note("no secrets yet; share one with 'vault share'") }
     let text = SecretListText(list)
     for share in try vault.lostShares() { console.warning(LostShareText.sentence(share)) }
     for item in try vault.lostItems() { console.warning(LostItemText.sentence(item)) }
     for part in console.json ? text.json() : text.table(now: Clocks.now()) {
       try Console.write(part, to: STDOUT_FILENO)
+    }
+    guard damaged.isEmpty else {
+      throw VaultError(
+        .damaged, "left out, as they are damaged in the store: \(damaged.joined(separator: ", "))",
+        hint: "restore a backup with `vault backup restore`, or make the database anew with `vault rebuild`")
     }
   }
 }

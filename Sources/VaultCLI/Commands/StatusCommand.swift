@@ -18,6 +18,7 @@ struct StatusCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
+    vault.lookClosely()
     let status = try vault.status()
     let groups = VaultGroups(vault)
     var all: [GroupFacts] = []

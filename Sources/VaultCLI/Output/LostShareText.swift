@@ -10,7 +10,7 @@ enum LostShareText {
     case .recordsLost:
       "a fragment of secret \(name) is here, but its records are lost and it can't be served; restore a backup, or have the secret shared anew"
     case .recordsDamaged:
-      "the records of secret \(name) are lost, and the file that could replace them is damaged; restore a backup, or have the secret shared anew"
+      "the records of secret \(name) are lost or damaged, and so is the file that could replace them; restore a backup, or have the secret shared anew"
     case .fragmentLost:
       "the fragment of secret \(name) is lost, and its share can't be served; restore a backup, or have the secret shared anew"
     }
