@@ -62,8 +62,9 @@ extension Vault {
       var record = before
       record.state = .posted
       record.postedAt = now
-      // The group has word of an arrival, and nobody says when it was read there: no other way gets it as well.
-      if record.direction == .receipt { record.ways = .group }
+      // The group has word of an arrival, and nobody says when it was read there: no other way gets it as well. Whether something was read nobody asks
+      // again: that goes in a session, too, as servers lose things.
+      if record.direction == .receipt { record.ways = record.tellsOfReading ? [.group, .session] : .group }
       try database.updateParcel(record, from: before)
     }
     if let record = try stored({ () throws(StoreError) in try database.parcel(id) }) { try noteUnderway(record) }

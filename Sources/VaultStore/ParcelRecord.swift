@@ -89,7 +89,7 @@ public struct ParcelRecord: WireValue, Hashable, Sendable {
   public var nextAttemptAt: Int64
   /// From which its id and the proofs of its delivery come, 32 bytes; nil if it isn't known.
   public let seed: [UInt8]?
-  /// The message that is in it, 16 bytes; nil if there is none.
+  /// The message that is in it, or the first of which it says that it was read, 16 bytes; nil if there is none.
   public let message: [UInt8]?
   /// The ways by which it may go.
   public var ways: Ways

@@ -24,6 +24,7 @@ extension AccountExchange {
         if let id = Self.bytes(id) {
           note { () throws(VaultError) in
             try vault.notePlain(id, account: account.id, contact: from.bare.description, .delivered)
+            try vault.acknowledgedByAccount(id, from: from.bare.description)
           }
           happened { $0.report.receipts += 1 }
         }
@@ -70,8 +71,11 @@ extension AccountExchange {
     // Only who sent something worth taking learns that somebody is here. What there is no room for comes again.
     guard taking.isTaken else { return }
     happened { state in
-      state.report.parcelsTaken += 1
-      state.report.bytesTaken += parcel.bytes.count
+      // Others can send again what they have seen, as often as they like.
+      if taking.isNew {
+        state.report.parcelsTaken += 1
+        state.report.bytesTaken += parcel.bytes.count
+      }
       state.hasQuestions = true
       state.isLookedThrough = false
     }

@@ -117,6 +117,81 @@ extension VaultTests {
       #expect(try ben.outbox().parcels.isEmpty)
     }
 
+    /// Ada and ben write by accounts, and ben has read so many messages of ada's, of which an own parcel tells each time.
+    private func read(_ count: Int = 1) throws -> [MessageSummary] {
+      try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
+      try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
+      return try (0..<count).map { number in
+        let sent = try ada.send("message \(number)", to: "ben")
+        for bytes in try ada.handOverToAccount() { _ = try ben.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+        for bytes in try ben.handOverToAccount() { _ = try ada.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+        try ben.markRead([#require(try ben.messages().first).number])
+        return sent
+      }
+    }
+
+    /// Gives ada in a session what ben has for her.
+    private func meetAda() throws {
+      for one in try ben.outgoingParcels(to: ada.identity.keys.digest, way: .session) {
+        let taking = try ada.takeParcel(
+          one.post.bytes, by: ParcelArrival(way: .session, from: ben.identity.keys.digest))
+        guard case .known(let receipt?) = taking else { throw VaultError(.other, "not taken") }
+        try ben.takeReceipt(receipt, handedOverBy: .session)
+      }
+    }
+
+    @Test func `word that something was read comes in a session if the account loses it, and goes with that`() throws {
+      let sent = try #require(try read().first)
+      #expect(try ben.handOverToAccount().count == 1)
+      pass(minutes: 20)
+      for way: ParcelRecord.Ways in [.account, .group, .carriers] {
+        #expect(try ben.outgoingRecords(way: way, at: world.clock.now).isEmpty)
+      }
+      #expect(try ada.message(sent.number).state == "delivered")
+      try meetAda()
+      #expect(try ada.message(sent.number).state == "read")
+      #expect(try ben.outbox().parcels.isEmpty)
+    }
+
+    @Test func `word that something was read goes when the peer's device acknowledges it, and nobody else's`() throws {
+      _ = try read()
+      let post = try #require(try ben.smallAccountPosts().first?.post)
+      try ben.handedToAccount(post.id)
+      try ben.acknowledgedByAccount(post.id, from: "cleo@example.org")
+      #expect(try ben.outbox().parcels.map(\.kind) == ["receipt"])
+      try ben.acknowledgedByAccount(post.id, from: "ada@example.org")
+      #expect(try ben.outbox().parcels.isEmpty)
+      // No message goes with that.
+      let own = try ben.send("hello", to: "ada")
+      let message = try #require(try ben.smallAccountPosts().first?.post)
+      try ben.handedToAccount(message.id)
+      try ben.acknowledgedByAccount(message.id, from: "ada@example.org")
+      #expect(try ben.message(own.number).state == "underway" && ben.outbox().parcels.count == 1)
+    }
+
+    @Test func `of words that something was read no more wait than there is room for, and none for ever`() throws {
+      _ = try read(ParcelTimes.receiptsForPeer + 10)
+      _ = try ben.handOverToAccount()
+      #expect(try ben.ownParcels().count == ParcelTimes.receiptsForPeer)
+      world.clock.advance(milliseconds: 2 * ParcelTimes.receiptLifetime)
+      #expect(try ben.outbox().parcels.isEmpty)
+    }
+
+    @Test func `word that something was read that a group has goes in a session, too`() throws {
+      let office = try ParcelOffice(world)
+      let sent = try ada.send("hello", to: "ben")
+      try office.post(by: 0)
+      try office.take(by: 1)
+      try office.post(by: 1)
+      try office.take(by: 0)
+      try ben.markRead([#require(try ben.messages().first).number])
+      #expect(try office.post(by: 1).count == 1)
+      pass(minutes: 20)
+      #expect(try ben.outgoingRecords(way: .carriers, at: world.clock.now).isEmpty)
+      try meetAda()
+      #expect(try ada.message(sent.number).state == "read")
+    }
+
     @Test func `many messages are confirmed by one parcel, and one that comes again later once more`() throws {
       try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
       try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
@@ -199,6 +274,37 @@ extension VaultTests {
       try ben.database.setPeerAddress(ada, nil)
       ben.noteAddress("newer@example.net", of: peer, at: 30)
       #expect(try ben.accountAddress(of: ada) == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func `an address that was forgotten isn't taken again from its peer, and another one is`(_ wasSaid: Bool) throws {
+      try ada.logIn("eve@example.org", friends: [world[1]: "ben@example.org"])
+      try ben.logIn("ben@example.org")
+      let digest = ada.identity.keys.digest
+      func hear(_ text: String) throws {
+        try ada.send(text, to: "ben")
+        for one in try ada.outgoingParcels(way: .session) {
+          _ = try ben.takeParcel(one.post.bytes, by: ParcelArrival(way: .session, from: digest))
+        }
+        world.clock.advance(milliseconds: 1000)
+      }
+      if wasSaid { try hear("before") }
+      try ben.setAccountAddress("ada", to: "eve@example.org")
+      try ben.forgetAccountAddress("eve@example.org")
+      try hear("after")
+      #expect(try ben.accountAddress(of: digest) == nil)
+      try ben.send("to you alone", to: "ada")
+      #expect(try ben.handOverToAccount().isEmpty)
+      // The user says otherwise, and changes his mind.
+      try ben.setAccountAddress("ada", to: "eve@example.org")
+      try hear("again")
+      #expect(try ben.accountAddress(of: digest) == "eve@example.org")
+      try ben.forgetAccountAddress("eve@example.org")
+      let peer = try #require(try ben.database.peer(digest))
+      ben.noteAddress("ada@example.net", of: peer, at: world.clock.now)
+      #expect(try ben.accountAddress(of: digest) == "ada@example.net")
+      ben.noteAddress("eve@example.org", of: peer, at: world.clock.now + 1)
+      #expect(try ben.accountAddress(of: digest) == "ada@example.net")
     }
 
     @Test func `a message tells where its sender takes answers`() throws {

@@ -120,13 +120,13 @@ extension AccountTests {
     func `nothing is lost, and nothing comes twice, when the receiver is cut off again and again`(
       _ kind: ChatServer.Kind
     ) async throws {
-      try await expectAll(kind) { round, _, bob in
+      try await expectAll(kind) { _, _, bob in
         let account = try #require(try bob.vault.currentAccount())
         let password = try #require(try bob.vault.accountPassword(account.id))
         let exchange = try await AccountExchange.open(
           bob.vault, account, password: password, resource: account.resource, answers: false)
         let task = Task { await exchange.run() }
-        try await eventually("the first come") { exchange.report.parcelsTaken > round }
+        try await eventually("the first come") { exchange.report.parcelsTaken > 0 }
         // Without a word to the server.
         exchange.connection.close()
         #expect(await task.value == nil)

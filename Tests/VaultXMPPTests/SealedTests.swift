@@ -33,6 +33,9 @@ extension AccountTests {
           try await eventually("it comes", seconds: 180) { try bob.received(from: "Ada") == ["hello, Bob"] }
           try await eventually("it is confirmed") { try ada.state(message) == "delivered" }
           #expect(try ada.vault.message(message.number).route == "account")
+          try bob.vault.markRead([#require(try bob.vault.messages().first).number])
+          try await eventually("it is read") { try ada.state(message) == "read" }
+          try await eventually("that is acknowledged") { try bob.vault.outbox().parcels.isEmpty }
           // Its sender's address came with it.
           let answer = try bob.send("hello, Ada", to: ada)
           try await eventually("the answer comes") { try ada.received(from: "Bob") == ["hello, Ada"] }
@@ -134,6 +137,10 @@ extension AccountTests {
         }
       }
       #expect(try bob.received() == ["one", "two"])
+      // The one that came a second time isn't counted.
+      let bobs = try #require(try bob.vault.currentAccount())
+      let taken = try #require(try bob.vault.accountTraffic(bobs.id)).taken
+      #expect(taken.parcels == 1 && taken.bytes == Int64(captured[1].bytes.count))
     }
 
     @Test func `what isn't for this device, or makes no sense, is neither kept nor answered`() async throws {

@@ -90,23 +90,4 @@ extension Vault {
   public func accountAddress(of peer: Digest) throws(VaultError) -> String? {
     try stored { () throws(StoreError) in try database.peerAddress(peer) }
   }
-
-  /// Says, or with nil forgets, where a peer's account is.
-  @discardableResult
-  public func setAccountAddress(_ reference: String, to address: String?) throws(VaultError) -> PeerSummary {
-    let peer = try find(reference)
-    try stored { () throws(StoreError) in try database.setPeerAddress(peer.digest, address) }
-    return try summary(peer)
-  }
-}
-
-extension Vault {
-  /// No peer has this address any more.
-  public func forgetAccountAddress(_ address: String) throws(VaultError) {
-    try stored { () throws(StoreError) in
-      for (peer, known) in try database.peerAddresses() where known == address {
-        try database.setPeerAddress(peer, nil)
-      }
-    }
-  }
 }

@@ -82,9 +82,24 @@ extension Vault {
       WayOrder.isUnderWay(record, at: now)
     else { return }
     // Nobody says that word of an arrival has arrived; who misses it sends its parcel again.
-    if record.direction == .receipt { return try end(record) }
-    try change(record) { $0.accountAt = max(1, now) }
+    if record.direction == .receipt, !record.tellsOfReading { return try end(record) }
+    try change(record) { record in
+      record.accountAt = max(1, now)
+      guard record.direction == .receipt else { return }
+      // Nobody asks again whether something was read: what the server loses, a session brings.
+      record.ways = .session
+      if record.state == .waiting { record.group = [] }
+    }
     try noteUnderway(record)
+  }
+
+  /// A device at this address says that it has taken a parcel of this device's own. Its server can say so as well, so that ends nothing but word
+  /// for the peer that is there.
+  public func acknowledgedByAccount(_ id: [UInt8], from address: String) throws(VaultError) {
+    guard let record = try stored({ () throws(StoreError) in try database.parcel(id) }),
+      record.direction == .receipt, try accountAddress(of: record.peer) == address
+    else { return }
+    try end(record)
   }
 
   /// What is owed to others is made into parcels, so that it goes with whatever goes next.

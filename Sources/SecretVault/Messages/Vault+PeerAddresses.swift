@@ -3,19 +3,22 @@ import VaultStore
 
 /// What peers say in their messages about where they can be had.
 extension Vault {
-  /// Takes a peer's own word, as of `time`. What this device's user has said or forgotten counts more, until the peer says another address than it did
-  /// before: then it has moved, and is followed. A later word counts more, and nobody is where another peer is.
+  /// Takes a peer's own word, as of `time`. What this device's user has said counts more, until the peer says another address than it did before: then it
+  /// has moved, and is followed. So is one whose address the user has forgotten, but never to that one. A later word counts more, and nobody is where
+  /// another peer is.
   func noteAddress(_ address: String, of peer: PeerRecord, at time: Int64) {
     guard Self.isAddress(address) else { return }
     let key = "peer-address-\(peer.digest)"
     do throws(StoreError) {
+      let forgotten = try database.meta(Self.forgottenKey(peer.digest)).flatMap { $0.isEmpty ? nil : $0 }
+      guard forgotten != Array(address.utf8) else { return }
       let known = try database.peerAddress(peer.digest)
       let said = try database.meta(key).flatMap { $0.count > 8 ? $0 : nil }
       let hasMoved = said.map { Array($0[8...]) != Array(address.utf8) } ?? false
       if let said {
         guard said[..<8].reduce(0, { $0 << 8 | Int64($1) }) < time else { return }
-        // The user has forgotten it.
-        guard known != nil else { return }
+        // The user wants none.
+        guard known != nil || forgotten != nil else { return }
       }
       guard try !database.peerAddresses().contains(where: { $0.key != peer.digest && $0.value == address }) else {
         return
@@ -25,6 +28,31 @@ extension Vault {
       guard known == nil || hasMoved, known != address else { return }
       try database.setPeerAddress(peer.digest, address)
     } catch { environment.log.error("the address of \(peer.name) can't be kept: \(error)") }
+  }
+
+  /// Under which the address stands that the user has forgotten last.
+  private static func forgottenKey(_ peer: Digest) -> String { "peer-address-forgotten-\(peer)" }
+
+  /// No peer has this address any more, nor is one to have it that says so, until the user does.
+  public func forgetAccountAddress(_ address: String) throws(VaultError) {
+    try stored { () throws(StoreError) in
+      for (peer, known) in try database.peerAddresses() where known == address {
+        try database.setMeta(Self.forgottenKey(peer), to: Array(address.utf8))
+        try database.setPeerAddress(peer, nil)
+      }
+    }
+  }
+
+  /// The user says, or with nil takes back, where a peer's account is.
+  @discardableResult
+  public func setAccountAddress(_ reference: String, to address: String?) throws(VaultError) -> PeerSummary {
+    let peer = try find(reference)
+    try stored { () throws(StoreError) in
+      let key = Self.forgottenKey(peer.digest)
+      if try database.meta(key)?.isEmpty == false { try database.setMeta(key, to: []) }
+      try database.setPeerAddress(peer.digest, address)
+    }
+    return try summary(peer)
   }
 
   /// Whether a text can be the address of an account: a name, an at sign, and a server, in small letters.

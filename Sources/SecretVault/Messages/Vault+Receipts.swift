@@ -58,12 +58,12 @@ extension Vault {
       throw VaultError(.other, "receipts can't be written: \(error)")
     }
     let parcel = try envelope.seal(content, from: identity, to: try storedCard(peer).keys)
-    let record = envelope.record(.receipt, to: digest, ways: ways)
+    let record = envelope.record(.receipt, to: digest, message: read.first, ways: ways)
     return try stored { () throws(StoreError) in try database.addParcel(record, content: parcel, replySecret: nil) }
   }
 
-  /// No receipt comes for what went by servers, so those that were handed over make room for new ones first, and then the oldest: who misses one sends
-  /// its parcel again.
+  /// No receipt comes for what went by servers, so those that were handed over make room for new ones first, and then the oldest: who misses word of an
+  /// arrival sends its parcel again.
   private func makeRoomForReceipts(to peer: Digest) throws(VaultError) {
     let waiting = try stored { () throws(StoreError) in
       try database.hasParcels([.waiting, .posted], direction: .receipt)
@@ -231,6 +231,11 @@ extension Vault {
       if message.state == .waiting { message.state = .underway }
     }
   }
+}
+
+extension ParcelRecord {
+  /// Whether it says that messages were read. It names the first of them.
+  var tellsOfReading: Bool { direction == .receipt && message != nil }
 }
 
 /// What is drawn for a new parcel with a message in it: its seed and its times.
