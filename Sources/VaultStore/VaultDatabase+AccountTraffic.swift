@@ -63,34 +63,50 @@ extension AccountTraffic {
     self.init(numbers)
   }
 
-  /// With what has come to it. Numbers that would be too large stay as they are.
+  /// With what has come to it. Numbers that would be too large stay as they are, and none is less than nothing.
   func adding(_ more: AccountTraffic) -> AccountTraffic {
     AccountTraffic(
       zip(numbers, more.numbers).enumerated().map { place, pair in
         let (sum, overflow) = pair.0.addingReportingOverflow(pair.1)
-        return place == 0 || overflow ? pair.0 : sum
+        return place == 0 || overflow ? pair.0 : max(0, sum)
       })
   }
 }
 
 extension VaultDatabase {
   private static func trafficKey(_ account: [UInt8]) -> String { "user.account-traffic-" + hexadecimal(account) }
+  private static func passedKey(_ account: [UInt8]) -> String { "user.account-passed-" + hexadecimal(account) }
 
   /// What has gone and come by an account; nil if nothing was counted.
   public func accountTraffic(_ account: [UInt8]) throws(StoreError) -> AccountTraffic? {
     try read { db in try Meta.value(Self.trafficKey(account), db).flatMap { AccountTraffic($0) } }
   }
 
-  /// Counts what has gone and come by an account, if that is here.
-  public func addAccountTraffic(_ account: [UInt8], _ more: AccountTraffic) throws(StoreError) {
+  /// Counts what has gone and come by an account, if that is here, and keeps the marks of texts that weren't kept, if there are any.
+  public func addAccountTraffic(
+    _ account: [UInt8], _ more: AccountTraffic, passed: [UInt64]? = nil
+  ) throws(StoreError) {
     try write { db in
       guard try Self.row("SELECT 1 AS found FROM accounts WHERE id = ?", [account.blob], db) != nil else { return }
       let before = try Meta.value(Self.trafficKey(account), db).flatMap { AccountTraffic($0) }
-      try Meta.set(Self.trafficKey(account), to: (before?.adding(more) ?? more).encoded, db)
+      let sum = (before ?? AccountTraffic(since: more.since)).adding(more)
+      if before != nil || !sum.isNothing { try Meta.set(Self.trafficKey(account), to: sum.encoded, db) }
+      guard let passed else { return }
+      let bytes = passed.flatMap { mark in (0..<8).map { UInt8(truncatingIfNeeded: mark >> (56 - 8 * UInt64($0))) } }
+      try Meta.set(Self.passedKey(account), to: bytes, db)
+    }
+  }
+
+  /// Marks of an account's texts that weren't kept and are counted, the latest last.
+  public func passedTexts(_ account: [UInt8]) throws(StoreError) -> [UInt64] {
+    let bytes = try read { db in try Meta.value(Self.passedKey(account), db) } ?? []
+    return (0..<(bytes.count / 8)).map { place in
+      bytes[(8 * place)..<(8 * place + 8)].reduce(0) { $0 << 8 | UInt64($1) }
     }
   }
 
   static func forgetTraffic(_ account: [UInt8], _ db: Database) throws {
-    try db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [trafficKey(account)])
+    try db.execute(
+      sql: "DELETE FROM meta WHERE key IN (?, ?)", arguments: [trafficKey(account), passedKey(account)])
   }
 }

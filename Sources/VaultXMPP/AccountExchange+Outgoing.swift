@@ -183,7 +183,10 @@ extension AccountExchange {
       cameBack(id, from: to)
       throw error
     }
-    happened()
+    happened { state in
+      state.report.parcelsSent += 1
+      state.report.bytesSent += found.post.bytes.count
+    }
     log.debug("\(account.logName): a parcel of somebody else's was left at the server")
     return max(1, found.post.bytes.count)
   }

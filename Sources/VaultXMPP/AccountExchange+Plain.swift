@@ -17,6 +17,8 @@ extension AccountExchange {
   private static let askingLimit = 16
   /// Texts of strangers, and bytes of them, that are held for those who ask in the next moment.
   private static let heldLimit = (count: 32, bytes: 256 << 10)
+  /// Marks of texts that were passed over: what the archive brings again is among the latest.
+  private static let passedLimit = 1024
 
   /// What became of a plain message.
   private enum Taking {
@@ -40,6 +42,8 @@ extension AccountExchange {
     note { () throws(VaultError) in taking = try keep(message, of: contact, isMine: isMine, isArchived: isArchived) }
     if taking == .strange || taking == .unwanted {
       passOver(message, isHeld: taking == .strange, isArchived: isArchived)
+    } else if taking == .kept, !isMine {
+      countNoMore(message)
     }
     // Of what another program has got that one says so.
     guard taking == .kept, !isMine, !isArchived, !isCopy, message.wantsReceipt, let id = message.id,
@@ -49,18 +53,49 @@ extension AccountExchange {
     return true
   }
 
-  /// Counts what isn't kept, once: it may come at once and from the archive.
+  /// Counts what isn't kept, once: it may come at once and from the archive, and from there to several connections.
   private func passOver(_ message: XMPPMessage, isHeld: Bool, isArchived: Bool) {
     let held = HeldText(message: message, isArchived: isArchived)
+    let marks = self.marks(of: held)
     happened { state in
-      guard state.passed.isDisjoint(with: held.names) else { return }
-      if state.passed.count < Self.archivedLimit { state.passed.formUnion(held.names) }
-      state.report.passedOver += 1
+      let new = marks.filter { !state.passed.contains($0) }
+      if marks.isEmpty || new.count == marks.count { state.report.passedOver += 1 }
+      if !new.isEmpty {
+        state.passed += new
+        state.passed.removeFirst(max(0, state.passed.count - Self.passedLimit))
+        state.isPassedNews = true
+      }
       guard isHeld, state.held.count < Self.heldLimit.count,
+        !state.held.contains(where: { !Set($0.names).isDisjoint(with: held.names) }),
         state.held.reduce(held.byteCount, { $0 + $1.byteCount }) <= Self.heldLimit.bytes
       else { return }
       state.held.append(held)
     }
+  }
+
+  /// What was passed over before and is here now, because its sender is no stranger any more, doesn't count as passed over.
+  private func countNoMore(_ message: XMPPMessage) {
+    guard state.withLock({ !$0.passed.isEmpty }) else { return }
+    let marks = self.marks(of: HeldText(message: message, isArchived: false))
+    state.withLock { state in
+      guard marks.contains(where: state.passed.contains) else { return }
+      state.passed.removeAll(where: marks.contains)
+      state.isPassedNews = true
+      state.report.passedOver -= 1
+    }
+  }
+
+  private func marks(of text: HeldText) -> [UInt64] {
+    do throws(SodiumError) {
+      var marks: [UInt64] = []
+      for name in text.names {
+        var hash = try DomainHash("vault/passed-over/v1")
+        hash.append(account.id)
+        hash.append(name)
+        marks.append(hash.digest().bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+      }
+      return marks
+    } catch { return [] }
   }
 
   /// Looks again at what somebody wrote who is no stranger any more.
@@ -68,8 +103,8 @@ extension AccountExchange {
     let held = state.withLock { state in
       let mine = state.held.filter { $0.message.from.bare == contact }
       state.held.removeAll { $0.message.from.bare == contact }
-      state.report.passedOver -= mine.count
-      for one in mine { state.passed.subtract(one.names) }
+      // What has a name is found by that when it is kept.
+      state.report.passedOver -= mine.count(where: \.names.isEmpty)
       return mine
     }
     for one in held { _ = await take(one.message, isArchived: one.isArchived) }
@@ -93,19 +128,8 @@ extension AccountExchange {
   ) throws(VaultError) -> Taking {
     let address = contact.description
     let standing = isMine ? .contact : try standing(of: address)
-    switch standing {
-    case .contact: break
-    case .asking:
-      // Whoever has asked may say why, and what it says is told to nobody before it is accepted.
-      let count = try vault.plainDays(account: account.id, contact: address).values.reduce(0, +)
-      guard count < Self.askingLimit else { return .unwanted }
-    case .stranger:
-      // Strangers' texts aren't kept: anybody can write to an address.
-      log.debug("\(account.logName): somebody who is no contact writes; it is dropped")
-      return .strange
-    case .blocked: return .unwanted
-    }
-    guard let text = Self.text(message) else { return .failed }
+    let refusal = try self.refusal(standing, address)
+    guard let text = Self.text(message) else { return refusal ?? .failed }
     var tag: [UInt8]?
     if let name = message.archiveID { tag = try PlainMessage.id(archived: name, contact: address, text: text) }
     let sentAt = message.stamp.flatMap { AccountStamp.milliseconds($0) } ?? vault.surroundings.now()
@@ -122,7 +146,10 @@ extension AccountExchange {
         let id = isMine ? Self.bytes(stanza) : nil
         let hash = try PlainMessage.id(stanza: stanza, contact: address, text: text)
         let named = plain(id ?? hash, [])
-        guard let known = try known(named) else { return try keep(named, isArchived, isDated: isDated, standing) }
+        guard let known = try known(named) else {
+          if let refusal { return refusal }
+          return try keep(named, isArchived, isDated: isDated, standing)
+        }
         if id != nil { return .kept }
         if try isRepeat(named, of: known) { return .kept }
         // A program that counts its names anew each time has said the same again.
@@ -136,7 +163,24 @@ extension AccountExchange {
           try PlainMessage.id(stanza: stanza, contact: address, text: text), [message.stamp == nil ? .none : .stamp])
       }
       if try hasCome(nameless, isArchived: isArchived) { return .kept }
+      if let refusal { return refusal }
       return try keep(nameless, isArchived, isDated: isDated, standing)
+    }
+  }
+
+  /// What becomes of a text that isn't here, if it isn't to be kept. What was kept while its sender could write stays, whoever he is now.
+  private func refusal(_ standing: Standing, _ address: String) throws(VaultError) -> Taking? {
+    switch standing {
+    case .contact: return nil
+    case .asking:
+      // Whoever has asked may say why, and what it says is told to nobody before it is accepted.
+      let count = try vault.plainDays(account: account.id, contact: address).values.reduce(0, +)
+      return count < Self.askingLimit ? nil : .unwanted
+    case .stranger:
+      // Strangers' texts aren't kept: anybody can write to an address.
+      log.debug("\(account.logName): somebody who is no contact writes; it is dropped unless it is here")
+      return .strange
+    case .blocked: return .unwanted
     }
   }
 

@@ -37,8 +37,10 @@ final class AccountExchange: Sendable {
     var counted = AccountReport()
     /// Texts of strangers, who may ask to be friends in the next moment.
     var held: [HeldText] = []
-    /// Names of texts that were passed over.
-    var passed: Set<String> = []
+    /// Marks of texts that were passed over and are counted, by this connection or by earlier ones, the latest last.
+    var passed: [UInt64] = []
+    /// Whether that is to be stored.
+    var isPassedNews = false
     /// When something happened last.
     var lastAt: Double
     /// What has to be done before a round is over.
@@ -90,7 +92,10 @@ final class AccountExchange: Sendable {
     self.connection = connection
     self.answers = answers
     self.memory = memory
-    state = Mutex(State(lastAt: vault.surroundings.monotonic()))
+    var state = State(lastAt: vault.surroundings.monotonic())
+    // Without them something is counted twice.
+    state.passed = (try? vault.passedTexts(account.id)) ?? []
+    self.state = Mutex(state)
   }
 
   var sleep: @Sendable (Duration) async throws -> Void { vault.surroundings.sleep }
@@ -148,7 +153,11 @@ final class AccountExchange: Sendable {
     }
   }
 
-  var report: AccountReport { state.withLock { $0.report } }
+  var report: AccountReport {
+    var report = state.withLock { $0.report }
+    report.passedOver = max(0, report.passedOver)
+    return report
+  }
 
   private func work() async {
     await withTaskGroup(of: Void.self) { tasks in
@@ -203,13 +212,15 @@ final class AccountExchange: Sendable {
 
   /// Counts with the account what has gone and come since it was counted last.
   func count() {
-    let (now, before) = state.withLock { state in
-      let before = state.counted
+    let (now, before, passed) = state.withLock { state in
+      let (before, passed) = (state.counted, state.isPassedNews ? state.passed : nil)
       state.counted = state.report
-      return (state.report, before)
+      state.isPassedNews = false
+      return (state.report, before, passed)
     }
     note { () throws(VaultError) in
-      try vault.addAccountTraffic(account.id, now.traffic(since: before, at: vault.surroundings.now()))
+      try vault.addAccountTraffic(
+        account.id, now.traffic(since: before, at: vault.surroundings.now()), passed: passed)
     }
   }
 
@@ -236,9 +247,9 @@ final class AccountExchange: Sendable {
 
 /// What went over an account's connection.
 public struct AccountReport: Hashable, Sendable {
-  /// Parcels that the server has taken.
+  /// Parcels that the server has taken, those that are carried for others included.
   public var parcelsSent = 0
-  /// Parcels that came and are kept.
+  /// Parcels that came, are kept, and weren't here before.
   public var parcelsTaken = 0
   /// Plain messages that the server has taken.
   public var plainSent = 0
@@ -267,7 +278,8 @@ public struct AccountReport: Hashable, Sendable {
     traffic.taken.parcels = Int64(parcelsTaken - before.parcelsTaken)
     traffic.taken.texts = Int64(plainTaken - before.plainTaken)
     traffic.taken.bytes = Int64(bytesTaken - before.bytesTaken)
-    traffic.passedOver = Int64(max(0, passedOver - before.passedOver))
+    // Less than nothing, if one that was counted before is kept after all.
+    traffic.passedOver = Int64(passedOver - before.passedOver)
     return traffic
   }
 }

@@ -79,6 +79,10 @@ extension AccountTests {
       try ada.send("open", to: cy)
       try ada.hand(to: bob)
       for person in [bob, cy] { #expect(await AccountRound.run(person.vault, limit: .seconds(20)).problem == nil) }
+      // What was left there has gone by the account.
+      let account = try #require(try bob.vault.currentAccount())
+      let sent = try #require(try bob.vault.accountTraffic(account.id)).sent
+      #expect(try sent.parcels == 1 && bob.carriedSizes().contains(Int(sent.bytes)))
       try await cy.online {
         try await eventually("the other comes", seconds: 180) { try cy.received() == ["open"] }
       }

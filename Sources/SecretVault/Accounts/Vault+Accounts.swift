@@ -100,9 +100,16 @@ extension Vault {
     try stored { () throws(StoreError) in try database.accountTraffic(id) }
   }
 
-  /// Counts what has gone and come by an account.
-  public func addAccountTraffic(_ id: [UInt8], _ more: AccountTraffic) throws(VaultError) {
-    guard !more.isNothing else { return }
-    try stored { () throws(StoreError) in try database.addAccountTraffic(id, more) }
+  /// Counts what has gone and come by an account, and with it keeps the marks of texts that weren't kept, if there are new ones.
+  public func addAccountTraffic(
+    _ id: [UInt8], _ more: AccountTraffic, passed: [UInt64]? = nil
+  ) throws(VaultError) {
+    guard !more.isNothing || passed != nil else { return }
+    try stored { () throws(StoreError) in try database.addAccountTraffic(id, more, passed: passed) }
+  }
+
+  /// Marks of an account's texts that weren't kept and are counted, the latest last.
+  public func passedTexts(_ id: [UInt8]) throws(VaultError) -> [UInt64] {
+    try stored { () throws(StoreError) in try database.passedTexts(id) }
   }
 }
