@@ -58,6 +58,12 @@ extension VaultTests {
       let listed = try ben.messages(with: "ada")
       #expect(try listed.map { try ben.text(of: $0.number) } == ["fourth", "third", "second", "first"])
       #expect(listed.map(\.isLate) == [false, false, true, false])
+      // The same wherever it shows, by itself, among the new ones, and found by a word.
+      let late = try #require(listed.first { $0.isLate }).number
+      #expect(try ben.message(late).isLate && !ben.message(listed[1].number).isLate)
+      #expect(try ben.messages(unreadOnly: true).filter { $0.isLate }.map(\.number) == [late])
+      #expect(try ben.messages(receivedOnly: true, limit: 1).map(\.isLate) == [true])
+      #expect(try ben.messages(search: held(Array("second".utf8))).map(\.isLate) == [true])
       // Who says that it was sent tomorrow gains nothing.
       #expect(listed.allSatisfy { $0.time <= $0.storedAt })
     }

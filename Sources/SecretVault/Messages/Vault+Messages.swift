@@ -58,9 +58,8 @@ extension Vault {
     if receivedOnly { filter.direction = .received }
     filter.limit = search == nil ? max(0, limit) : ParcelTimes.searchLimit
     let found = try stored { () throws(StoreError) in try database.messages(filter) }
-    let names = try peerNames()
-    var summaries: [MessageSummary] = []
-    for record in found where summaries.count < limit {
+    var records: [MessageRecord] = []
+    for record in found where records.count < limit {
       if let search {
         do throws(VaultError) {
           guard try contains(search, record) else { continue }
@@ -69,26 +68,50 @@ extension Vault {
           continue
         }
       }
-      summaries.append(summary(record, names))
+      records.append(record)
     }
-    return unreadOnly || receivedOnly ? summaries : Self.bySending(summaries)
+    let summaries = try self.summaries(records)
+    guard !unreadOnly, !receivedOnly else { return summaries }
+    return summaries.sorted { ($1.time, $1.number) < ($0.time, $0.number) }
   }
 
   /// Milliseconds by which clocks may differ before a message counts as late.
   private static let lateness: Int64 = 60_000
 
-  /// Puts messages, of which the last that came is the first, in the order in which they were sent, and marks those that came late.
-  static func bySending(_ messages: [MessageSummary]) -> [MessageSummary] {
-    var latest: [String: Int64] = [:]
-    var marked: [MessageSummary] = []
-    for var message in messages.reversed() {
-      let conversation = message.peer ?? message.contact ?? ""
-      let last = latest[conversation, default: .min]
-      message.isLate = !message.isMine && last > message.time && last - message.time > lateness
-      latest[conversation] = max(last, message.time)
-      marked.append(message)
+  private func summaries(_ records: [MessageRecord]) throws(VaultError) -> [MessageSummary] {
+    let (names, late) = (try peerNames(), try self.late(records))
+    return records.map { record in
+      var message = summary(record, names)
+      message.isLate = late.contains(record.number)
+      return message
     }
-    return marked.sorted { ($1.time, $1.number) < ($0.time, $0.number) }
+  }
+
+  /// Which of these messages have come behind others of their conversations that were sent later, whether those are among them or not.
+  private func late(_ records: [MessageRecord]) throws(VaultError) -> Set<Int64> {
+    var conversations: [MessageFilter: [Int64: Int64]] = [:]
+    for record in records where record.direction == .received {
+      let conversation = MessageFilter(peer: record.peer, account: record.account, contact: record.contact)
+      conversations[conversation, default: [:]][record.number] = record.time
+    }
+    var late: Set<Int64> = []
+    for (conversation, times) in conversations {
+      guard let first = times.values.min() else { continue }
+      var others = conversation
+      // Nobody has what was sent later before that.
+      others.since = first.addingReportingOverflow(Self.lateness).partialValue
+      let chosen = others
+      var all = times
+      for record in try stored({ () throws(StoreError) in try database.messages(chosen) }) {
+        all[record.number] = record.time
+      }
+      var latest = Int64.min
+      for (number, time) in all.sorted(by: { $0.key < $1.key }) {
+        if times[number] != nil, latest > time, latest - time > Self.lateness { late.insert(number) }
+        latest = max(latest, time)
+      }
+    }
+    return late
   }
 
   private func filter(_ reference: String?) throws(VaultError) -> MessageFilter {
@@ -106,7 +129,10 @@ extension Vault {
 
   /// A message by its number.
   public func message(_ number: Int64) throws(VaultError) -> MessageSummary {
-    summary(try messageRecord(number), try peerNames())
+    let record = try messageRecord(number)
+    var message = summary(record, try peerNames())
+    message.isLate = try late([record]).contains(number)
+    return message
   }
 
   func messageRecord(_ number: Int64) throws(VaultError) -> MessageRecord {
@@ -255,4 +281,9 @@ extension Vault {
     }
     return false
   }
+}
+
+extension MessageRecord {
+  /// When it was sent, by its sender's clock, but not after it came.
+  fileprivate var time: Int64 { direction == .sent ? sentAt : min(sentAt, storedAt) }
 }
