@@ -152,7 +152,7 @@ extension Vault {
     introduceNoMore(peer.digest)
     // Invitations to it and of it are worth nothing; whoever is in a group already stays there.
     _ = try changeGroupLetters { letters in
-      letters.removeAll { $0.peer == peer.digest && ($0.kind == .received || $0.state != .taken) }
+      letters.removeAll { $0.peer == peer.digest && ($0.kind == .received || $0.node == nil) }
     }
     let beacon = try freshSecret(PeerCard.beaconKeyByteCount)
     do throws(StoreError) { try database.replaceBeaconKey(beacon) } catch { throw VaultError(error) }

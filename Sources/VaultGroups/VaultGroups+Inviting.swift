@@ -66,7 +66,9 @@ extension VaultGroups {
   func deliver(_ id: [UInt8]) async throws(VaultError) -> VaultError? {
     guard let letter = try claim(id) else { return nil }
     guard let peer = try vault.groupPeer(letter.peer), let group = GroupID(letter.group) else {
-      try vault.changeGroupLetters { letters in letters.removeAll { $0.id == id } }
+      // By a member's letter he is known as who he was.
+      try vault.changeGroupLetters { letters in letters.removeAll { $0.id == id && $0.node == nil } }
+      try change(id) { $0.state = .taken }
       return VaultError(.notFound, "the peer is none any more")
     }
     let content: [UInt8]
@@ -75,7 +77,7 @@ extension VaultGroups {
     }
     do throws(LinkFailure) {
       _ = try await vault.sendGroupLetter(.invitation, content, to: peer)
-      try? change(id) { $0.state = $0.state == .taken ? .taken : .delivered }
+      try? change(id) { $0.state = $0.node != nil ? .taken : .delivered }
       return nil
     } catch {
       postpone(id, error.reason)

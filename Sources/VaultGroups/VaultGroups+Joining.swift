@@ -76,15 +76,16 @@ extension VaultGroups {
     _ new: GroupLetterRecord, of group: GroupFacts, from peer: GroupPeer
   ) throws(VaultError) -> GroupReply.Outcome {
     try vault.changeGroupLetters { letters in
-      var letter = new
+      var (letter, waiting): (GroupLetterRecord, Int64?) = (new, nil)
       letters.removeAll { known in
         guard known.kind == .received, known.peer == peer.digest, known.group == new.group else { return false }
-        letter = known
+        (letter, waiting) = (known, known.nextAttemptAt)
         return true
       }
       letter.folder = group.id
       letter.state = .taken
-      letter.nextAttemptAt = new.createdAt
+      // A peer can't have itself called without end.
+      letter.nextAttemptAt = news.next(from: peer.digest, of: new.group, at: new.createdAt, waiting: waiting)
       letters.append(letter)
     }
     return .taken([])

@@ -12,6 +12,8 @@ public struct VaultGroups: Sendable {
   let classes: [any GroupClass]
   let connector: any GroupServerConnector
   let facts: FactsFile
+  /// When peers were asked last for what is new about groups.
+  let news = NewsMemory()
   /// How long a command waits for who has a group.
   var patience = Duration.seconds(10)
 

@@ -1,4 +1,5 @@
 import Grouper
+import PeerAuth
 import SecretVault
 import Sodium
 import Testing
@@ -172,7 +173,43 @@ import WireCodec
     #expect(try house[0].vault.groupLetters().isEmpty)
   }
 
+  @Test func `a member who was invited again keeps its name here when its peer goes and comes back`() async throws {
+    let (house, made) = try await invited()
+    _ = try await house[1].groups.join("Family", email: "", userName: nil)
+    for isAway in [true, false] {
+      house.set(house[1], isAway: isAway)
+      let report = try await house[0].groups.invite("ben", to: made)
+      #expect(report.isMember && report.isDelivered != isAway)
+      _ = try house[0].vault.removePeer("ben")
+      // The daemon comes to it meanwhile.
+      house.clock.advance(seconds: 3600)
+      for letter in try house[0].vault.groupLetters() { _ = try await house[0].groups.deliver(letter.id) }
+      #expect(try house[0].vault.groupLetters().map(\.state) == [.taken])
+      _ = try house[0].vault.addPeer(try PeerCard.parse(text: house[1].vault.ownIdentity().qrText), name: nil)
+      #expect(try await house[0].groups.members(of: made).map(\.peer) == [nil, "ben"])
+    }
+  }
+
   // MARK: - Hostile peers
+
+  @Test func `a member that says again and again that there is news isn't asked for it more than once a minute`()
+    async throws
+  {
+    let (house, made) = try await invited()
+    _ = try await house[1].groups.join("Family", email: "", userName: nil)
+    let content = try letter(.invitation, InvitationLetter(group: try #require(made.group), name: "Family"))
+    var asked = 0
+    for _ in 0..<180 {
+      #expect(await house[1].groups.takeInvitation(content, from: try house[0].peer) == .taken([]))
+      let now = house.clock.now
+      try house[1].vault.changeGroupLetters { letters in
+        asked += letters.count { $0.isDue(at: Int64(now)) }
+        letters.removeAll { $0.isDue(at: Int64(now)) }
+      }
+      house.clock.advance(seconds: 1)
+    }
+    #expect(asked == 3)
+  }
 
   @Test func `of a flood of invitations few are kept, and other peers keep their room`() async throws {
     let house = try House("ann", "ben", "cleo")
