@@ -10,6 +10,7 @@ extension StrippingPlan {
     try keep(0..<8)
     var place = 8
     var hasImage = false
+    var turn: Orientation?
     while true {
       let length = try file.number(at: place, bytes: 4)
       let name = try file.range(at: place + 4, count: 4)
@@ -21,14 +22,16 @@ extension StrippingPlan {
       }
       guard (place == 8) == (kind == "IHDR") else { throw .blocks("its header is missing, or comes twice") }
       if kind == "IDAT" { hasImage = true }
+      // How it is turned may stand behind the picture, but not amid it.
+      if kind == "IEND", let turn { try put(turn.pngBlock) }
       if Self.needed.contains(kind) {
         try keep(block)
       } else {
         // Decoders refuse what they don't know and need.
         guard file.bytes[name.lowerBound] >= 0x61 else { throw .blocks("it needs a block that isn't known") }
         drop(block)
-        if kind == "eXIf", let turn = try Orientation(tiff: file, in: (place + 8)..<(block.upperBound - 4)), !hasImage {
-          try put(turn.pngBlock)
+        if kind == "eXIf", let found = try Orientation(tiff: file, in: (place + 8)..<(block.upperBound - 4)) {
+          if hasImage { turn = turn ?? found } else { try put(found.pngBlock) }
         }
       }
       place = block.upperBound

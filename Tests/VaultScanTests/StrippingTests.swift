@@ -142,6 +142,11 @@ struct StrippingTests {
     )
     #expect(try GrayImage(file: kept) == GrayImage(file: plain))
     #expect(try stripped(plain) == plain)
+    // How it is turned may stand behind the picture.
+    let behind = try stripped(plain.dropLast(12) + words[0] + words[1] + plain.suffix(12))
+    let turn = try #require(Data(kept).range(of: Data("eXIf".utf8)))
+    let block = kept[(turn.lowerBound - 4)..<(turn.lowerBound + 34)]
+    #expect(behind == plain.dropLast(12) + block + plain.suffix(12))
     let unknown = Array(plain[..<33]) + Self.chunk("NEED", [1]) + plain[33...]
     #expect(throws: ScanError.self) { try StrippingPlan(file: unknown) }
   }
