@@ -22,6 +22,8 @@ struct ChunkLengths {
 
   private var stage = Stage.line(isTrailer: false)
   private var line: [UInt8] = []
+  /// Whether the line is longer than what is looked at.
+  private var isCut = false
   private var hasHead = false
   private var isChunked = false
   /// Bytes that are left, or the length of a chunk as far as it has come.
@@ -40,7 +42,7 @@ struct ChunkLengths {
         if count == 0 { stage = ofChunk ? .chunkEnd : .line(isTrailer: false) }
         continue
       case .line(let isTrailer):
-        if byte == UInt8(ascii: "\n") { endLine(isTrailer) } else if line.count < Self.lineLimit { line.append(byte) }
+        if byte == UInt8(ascii: "\n") { endLine(isTrailer) } else { append(byte) }
       case .length:
         if let digit = Self.digit(byte) {
           // The limit is far below what doesn't fit.
@@ -60,6 +62,12 @@ struct ChunkLengths {
     return true
   }
 
+  /// Blanks count for nothing but where a line begins: one of blanks alone isn't empty.
+  private mutating func append(_ byte: UInt8) {
+    guard byte != UInt8(ascii: " ") && byte != UInt8(ascii: "\t") || line.isEmpty else { return }
+    if line.count < Self.lineLimit { line.append(byte) } else { isCut = true }
+  }
+
   private mutating func beginLength() {
     count = 0
     stage = .length
@@ -68,6 +76,7 @@ struct ChunkLengths {
   private mutating func endLine(_ isTrailer: Bool) {
     let text = String(decoding: line, as: UTF8.self).lowercased()
     line.removeAll(keepingCapacity: true)
+    defer { isCut = false }
     guard text.isEmpty || text == "\r" else {
       if !isTrailer { note(text) }
       return
@@ -89,7 +98,8 @@ struct ChunkLengths {
     guard let colon = text.firstIndex(of: ":") else { return }
     let value = text[text.index(after: colon)...].filter { $0 != " " && $0 != "\t" && $0 != "\r" && $0 != "\r\n" }
     switch text[..<colon] {
-    case "transfer-encoding": isChunked = isChunked || value.contains("chunked")
+    // What follows may be meant.
+    case "transfer-encoding": isChunked = isChunked || isCut || value.contains("chunked")
     case "content-length": if let length = UInt64(value) { count = length } else { stage = .lost }
     default: break
     }

@@ -163,6 +163,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    String(repeating: " ", count: 520), String(repeating: " \t", count: 5000), " " + String(repeating: ",", count: 520),
+  ])
+  func `a field that is longer than it has to be hides no length of a chunk`(_ filler: String) async throws {
+    try await Service.run { service, _ in
+      let head = "POST /v1/groups HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nTransfer-Encoding:"
+      let answer = try await send(head + filler + "chunked\r\n\r\nffffffffffffffff\r\nhello\r\n", to: service)
+      #expect(answer?.status == 400)
+    }
+  }
+
+  @Test func `a line of blanks is no end of a head`() {
+    var lengths = ChunkLengths()
+    let request = "GET / HTTP/1.1\r\n  \r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n"
+    #expect(!Array(request.utf8).withUnsafeBytes { lengths.follow($0) })
+  }
+
   @Test(arguments: ["18446744073709551615", "18446744073709551616", "99999999999999999999999", "-1", "5, 5"])
   func `a body of a length that nobody can mean is refused at once`(_ length: String) async throws {
     try await Service.run { service, _ in
