@@ -43,14 +43,20 @@ public struct GroupFacts: Codable, Hashable, Sendable {
   /// Messages that are known to exist and haven't come.
   public internal(set) var missing: UInt64 = 0
   /// Whether that says anything: nobody may have been asked yet, or have answered.
-  public var isMissingKnown: Bool { isMissingOpen != true }
+  public var isMissingKnown: Bool { isMissingOpen != true && !isOutdated }
   private var isMissingOpen: Bool?
+  /// Until when the other members count as heard, in milliseconds since 1970.
+  private var heardUntil: UInt64?
+  /// Whether nobody was heard for so long, by the time when this was read, or nothing can come just now. Not kept in the file.
+  private var isOutdated = false
+  /// By which peer this device has joined: the digest of its card.
+  var joinedBy: [UInt8]?
   /// Drawn each time that this is written.
   var revision: UInt64 = 0
 
   private enum CodingKeys: String, CodingKey {
     case state, name, group, isOwner, owner, memberCount, servers, threshold, sufficient, unsent, waiting, missing
-    case isMissingOpen, revision
+    case isMissingOpen, heardUntil, joinedBy, revision
   }
 
   init(id: String, state: State, name: String, group: GroupID? = nil) {
@@ -75,6 +81,13 @@ public struct GroupFacts: Codable, Hashable, Sendable {
     waiting = status.outbox.parcels + status.unfinishedTasks
     missing = status.missing
     isMissingOpen = !status.isMissingKnown
+    heardUntil = status.heardUntil
+  }
+
+  /// Takes over what has become of it since it was written.
+  mutating func age(to now: Int64, hasRoom: Bool) {
+    let isHeard = heardUntil.map { $0 > UInt64(max(0, now)) } ?? false
+    isOutdated = state == .member && memberCount > 1 && !(isHeard && hasRoom)
   }
 }
 
@@ -102,6 +115,7 @@ struct FactsFile {
     let json = opened.withUnsafeBytes { Data($0) }
     guard var facts = try? JSONDecoder().decode(GroupFacts.self, from: json) else { throw damage(id) }
     facts.id = id
+    facts.age(to: vault.surroundings.now(), hasRoom: vault.hasDiskRoom())
     return facts
   }
 

@@ -62,6 +62,8 @@ final class MemoryServer: GroupServer {
     var faults: Set<Fault> = []
     var puts = 0
     var given = 0
+    /// Calls by which an owner tells of a removal.
+    var tasks = 0
     /// All bytes that it ever held.
     var seen: [[UInt8]] = []
     var random = FixedRandom(7)
@@ -80,6 +82,7 @@ final class MemoryServer: GroupServer {
   func lose(permille: UInt64) { content.withLock { $0.lossPermille = permille } }
   var puts: Int { content.withLock { $0.puts } }
   var given: Int { content.withLock { $0.given } }
+  var tasks: Int { content.withLock { $0.tasks } }
   var seen: [[UInt8]] { content.withLock { $0.seen } }
   var shareCount: Int { content.withLock { $0.groups.values.reduce(0) { $0 + $1.shares.count } } }
   var userCount: Int { content.withLock { $0.groups.values.reduce(0) { $0 + $1.users.count } } }
@@ -263,7 +266,9 @@ final class MemoryServer: GroupServer {
   }
 
   func rotateKey(of user: ServerUserID, _ access: GroupAccess) async throws(GroupServerError) -> ServerKey {
-    try run { content throws(GroupServerError) in
+    content.withLock { $0.tasks += 1 }
+    try await keepSilent()
+    return try run { content throws(GroupServerError) in
       try owner(access, content)
       guard let place = content.groups[access.group]?.users.firstIndex(where: { $0.id == user }) else {
         throw .refused(status: 404, code: "unknown-user")
@@ -275,6 +280,8 @@ final class MemoryServer: GroupServer {
   }
 
   func removeUser(_ user: ServerUserID, _ access: GroupAccess) async throws(GroupServerError) {
+    content.withLock { $0.tasks += 1 }
+    try await keepSilent()
     try run { content throws(GroupServerError) in
       try owner(access, content)
       content.groups[access.group]?.users.removeAll { $0.id == user }

@@ -57,11 +57,13 @@ import Testing
     #expect(await restored.grouper.state?.stream != before)
     #expect(world.events.withLock { $0 }.contains(.putBack))
     #expect(try await !restored.grouper.status().isMissingKnown)
+    #expect(try await restored.grouper.status().putBack != nil)
     world.clock.advance(seconds: 5)
     try await restored.write("n4", "typed before anybody was heard")
     try await world.settle([restored, owner], rounds: 6)
     #expect(try await restored.grouper.status().isMissingKnown)
     #expect(try await restored.grouper.status().missing == 0)
+    #expect(try await restored.grouper.status().putBack == nil, "it isn't told again when something is missing later")
     let all = [
       "n0": "before", "n1": "first 1", "n2": "first 2", "n3": "first 3", "n4": "typed before anybody was heard",
     ]

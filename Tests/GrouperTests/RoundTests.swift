@@ -33,6 +33,51 @@ import Testing
     #expect(try await devices[0].grouper.round(isFirst: true, isForced: true, isHurried: true).answered == 3)
   }
 
+  @Test func `a silent server holds up no removal and nobody who is told of it, and is left alone then`()
+    async throws
+  {
+    let world = try World(waits: true)
+    let devices = try await world.group(3)
+    try await world.settle(devices, rounds: 2)
+    world.servers[0].set(.silent)
+    let began = ContinuousClock.now
+    try await devices[0].grouper.remove(#require(await devices[2].grouper.ownCard).node)
+    #expect(ContinuousClock.now - began < .seconds(12))
+    #expect(world.servers.map(\.userCount) == [3, 2, 2])
+    #expect(world.servers.map(\.tasks) == [1, 3, 3])
+    let status = try await devices[0].grouper.status()
+    #expect(status.unfinishedTasks == 3 && status.servers[0].lastError?.contains("keeps silent") == true)
+    _ = try await devices[0].grouper.round(isFirst: true, isForced: true, isHurried: true)
+    #expect(world.servers[0].tasks == 1)
+    _ = try await devices[1].grouper.round(isFirst: true, isForced: true, isHurried: true)
+    #expect(try await devices[1].grouper.status().epoch == 2)
+    world.servers[0].set()
+    world.clock.advance(seconds: 700)
+    _ = try await devices[0].grouper.round(isFirst: false)
+    #expect(try await devices[0].grouper.status().unfinishedTasks == 0)
+    #expect(world.servers[0].userCount == 2)
+  }
+
+  @Test func `what is missing is known only while somebody was heard within the time to live, and there is room`()
+    async throws
+  {
+    let world = try World()
+    let devices = try await world.group(2, ttl: 60)
+    try await world.settle(devices)
+    let device = devices[1].grouper
+    #expect(try await device.status().isMissingKnown)
+    world.hasRoom.withLock { $0 = false }
+    #expect(try await !device.status().isMissingKnown)
+    world.hasRoom.withLock { $0 = true }
+    #expect(try await device.status().isMissingKnown)
+    world.clock.advance(seconds: 75)
+    #expect(try await !device.status().isMissingKnown)
+    _ = try await device.sync()
+    #expect(try await !device.status().isMissingKnown)
+    try await world.settle(devices, rounds: 3)
+    #expect(try await device.status().isMissingKnown)
+  }
+
   @Test func `that there is no room is told once, for all servers and rounds, until there is some`() async throws {
     let world = try World(waits: true)
     let devices = try await world.group(2)

@@ -97,7 +97,20 @@ extension Grouper {
   func beginAsking(_ transaction: GroupTransaction, _ state: GroupState) throws {
     guard try transaction.number(Self.unansweredKey) ?? 0 == 0 else { return }
     let now = environment.now()
-    let heard = state.machine.lastHeard.filter { state.roster.member($0.key)?.isActive == true }.values.max()
-    if heard.map({ now >= $0 + state.ttl }) ?? true { try transaction.set(Self.unansweredKey, to: now) }
+    if heardUntil(state) <= now { try transaction.set(Self.unansweredKey, to: now) }
+  }
+
+  /// One time to live after another member was heard last: who hears nobody for longer may miss what servers have forgotten. 0 if nobody was.
+  func heardUntil(_ state: GroupState) -> UInt64 {
+    let others = state.roster.activeNodes.filter { $0 != state.own }
+    return others.compactMap { state.machine.lastHeard[$0] }.max().map { $0 + state.ttl } ?? 0
+  }
+
+  /// Everything is here again that came between a copy and its being put back.
+  func noteCaughtUp(_ transaction: GroupTransaction, _ state: GroupState) throws {
+    guard try transaction.number(Self.putBackKey) ?? 0 > 0, state.machine.missingCount == 0,
+      try transaction.number(Self.unansweredKey) ?? 0 == 0
+    else { return }
+    try transaction.set(Self.putBackKey, to: 0)
   }
 }

@@ -217,7 +217,7 @@ extension Grouper {
         }
       }
     }
-    try await finishTasks()
+    try await finishTasks(isHurried: true)
     try change { transaction, state in
       state.machine.confirmSoon(at: environment.now())
       for member in state.roster.members.dropFirst() where member.isActive {
@@ -225,58 +225,5 @@ extension Grouper {
       }
     }
     uploads.signal()
-  }
-
-  /// Calls servers that were away when something was to be changed there. Members are told of keys that have changed.
-  /// `sparing`: servers that have failed a moment ago are left alone.
-  func finishTasks(sparing: Bool = false) async throws(GroupError) {
-    guard let state, state.isOwner else { return }
-    let now = environment.now()
-    var away: Set<RosterServer> = []
-    var renewed: Set<NodeID> = []
-    defer { if !renewed.isEmpty { uploads.signal() } }
-    for task in try store.read({ transaction in try transaction.tasks() }) where !away.contains(task.server) {
-      guard let link = state.link(task.server), let master = link.masterKey else {
-        try store.write { transaction in try transaction.finish(task) }
-        continue
-      }
-      guard !sparing || link.isDue(at: now) else { continue }
-      let access = GroupAccess(group: task.server.group, key: master)
-      do throws(GroupError) {
-        switch task.kind {
-        case .removeUser:
-          try await called(task.server.address) { server throws(GroupServerError) in
-            try await server.removeUser(task.user, access)
-          }
-          try store.write { transaction in try transaction.finish(task) }
-        case .rotateKey:
-          let key = try await called(task.server.address) { server throws(GroupServerError) in
-            try await server.rotateKey(of: task.user, access)
-          }
-          try change { transaction, state in
-            if task.node == state.own {
-              try transaction.put(task.server, access: key)
-              try state.reload(transaction)
-            } else {
-              try transaction.put(key, of: task.node, on: task.server)
-            }
-            try transaction.finish(task)
-          }
-          if task.node != state.own { renewed.insert(task.node) }
-        }
-      } catch .server(let address, let error) {
-        away.insert(task.server)
-        environment.tell(.serverFailed(address: address, error))
-      }
-    }
-    guard !renewed.isEmpty else { return }
-    let nodes = renewed
-    try change { transaction, state in
-      // A new number, so that a member's confirm tells whether he has his keys.
-      var roster = state.roster
-      try renew(&roster, state.current.key, transaction, &state)
-      for node in state.roster.activeNodes where nodes.contains(node) { try tellRoster(node, transaction, state) }
-      try tellAll(transaction, state)
-    }
   }
 }

@@ -331,6 +331,7 @@ extension Grouper {
   /// Sends what is due, and forgets what has ended.
   func doWhatIsDue(_ transaction: GroupTransaction, _ state: inout GroupState) throws {
     let now = environment.now()
+    try noteCaughtUp(transaction, state)
     try perform(state.machine.due(at: now, jitter: environment.jitter()), transaction, &state)
     let past = now > state.ttl ? now - state.ttl : 0
     try transaction.expireOutbox(before: past)

@@ -5,7 +5,7 @@ extension Grouper {
   /// Milliseconds that one server may take of a round.
   private static let visitLimit: UInt64 = 15_000
   /// Milliseconds that somebody who waits gives the others once enough servers have answered.
-  private static let patience: UInt64 = 2000
+  static let patience: UInt64 = 2000
 
   /// What ``run()`` does all the time, once and without waiting for news: sends what is due, takes what is new, and sends what that has
   /// called for. A server that says nothing holds up no other one, and the round for 15 seconds; servers that have failed a moment ago are left
@@ -33,7 +33,7 @@ extension Grouper {
     let now = environment.now()
     let links = try require().links.filter { isForced || $0.isDue(at: now) }
     storeFault = nil
-    _ = await limited { try? await self.finishTasks(sparing: !isForced || isHurried) }
+    _ = await limited { try? await self.finishTasks(sparing: !isForced || isHurried, isHurried: isHurried) }
     try change { transaction, state in
       if isFirst {
         try beginAsking(transaction, state)
@@ -128,7 +128,7 @@ extension Grouper {
   }
 
   /// Calls work off that takes longer than a server may; nil then.
-  private nonisolated func limited<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value? {
+  nonisolated func limited<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value? {
     let sleep = environment.sleep
     return await withTaskGroup(of: Value?.self) { group in
       group.addTask { await body() }

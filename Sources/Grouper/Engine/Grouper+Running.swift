@@ -105,7 +105,7 @@ extension Grouper {
       try? await environment.sleep(min(max(ttl / 200, 1000), 15_000))
       if Task.isCancelled { return }
       do throws(GroupError) {
-        try await finishTasks()
+        try await finishTasks(sparing: true)
         try change { transaction, state in try doWhatIsDue(transaction, &state) }
       } catch { environment.tell(.storeFailed(reason: "\(error)")) }
       uploads.signal()
@@ -122,11 +122,15 @@ extension Grouper {
       )
     }
     let isAlone = !state.roster.activeNodes.contains { $0 != state.own }
+    let heardUntil = heardUntil(state)
+    let hasRoom = environment.hasRoom()
+    let isKnown = unanswered == 0 && heardUntil > environment.now() && hasRoom
     return GroupStatus(
       group: state.roster.group, name: state.roster.name, isOwner: state.isOwner, serial: state.roster.serial,
       epoch: state.roster.epoch, threshold: state.roster.threshold, sufficient: state.roster.sufficient,
       ttl: Int(state.roster.ttl), members: state.roster.members, outbox: outbox, unfinishedTasks: tasks,
-      missing: state.machine.missingCount, isMissingKnown: isAlone || unanswered == 0, putBack: putBack,
+      missing: state.machine.missingCount, isMissingKnown: isAlone || isKnown, heardUntil: heardUntil, hasRoom: hasRoom,
+      putBack: putBack.flatMap { $0 > 0 ? $0 : nil },
       lastConfirm: state.machine.lastConfirm,
       servers: state.links.map {
         let refusal = refusals[$0.server]
@@ -179,12 +183,25 @@ public struct GroupStatus: Hashable, Sendable {
   public let unfinishedTasks: Int
   /// Messages that are known to exist and haven't come.
   public let missing: UInt64
-  /// Whether ``missing`` says anything: since this device has joined, been away or been put back from a copy, somebody has answered.
+  /// Whether ``missing`` says anything: another member was heard within the time to live, and has answered since this device has joined,
+  /// been away or been put back from a copy; and there is room on the disk for what others send.
   public let isMissingKnown: Bool
-  /// When it was found last that this device's database was put back from a copy.
+  /// Until when that goes on if nobody is heard: one time to live after the last word of another member; 0 if there was none.
+  public let heardUntil: UInt64
+  /// Whether there is room on the disk for what others send.
+  public let hasRoom: Bool
+  /// When it was found last that this device's database was put back from a copy, while what came in between may be missing.
   public let putBack: UInt64?
   /// When this device confirmed last.
   public let lastConfirm: UInt64?
   /// The servers.
   public let servers: [Server]
+
+  /// Why servers of the newest roster don't answer, or take nothing, each with its address.
+  public var serverFaults: [String] {
+    servers.compactMap { server in
+      guard server.isCurrent, let reason = server.lastError ?? server.refusal else { return nil }
+      return "\(server.address): \(reason)"
+    }
+  }
 }

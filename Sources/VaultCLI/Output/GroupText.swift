@@ -67,7 +67,8 @@ enum GroupText {
   static func missing(_ status: GroupStatus) -> String {
     let count = Measures.count(Int(clamping: status.missing), "message")
     guard status.isMissingKnown else {
-      return (status.missing == 0 ? "" : count + " at least; ") + "not known until another member answers"
+      let reason = status.hasRoom ? "until another member answers" : "while too little of the disk is free"
+      return (status.missing == 0 ? "" : count + " at least; ") + "not known " + reason
     }
     return status.missing == 0 ? "nothing" : count
   }
