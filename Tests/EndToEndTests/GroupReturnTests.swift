@@ -44,6 +44,41 @@ struct GroupReturnTests {
     }
   }
 
+  @Test("what a group had brought since the copy was made is in step again in a home that is put back in place")
+  func broughtSinceTheCopy() async throws {
+    try await Bench.run { bench in
+      let servers = try await ShareServer.three(bench)
+      let (alice, bob) = try await bench.family(servers)
+      for peer in [alice, bob] { try await peer.stopDaemon() }
+      for peer in [alice, bob, alice] { try await peer.succeed("group", "sync") }
+      let copy = bench.folder + "/copy"
+      _ = try await alice.shell("cp -a '\(bob.home)' '\(copy)'")
+      let brought = try await add("brought", alice, bench)
+      try await bob.succeed("group", "sync")
+      #expect(try await items(bob) == [brought])
+      _ = try await alice.shell("cp -a '\(copy)/.' '\(bob.home)/'")
+      try await bench.wait(upTo: 180, every: 500, for: "the item's place to come again") {
+        for peer in [bob, alice] { try await peer.succeed("group", "confirm") }
+        return try await items(bob) == [brought]
+      }
+      let entry = try await bob.succeed("group", "items", "--json").json()[0]
+      #expect(entry["inStep"].bool == true && entry["item"]["origin"].string == "group", "\(entry)")
+      let other = try bench.file("other.txt", Array("changed".utf8))
+      // It takes bob's share.
+      try await bob.startDaemon()
+      let edited = try await alice.succeed("item", "edit", brought, "--from", other).line
+      try await bob.stopDaemon()
+      try await bob.succeed("group", "sync")
+      func list(_ peer: Peer) async throws -> [String?] {
+        try await peer.succeed("item", "list", "--json").json().array.map { $0["id"].string }
+      }
+      #expect(try await list(bob) == [edited])
+      try await alice.succeed("group", "drop", edited)
+      try await bob.succeed("group", "sync")
+      #expect(try await list(bob).isEmpty)
+    }
+  }
+
   @Test("all servers are lost: an invitation takes a member to the new ones, with all that was typed meanwhile")
   func allLost() async throws {
     try await Bench.run { bench in
@@ -112,7 +147,10 @@ struct GroupReturnTests {
       try await alice.stopDaemon()
       let made = try await alice.run(["group", "create", "Family", "-s", "3"] + servers.options)
       try #require(made.status == 0, "\(made)")
-      _ = try await add("words", alice, bench)
+      let file = try bench.file("note.txt", Array("words".utf8))
+      let added = try await alice.succeed("item", "add", "family", file, "--public", "--group", "Family")
+      #expect(added.complaint.contains("too few servers of Family have taken it"), "\(added)")
+      #expect(added.complaint.contains("\(servers[2].address): it is full"), "\(added)")
       let sync = try await alice.run("group", "sync")
       #expect(sync.status == 6 && sync.complaint.contains("could not be left at 3 of 3 servers"), "\(sync)")
       #expect(sync.complaint.contains("\(servers[2].address): it is full"), "\(sync)")

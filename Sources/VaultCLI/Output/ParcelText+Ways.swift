@@ -66,10 +66,8 @@ extension ParcelText {
         }
       }
     }
-    for handover in handovers where handover.unsent > 0 {
-      console.note(
-        "too few servers of \(handover.group.name) are there just now; what waits is sent by 'vault daemon', or by 'vault group sync'"
-      )
+    for handover in handovers {
+      GroupSync.tellOfUnsent(handover.group, handover.unsent, handover.faults, console)
     }
     return (newer, text)
   }

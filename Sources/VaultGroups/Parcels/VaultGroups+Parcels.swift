@@ -9,6 +9,8 @@ public struct ParcelHandover: Sendable {
   public let group: GroupFacts
   /// Messages that still have to reach servers; none if all of them have everything.
   public let unsent: Int
+  /// Why servers haven't taken them, each with its address.
+  public let faults: [String]
 }
 
 /// Deposits and requests for peers who are away, through the groups that they are in.
@@ -137,7 +139,8 @@ extension VaultGroups {
             await tasks.next()
             tasks.cancelAll()
           }
-          return ParcelHandover(group: group, unsent: try await open.grouper.status().outbox.unsent)
+          let status = try await open.grouper.status()
+          return ParcelHandover(group: group, unsent: status.outbox.unsent, faults: status.serverFaults)
         }
       } catch  where !Task.isCancelled && error.code != .interrupted {
         // Somebody else has this group, or it is damaged: the others have their turn all the same.

@@ -71,10 +71,8 @@ struct MessageDelivery {
   }
 
   private func handToGroups() async throws(VaultError) {
-    for handover in try await VaultGroups(vault).handParcels(for: what) where handover.unsent > 0 {
-      console.note(
-        "too few servers of \(handover.group.name) are there just now; what waits is sent by 'vault daemon', or by 'vault group sync'"
-      )
+    for handover in try await VaultGroups(vault).handParcels(for: what) {
+      GroupSync.tellOfUnsent(handover.group, handover.unsent, handover.faults, console)
     }
   }
 }
