@@ -31,8 +31,8 @@ public struct HolderCheck: Hashable, Sendable {
   public let piecesSeen: Int
   /// Why, in words that follow its name.
   public let reason: String?
-  /// How many holders besides itself and this device it can call on, by what it says.
-  public var othersInReach: Int?
+  /// How many holders besides itself and this device it can call on, by what it says: at least and at most.
+  public var othersInReach: ClosedRange<Int>?
   /// Whether this device knows no place to call on it.
   public var listensNowhere = false
   /// How many of the other holders it knows and could dial, if its program says so.
@@ -81,11 +81,11 @@ public struct CheckReport: Sendable {
     let doubtful = others - answered.count(where: knowsAll)
     for holder in answered {
       guard let inReach = holder.othersInReach else { continue }
-      let certain = min(inReach, others - 1) - (doubtful - (knowsAll(holder) ? 0 : 1))
+      let certain = min(inReach.lowerBound, others - 1) - (doubtful - (knowsAll(holder) ? 0 : 1))
       if 1 + certain >= secret.threshold { return true }
     }
     let isPossible = answered.contains { holder in
-      holder.othersInReach.map { 1 + min($0, others - 1) >= secret.threshold } ?? true
+      holder.othersInReach.map { 1 + min($0.upperBound, others - 1) >= secret.threshold } ?? true
     }
     // Who didn't answer may know more.
     return isPossible || answered.count < others ? nil : false

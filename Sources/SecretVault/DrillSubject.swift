@@ -102,9 +102,12 @@ struct DrillSubject {
   /// Adds what this device knows of its own.
   private func complete(_ check: inout HolderCheck, _ peer: Digest) {
     check.listensNowhere = deaf.contains(peer)
-    // It knows this device, which has just proved its share.
-    check.othersInReach = check.reach.map {
-      max(0, min(Int($0.known) - 1, Int($0.dialable) - (isOwnAddressKnown ? 1 : 0)))
+    // It knows this device, which has just proved its share. Whether it can call on it, with no address published, it alone knows: one that
+    // its user has typed, or the radio, counts there too.
+    check.othersInReach = check.reach.map { reach in
+      let known = Int(reach.known) - 1
+      let least = max(0, min(known, Int(reach.dialable) - 1))
+      return least...max(least, min(known, Int(reach.dialable) - (isOwnAddressKnown ? 1 : 0)))
     }
   }
 

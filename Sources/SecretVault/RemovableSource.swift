@@ -31,6 +31,14 @@ struct RemovableSource: Sendable {
 }
 
 extension ShareReport {
+  /// The same report where the source stays, although enough shares are placed.
+  var keepingSource: ShareReport {
+    var report = self
+    report.sourceRemovalFailure =
+      "this device keeps no share, and it isn't known that the holders know and can call one another"
+    return report
+  }
+
   /// The same report after the source has been removed, or has not.
   func removing(_ source: RemovableSource) -> ShareReport {
     let failure = source.remove()

@@ -108,7 +108,7 @@ public struct ShareReport: Sendable {
   /// Whether the source file was removed.
   public let sourceRemoved: Bool
   /// Why the source file is still there although it was to be removed.
-  public let sourceRemovalFailure: String?
+  public internal(set) var sourceRemovalFailure: String?
   /// Peers with a share who listen nowhere that this device knows: nobody can call on them.
   public var listensNowhere: [String] = []
   /// Whether this device keeps a share and publishes no address, so that holders can't call on it.
@@ -120,6 +120,10 @@ public struct ShareReport: Sendable {
   public var placed: Int { deliveries.count { $0.state == .delivered } + (keepsOwnShare ? 1 : 0) }
   /// Whether everybody who was to get a share has it.
   public var isFinished: Bool { leftOut.isEmpty && deliveries.allSatisfy { $0.state == .delivered } }
-  /// Whether enough shares are placed to recover.
-  public var isRecoverable: Bool { placed >= threshold }
+  /// Whether what hasn't arrived can still be delivered.
+  public var isOpen: Bool { deliveries.contains { $0.state != .delivered && $0.state != .cancelled } }
+  /// Whether enough shares are placed to recover, by somebody who knows and can call their holders.
+  public var hasEnoughPlaced: Bool { placed >= threshold }
+  /// Whether it can be recovered: by this device, which knows all holders, or, where it keeps no share, by holders who know one another.
+  public var isRecoverable: Bool { hasEnoughPlaced && (keepsOwnShare || areHoldersIntroduced) }
 }

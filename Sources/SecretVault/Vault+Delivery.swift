@@ -212,6 +212,7 @@ extension Vault {
       do throws(StoreError) {
         if now - cleanedAt > 3_600_000 {
           note(takenUp: try database.clean(at: now).takenUp)
+          completeIntroductions()
           // A clock that is set back later is found out by this. Where nothing is ever asked, no time matters.
           if try database.hasPolicies() || asksByDefault { try database.advanceConsentClock(to: now) }
           cleanedAt = now
@@ -257,24 +258,25 @@ extension Vault {
     let deaf = try holdersThatListenNowhere(record)
     let hasAddress = try !ownCard().addresses.isEmpty
     let isOwnAddressUnknown = record.ownIndex != nil && !hasAddress
-    let isIntroduced = try areIntroduced(record) && deaf.count + (isOwnAddressUnknown ? 1 : 0) <= 1
     return ShareReport(
       id: hexadecimal(record.id), description: record.description, threshold: record.threshold,
       shareCount: record.shareCount, keepsOwnShare: record.ownIndex != nil,
       deliveries: try deliveries(of: record, names: peerNames()), leftOut: leftOut, sourceRemoved: false,
       sourceRemovalFailure: nil, listensNowhere: deaf, isOwnAddressUnknown: isOwnAddressUnknown,
-      areHoldersIntroduced: isIntroduced)
+      areHoldersIntroduced: try areIntroduced(record))
   }
 
-  /// Whether the cards of all holders go with the shares of a secret that was dealt here, and everybody who has a share has taken them.
+  /// Whether the cards of all holders go with the shares of a secret that was dealt here, everybody who has a share has taken them, and by
+  /// them all but one at most can be called on: addresses that only this device knows, and its radio, are of no use to the others.
   private func areIntroduced(_ record: SecretRecord) throws(VaultError) -> Bool {
     guard record.origin == .dealt, usesIntroductions, try header(of: record).labels != nil else { return false }
     // One that takes none gives nothing to the others.
-    guard try !stored({ () throws(StoreError) in try database.isIntroductionOpen(ofSecret: record.id) }) else {
+    guard try stored({ () throws(StoreError) in try database.areHoldersTold(ofSecret: record.id) }) else {
       return false
     }
     let holders = try knownHolders(of: record)
     return holders.count == record.shareCount && holders.allSatisfy { $0.handedOn != nil }
+      && holders.count { $0.card?.addresses.isEmpty != false } <= 1
   }
 
   /// Names of peers that got, or are to get, a share of a secret that was dealt here, and for whom this device knows no place to call.

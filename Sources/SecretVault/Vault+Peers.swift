@@ -70,9 +70,9 @@ extension Vault {
     let stale = try storedCard(known)
     // The picture may be older than what the peer has said since.
     let isCurrent = card.serial >= stale.serial
-    if isCurrent, stale.signature == nil, card.signature != nil { introduceLate(card) }
     let changed: PeerRecord
     do throws(StoreError) {
+      if isCurrent, stale.signature == nil, card.signature != nil { try introduceLate(card) }
       changed = try database.updatePeer(known.digest) { record in
         if let name { record.name = name }
         if isCurrent { record.card = bytes }
@@ -280,7 +280,7 @@ extension Vault {
       let now = environment.now()
       let newer = newerCard(keys, card, than: known)
       if known.state != .proven || newer != nil {
-        if newer != nil, let card, (try? storedCard(known))?.signature == nil { introduceLate(card) }
+        if newer != nil, let card, (try? storedCard(known))?.signature == nil { try introduceLate(card) }
         let changed = try database.updatePeer(keys.digest) { record in
           record.state = .proven
           record.lastSeenAt = now

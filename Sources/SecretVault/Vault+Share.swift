@@ -44,8 +44,8 @@ extension Vault {
     let entries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: dealt.header.id.bytes) }
     await deliver(entries, events: events)
     let report = try report(dealt.header.id.bytes, leftOut: dealt.leftOut)
-    guard let removable = dealt.removable, report.isRecoverable else { return report }
-    return report.removing(removable)
+    guard let removable = dealt.removable, report.hasEnoughPlaced else { return report }
+    return report.isRecoverable ? report.removing(removable) : report.keepingSource
   }
 
   private struct Dealt {
@@ -89,6 +89,7 @@ extension Vault {
   ) async throws(VaultError) -> [ShareReport] {
     let now = environment.now()
     let only = try reference.map { (text) throws(VaultError) in try resolve(text) }
+    completeIntroductions(ofSecret: only?.id)
     try stored { () throws(StoreError) in
       // Due to this command alone: the daemon keeps its hands off for the time of a lease.
       _ = try database.makeDue(secret: only?.id, at: now + Self.lease, includingRefused: true)

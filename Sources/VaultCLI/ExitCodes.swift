@@ -51,7 +51,7 @@ enum ExitCodes {
   /// The code of a sharing that ended.
   static func code(of report: ShareReport) -> Int32 {
     if report.isFinished { return done }
-    return report.isRecoverable ? notAllDelivered : tooFewDelivered
+    return report.hasEnoughPlaced ? notAllDelivered : tooFewDelivered
   }
 
   /// The code of several: the worst.

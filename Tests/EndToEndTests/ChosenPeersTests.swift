@@ -82,6 +82,21 @@ struct ChosenPeersTests {
     }
   }
 
+  @Test("at a terminal it is asked also where the secret comes by a pipe")
+  func askedBesideAPipe() async throws {
+    try await Bench.run { bench in
+      let (alice, bob, _) = try await bench.trio()
+      for (answer, code) in [("no\n", Int32(130)), ("yes\n", 0)] {
+        let script = "echo hello | \"$0\" share - --threshold 2"
+        let terminal = try PseudoTerminal(alice, ["-c", script, Bench.vault], program: "/bin/sh")
+        try await terminal.expect("Share it with these 2 peers? Type yes")
+        terminal.type(answer)
+        #expect(try await terminal.end() == code, "\(terminal.screen)")
+        #expect(try await bob.succeed("list", "--json").json().array.count == (code == 130 ? 0 : 1))
+      }
+    }
+  }
+
   /// Starts a command that shares with Bob, who is asked first, and with Carol, and presses Ctrl-C when she has her share.
   private func interrupt(_ alice: Peer, _ arguments: [String], _ bench: Bench) async throws -> Outcome {
     let command = try alice.start(arguments)

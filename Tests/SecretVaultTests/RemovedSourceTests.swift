@@ -95,6 +95,31 @@ extension VaultTests {
       #expect(report.sourceRemovalFailure == "can't remove \(path): permission denied")
     }
 
+    @Test(arguments: [false, true])
+    func `with no share here it is removed only if the holders can find one another`(includesLabels: Bool) async throws
+    {
+      let world = try TestWorld(3, everybodyMeets: false)
+      for other in 1...2 {
+        try world[0].meets(world[other])
+        try world[other].meets(world[0])
+      }
+      let path = try world.scratch.write([1, 2, 3], as: "diary")
+      let report = try await world[0].vault.share(
+        ShareRequest(
+          source: .file(path: path), threshold: 2, includesLabels: includesLabels, keepsOwnShare: false,
+          removesSource: true)
+      ) { _ in }
+      #expect(report.isFinished && report.hasEnoughPlaced && report.isRecoverable == includesLabels)
+      #expect(report.sourceRemoved == includesLabels && (contents(path) == nil) == includesLabels)
+      #expect((report.sourceRemovalFailure == nil) == includesLabels)
+      if includesLabels {
+        #expect(try await world.recover(by: 1).bytes == [1, 2, 3])
+      } else {
+        #expect(report.sourceRemovalFailure?.hasPrefix("this device keeps no share") == true)
+        #expect(await refusal { try await world.recover(by: 1) }?.code == .belowThreshold)
+      }
+    }
+
     @Test func `a link is refused before anything is shared`() async throws {
       let link = world.scratch.path + "/link"
       try #require(symlink(path, link) == 0)

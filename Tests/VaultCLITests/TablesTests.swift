@@ -55,6 +55,13 @@ struct TablesTests {
     #expect(
       ShareReporter.conclusion(Samples.report([.waiting, .waiting], threshold: 2)).contains(
         "1 of 3 delivered, fewer than the 2 that recover it"))
+    // Somebody was left out or removed, and nothing waits.
+    #expect(
+      ShareReporter.conclusion(Samples.report([.delivered, .cancelled], threshold: 2))
+        == "shared as \(id): 2 of 3 delivered; any 2 recover it here")
+    #expect(
+      ShareReporter.conclusion(Samples.report([.cancelled, .cancelled], threshold: 2))
+        == "shared as \(id): 1 of 3 delivered, fewer than the 2 that recover it: keep the file for now")
   }
 
   @Test func whenAllSharesAreNeededEverySentenceSaysSo() throws {

@@ -46,7 +46,7 @@ extension Vault {
   }
 
   /// The word for one recipient, sealed to it; nil if there is nobody to name.
-  private func introduction(
+  func introduction(
     _ header: SecretHeader, to peer: PeerRecord, index: Int, _ holders: [KnownHolder], at now: Int64
   ) throws(VaultError) -> NewOutboxRecord? {
     let cards = holders.filter { $0.index != index }.compactMap(\.handedOn)
@@ -64,32 +64,41 @@ extension Vault {
   }
 
   /// Somebody's signed card has become known who holds shares of this device's secrets: the other holders hear of it. Before the card is kept:
-  /// whoever is killed in between learns it anew, and says it again.
-  func introduceLate(_ card: PeerCard) {
-    let digest = card.keys.digest
-    guard usesIntroductions else { return }
-    do {
-      for id in try stored({ () throws(StoreError) in try database.secretsWithShare(for: digest) }) {
-        guard let record = try stored({ () throws(StoreError) in try database.secret(id) }), record.origin == .dealt
-        else { continue }
-        let header = try header(of: record)
-        guard header.labels != nil else { continue }
-        let holders = try knownHolders(of: record).map { holder in
-          holder.digest == digest ? KnownHolder(index: holder.index, digest: digest, card: card) : holder
-        }
-        let now = environment.now()
-        for holder in holders where holder.digest != digest && holder.digest != identity.keys.digest {
-          guard let peer = try stored({ () throws(StoreError) in try database.peer(holder.digest) }),
-            var entry = try introduction(header, to: peer, index: holder.index, holders, at: now)
-          else { continue }
-          entry.nextAttemptAt = now
-          try stored { () throws(StoreError) in try database.replaceIntroduction(entry) }
-        }
+  /// whoever is killed in between learns it anew, and says it again. Throws if the card had better not be kept, as it would never be news
+  /// again.
+  func introduceLate(_ card: PeerCard) throws(StoreError) {
+    for id in try database.secretsWithShare(for: card.keys.digest) {
+      do throws(VaultError) {
+        if usesIntroductions, try introduceLate(card, toHoldersOf: id) { continue }
+      } catch {
+        environment.log.error(
+          "the holders of a secret could not be introduced to one another: this device \(Self.words(error))")
       }
-    } catch {
-      environment.log.error(
-        "the holders of a secret could not be introduced to one another: this device \(Self.words(error))")
+      // What is wrong with one secret keeps no other waiting; its holders hear everything anew once that is mended.
+      try database.forgetIntroductions(ofSecret: id, besides: card.keys.digest)
     }
+  }
+
+  /// False if there is nothing to say of this secret.
+  private func introduceLate(_ card: PeerCard, toHoldersOf id: [UInt8]) throws(VaultError) -> Bool {
+    guard let record = try stored({ () throws(StoreError) in try database.secret(id) }), record.origin == .dealt else {
+      return false
+    }
+    let header = try header(of: record)
+    guard header.labels != nil else { return false }
+    let digest = card.keys.digest
+    let holders = try knownHolders(of: record).map { holder in
+      holder.digest == digest ? KnownHolder(index: holder.index, digest: digest, card: card) : holder
+    }
+    let now = environment.now()
+    for holder in holders where holder.digest != digest && holder.digest != identity.keys.digest {
+      guard let peer = try stored({ () throws(StoreError) in try database.peer(holder.digest) }),
+        var entry = try introduction(header, to: peer, index: holder.index, holders, at: now)
+      else { continue }
+      entry.nextAttemptAt = now
+      try stored { () throws(StoreError) in try database.replaceIntroduction(entry) }
+    }
+    return true
   }
 
   /// The user has removed a peer: whoever hasn't heard yet that it holds shares of this device's secrets doesn't hear so any more.
@@ -277,8 +286,9 @@ extension Vault {
       (try? card.isUpdate(of: storedCard(known))) == true
     else { return }
     // Until now there was none that could be handed on.
-    if try storedCard(known).signature == nil { introduceLate(card) }
+    let isNews = try storedCard(known).signature == nil
     do throws(StoreError) {
+      if isNews { try introduceLate(card) }
       try database.updatePeer(known.digest) { record in
         // Whoever has met it in the same moment knows better.
         if record.card == known.card { record.card = bytes }

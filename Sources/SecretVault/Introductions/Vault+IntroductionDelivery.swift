@@ -26,6 +26,48 @@ extension Vault {
     }
   }
 
+  /// Makes the introductions that are missing, of one secret or of all: it was shared while introductions were off, or by an earlier
+  /// program, or was taken up from the files beside the database, which don't have them.
+  func completeIntroductions(ofSecret only: [UInt8]? = nil) {
+    guard usesIntroductions else { return }
+    let shares: [OutboxRecord]
+    do throws(StoreError) { shares = try database.sharesWithoutIntroduction() } catch {
+      environment.log.error("which introductions are missing can't be read: \(error)")
+      return
+    }
+    for (id, shares) in Dictionary(grouping: shares, by: \.entry.secretID) where only == nil || only == id {
+      do throws(VaultError) { try introduce(shares, of: id ?? []) } catch {
+        environment.log.error(
+          "the holders of a secret could not be introduced to one another: this device \(Self.words(error))")
+      }
+    }
+  }
+
+  private func introduce(_ shares: [OutboxRecord], of id: [UInt8]) throws(VaultError) {
+    guard let record = try stored({ () throws(StoreError) in try database.secret(id) }), record.origin == .dealt else {
+      return
+    }
+    let header = try header(of: record)
+    guard header.labels != nil else { return }
+    let holders = try knownHolders(of: record)
+    for share in shares {
+      guard let peer = try stored({ () throws(StoreError) in try database.peer(share.entry.recipient) }),
+        let index = share.entry.index,
+        let entry = try introduction(header, to: peer, index: index, holders, at: environment.now())
+      else { continue }
+      try stored { () throws(StoreError) in try database.addIntroduction(entry) }
+    }
+  }
+
+  /// Ids of secrets that were shared here and whose holders haven't all taken who the others are, although they have their shares.
+  public func secretsWithWaitingIntroductions() throws(VaultError) -> Set<String> {
+    guard usesIntroductions else { return [] }
+    completeIntroductions()
+    return Set(
+      try stored { () throws(StoreError) in try database.waitingIntroductions() }
+        .compactMap { $0.entry.secretID.map { hexadecimal($0) } })
+  }
+
   /// Delivers introductions that wait although their shares are delivered, of one secret or of all.
   func deliverIntroductions(ofSecret id: [UInt8]?) async {
     guard usesIntroductions, let waiting = try? database.waitingIntroductions() else { return }

@@ -28,10 +28,13 @@ struct RetryCommand: OpenedCommand {
   private static let concurrency = 4
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let secrets =
-      if let secret { [try vault.secret(secret).summary] } else {
-        try vault.secrets().filter { ($0.waiting ?? 0) > 0 }
-      }
+    let secrets: [SecretSummary]
+    if let secret {
+      secrets = [try vault.secret(secret).summary]
+    } else {
+      let untold = try vault.secretsWithWaitingIntroductions()
+      secrets = try vault.secrets().filter { ($0.waiting ?? 0) > 0 || untold.contains($0.id) }
+    }
     Interruption.say {
       Interruption.Farewell(
         VaultError(

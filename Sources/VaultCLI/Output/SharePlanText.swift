@@ -67,7 +67,7 @@ struct SharePlanText {
   static func question(
     chosen: [String], saysYes: Bool
   ) -> (@Sendable (SharePlan) async throws(VaultError) -> Void)? {
-    guard chosen.isEmpty, !saysYes, Question.isPossible else { return nil }
+    guard chosen.isEmpty, !saysYes, Question.isPossibleBesideInput else { return nil }
     return { (plan) async throws(VaultError) in
       let text = SharePlanText(plan: plan)
       try await OwnThread.run { () throws(VaultError) in
@@ -75,7 +75,7 @@ struct SharePlanText {
           "Share it with \(plan.recipients.count == 1 ? "this peer" : "these \(plan.recipients.count) peers")?",
           below: [text.heading] + text.remarks.map { "  " + $0 } + text.warnings.map { "warning: " + $0 },
           option: "--yes, or --to PEER",
-          otherwise: "nothing was shared")
+          otherwise: "nothing was shared", besideInput: true)
       }
     }
   }

@@ -62,8 +62,8 @@ struct ShareReporter: Sendable {
     if !report.areHoldersIntroduced, report.deliveries.count { $0.state != .cancelled } > 1 {
       lines.append(
         report.keepsOwnShare
-          ? "without this device it comes back only where holders know one another; 'vault check' tells more"
-          : "it comes back only where holders know one another")
+          ? "without this device it comes back only where holders know one another and can call one another; 'vault check' tells more"
+          : "it comes back only where holders know one another and can call one another")
     }
     let deaf = report.listensNowhere + (report.isOwnAddressUnknown ? ["this device"] : [])
     if !deaf.isEmpty { lines.append("nobody can call on \(MessageWords.list(deaf)): no address is known here") }
@@ -81,11 +81,11 @@ struct ShareReporter: Sendable {
     let isRetry = secret != nil
     let start = "\(secret ?? "shared as \(report.id)"): \(report.placed) of \(report.shareCount) delivered"
     let rule = rule(report)
-    if report.isFinished { return "\(start); \(rule)" }
-    let rest = "the daemon or 'vault retry' delivers the rest"
-    if report.isRecoverable { return "\(start); \(rule) already; \(rest)" }
+    // Who was left out, or was removed, gets nothing later either.
+    let rest = report.isOpen ? "; the daemon or 'vault retry' delivers the rest" : ""
+    if report.hasEnoughPlaced { return "\(start); \(rule)\(report.isOpen ? " already" : "")\(rest)" }
     let advice = isRetry ? "" : ": keep the file for now"
-    return "\(start), fewer than the \(report.threshold) that recover it\(advice); \(rest)"
+    return "\(start), fewer than the \(report.threshold) that recover it\(advice)\(rest)"
   }
 
   /// A secret in a sentence: its description and the beginning of its id.

@@ -5,11 +5,15 @@ enum Question {
   /// Whether somebody can be asked: standard input and error are the terminal.
   static var isPossible: Bool { Console.inputIsTerminal && Console.errorIsTerminal }
 
+  /// Whether somebody can be asked although standard input may be what is read: as for a passphrase.
+  static var isPossibleBesideInput: Bool { Console.errorIsTerminal && Terminal() != nil }
+
   /// Asks for a `yes` in full, below these lines. Without a terminal it is a usage error that names `option`.
   static func confirm(
-    _ question: String, below lines: [String] = [], option: String, otherwise: String = "nothing was done"
+    _ question: String, below lines: [String] = [], option: String, otherwise: String = "nothing was done",
+    besideInput: Bool = false
   ) throws(VaultError) {
-    guard isPossible, let terminal = Terminal() else {
+    guard isPossible || (besideInput && Console.errorIsTerminal), let terminal = Terminal() else {
       throw VaultError(.usage, "this needs a yes, and there is no terminal to ask on", hint: "say \(option)")
     }
     let text = (lines + [question]).map { Printable.escape($0) }.joined(separator: "\n")
