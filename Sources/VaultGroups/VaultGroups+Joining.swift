@@ -51,7 +51,9 @@ extension VaultGroups {
           kind: .received, peer: peer.digest, group: content.group.bytes, name: content.name, folder: "",
           createdAt: vault.surroundings.now())
       } catch { throw VaultError(error) }
-      if let known = try await list().first(where: { $0.group == content.group && $0.state == .member }) {
+      if let known = try await list().first(where: { $0.group == content.group && $0.state == .member }),
+        try isMember(peer, of: known)
+      {
         return try takeNews(new, of: known, from: peer)
       }
       // Looked at before anything is written: a peer may send as many as it likes.
@@ -70,8 +72,17 @@ extension VaultGroups {
     }
   }
 
-  /// An invitation to a group that this device is in: there is something new about it, other servers for example. The peer is asked for it; what
-  /// it answers is taken if the group's owner has signed it.
+  /// Whether a peer is in a group, as far as is known here: this device has joined by it, or has seen its mailbox there. Whoever isn't is asked
+  /// for nothing, and told nothing, without the user's word.
+  private func isMember(_ peer: GroupPeer, of group: GroupFacts) throws(VaultError) -> Bool {
+    if group.joinedBy == peer.digest.bytes { return true }
+    guard let id = group.group?.bytes else { return false }
+    return try vault.hasMailbox(
+      Vault.mailboxTag(group: id, card: peer.digest), folder: GroupItems.bytes(of: group.id))
+  }
+
+  /// An invitation by a member to a group that this device is in: there is something new about it, other servers for example. The peer is asked
+  /// for it; what it answers is taken if the group's owner has signed it.
   private func takeNews(
     _ new: GroupLetterRecord, of group: GroupFacts, from peer: GroupPeer
   ) throws(VaultError) -> GroupReply.Outcome {
@@ -120,8 +131,19 @@ extension VaultGroups {
           "if its servers are gone, \(known.owner) hands you the new ones with `vault group invite`; see `vault group status`"
       )
     }
-    let wasMember = letter.folder.isEmpty ? false : try facts.read(letter.folder)?.state == .member
-    let folder = letter.folder.isEmpty ? try await begin(letter, email: email, userName: userName) : letter.folder
+    let folder: String
+    if !letter.folder.isEmpty {
+      folder = letter.folder
+    } else if let known = try await list().first(where: { $0.group?.bytes == letter.group && $0.state == .member }) {
+      folder = known.id
+      try change(letter.id) { letter in
+        letter.folder = known.id
+        letter.state = .taken
+      }
+    } else {
+      folder = try await begin(letter, email: email, userName: userName)
+    }
+    let wasMember = try facts.read(folder)?.state == .member
     // Whoever is at it already, the daemon, may be waiting for somebody who is away: the user wants an answer now.
     let failure: VaultError?
     do throws(VaultError) { failure = try await ask(letter.id, isForced: true) } catch { failure = error }
@@ -208,11 +230,26 @@ extension VaultGroups {
     }
     let answer: [UInt8]
     do throws(LinkFailure) { answer = try await vault.sendGroupLetter(.joining, content, to: peer) } catch {
-      let words = Self.words(error, peer)
-      if error.refusal == .notInvited { try await giveUp(letter) } else { postpone(id, error.reason) }
-      return words
+      guard error.refusal == .notInvited else {
+        postpone(id, error.reason)
+        return Self.words(error, peer)
+      }
+      guard isMember, let known = try facts.read(letter.folder), try self.isMember(peer, of: known) else {
+        try await giveUp(letter)
+        return Self.words(error, peer)
+      }
+      // It is of use to this device once that has left.
+      try change(id) { letter in
+        letter.folder = ""
+        letter.state = .waiting
+        letter.lastError = "has removed this device from the group"
+      }
+      let name = shellQuoted(known.name)
+      return VaultError(
+        .refused, "\(peer.name) has removed this device from \(known.name)",
+        hint: "you were removed: `vault group leave \(name)`, then `vault group join \(name)`")
     }
-    do throws(VaultError) { try await accept(answer, in: letter.folder, group) } catch {
+    do throws(VaultError) { try await accept(answer, in: letter.folder, group, by: isMember ? nil : peer) } catch {
       postpone(id, "gave an answer by which this device can't join: \(error.reason)")
       throw error
     }
@@ -221,10 +258,16 @@ extension VaultGroups {
     return nil
   }
 
-  /// Takes an owner's answer.
-  func accept(_ answer: [UInt8], in folder: String, _ group: GroupID?) async throws(VaultError) {
+  /// Takes an owner's answer, which a peer has given.
+  func accept(
+    _ answer: [UInt8], in folder: String, _ group: GroupID?, by peer: GroupPeer? = nil
+  ) async throws(VaultError) {
     try await use(folder, for: "vault group join") { open in
       try await open.grouper.accept(Invitation(answer), to: group)
+      if let peer, var known = try facts.read(folder) {
+        known.joinedBy = peer.digest.bytes
+        try facts.write(known)
+      }
       // What the others have comes by and by; what is there already, at once.
       _ = try? await exchange(open, isFirst: true, isForced: true)
     }

@@ -198,7 +198,15 @@ extension VaultGroups {
     }
     for part in classes { try await part.forget(group.id) }
     try stored { () throws(StoreError) in try vault.groupFolders.remove(group.id) }
-    try vault.changeGroupLetters { letters in letters.removeAll { $0.folder == group.id } }
+    try vault.changeGroupLetters { letters in
+      // A member that was removed is in again by a letter that is on its way.
+      for place in letters.indices where letters[place].folder == group.id && letters[place].kind == .received {
+        guard group.state == .member else { continue }
+        letters[place].folder = ""
+        letters[place].state = .waiting
+      }
+      letters.removeAll { $0.folder == group.id }
+    }
     vault.note(.left, nil, group.name)
     return Set(away).sorted()
   }

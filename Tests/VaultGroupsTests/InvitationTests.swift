@@ -41,12 +41,19 @@ import WireCodec
 
   @Test func `a daemon that asks at the same time as the user takes no success from him`() async throws {
     let (house, made) = try await invited()
-    async let other = house[1].groups.join("Family", email: "", userName: nil)
-    let joined = try await house[1].groups.join("Family", email: "", userName: nil)
-    // What the two find of the others' messages may differ, by which of them came first.
-    let alsoJoined = try await other
-    #expect(joined.state == .member && alsoJoined.state == .member)
-    #expect(alsoJoined.id == joined.id && alsoJoined.group == joined.group)
+    house.set(house[0], isAway: true)
+    _ = await vaultError { _ = try await house[1].groups.join("Family", email: "", userName: nil) }
+    let letter = try #require(try house[1].vault.groupLetters().first)
+    house.set(house[0], isAway: false)
+    async let joining = house[1].groups.join("Family", email: "", userName: nil)
+    // Once the user's attempt has begun: who comes when the daemon is through is told that he is in already.
+    while try house[1].vault.groupLetters().first?.nextAttemptAt == letter.nextAttemptAt {
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    // Which of the two is first, is left to chance.
+    _ = try? await house[1].groups.ask(letter.id, isForced: true)
+    let joined = try await joining
+    #expect(joined.state == .member && joined.group == made.group)
     #expect(try await house[1].groups.list().map(\.id) == [joined.id])
     #expect(try await house[0].groups.status(of: made).members.count == 2)
   }
@@ -112,6 +119,78 @@ import WireCodec
     let members = try await house[0].groups.members(of: made)
     #expect(members.map(\.state) == [.owner, .removed])
     #expect(await vaultError { _ = try await house[0].groups.remove("ben", from: made) }?.code == .notFound)
+  }
+
+  @Test func `a member that was removed and invited again is told how to come in, and comes in so`() async throws {
+    let (house, made) = try await invited()
+    let groups = house[1].groups
+    let joined = try await groups.join(nil, email: "", userName: nil)
+    _ = try await house[0].groups.remove("ben", from: made)
+    _ = try await house[0].groups.invite("ben", to: made)
+    // What the daemon does.
+    let letter = try #require(try house[1].vault.groupLetters().first)
+    #expect(letter.state == .taken && letter.folder == joined.id)
+    #expect(try await groups.ask(letter.id, isForced: true)?.code == .refused)
+    let waiting = try groups.invitations()
+    #expect(waiting.map(\.isTaken) == [false] && waiting.first?.problem?.contains("has removed this device") == true)
+    for _ in 0..<2 {
+      let error = await vaultError { _ = try await groups.join("Family", email: "", userName: nil) }
+      #expect(error?.hint == "you were removed: `vault group leave Family`, then `vault group join Family`")
+    }
+    #expect(try await groups.list().map(\.id) == [joined.id])
+    _ = try await groups.leave(groups.find("Family"), erases: false)
+    let again = try await groups.join("Family", email: "", userName: nil)
+    #expect(again.state == .member && again.memberCount == 2)
+    #expect(try await groups.sync(again).report.success)
+    #expect(try groups.invitations().isEmpty)
+    #expect(try await house[0].groups.members(of: made).map(\.state) == [.owner, .removed, .member])
+  }
+
+  @Test func `who is removed, invited again and leaves before anybody was asked keeps the invitation`() async throws {
+    let (house, made) = try await invited()
+    let groups = house[1].groups
+    let joined = try await groups.join(nil, email: "", userName: nil)
+    _ = try await house[0].groups.remove("ben", from: made)
+    _ = try await house[0].groups.invite("ben", to: made)
+    _ = try await groups.leave(joined, erases: false)
+    #expect(try await groups.join("Family", email: "", userName: nil).state == .member)
+  }
+
+  @Test func `a peer who isn't in the group has a member called by nobody but his user`() async throws {
+    let (house, made) = try await invited()
+    let groups = house[1].groups
+    let joined = try await groups.join(nil, email: "", userName: nil)
+    let group = try #require(made.group)
+    let news = try letter(.invitation, InvitationLetter(group: group, name: "Family"))
+    #expect(await groups.takeInvitation(news, from: try house[2].peer) == .taken([]))
+    let waiting = try #require(try house[1].vault.groupLetters().first)
+    #expect(waiting.state == .waiting && waiting.folder.isEmpty)
+    // Asked by the user's word, he has nothing to say, and is no reason to leave.
+    let error = await vaultError { _ = try await groups.join("Family", email: "", userName: nil) }
+    #expect(error?.reason.contains("has not invited you") == true && error?.hint?.contains("leave") == false)
+    #expect(try house[1].vault.groupLetters().isEmpty)
+    #expect(try await groups.list().map(\.id) == [joined.id])
+    #expect(await groups.takeInvitation(news, from: try house[0].peer) == .taken([]))
+    #expect(try house[1].vault.groupLetters().map(\.state) == [.taken])
+  }
+
+  @Test func `a list says nothing of what is missing once nobody was heard for the time to live`() async throws {
+    let (house, made) = try await invited()
+    let joined = try await house[1].groups.join(nil, email: "", userName: nil)
+    for _ in 0..<2 {
+      _ = try await house[0].groups.sync(made)
+      _ = try await house[1].groups.sync(joined)
+      house.clock.advance(seconds: 60)
+    }
+    let groups = house[1].groups
+    #expect(try await groups.list().map(\.isMissingKnown) == [true])
+    _ = try house[1].vault.set("keep-free", to: "100000T")
+    #expect(try await groups.list().map(\.isMissingKnown) == [false])
+    _ = try house[1].vault.set("keep-free", to: "0")
+    #expect(try await groups.list().map(\.isMissingKnown) == [true])
+    house.clock.advance(seconds: UInt64(try await groups.status(of: joined).ttl))
+    #expect(try await groups.list().map(\.isMissingKnown) == [false])
+    #expect(try await !groups.status(of: joined).isMissingKnown)
   }
 
   @Test func `a removal with a server away is finished when it is back`() async throws {

@@ -54,7 +54,8 @@ enum GroupSync {
     let group = try await groups.findMember(reference)
     let (report, status) = try await groups.sync(group, confirms: confirms)
     try console.result([GroupText.line(report, status)], json: report.json(status, id: group.id))
-    try tellOfServers(status, console, needed: report.success ? nil : report)
+    let isInvited = try groups.invitations().contains { $0.group == status.group && $0.problem != nil }
+    try tellOfServers(status, console, needed: report.success ? nil : report, isInvitedAnew: isInvited)
     guard status.outbox.unsent > 0 else { return }
     throw VaultError(
       .unreachable,
@@ -62,19 +63,35 @@ enum GroupSync {
       hint: "nothing is lost: what waits is sent when they take it")
   }
 
+  /// Says that what is to go through a group is still here, and why.
+  static func tellOfUnsent(_ group: GroupFacts, _ unsent: Int, _ faults: [String], _ console: Console) {
+    guard unsent > 0 else { return }
+    for fault in faults { console.warning(fault) }
+    console.note(
+      "too few servers of \(group.name) have taken it; what waits is sent by 'vault daemon', or by 'vault group sync'")
+  }
+
   /// Says if the group was put back from a copy, names the servers that are away, and throws if too few are there.
-  static func tellOfServers(_ status: GroupStatus, _ console: Console, needed: ReceiveReport? = nil) throws {
+  static func tellOfServers(
+    _ status: GroupStatus, _ console: Console, needed: ReceiveReport? = nil, isInvitedAnew: Bool = false
+  ) throws {
     if let words = GroupText.putBack(status) { console.warning(words) }
-    for server in status.servers where server.isCurrent {
-      if let error = server.lastError ?? server.refusal { console.warning("\(server.address): \(error)") }
-    }
+    for fault in status.serverFaults { console.warning(fault) }
     guard let needed else { return }
     let current = status.servers.filter(\.isCurrent)
     let refusals = current.count { $0.lastError == "\(GroupServerError.unauthorized)" }
+    let name = shellQuoted(status.name)
+    let hint: String
+    if status.isOwner || refusals <= current.count - needed.needed {
+      hint = "nothing is lost: what waits is sent when they are back"
+    } else if isInvitedAnew {
+      hint = "you were removed: `vault group leave \(name)`, then `vault group join \(name)`"
+    } else {
+      hint =
+        "has the owner removed this device? Otherwise a new invitation helps; if so, one and `vault group leave \(name)`, then `vault group join \(name)`"
+    }
     throw VaultError(
       .unreachable, "only \(needed.answered) of \(current.count) servers answered, \(needed.needed) are needed",
-      hint: !status.isOwner && refusals > current.count - needed.needed
-        ? "has the owner removed this device? Otherwise a new invitation helps"
-        : "nothing is lost: what waits is sent when they are back")
+      hint: hint)
   }
 }
