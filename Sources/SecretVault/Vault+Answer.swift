@@ -28,18 +28,19 @@ extension Vault {
     }
     let keys = session.peerKeys
     let known = met(keys, session.peerCard)
-    guard let peer = known ?? metIntroduced(keys, session.peerCard) else { return await session.close() }
-    let limit = peer.introducer == nil ? SessionCount.limit : SessionCount.limitOfIntroduced
+    // Before anything else is done for somebody who was introduced.
+    let limit = known == nil ? SessionCount.limitOfIntroduced : SessionCount.limit
     guard sessions.begin(keys.digest, limit: limit) else { return await session.close() }
     defer { sessions.end(keys.digest) }
     var dealer: Digest?
-    if peer.introducer != nil {
+    if known == nil {
       dealer = beginIntroducedSession(keys.digest)
       guard dealer != nil else { return await session.close() }
     } else {
       meetings.noteSeen(keys.digest, at: environment.monotonic())
     }
     defer { if let dealer { introducedSessions.end(dealer) } }
+    guard let peer = known ?? metIntroduced(keys, session.peerCard) else { return await session.close() }
     let isNearby = remote.hasPrefix(PeerPlace.bluetoothPrefix)
     guard let opening = try? OpeningChallenge.of(session.handshakeHash) else { return await session.close() }
     var answerer = Answerer(vault: self, channel: session, peer: peer, isNearby: isNearby, opening: opening)
@@ -113,6 +114,8 @@ struct Answerer {
   private var hasHeardGoodbye = false
   /// The state in which the peer's row was verified last.
   var trustMark = TrustMark()
+  /// The same of its introductions.
+  var introductionMark = TrustMark()
   /// Secrets whose shares were released in this session, with this device's index, by request number.
   /// Only their names are kept: headers are large, and a session may stay.
   var released: [UInt64: (id: SecretID, index: UInt8)] = [:]

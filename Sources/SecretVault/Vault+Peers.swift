@@ -68,14 +68,15 @@ extension Vault {
   ) throws(VaultError) -> PeerAddition {
     let before = known
     let stale = try storedCard(known)
-    // The picture may be older than what the peer has said since.
+    // The picture may be older than what the peer has said since. Of the same serial, a signed card stays: it can be handed on.
     let isCurrent = card.serial >= stale.serial
+    let replaces = card.serial > stale.serial || (isCurrent && (card.signature != nil || stale.signature == nil))
     let changed: PeerRecord
     do throws(StoreError) {
-      if isCurrent, stale.signature == nil, card.signature != nil { try introduceLate(card) }
+      if replaces, stale.signature == nil, card.signature != nil { try introduceLate(card) }
       changed = try database.updatePeer(known.digest) { record in
         if let name { record.name = name }
-        if isCurrent { record.card = bytes }
+        if replaces { record.card = bytes }
         if let person { record.person = person == record.digest ? nil : person }
       }
     } catch .alreadyExists {
@@ -86,7 +87,7 @@ extension Vault {
     if isCurrent, let beacon = try beacon(of: card) {
       try stored { () throws(StoreError) in try database.setBeaconKey(ofPeer: known.digest, to: beacon) }
     }
-    let saysTheSame = !isCurrent || (card.label == stale.label && card.addresses == stale.addresses)
+    let saysTheSame = !replaces || (card.label == stale.label && card.addresses == stale.addresses)
     let isSame = changed.name == before.name && changed.person == before.person && saysTheSame
     if !isSame { record(.peerChanged, peer: changed) }
     return PeerAddition(peer: try summary(changed), change: isSame ? .unchanged : .updated)
@@ -148,19 +149,31 @@ extension Vault {
     let peer = try find(reference)
     let summary = try summary(peer)
     let holds = try secretsKnownHeld(by: peer)
+    // All of this before the trust ends: whoever is killed in between finds the peer still there, and removes it again. But what fails of it keeps
+    // nobody trusted.
+    var failure: VaultError?
+    do throws(VaultError) { try introduceNoMore(peer.digest) } catch { failure = error }
+    do throws(VaultError) { try endInvitations(of: peer.digest) } catch { failure = failure ?? error }
+    do throws(VaultError) { try changeBeacon() } catch { failure = failure ?? error }
     let removed = try stored { () throws(StoreError) in try database.removePeer(peer.digest) }
-    introduceNoMore(peer.digest)
-    // Invitations to it and of it are worth nothing; whoever is in a group already stays there.
-    _ = try changeGroupLetters { letters in
-      letters.removeAll { $0.peer == peer.digest && ($0.kind == .received || $0.node == nil) }
-    }
-    let beacon = try freshSecret(PeerCard.beaconKeyByteCount)
-    do throws(StoreError) { try database.replaceBeaconKey(beacon) } catch { throw VaultError(error) }
     record(.peerRemoved, peer: peer)
+    if let failure { throw failure }
     return PeerRemoval(
       peer: summary,
       destroyedDeliveries: removed.cancelled.compactMap(\.entry.secretID).map { secretReference($0) },
       stillHolds: holds)
+  }
+
+  /// Invitations to a peer and of it are worth nothing; whoever is in a group already stays there.
+  private func endInvitations(of peer: Digest) throws(VaultError) {
+    _ = try changeGroupLetters { letters in
+      letters.removeAll { $0.peer == peer && ($0.kind == .received || $0.node == nil) }
+    }
+  }
+
+  private func changeBeacon() throws(VaultError) {
+    let beacon = try freshSecret(PeerCard.beaconKeyByteCount)
+    do throws(StoreError) { try database.replaceBeaconKey(beacon) } catch { throw VaultError(error) }
   }
 
   /// Opens a session and says how it went.

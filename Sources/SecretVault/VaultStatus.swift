@@ -12,6 +12,8 @@ public struct VaultStatus: Sendable {
   public let secrets: [Secret]
   /// Ids of secrets that are damaged in the store, and left out of the others.
   public let damaged: [String]
+  /// Ids of secrets of which a holder that was introduced is damaged in the store, and left out until it is made anew.
+  public let damagedIntroductions: [String]
   /// Shares that are on the disk and can't be served.
   public let lost: [LostShare]
   /// Items that are on the disk, or listed, and can't be shown.

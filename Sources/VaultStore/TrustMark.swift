@@ -25,4 +25,17 @@ extension VaultDatabase {
     mark = TrustMark(mac: current)
     return current != nil
   }
+
+  /// The same of somebody who was introduced, for whatever secret: it counts as long as one of its introductions does.
+  public func isIntroduced(_ card: Digest, mark: inout TrustMark) throws(StoreError) -> Bool {
+    let known = mark.mac
+    let current: [UInt8]? = try readOne { db in
+      let sql = "SELECT 1 FROM introductions WHERE digest = ? AND mac = ?"
+      if let known, try Self.row(sql, [card.blob, known.blob], db) != nil { return known }
+      guard let record = try self.activeIntroduction(of: card, db) else { return nil }
+      return try self.introductionMAC(record)
+    }
+    mark = TrustMark(mac: current)
+    return current != nil
+  }
 }

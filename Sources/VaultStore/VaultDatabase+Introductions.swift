@@ -1,9 +1,9 @@
 import GRDB
 public import Sodium
 
-/// Holders of secrets that their dealers have introduced.
+/// Holders of secrets that their dealers have introduced. A row that is damaged counts for nothing, and costs its own holder alone.
 extension VaultDatabase {
-  private static let introductionColumns =
+  static let introductionColumns =
     "secret_id, digest, noise_key, share_index, dealer, card, state, added_at, mac"
 
   /// The holders that were introduced for a secret, removed ones too, in the order of shares.
@@ -11,39 +11,91 @@ extension VaultDatabase {
     try readOne { db in try self.introductions(ofSecret: id, db) }
   }
 
-  /// What was introduced under a card, removed ones too.
-  public func introductions(of card: Digest) throws(StoreError) -> [IntroductionRecord] {
-    try readOne { db in
-      try self.introductions(where: "digest = ?", [card.blob], db) { $0.digest == card }
-    }
-  }
-
   /// The introduction of a card for a secret, or nil.
   public func introduction(of card: Digest, secret id: [UInt8]) throws(StoreError) -> IntroductionRecord? {
     try readOne { db in
-      try self.introductions(where: "secret_id = ? AND digest = ?", [id.blob, card.blob], db) {
+      try self.introductions(where: "secret_id = ? AND digest = ?", [id.blob, card.blob], limit: 1, db) {
         $0.digest == card && $0.secretID == id
       }.first
     }
   }
 
-  /// What was introduced with this Noise key, removed ones too, the earliest first. No more than `limit` are read, as each may be somebody's who
-  /// has claimed a key that isn't his; of each dealer one card.
+  /// One introduction of a card, of whatever secret, that counts; or nil.
+  public func introduction(of card: Digest) throws(StoreError) -> IntroductionRecord? {
+    try readOne { db in try self.activeIntroduction(of: card, db) }
+  }
+
+  func activeIntroduction(of card: Digest, _ db: Database) throws -> IntroductionRecord? {
+    try introductions(where: "digest = ? AND state = 'active'", [card.blob], limit: 1, db) {
+      $0.digest == card && $0.state == .active
+    }.first
+  }
+
+  /// The dealers by whose word a card counts.
+  public func introducers(of card: Digest) throws(StoreError) -> Set<Digest> {
+    try readOne { db in
+      let sql = "SELECT DISTINCT dealer FROM introductions WHERE digest = ? AND state = 'active'"
+      var dealers: Set<Digest> = []
+      for row in try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [card.blob]) {
+        guard let dealer = try? StoredRow(row: row, what: Self.introductionName).digest("dealer") else { continue }
+        let one = try self.introductions(
+          where: "digest = ? AND dealer = ? AND state = 'active'", [card.blob, dealer.blob], limit: 1, db
+        ) { $0.digest == card && $0.dealer == dealer && $0.state == .active }
+        if !one.isEmpty { dealers.insert(dealer) }
+      }
+      return dealers
+    }
+  }
+
+  /// What was introduced with this Noise key, the earliest first. No more than `limit` are read, as each may be somebody's who has claimed a key that
+  /// isn't his; of each dealer one card.
   public func introductions(noiseKey: [UInt8], limit: Int) throws(StoreError) -> [IntroductionRecord] {
     try readOne { db in
-      try self.introductions(
-        where: """
-          noise_key = ? AND state = 'active'
-          GROUP BY dealer, digest ORDER BY min(added_at), dealer, digest LIMIT ?
-          """, [noiseKey.blob, limit], db
-      ) { $0.noiseKey == noiseKey }
+      let sql = """
+        SELECT dealer, digest FROM introductions WHERE noise_key = ? AND state = 'active'
+        GROUP BY dealer, digest ORDER BY min(added_at), dealer, digest
+        """
+      var found: [IntroductionRecord] = []
+      for row in try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [noiseKey.blob]) where found.count < limit {
+        let columns = StoredRow(row: row, what: Self.introductionName)
+        guard let dealer = try? columns.digest("dealer"), let card = try? columns.digest("digest") else { continue }
+        found += try self.introductions(
+          where: "digest = ? AND dealer = ? AND noise_key = ? AND state = 'active' ORDER BY added_at",
+          [card.blob, dealer.blob, noiseKey.blob], limit: 1, db
+        ) { $0.digest == card && $0.dealer == dealer && $0.noiseKey == noiseKey && $0.state == .active }
+      }
+      return found
     }
   }
 
   /// All introductions, those of a secret together.
   public func introductions() throws(StoreError) -> [IntroductionRecord] {
-    try read { db in
-      try self.introductions(where: "TRUE ORDER BY secret_id, share_index, digest", [], db) { _ in true }
+    try read { db in try self.introductions(where: "TRUE ORDER BY secret_id, share_index, digest", [], db) }
+  }
+
+  /// The cards that this one was introduced with, other than `card`: bytes that nobody has verified yet.
+  public func introducedCards(of digest: Digest, besides card: [UInt8]) throws(StoreError) -> [[UInt8]] {
+    try readOne { db in
+      let sql = "SELECT DISTINCT card FROM introductions WHERE digest = ? AND state = 'active' AND card <> ?"
+      return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [digest.blob, card.blob]).compactMap { row in
+        try? StoredRow(row: row, what: Self.introductionName).bytes("card")
+      }
+    }
+  }
+
+  /// Puts a newer card in the place of those that it replaces, wherever this one was introduced, in one transaction.
+  public func updateIntroductions(
+    of digest: Digest, replacing cards: [[UInt8]], with card: [UInt8]
+  ) throws(StoreError) {
+    try writeKeeping { db, changed in
+      let rows = try self.introductions(where: "digest = ? AND state = 'active'", [digest.blob], db) {
+        $0.digest == digest && $0.state == .active
+      }
+      for var record in rows where cards.contains(record.card) {
+        record.card = card
+        try self.put(record, db)
+        changed.insert(record.secretID)
+      }
     }
   }
 
@@ -54,16 +106,17 @@ extension VaultDatabase {
     ofSecret id: [UInt8],
     _ change: (inout [IntroductionRecord], IntroductionContext) throws(StoreError) -> Void
   ) throws(StoreError) -> Bool {
-    try writeKeeping { db, changed in
+    try writeKeeping(readsCompanions: true) { db, changed in
       guard let secret = try self.secret(where: "id", id.blob, db), secret.origin == .held else { return false }
-      let before = try self.introductions(ofSecret: id, db)
+      let before = try self.mendedIntroductions(ofSecret: id, db)
       var after = before
       let context = IntroductionContext(
         usage: try Self.usage(ofDealer: secret.dealer, db), isRemoved: { (card) in try self.isRemoved(card, db) },
-        otherCards: { (key) in
-          try self.introductions(where: "noise_key = ? AND dealer = ?", [key.blob, secret.dealer.blob], db) {
-            $0.noiseKey == key && $0.dealer == secret.dealer
-          }.map(\.digest)
+        isOthers: { (key, card) in
+          try !self.introductions(
+            where: "noise_key = ? AND dealer = ? AND digest <> ?", [key.blob, secret.dealer.blob, card.blob], limit: 1,
+            db
+          ) { $0.noiseKey == key && $0.dealer == secret.dealer && $0.digest != card }.isEmpty
         })
       try change(&after, context)
       guard after.count <= IntroductionRecord.countLimit else { throw StoreError.invalid("the holders of a secret") }
@@ -106,7 +159,14 @@ extension VaultDatabase {
       arguments: [card.blob])
     {
       // A damaged row must not keep its holder here for ever.
-      let record = try Self.decodeIntroductionColumns(row)
+      guard let record = try? Self.decodeIntroductionColumns(row) else {
+        let columns = StoredRow(row: row, what: Self.introductionName)
+        if let id = try? columns.bytes("secret_id", count: SecretRecord.idByteCount) { secrets.insert(id) }
+        try db.execute(
+          sql: "DELETE FROM introductions NOT INDEXED WHERE digest = ? AND secret_id IS ?",
+          arguments: [card.blob, row["secret_id"] as DatabaseValue?])
+        continue
+      }
       guard record.state == .active else { continue }
       try put(record.removed, db)
       secrets.insert(record.secretID)
@@ -121,23 +181,30 @@ extension VaultDatabase {
     try introductions(where: "secret_id = ? ORDER BY share_index, digest", [id.blob], db) { $0.secretID == id }
   }
 
-  /// Rows under a condition, each of which must be what was looked for: an index may lead to another one.
-  private func introductions(
-    where condition: String, _ arguments: StatementArguments, _ db: Database,
-    _ isWanted: (IntroductionRecord) -> Bool
+  /// Sound rows under a condition, no more than `limit`. Each must be what was looked for, too: an index may lead to another one.
+  func introductions(
+    where condition: String, _ arguments: StatementArguments, limit: Int = .max, _ db: Database,
+    _ isWanted: (IntroductionRecord) -> Bool = { _ in true }
   ) throws -> [IntroductionRecord] {
     let sql = "SELECT \(Self.introductionColumns) FROM introductions WHERE \(condition)"
-    return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: arguments).map { row in
-      let record = try Self.decodeIntroductionColumns(row)
-      let mac = try StoredRow(row: row, what: Self.introductionName).bytes("mac")
-      guard isWanted(record), macsMatch(mac, try introductionMAC(record)) else {
-        throw StoreError.damaged(Self.introductionName)
-      }
-      return record
+    let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+    var found: [IntroductionRecord] = []
+    while found.count < limit, let row = try rows.next() {
+      if let record = try soundIntroduction(row), isWanted(record) { found.append(record) }
     }
+    return found
   }
 
-  private static let introductionName = "the introduction of a holder"
+  /// What a row says; nil if it is damaged.
+  func soundIntroduction(_ row: Row) throws(StoreError) -> IntroductionRecord? {
+    do throws(StoreError) {
+      let record = try Self.decodeIntroductionColumns(row)
+      let mac = try StoredRow(row: row, what: Self.introductionName).bytes("mac")
+      return macsMatch(mac, try introductionMAC(record)) ? record : nil
+    } catch .damaged { return nil }
+  }
+
+  static let introductionName = "the introduction of a holder"
 
   private static func decodeIntroductionColumns(_ row: Row) throws(StoreError) -> IntroductionRecord {
     let columns = StoredRow(row: row, what: introductionName)
@@ -154,9 +221,8 @@ extension VaultDatabase {
     }
     try db.execute(
       sql: """
-        INSERT INTO introductions (\(Self.introductionColumns), byte_count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (secret_id, digest) DO UPDATE SET share_index = excluded.share_index, card = excluded.card,
-          state = excluded.state, byte_count = excluded.byte_count, mac = excluded.mac
+        INSERT OR REPLACE INTO introductions (\(Self.introductionColumns), byte_count)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         record.secretID.blob, record.digest.blob, record.noiseKey.blob, record.index, record.dealer.blob,
@@ -183,15 +249,15 @@ public struct IntroductionContext {
   /// What the secret's dealer has left here already.
   public let usage: DepositUsage
   private let isRemovedCard: (Digest) throws -> Bool
-  private let otherCards: ([UInt8]) throws -> [Digest]
+  private let isOthersKey: ([UInt8], Digest) throws -> Bool
 
   init(
     usage: DepositUsage, isRemoved: @escaping (Digest) throws -> Bool,
-    otherCards: @escaping ([UInt8]) throws -> [Digest]
+    isOthers: @escaping ([UInt8], Digest) throws -> Bool
   ) {
     self.usage = usage
     isRemovedCard = isRemoved
-    self.otherCards = otherCards
+    isOthersKey = isOthers
   }
 
   /// Whether the user has removed this card, and not imported it since.
@@ -201,9 +267,9 @@ public struct IntroductionContext {
     }
   }
 
-  /// Cards with a Noise key that the same dealer has introduced.
-  public func cards(noiseKey: [UInt8]) throws(StoreError) -> [Digest] {
-    do { return try otherCards(noiseKey) } catch {
+  /// Whether the same dealer has introduced another card than this one with a Noise key.
+  public func isOthers(noiseKey: [UInt8], than card: Digest) throws(StoreError) -> Bool {
+    do { return try isOthersKey(noiseKey, card) } catch {
       throw error as? StoreError ?? .damaged("the table of introductions")
     }
   }

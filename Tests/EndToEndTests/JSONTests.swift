@@ -66,8 +66,8 @@ struct JSONTests {
       let status = try await alice.succeed("status", "--json").json()
       #expect(
         status.keys == [
-          "label", "fingerprint", "addresses", "daemon", "peers", "secrets", "damaged", "requests", "settings",
-          "bluetooth", "groups", "invitations", "messages", "lost", "lostItems",
+          "label", "fingerprint", "addresses", "daemon", "peers", "secrets", "damaged", "damagedIntroductions",
+          "requests", "settings", "bluetooth", "groups", "invitations", "messages", "lost", "lostItems",
         ])
       #expect(status["messages"].keys == ["new", "waiting", "carried"])
       #expect(status["daemon"].keys == ["running", "since", "listening", "process", "elsewhere"])

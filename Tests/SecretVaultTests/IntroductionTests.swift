@@ -444,6 +444,17 @@ extension VaultTests {
       #expect(try circle.names(at: 3) == ["ben, introduced by ada", "cleo, introduced by ada"])
     }
 
+    @Test func `a picture of the card that is here takes no signature away`() async throws {
+      let circle = try await Circle()
+      let (ada, dan) = (circle.world[0].vault, circle.world[3].vault)
+      let known = try #require(try ada.database.peer(dan.identity.keys.digest))
+      let picture = try PeerCard.parse(text: dan.ownIdentity().qrText)
+      #expect(try picture.signature == nil && picture.serial == ada.storedCard(known).serial)
+      #expect(try ada.addPeer(picture, name: nil).change == .unchanged)
+      #expect(try ada.database.peer(dan.identity.keys.digest)?.card == known.card)
+      #expect(try ada.database.beaconKey(ofPeer: dan.identity.keys.digest) != nil)
+    }
+
     @Test func `a holder's new address goes from one to another, and is used in the same recovery`() async throws {
       let circle = try await Circle(4, threshold: 3)
       circle.loseDealer()

@@ -23,7 +23,7 @@ extension Answerer {
   /// Whether the other side may still ask for anything: it is a peer, or was introduced, and neither was removed.
   mutating func isStillKnown() -> Bool {
     if (try? vault.database.isPeer(peer.digest, mark: &trustMark)) == true { return true }
-    return peer.introducer != nil && vault.isIntroduced(peer.digest)
+    return peer.introducer != nil && vault.isIntroduced(peer.digest, mark: &introductionMark)
   }
 
   /// Keeps what a dealer says about the holders of its secret.

@@ -37,7 +37,7 @@ extension Vault {
     guard usesIntroductions else { return [] }
     let rows = try stored { () throws(StoreError) in
       var rows: [IntroductionRecord] = []
-      for row in try database.introductions(ofSecret: secret) where row.state == .active {
+      for row in try database.introductions(ofSecret: secret) where counts(row) {
         if try database.peer(row.digest) == nil { rows.append(row) }
       }
       return rows
@@ -56,35 +56,34 @@ extension Vault {
 
   /// Who it is that was introduced for a secret, or nil if it wasn't, was removed, or is a peer.
   func introducedHolder(_ card: Digest, of secret: [UInt8]) throws(VaultError) -> PeerRecord? {
-    guard usesIntroductions,
-      let row = try stored({ () throws(StoreError) in try database.introduction(of: card, secret: secret) }),
-      row.state == .active, try stored({ () throws(StoreError) in try database.peer(card) }) == nil
-    else { return nil }
-    if let all = try? introducedHolders(of: secret) { return all.first { $0.digest == card } }
-    // What is damaged of another one keeps this one out of nothing.
-    return try peerRecord(row, "\(label(of: row)) (share \(row.index))", peerNames())
+    guard try stored({ () throws(StoreError) in try database.introduction(of: card, secret: secret) }) != nil else {
+      return nil
+    }
+    return try introducedHolders(of: secret).first { $0.digest == card }
   }
+
+  /// Whether a row says of somebody whom the user hasn't removed. What can't be read costs its own holder alone.
+  private func counts(_ row: IntroductionRecord) -> Bool { row.state == .active && (try? card(of: row)) != nil }
 
   /// Who it is that was introduced for any secret.
   func introducedHolder(_ card: Digest) throws(VaultError) -> PeerRecord? {
-    guard usesIntroductions else { return nil }
-    let rows = try stored { () throws(StoreError) in try database.introductions(of: card) }
-    guard let row = rows.first(where: { $0.state == .active }) else { return nil }
+    guard usesIntroductions,
+      let row = try stored({ () throws(StoreError) in try database.introduction(of: card) })
+    else { return nil }
     return try peerRecord(row, label(of: row), peerNames())
   }
 
   /// Whether somebody was introduced for any secret, and wasn't removed since.
-  func isIntroduced(_ card: Digest) -> Bool {
+  func isIntroduced(_ card: Digest, mark: inout TrustMark) -> Bool {
     guard usesIntroductions else { return false }
-    let rows = try? database.introductions(of: card)
-    return rows?.contains { $0.state == .active } == true
+    return (try? database.isIntroduced(card, mark: &mark)) == true
   }
 
   /// Counts a session with somebody who was introduced, among those of a dealer that has room for it; nil if none has. Another one, who names it
   /// as well, can't keep it out by what it has introduced besides.
   func beginIntroducedSession(_ card: Digest) -> Digest? {
-    let rows = (try? database.introductions(of: card)) ?? []
-    return Set(rows.filter { $0.state == .active }.map(\.dealer)).first { introducedSessions.begin($0) }
+    let dealers = (try? database.introducers(of: card)) ?? []
+    return dealers.first { introducedSessions.begin($0) }
   }
 
   /// Whose a dialler's Noise key may be: a peer's, or that of somebody who was introduced. A trust list that doesn't verify trusts nobody.
@@ -93,18 +92,23 @@ extension Vault {
       if let peer = try database.peer(noiseKey: noiseKey) { return RecognisedDialler(peer: try storedCard(peer).keys) }
       guard usesIntroductions else { return nil }
       let rows = try database.introductions(noiseKey: noiseKey, limit: RecognisedDialler.candidateLimit)
-      return RecognisedDialler(others: try rows.map { try card(of: $0).keys })
+      return RecognisedDialler(others: rows.compactMap { try? card(of: $0).keys })
     } catch {
       environment.log.error("the trust list can't be read: \(error)")
       return nil
     }
   }
 
-  /// A session with somebody who was introduced came about: its newest card counts, wherever it was introduced.
+  /// A session with somebody who was introduced came about: its newest card counts, wherever it was introduced. At most one a minute: it is written
+  /// as often as there are secrets, and a stranger may have made them many.
   @discardableResult
   func metIntroduced(_ keys: CardKeys, _ card: PeerCard?) -> PeerRecord? {
     do {
-      if let card { try update(with: card) }
+      if let card {
+        try update(with: card) {
+          introducedCards.isNew(keys.digest.description, at: environment.monotonic())
+        }
+      }
       return try introducedHolder(keys.digest)
     } catch {
       environment.log.error("the session with an introduced holder could not be noted: \(error)")
@@ -113,22 +117,17 @@ extension Vault {
   }
 
   /// Takes a newer card of somebody who was introduced; what isn't newer, or isn't signed, changes nothing.
-  func update(with card: PeerCard) throws(VaultError) {
-    let rows = try stored { () throws(StoreError) in try database.introductions(of: card.keys.digest) }
-    var stale: [IntroductionRecord] = []
-    for row in rows where row.state == .active {
-      let known = try self.card(of: row)
-      if (try? card.isUpdate(of: known)) == true { stale.append(row) }
-    }
-    guard !stale.isEmpty, let bytes = try? card.published.encoded() else { return }
-    for row in stale {
-      try stored { () throws(StoreError) in
-        _ = try database.changeIntroductions(ofSecret: row.secretID) { (rows, _) throws(StoreError) in
-          for place in rows.indices where rows[place].digest == row.digest && rows[place].card == row.card {
-            rows[place].card = bytes
-          }
-        }
+  func update(with card: PeerCard, if isAllowed: () -> Bool = { true }) throws(VaultError) {
+    guard let bytes = try? card.published.encoded() else { return }
+    let digest = card.keys.digest
+    let outdated = try stored { () throws(StoreError) in try database.introducedCards(of: digest, besides: bytes) }
+      .filter { known in
+        guard let known = try? cards.decode(known) else { return false }
+        return (try? card.isUpdate(of: known)) == true
       }
+    guard !outdated.isEmpty, isAllowed() else { return }
+    try stored { () throws(StoreError) in
+      try database.updateIntroductions(of: digest, replacing: outdated, with: bytes)
     }
   }
 
@@ -157,7 +156,7 @@ extension Vault {
   public func introducedHolders() throws(VaultError) -> [IntroducedHolder] {
     let names = try peerNames()
     let rows = try stored { () throws(StoreError) in try database.introductions() }
-      .filter { $0.state == .active && names[$0.digest] == nil }
+      .filter { counts($0) && names[$0.digest] == nil }
     let holders = try Dictionary(grouping: rows, by: \.digest).values.map { (rows) throws(VaultError) in
       try summary(rows, names)
     }

@@ -101,27 +101,37 @@ extension Vault {
     return true
   }
 
-  /// The user has removed a peer: whoever hasn't heard yet that it holds shares of this device's secrets doesn't hear so any more.
-  func introduceNoMore(_ digest: Digest) {
-    do {
-      for waiting in try stored({ () throws(StoreError) in try database.openIntroductions(besides: digest) }) {
-        guard let id = waiting.entry.secretID, let index = waiting.entry.index,
-          let record = try stored({ () throws(StoreError) in try database.secret(id) }), record.origin == .dealt
-        else { continue }
-        let header = try header(of: record)
-        if let peer = try stored({ () throws(StoreError) in try database.peer(waiting.entry.recipient) }),
-          var entry = try introduction(header, to: peer, index: index, knownHolders(of: record), at: environment.now())
-        {
-          entry.nextAttemptAt = waiting.nextAttemptAt
-          try stored { () throws(StoreError) in try database.replaceIntroduction(entry) }
+  /// The user removes a peer: whoever hasn't heard yet that it holds shares of this device's secrets doesn't hear so any more. Before it is removed:
+  /// whoever is killed in between finds it still there, and removes it again.
+  func introduceNoMore(_ digest: Digest) throws(VaultError) {
+    for waiting in try stored({ () throws(StoreError) in try database.openIntroductions(besides: digest) })
+    where waiting.entry.recipient != digest {
+      var left: NewOutboxRecord?
+      do throws(VaultError) { left = try introduction(waiting, without: digest) } catch {
+        // Better that nobody is named than this one.
+        environment.log.error(
+          "the holders of a secret are not introduced to \(waiting.entry.recipient): this device \(Self.words(error))")
+      }
+      try stored { () throws(StoreError) in
+        if let left {
+          try database.replaceIntroduction(left)
         } else {
-          try stored { () throws(StoreError) in try database.cancelDelivery(waiting.id, reason: "nobody is left") }
+          try database.cancelDelivery(waiting.id, reason: "nobody is left")
         }
       }
-    } catch {
-      environment.log.error(
-        "a removed peer may still be named to the holders of its secrets: this device \(Self.words(error))")
     }
+  }
+
+  /// A waiting introduction as it is without one of the holders; nil if nobody is left.
+  private func introduction(_ waiting: OutboxRecord, without digest: Digest) throws(VaultError) -> NewOutboxRecord? {
+    guard let id = waiting.entry.secretID, let index = waiting.entry.index,
+      let record = try stored({ () throws(StoreError) in try database.secret(id) }), record.origin == .dealt,
+      let peer = try stored({ () throws(StoreError) in try database.peer(waiting.entry.recipient) })
+    else { return nil }
+    let holders = try knownHolders(of: record).filter { $0.digest != digest }
+    var entry = try introduction(header(of: record), to: peer, index: index, holders, at: environment.now())
+    entry?.nextAttemptAt = waiting.nextAttemptAt
+    return entry
   }
 
   // MARK: - Who holds what
@@ -158,8 +168,8 @@ extension Vault {
         hasAddress: !recipient.addresses.isEmpty || recipient.nearby != nil)
     }
     guard let row else { return KnownHolder(index: index, digest: digest, card: nil) }
-    let card = try card(of: row)
-    return KnownHolder(index: index, digest: digest, card: card, hasAddress: !card.addresses.isEmpty)
+    let card = try? card(of: row)
+    return KnownHolder(index: index, digest: digest, card: card, hasAddress: card?.addresses.isEmpty == false)
   }
 
   /// How many of the other holders this device knows, and how many of them it could dial: what a drill's answer says. `peer` has just proved
@@ -306,30 +316,28 @@ extension Vault {
     case refused(RefusalReason)
   }
 
-  /// Keeps what the dealer of a secret says about its holders. Who was removed stays removed, and who is a peer a peer.
+  /// Keeps what the dealer of a secret says about its holders. Who was removed stays removed, and who is a peer a peer. A card with somebody else's
+  /// key is left out: its signature proves nothing of that key, and its owner could keep the others from one another by it.
   func introduce(
     _ holders: [(index: UInt8, card: PeerCard)], _ record: SecretRecord
   ) throws(VaultError) -> IntroductionOutcome {
     guard usesIntroductions else { return .refused(.notAccepted) }
-    for peer in try stored({ () throws(StoreError) in try database.peers() }) {
-      let keys = try storedCard(peer).keys
-      // A card that claims one of a peer's keys, and isn't that peer's, is nobody's.
-      guard !holders.contains(where: { $0.card.keys != keys && $0.card.keys.sharesKey(with: keys) }) else {
-        return .refused(.notAccepted)
-      }
+    let peers = try stored { () throws(StoreError) in try database.peers() }
+      .map { (peer) throws(VaultError) in try storedCard(peer).keys }
+    let strangers = holders.filter { holder in
+      !peers.contains { $0 != holder.card.keys && $0.sharesKey(with: holder.card.keys) }
     }
     guard let quota else { return .refused(.internalFailure) }
     let now = environment.now()
     var outcome = IntroductionOutcome.kept
+    var taken: [PeerCard] = []
     let isHeld = try stored { () throws(StoreError) in
       try database.changeIntroductions(ofSecret: record.id) { (rows, context) throws(StoreError) in
         var kept = rows
-        for holder in holders {
+        for holder in strangers {
           let keys = holder.card.keys
-          guard try context.cards(noiseKey: keys.noise).allSatisfy({ $0 == keys.digest }) else {
-            outcome = .refused(.notAccepted)
-            return
-          }
+          guard try !context.isOthers(noiseKey: keys.noise, than: keys.digest) else { continue }
+          taken.append(holder.card)
           let bytes: [UInt8]
           do { bytes = try holder.card.published.encoded() } catch { throw .invalid("the card of a holder") }
           if let place = kept.firstIndex(where: { $0.digest == keys.digest }) {
@@ -345,6 +353,10 @@ extension Vault {
             // Whom the user has removed no dealer brings back, with no other secret.
             kept.append(try context.isRemoved(keys.digest) ? holder.removed : holder)
           }
+        }
+        guard !taken.isEmpty else {
+          outcome = .refused(.notAccepted)
+          return
         }
         let added = kept.reduce(0) { $0 + $1.card.count } - rows.reduce(0) { $0 + $1.card.count }
         let (total, isTooMuch) = UInt64(max(0, context.usage.byteCount)).addingReportingOverflow(UInt64(max(0, added)))
@@ -362,7 +374,7 @@ extension Vault {
     }
     guard isHeld else { return .refused(.unavailable) }
     // Of a peer it is news only if its owner has signed something newer.
-    if outcome == .kept { for holder in holders { try updatePeer(with: holder.card) } }
+    if outcome == .kept { for card in taken { try updatePeer(with: card) } }
     return outcome
   }
 }

@@ -30,6 +30,9 @@ enum StatusText {
     if !status.damaged.isEmpty {
       facts.append(("DAMAGED", "in the store: " + list(status.damaged.map { "secret \($0)" })))
     }
+    for id in status.damagedIntroductions {
+      facts.append(("DAMAGED", "in the store: a holder of secret \(id) that was introduced"))
+    }
     for share in status.lost { facts.append(("LOST", LostShareText.sentence(share))) }
     for item in status.lostItems { facts.append(("LOST", LostItemText.sentence(item))) }
     if !status.requests.isEmpty {
@@ -114,8 +117,8 @@ extension VaultStatus {
       "label": .string(identity.card.label), "fingerprint": .string(identity.fingerprint),
       "addresses": PeerText.json(identity.card.addresses), "daemon": daemonJSON,
       "peers": .array(peers.map(\.json)), "secrets": .array(secrets.map(\.json)),
-      "damaged": JSONValue(damaged), "lost": .array(lost.map(\.json)),
-      "lostItems": .array(lostItems.map(\.json)),
+      "damaged": JSONValue(damaged), "damagedIntroductions": JSONValue(damagedIntroductions),
+      "lost": .array(lost.map(\.json)), "lostItems": .array(lostItems.map(\.json)),
       "settings": .array(changedSettings.map(\.json)), "requests": JSONValue(requests.count),
       "bluetooth": BluetoothText.json(self), "groups": .array(groups.map(\.json)),
       "invitations": JSONValue(invitations), "messages": messages.json,
