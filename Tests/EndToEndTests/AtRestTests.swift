@@ -113,10 +113,11 @@ struct DamageTests {
       // Alice is slow at first, so that Bob is asked for certain.
       alice.freezeDaemon()
       let recovery = try carol.start(["recover", id])
-      try await bench.wait(upTo: 180, for: "bob to be named") {
-        !recovery.isRunning || recovery.written.contains(/warning: bob/)
+      try await bench.atOnce(upTo: 180, for: "bob to be named") {
+        !recovery.isRunning || recovery.written.contains("warning: bob")
+      } then: {
+        alice.thawDaemon()
       }
-      alice.thawDaemon()
       let outcome = try await recovery.end(within: 90)
       #expect(outcome.status == 0, "\(outcome)")
       #expect(outcome.complaint.contains(/warning: bob/), "\(outcome)")

@@ -6,9 +6,9 @@ import Testing
 struct BluetoothTests {
   private func status(_ bench: Bench, of peer: Peer, until isRight: (JSON) -> Bool) async throws -> JSON {
     var facts = try await peer.succeed("status", "--json").json()["bluetooth"]
-    for _ in 0..<100 where !isRight(facts) {
-      try await Task.sleep(for: .milliseconds(100))
+    try await bench.wait(every: 100, for: "Bluetooth to be as wanted") {
       facts = try await peer.succeed("status", "--json").json()["bluetooth"]
+      return isRight(facts)
     }
     return facts
   }

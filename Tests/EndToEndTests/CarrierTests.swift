@@ -79,6 +79,9 @@ struct CarrierTests {
       let came = try await carol.succeed("inbox", "--json").json()[0]
       #expect(came["text"].string == "the marked words" && came["peer"].string == "alice")
       #expect(came["route"].string == "carriers" && came["hops"].int == 1)
+      try await bench.wait(upTo: 120, every: 200, for: "bob to carry her receipt") {
+        try await given("receipt", by: carol) != nil
+      }
 
       try await travel(bob, from: carol, to: alice)
       try await bench.wait(upTo: 120, every: 200, for: "alice to hear of it") {

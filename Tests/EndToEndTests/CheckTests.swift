@@ -77,9 +77,11 @@ struct CheckTests {
       try await alice.succeed("share", "note", "--threshold", "2")
       bob.freezeDaemon()
       let check = try alice.start(["check"])
-      try await bench.wait(for: "vault to begin") { check.awaits(SIGINT) }
-      try await Task.sleep(for: .milliseconds(500))
-      check.signal(SIGINT)
+      try await bench.atOnce(for: "bob to be asked") {
+        check.isConnected(to: bob.daemonPort)
+      } then: {
+        check.signal(SIGINT)
+      }
       let outcome = try await check.end(within: 90)
       bob.thawDaemon()
       #expect(outcome.status == 130, "\(outcome)")

@@ -165,11 +165,11 @@ struct ChosenPeersTests {
       try alice.write(Array("a note\n".utf8), to: "note.txt")
       let arguments = command == "key" ? ["key", "create", "family"] : [command, "note.txt"]
       let sharing = try alice.start(arguments + ["--threshold", "2"])
-      try await bench.wait(every: 5, for: "bob to be asked") {
-        try #require(sharing.isRunning, "\(sharing.written)")
-        return sharing.written.contains("contacting bob")
+      try await bench.atOnce(for: "bob to be asked") {
+        !sharing.isRunning || sharing.written.contains("contacting bob")
+      } then: {
+        sharing.signal(SIGINT)
       }
-      sharing.signal(SIGINT)
       let outcome = try await sharing.end(within: 90)
       bob.thawDaemon()
       #expect(outcome.status == 130 && outcome.output.isEmpty, "\(outcome)")

@@ -67,9 +67,10 @@ struct ClipboardTests {
       /// Those that can be had here.
       static let possible = allCases.filter { $0 != .wayland || hasWayland }
 
-      /// Each remembers its arguments.
+      /// Each remembers its arguments, and shows nothing before the test has looked, where it says so.
       func scripts(_ file: String) -> [(String, String)] {
         let copy = "echo \"$0 $*\" >> \(file).log\n"
+        let paste = "while [ -e \(file).unseen ]; do sleep 0.1; done; exec cat \(file)"
         return switch self {
         case .wayland:
           [
@@ -84,14 +85,14 @@ struct ClipboardTests {
                 cat "$own/stdin" > \(file); rm -r "$own"
                 """
             ),
-            ("wl-paste", "[ -s \(file) ] && exec cat \(file); exit 1"),
+            ("wl-paste", "[ -s \(file) ] || exit 1; \(paste)"),
           ]
-        case .xclip: [("xclip", copy + "case $* in *-out*) exec cat \(file);; *) cat > \(file);; esac")]
+        case .xclip: [("xclip", copy + "case $* in *-out*) \(paste);; *) cat > \(file);; esac")]
         case .xsel:
           [
             (
               "xsel",
-              copy + "case $* in *--output*) exec cat \(file);; *--clear*) : > \(file);; *) cat > \(file);; esac"
+              copy + "case $* in *--output*) \(paste);; *--clear*) : > \(file);; *) cat > \(file);; esac"
             )
           ]
         }
@@ -130,10 +131,13 @@ struct ClipboardTests {
   func wiped(kind: Desk.Kind) async throws {
     try await Bench.run { bench in
       let desk = try await Desk(bench, kind)
+      let unseen = desk.clipboard + ".unseen"
+      try #require(FileManager.default.createFile(atPath: unseen, contents: nil))
       let outcome = try await desk.vault("recover --clip", kind)
       #expect(outcome.status == 0 && outcome.output.isEmpty, "\(outcome)")
       #expect(outcome.complaint.contains("wiped in 10 s"))
       #expect(desk.content == "s3same" && desk.notes.count == 1)
+      try FileManager.default.removeItem(atPath: unseen)
       try await bench.wait(for: "the clipboard to be wiped") { desk.content.isEmpty && desk.notes.isEmpty }
       let log = try String(contentsOfFile: desk.clipboard + ".log", encoding: .utf8)
       #expect(!log.contains("s3same"))
@@ -143,10 +147,11 @@ struct ClipboardTests {
   @Test("what somebody else has copied since is left alone")
   func changed() async throws {
     try await Bench.run { bench in
-      let desk = try await Desk(bench)
+      let desk = try await Desk(bench, seconds: 3600)
       #expect(try await desk.vault("recover --clip --field title").status == 0)
       #expect(desk.content == "mail")
       try desk.put("something else")
+      kill(try #require(try desk.guardian()), SIGTERM)
       try await bench.wait(for: "the note to go") { desk.notes.isEmpty }
       #expect(desk.content == "something else")
     }
@@ -275,7 +280,6 @@ struct ClipboardTests {
       try Data(text.replacingOccurrences(of: "3600", with: "3599").utf8).write(to: URL(fileURLWithPath: path))
       let outcome = try await desk.vault("recover --clip")
       #expect(outcome.status == 0 && outcome.complaint.contains("wiped in 10 s"), "\(outcome)")
-      kill(try #require(try desk.guardian()), SIGTERM)
       try await bench.wait(for: "the note to go") { desk.notes.isEmpty }
     }
   }

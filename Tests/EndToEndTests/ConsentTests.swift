@@ -147,7 +147,7 @@ struct ConsentTests {
       let third = try await alice.run("share", "note.txt", "--threshold", "2")
       #expect(third.status == 3 && third.seconds >= 4.5, "\(third)")
       #expect(try await bob.succeed("list", "--json").json().array.count == 1)
-      #expect(try await request() == nil)
+      try await bench.wait(for: "the request to go") { try await request() == nil }
       try await bob.succeed("settings", "set", "confirm-time", "5m")
       let again = try alice.start(["retry", third.line])
       try await bench.wait(for: "the request") { try await request() != nil }

@@ -6,11 +6,16 @@ import Testing
 struct EditorTests {
   /// Makes an editor of a shell script, which finds the note's path in `$1`, and starts `vault note` with it on a terminal.
   private func edit(_ script: String, _ bench: Bench, _ peer: Peer) throws -> PseudoTerminal {
-    let editor = try bench.file("editor", Array("#!/bin/sh\ncd \(peer.folder)\n\(script)\n".utf8))
-    chmod(editor, 0o700)
+    try run("note --threshold 2 --yes --description note", with: "cd \(peer.folder)\n\(script)", bench, peer)
+  }
+
+  /// Runs `vault` on a terminal with an editor made of a shell script. Another process writes it: what a program has open for
+  /// writing can't be run, and what this one has open another may have that it starts.
+  private func run(_ arguments: String, with script: String, _ bench: Bench, _ peer: Peer) throws -> PseudoTerminal {
+    let editor = "\(bench.folder)/editor-\(UInt32.random(in: 0 ... .max))"
+    let writing = "printf '#!/bin/sh\\n%s\\n' \"$1\" >'\(editor)' && chmod 700 '\(editor)'"
     return try PseudoTerminal(
-      peer, ["-c", "VISUAL='\(editor)' exec \"$VAULT\" note --threshold 2 --yes --description note"], program: "/bin/sh"
-    )
+      peer, ["-c", "\(writing) && VISUAL='\(editor)' exec \"$VAULT\" \(arguments)", "sh", script], program: "/bin/sh")
   }
 
   /// What is noted about files in the clear.
@@ -101,7 +106,8 @@ struct EditorTests {
     try await Bench.run { bench in
       let (alice, _) = try await bench.pair()
       let terminal = try edit(
-        "printf %s \"$1\" > path\n\(trap)\necho $$ > pid\necho waiting\nwhile :; do sleep 0.1; done", bench, alice)
+        "printf %s \"$1\" > path\n\(trap)\necho $$ > pid\necho waiting\nwhile :; do sleep 1000 & wait; done", bench,
+        alice)
       try await terminal.expect("waiting")
       let editor = try #require(pid_t(try text(alice, "pid")))
       #expect(kill(editor, 0) == 0)
@@ -176,11 +182,7 @@ struct EditorTests {
 
   /// Starts `vault reshare` with an editor made of a shell script.
   private func reshare(_ script: String, _ arguments: String, _ bench: Bench, _ peer: Peer) throws -> PseudoTerminal {
-    let editor = try bench.file("editor-\(UInt32.random(in: 0 ... .max))", Array("#!/bin/sh\n\(script)\n".utf8))
-    chmod(editor, 0o700)
-    return try PseudoTerminal(
-      peer, ["-c", "VISUAL='\(editor)' exec \"$VAULT\" reshare --edit --keep-old --yes \(arguments)"],
-      program: "/bin/sh")
+    try run("reshare --edit --keep-old --yes \(arguments)", with: script, bench, peer)
   }
 
   @Test("what is recovered can be edited and is shared anew, under its own password; left alone it is not")

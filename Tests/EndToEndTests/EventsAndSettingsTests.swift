@@ -41,13 +41,14 @@ struct EventsAndSettingsTests {
         let noting = "date +%s.%N > '\(bob.folder)/\(begun)'; "
         try await bob.succeed("settings", "set", "notify-command", noting + command)
         try alice.write(sample(100), to: "note.txt")
-        try await alice.succeed("share", "note.txt", "--threshold", "2")
-        let end = Date().timeIntervalSince1970
+        let shared = try await alice.shell("\"$VAULT\" share note.txt --threshold 2 && date +%s.%N >ended")
+        try #require(shared.status == 0, "\(shared)")
         try await bench.wait(for: "\(command) to have begun") { (try? bob.read(begun))?.isEmpty == false }
-        let text = String(decoding: try bob.read(begun), as: UTF8.self).trimmingCharacters(in: .newlines)
+        func time(_ bytes: [UInt8]) throws -> Double {
+          try #require(Double(String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .newlines)))
+        }
         // A command is stopped after ten seconds: whoever waited for that would end later.
-        let start = try #require(Double(text))
-        #expect(end - start < 9, "\(command)")
+        #expect(try time(alice.read("ended")) - time(bob.read(begun)) < 9, "\(command)")
       }
     }
   }

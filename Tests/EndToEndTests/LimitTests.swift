@@ -237,15 +237,16 @@ struct OutputPlaceTests {
       try #require(try await alice.shell("head -c \(size) /dev/zero >big").status == 0)
       let share = try alice.start(["share", "big", "--threshold", "2"] + (removes ? ["--remove-source"] : []))
       let staging = alice.home + "/data/staging"
-      try await bench.wait(every: 5, for: "the file to be read") {
+      try await bench.atOnce(for: "the file to be read") {
         guard share.isRunning else { return true }
         let name = try? FileManager.default.contentsOfDirectory(atPath: staging).first
         let file = staging + "/" + (name ?? "none") + "/1"
         let facts = try? FileManager.default.attributesOfItem(atPath: file)
         return (facts?[.size] as? Int ?? 0) > 0
+      } then: {
+        // It waits meanwhile, or a busy machine would let it finish first.
+        share.signal(SIGSTOP)
       }
-      // It waits meanwhile, or a busy machine would let it finish first.
-      share.signal(SIGSTOP)
       try Peer.flipBit(of: alice.folder + "/big", at: 0)
       share.signal(SIGCONT)
       let outcome = try await share.end(within: 240)

@@ -12,10 +12,10 @@ struct MessageTests {
 
   /// Waits until a sent message stands so.
   private func wait(
-    for state: String, of number: String, at peer: Peer, _ bench: Bench, upTo limit: Double = 90,
+    for state: String, of number: String, at peer: Peer, _ bench: Bench,
     _ location: SourceLocation = #_sourceLocation
   ) async throws {
-    try await bench.wait(upTo: limit, every: 200, for: "message \(number) of \(peer.name) to be \(state)", location) {
+    try await bench.wait(every: 200, for: "message \(number) of \(peer.name) to be \(state)", location) {
       try await message(number, at: peer)["state"].string == state
     }
   }
@@ -78,12 +78,14 @@ struct MessageTests {
       let (alice, bob) = try await bench.pair()
       bob.freezeDaemon()
       let sending = try alice.start(["send", "bob", "wait for me"])
-      try await bench.wait(for: "the message to be kept") {
-        try await alice.succeed("messages", "--json").json().array.count == 1
+      // It gives bob a few seconds.
+      try await bench.atOnce(for: "bob to be asked") {
+        sending.isConnected(to: bob.daemonPort)
+      } then: {
+        sending.signal(SIGINT)
       }
-      let number = try #require(try await alice.succeed("messages", "--json").json()[0]["number"].int)
-      sending.signal(SIGINT)
       let outcome = try await sending.end(within: 180)
+      let number = try #require(try await alice.succeed("messages", "--json").json()[0]["number"].int)
       #expect(outcome.status == 130, "\(outcome)")
       #expect(outcome.complaint.contains("interrupted; message \(number) is kept, and goes on by itself"), "\(outcome)")
       #expect(outcome.complaint.contains("hint: vault messages delete \(number)"), "\(outcome)")
@@ -223,7 +225,8 @@ struct MessageTests {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
       let nasty = "a\u{1B}[2J\u{202E}b\n9  2026-01-01 00:00  from carol  new\n\"\\"
-      try await alice.succeed("send", "bob", "-", input: Array(nasty.utf8))
+      let sent = try await alice.succeed("send", "bob", "-", input: Array(nasty.utf8))
+      try await wait(for: "delivered", of: sent.line, at: alice, bench)
       for command in [["inbox"], ["messages"], ["messages", "show", "1"]] {
         let shown = try await bob.run(command)
         #expect(shown.status == 0 && shown.output.contains("    9  2026-01-01 00:00  from carol  new\n"), "\(shown)")
@@ -240,7 +243,10 @@ struct MessageTests {
   func searching() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
-      for text in ["the Bridge at noon", "no", "BRIDGES burn", "maybe"] { try await alice.succeed("send", "bob", text) }
+      for text in ["the Bridge at noon", "no", "BRIDGES burn", "maybe"] {
+        let sent = try await alice.succeed("send", "bob", text)
+        try await wait(for: "delivered", of: sent.line, at: alice, bench)
+      }
       let found = try await bob.succeed("messages", "--search", "bridge", "--json").json()
       #expect(found.array.map { $0["text"].string } == ["the Bridge at noon", "BRIDGES burn"])
       let last = try await bob.succeed("messages", "alice", "--limit", "1", "--json").json()
@@ -259,7 +265,10 @@ struct MessageTests {
   func damaged() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
-      for text in ["the bridge", "burnt bridges"] { try await alice.succeed("send", "bob", text) }
+      for text in ["the bridge", "burnt bridges"] {
+        let sent = try await alice.succeed("send", "bob", text)
+        try await wait(for: "delivered", of: sent.line, at: alice, bench)
+      }
       let inbox = try await bob.succeed("inbox", "--json").json().array
       let gone = try #require(inbox.first { $0["text"].string == "the bridge" }?["number"].int)
       let database = try DatabaseQueue(path: bob.home + "/data/vault.db")
@@ -295,7 +304,10 @@ struct MessageTests {
   func receiptsOff() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
-      for text in ["one", "two"] { try await alice.succeed("send", "bob", text) }
+      for text in ["one", "two"] {
+        let sent = try await alice.succeed("send", "bob", text)
+        try await wait(for: "delivered", of: sent.line, at: alice, bench)
+      }
       for peer in [alice, bob] { try await peer.stopDaemon() }
       func receipts() async throws -> Int {
         try await bob.succeed("outbox", "--json").json()["parcels"].array.count { $0["kind"].string == "receipt" }
@@ -357,7 +369,8 @@ struct MessageTests {
       let (alice, bob) = try await bench.pair()
       let text = [UInt8]("0123456789abcdef".utf8)
       let long = (0..<65536).map { text[$0 % 16] }
-      try await alice.succeed("send", "bob", "-", input: long + [0x0A])
+      let sent = try await alice.succeed("send", "bob", "-", input: long + [0x0A])
+      try await wait(for: "delivered", of: sent.line, at: alice, bench)
       let saved = try await bob.succeed("messages", "save", "1", "-")
       #expect(saved.bytes == long)
     }
@@ -368,8 +381,10 @@ struct MessageTests {
     try await Bench.run { bench in
       let (alice, bob) = try await bench.pair()
       try alice.write(Array("the marked file, once and again".utf8), to: "marked-name.txt")
-      try await alice.succeed("send", "bob", "the marked words")
-      try await alice.succeed("send", "bob", "--file", "marked-name.txt", "a marked caption")
+      for message in [["the marked words"], ["--file", "marked-name.txt", "a marked caption"]] {
+        let sent = try await alice.run(["send", "bob"] + message)
+        try await wait(for: "delivered", of: sent.line, at: alice, bench)
+      }
       #expect(try await bob.succeed("inbox", "--json").json().array.count == 2)
       for peer in [alice, bob] {
         let found = try await peer.shell("grep -rla marked \"$VAULT_HOME\"")

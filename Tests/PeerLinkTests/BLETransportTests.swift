@@ -73,12 +73,12 @@ struct BLETransportTests {
     }
   }
 
-  /// Sends messages of 1000 bytes until none is taken for a while, and returns how many bytes were.
-  private func flood(_ socket: Int32, atMost limit: Int) async throws -> Int {
+  /// Sends messages of 1000 bytes until so many bytes are taken and then none for a while, and returns how many were.
+  private func flood(_ socket: Int32, atLeast least: Int, atMost limit: Int) async throws -> Int {
     var sent = 0
     var idle = 0
     let message = [UInt8](repeating: 7, count: 1000)
-    while sent < limit, idle < 40 {
+    while sent < limit, sent < least || idle < 40 {
       if Glibc.send(socket, message, message.count, Int32(MSG_DONTWAIT)) == message.count {
         sent += message.count
         idle = 0
@@ -95,13 +95,13 @@ struct BLETransportTests {
     let (socket, sender) = try sockets()
     defer { close(sender) }
     let transport = BLETransport(PacketSocket(owning: socket), sendLimit: 8192, description: "")
-    let stranger = try await flood(sender, atMost: 4 << 20)
+    let stranger = try await flood(sender, atLeast: PacketInbox.strangerLimit, atMost: 4 << 20)
     #expect(stranger >= PacketInbox.strangerLimit && stranger < 3 << 20, "a stranger has little room")
     transport.reached(.peer(try Identity.generate().keys))
-    let more = try await flood(sender, atMost: 32 << 20)
+    let more = try await flood(sender, atLeast: PacketInbox.limit - stranger, atMost: 32 << 20)
     #expect(stranger + more >= PacketInbox.limit && stranger + more < PacketInbox.limit + 3 << 20)
     #expect(try await read(stranger + more, from: transport, atMost: 65_536).count == stranger + more)
-    #expect(try await flood(sender, atMost: 1000) == 1000)
+    #expect(try await flood(sender, atLeast: 1000, atMost: 1000) == 1000)
     #expect(try await transport.read(atMost: 2000).count == 1000)
     await transport.close()
   }

@@ -241,8 +241,9 @@ private final class TestKernel: Sendable {
         let index = [buffer[2], buffer[3]]
         let body = [buffer[0], buffer[1], status] + (status == 0 ? result : [])
         defer { if code == 0x24, status == 0, saysWhenDone { send([0x13, 0] + index + [2, 0, 6, 0]) } }
-        send([status == 0 ? 1 : 2, 0, buffer[2], buffer[3], UInt8(body.count), 0] + body)
+        // Whoever has the answer sees that it was asked for.
         seen.withLock { $0.append(code) }
+        send([status == 0 ? 1 : 2, 0, buffer[2], buffer[3], UInt8(body.count), 0] + body)
       }
     }
   }

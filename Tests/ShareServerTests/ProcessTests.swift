@@ -62,13 +62,17 @@ import Testing
   @Test(arguments: [SIGTERM, SIGINT])
   func `told to stop, it answers who waits and ends within seconds`(_ signal: Int32) async throws {
     let folder = try Folder()
-    let server = try await ServerProcess.start(folder)
+    let metrics = try await freePlace(folder)
+    let server = try await ServerProcess.start(folder, ["--metrics", metrics])
     let group = try await Group.make(at: server.place)
     let connection = try Connection(server.place)
     let ask = Ask(path: group.path + "/shares?wait=60", headers: ["Authorization": "Bearer " + group.accessKey])
     connection.send(ask.bytes)
     let idle = try Connection(server.place)
-    #expect(try await Ask(path: "/health").send(to: server.place).status == 200)
+    try await eventually("it waits") {
+      let text = try? await Ask(path: "/metrics").send(to: metrics).text
+      return text?.contains("vault_server_waiting_requests 1\n") == true
+    }
     let start = ContinuousClock.now
     server.signal(signal)
     #expect(try await offTheCooperativePool { connection.receive()?.status } == 200)
@@ -178,13 +182,17 @@ import Testing
     ] { #expect(!log.contains(secret)) }
   }
 
-  @Test func `metrics count what happens and name nobody`() async throws {
-    let folder = try Folder()
-    // A free port: one that was just in use and isn't any more.
+  /// A free port: one that was just in use and isn't any more.
+  private func freePlace(_ folder: Folder) async throws -> String {
     let probe = try await ServerProcess.start(folder)
-    let place = probe.place
     probe.signal(SIGTERM)
     _ = try await probe.end()
+    return probe.place
+  }
+
+  @Test func `metrics count what happens and name nobody`() async throws {
+    let folder = try Folder()
+    let place = try await freePlace(folder)
     let server = try await ServerProcess.start(folder, ["--metrics", place])
     let group = try await Group.make(at: server.place)
     _ = try await group.put([1, 2, 3], as: group.ownUser, at: server.place)

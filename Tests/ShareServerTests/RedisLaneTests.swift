@@ -73,13 +73,17 @@ import Testing
     let redis = try await RedisProcess.start()
     let lane = try RedisLane(threads: 1, try locator("redis+unix://\(redis.socket)"), failed: {}) { _ in }
     defer { lane.close() }
-    let started = DispatchSemaphore(value: 0)
+    let (started, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     async let long: Void = lane.run(mayRepeat: false) { _ in
       started.signal()
-      Thread.sleep(forTimeInterval: 6)
+      mayEnd.wait()
     }
     try await offTheCooperativePool { started.wait() }
-    await #expect(throws: Refusal.busy) { try await lane.run(mayRepeat: true) { _ in () } }
+    let late = Task { try await lane.run(mayRepeat: true) { _ in () } }
+    try await eventually("it waits") { lane.waiting == 1 }
+    try await Task.sleep(for: .seconds(4))
+    mayEnd.signal()
+    await #expect(throws: Refusal.busy) { try await late.value }
     try await long
     try await lane.run(mayRepeat: true) { _ in () }
   }
@@ -95,20 +99,27 @@ import Testing
     let lane = try RedisLane(threads: 1, try locator("redis+unix://\(redis.socket)"), failed: {}) { _ in }
     defer { lane.close() }
     let isGone = Mutex(false)
-    let (begin, check) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let (begun, begin, check) = (
+      DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+    )
     func work(_ body: @escaping @Sendable () -> Void) -> Task<Void, any Error> {
       Task { try await lane.run(mayRepeat: false) { _ in body() } }
     }
-    let first = work { begin.wait() }
+    func wait(for count: Int) async throws { try await eventually("\(count) wait") { lane.waiting == count } }
+    let first = work {
+      begun.signal()
+      begin.wait()
+    }
+    try await offTheCooperativePool { begun.wait() }
     let probed = Task {
       let probe = Probe { isGone.withLock { $0 = true } }
       try await lane.run(mayRepeat: false) { _ in withExtendedLifetime(probe) {} }
     }
-    try await Task.sleep(for: .milliseconds(200))
+    try await wait(for: 1)
     let third = work { check.wait() }
-    try await Task.sleep(for: .milliseconds(200))
+    try await wait(for: 2)
     let last = work {}
-    try await Task.sleep(for: .milliseconds(200))
+    try await wait(for: 3)
     begin.signal()
     try await probed.value
     // The third is being done and the last waits.

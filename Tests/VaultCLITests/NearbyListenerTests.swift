@@ -63,11 +63,11 @@ struct NearbyListenerTests {
       return BLEEquipment(radio: radio, adapters: [adapter])
     }
     let running = Task { [listener] in try await listener.run() }
-    for _ in 0..<2000 where !signals.isLooking.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(5)) }
+    while !signals.isLooking.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(5)) }
     if isStopped { running.cancel() }
     signals.mayFind.store(true, ordering: .relaxed)
     if !isStopped {
-      for _ in 0..<2000 where radio.shown.load(ordering: .relaxed) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+      while radio.shown.load(ordering: .relaxed) == 0 { try await Task.sleep(for: .milliseconds(5)) }
       running.cancel()
     }
     try await running.value

@@ -60,6 +60,9 @@ final class RedisLane: Sendable {
     }
   }
 
+  /// How much work waits for a thread.
+  var waiting: Int { state.withLock { $0.count } }
+
   /// Lets a thread do something with its connection. What may be repeated is done again over a new connection if the old one
   /// turns out to be dead.
   func run<Value: Sendable>(

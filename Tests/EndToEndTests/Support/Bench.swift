@@ -159,6 +159,29 @@ final class Bench: Sendable {
       try await Task.sleep(for: .milliseconds(milliseconds))
     }
   }
+
+  /// Waits until something is so, and answers at once: for a program that would go on, or give up, some seconds later. On a
+  /// thread of its own, since beside all other tests a task may be served later than that.
+  func atOnce(
+    upTo limit: Double = 120, for what: String, _ location: SourceLocation = #_sourceLocation,
+    until isSo: @escaping @Sendable () throws -> Bool, then answer: @escaping @Sendable () throws -> Void
+  ) async throws {
+    let isAnswered = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Bool, any Error>) in
+      Thread.detachNewThread {
+        continuation.resume(
+          with: Result {
+            let end = Child.now() + limit
+            while try !isSo() {
+              guard Child.now() < end else { return false }
+              usleep(3000)
+            }
+            try answer()
+            return true
+          })
+      }
+    }
+    try #require(isAnswered, "waited \(Int(limit)) s for \(what)", sourceLocation: location)
+  }
 }
 
 /// Lets a limited number in at a time; the others wait their turn without holding a thread.

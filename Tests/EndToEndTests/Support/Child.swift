@@ -143,13 +143,30 @@ final class Child: Sendable {
   }
 
   /// Whether it has a file open in `folder`, one without a name included.
-  func hasOpenFile(in folder: String) -> Bool {
+  func hasOpenFile(in folder: String) -> Bool { openFiles.contains { $0.hasPrefix(folder + "/") } }
+
+  /// Whether it is connected to a port of IPv4, or has ended.
+  func isConnected(to port: Int) -> Bool {
+    guard isRunning else { return true }
+    // Foundation reads no more than a page of a file that doesn't say how long it is.
+    var table: [UInt8] = []
+    let file = open("/proc/net/tcp", O_RDONLY | O_CLOEXEC)
+    defer { close(file) }
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = read(file, &buffer, buffer.count), count > 0 { table += buffer.prefix(count) }
+    let connections = String(decoding: table, as: UTF8.self).split(separator: "\n")
+    let end = ":" + String(format: "%04X", port)
+    let sockets = Set(
+      connections.map { $0.split(separator: " ") }.filter { $0.count > 9 && $0[2].hasSuffix(end) && $0[3] == "01" }
+        .map { "socket:[\($0[9])]" })
+    return openFiles.contains { sockets.contains($0) }
+  }
+
+  /// What its descriptors stand for.
+  private var openFiles: [String] {
     let descriptors = "/proc/\(process)/fd"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: descriptors)) ?? []
-    return names.contains { name in
-      let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\(name)")
-      return target.map { $0.hasPrefix(folder + "/") } ?? false
-    }
+    return names.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\($0)") }
   }
 
   /// Whether it is `vault` by now, and has come so far that a signal ends it in its own way: from its first moments on such
