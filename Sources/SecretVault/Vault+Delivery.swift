@@ -211,11 +211,12 @@ extension Vault {
       let now = environment.now()
       do throws(StoreError) {
         if now - cleanedAt > 3_600_000 {
+          // Once an hour also where it fails: deliveries go on meanwhile.
+          cleanedAt = now
           note(takenUp: try database.clean(at: now).takenUp)
           completeIntroductions()
           // A clock that is set back later is found out by this. Where nothing is ever asked, no time matters.
           if try database.hasPolicies() || asksByDefault { try database.advanceConsentClock(to: now) }
-          cleanedAt = now
         }
         try database.flushAudit()
         if now - prunedAt > 60_000 {

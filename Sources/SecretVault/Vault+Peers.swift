@@ -157,6 +157,8 @@ extension Vault {
     do throws(VaultError) { try changeBeacon() } catch { failure = failure ?? error }
     let removed = try stored { () throws(StoreError) in try database.removePeer(peer.digest) }
     record(.peerRemoved, peer: peer)
+    // Another process may have named it to somebody in between.
+    do throws(VaultError) { try introduceNoMore(peer.digest) } catch { failure = failure ?? error }
     if let failure { throw failure }
     return PeerRemoval(
       peer: summary,

@@ -49,6 +49,29 @@ extension Vault {
     return try await accept(copies, access)
   }
 
+  /// Whether all of them hold the same to the last byte: whoever has the key can make two items of one header.
+  private func areCopies(_ copies: [ItemRecord], of item: ItemRecord) throws(VaultError) -> Bool {
+    for copy in copies {
+      guard try isCopy(copy, of: item) else { return false }
+    }
+    return true
+  }
+
+  private func isCopy(_ copy: ItemRecord, of item: ItemRecord) throws(VaultError) -> Bool {
+    guard copy.header == item.header, copy.byteCount == item.byteCount else { return false }
+    return try stored { () throws(StoreError) in
+      let (one, other) = (try database.openItem(copy), try database.openItem(item))
+      var offset = Int64(item.header.count)
+      let end = offset + item.byteCount
+      while offset < end {
+        let count = Int(min(Int64(ItemOpening.batchByteCount), end - offset))
+        guard try one.read(at: offset, count: count) == other.read(at: offset, count: count) else { return false }
+        offset += Int64(count)
+      }
+      return true
+    }
+  }
+
   /// Accepts that one of several copies under one key that opens, and deletes those that are found not to.
   private func accept(_ copies: [ItemRecord], _ access: ItemAccess) async throws(VaultError) -> ItemArrival {
     guard let first = copies.first else { throw VaultError(.notFound, "the item was deleted meanwhile") }
@@ -57,7 +80,7 @@ extension Vault {
     let key = try await itemKey(keyRecord, access)
     // What a group has brought, and was looked into, need not give way to the same once more. But only a part of it may have been read.
     if let here = try itemHere(id), here.keyID == first.keyID, here.origin == .group, !here.isUnopened,
-      try opens(here, keyRecord, key, access)
+      try areCopies(copies, of: here), try opens(here, keyRecord, key, access)
     {
       try discardCopies(of: id, under: here.keyID)
       return ItemArrival(item: try summary(here), isKnown: true)

@@ -12,8 +12,9 @@ public struct BackupSummary: Hashable, Sendable {
 }
 
 extension VaultDatabase {
-  /// How often a backup begins anew because something it was about to copy was deleted meanwhile.
-  private static let backupAttempts = 5
+  /// How often a backup begins anew because something it was about to copy was deleted meanwhile. Each time another thing was, so this is
+  /// met only by somebody who deletes without end.
+  private static let backupAttempts = 64
 
   /// Writes everything of the data folder, and the settings, into one file at `path`: a state that this vault was in at one moment,
   /// whatever others do to it meanwhile. The device key is not in it, so only this device can use it.

@@ -160,9 +160,15 @@ extension VaultDatabase {
     // Those of before there was a mark are of a version that isn't read any more.
     if isBehind || mark == nil { wanting = there }
     var takenUp: [[UInt8]] = []
+    var isComplete = true
     for id in wanting {
       switch try? companions.read(id) {
-      case .secret: if (try takeUpIfPossible(id, isBehind: isBehind)) { takenUp.append(id) }
+      case .secret:
+        switch try takeUpIfPossible(id, isBehind: isBehind) {
+        case true?: takenUp.append(id)
+        case false?: break
+        case nil: isComplete = false
+        }
       case .deleted(let companion): try deleteAgain(companion)
       case .trust: continue
       // From its rows, if they are sound.
@@ -179,7 +185,8 @@ extension VaultDatabase {
     // Not before: this writes companions of secrets for which they were introduced, from rows that are as new as those by now.
     for digest in removed { _ = try removePeer(digest) }
     if thoroughly, closely { try noteUnsound(unsound.isEmpty ? [] : self.unsound(among: unsound)) }
-    if isBehind || mark == nil {
+    // A database of which something couldn't be brought up to date stays behind: its rows must not count for more than companions.
+    if (isBehind && isComplete) || mark == nil {
       try write { db in
         let lock = try companions.lock()
         defer { withExtendedLifetime(lock) {} }
@@ -198,12 +205,12 @@ extension VaultDatabase {
     }
   }
 
-  /// Damage that stands in the way of one secret is none for the others.
-  private func takeUpIfPossible(_ id: [UInt8], isBehind: Bool) throws(StoreError) -> Bool {
+  /// What stands in the way of one secret is none for the others; nil if there is such.
+  func takeUpIfPossible(_ id: [UInt8], isBehind: Bool) throws(StoreError) -> Bool? {
     do throws(StoreError) { return try takeUp(id, isBehind: isBehind) } catch {
       switch error {
-      case .damaged, .alreadyExists: return false
-      default: throw error
+      case .diskFull, .busy, .readOnly: throw error
+      default: return nil
       }
     }
   }
@@ -307,7 +314,8 @@ extension VaultDatabase {
         isNews = true
       }
       if let known, !isBehind {
-        guard try !self.hasSoundRows(id, as: companion, db) else { return isNews }
+        // One beside it that was being written when its process died may be the newer one.
+        guard !companions.hasPending(id), try !self.hasSoundRows(id, as: companion, db) else { return isNews }
         try self.mend(known, by: companion, whole, db)
         return true
       }

@@ -91,6 +91,8 @@ extension VaultDatabase {
     case .moves(let slot):
       // What the group has there already counts.
       try insert(known.again(slot: slot, placing: .shared), replaces: false, db)
+      // Where something else has that place already, it isn't named any more, and counts all the same.
+      try leave(known, db)
       return []
     }
   }
@@ -123,7 +125,11 @@ extension VaultDatabase {
   /// Forgets whose quota items counted against that are gone.
   func forgetLeft(_ ids: [[UInt8]], _ db: Database) throws {
     for id in ids {
-      for entry in try entries(ofItem: id, db) where try isLeft(entry) {
+      let rows = try Row.fetchAll(
+        db, sql: "SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ?", arguments: [id.blob])
+      for row in rows {
+        // A damaged one keeps nothing from being deleted.
+        guard let entry = try? decodeEntry(row), try isLeft(entry) else { continue }
         try db.execute(
           sql: "DELETE FROM group_entries WHERE group_id = ? AND slot = ?",
           arguments: [entry.group.blob, entry.slot.blob])

@@ -21,6 +21,11 @@ extension VaultDatabase {
 
   /// Gives a secret a policy of its own; nil takes it away.
   public func setPolicy(_ policy: String?, ofSecret id: [UInt8], at now: Int64) throws(StoreError) {
+    // What is damaged of the secret would keep its companion as it is, and that would bring the old policy back.
+    let companion = try? companions.readSecret(id)
+    if let companion, try !read({ db in try self.hasSoundRows(id, as: companion, db) }) {
+      _ = try takeUpIfPossible(id, isBehind: false)
+    }
     try writeKeeping { db, changed in
       try self.setConsentClock(now, db)
       try db.execute(sql: "DELETE FROM policies WHERE secret_id = ?", arguments: [id.blob])

@@ -405,15 +405,17 @@ extension VaultTests {
 
     // MARK: - One id, two items
 
-    /// An item of dan's under the id of somebody else's and a key of his own, of which ben holds a share too.
-    private func steal(_ id: [UInt8], _ text: String = "stolen") async throws -> GroupItemSource {
-      if try world[3].vault.encryptionKeys().isEmpty {
+    /// An item of dan's under the id of somebody else's and a key of his own, of which ben holds a share too, or another key.
+    private func steal(
+      _ id: [UInt8], _ text: String = "stolen", under name: String = "dan's", by member: Int = 3
+    ) async throws -> GroupItemSource {
+      if try name == "dan's" && world[3].vault.encryptionKeys().isEmpty {
         _ = try await world[3].vault.createKey(named: "dan's", threshold: 2, recipients: ["ben", "cleo"]) { _ in }
       }
-      let dan = world[3].vault
+      let dan = world[member].vault
       let path = try world.scratch.write(Array(text.utf8), as: text)
       let plaintext = try ItemPlaintext(ItemRequest(source: .file(path: path)), stagingFolder: dan.folders.stagingPath)
-      let key = try dan.resolveKey("dan's")
+      let key = try dan.resolveKey(name)
       let secret = try await dan.itemKey(key, ItemAccess())
       let count = try PayloadSealer.ciphertextByteCount(
         header: plaintext.header, bodyByteCount: plaintext.body.byteCount, hasPassword: false, padding: .standard)
@@ -538,6 +540,19 @@ extension VaultTests {
       #expect(arrival.isKnown && arrival.item.origin == .group)
       #expect(try waiting().isEmpty)
       #expect(try world[1].vault.database.groupEntries(of: group).map(\.placing) == [.shared])
+    }
+
+    @Test func `what the user accepts counts where the group's is another one under the same key`() async throws {
+      let item = try await add("letter")
+      let id = hexadecimal(item.id)
+      let twin = try await steal(
+        item.id, "twin", under: #require(world[0].vault.encryptionKeys().first).secret.id, by: 2)
+      #expect(try bring(twin, to: 1, place(3, 1)) == .kept)
+      #expect(try await text(item.id) == "twin")
+      _ = try await world[0].vault.sendItem(id, to: "ben")
+      #expect(try await !world[1].vault.acceptItem(id).isKnown)
+      #expect(try waiting().isEmpty)
+      #expect(try await text(item.id) == "letter")
     }
 
     @Test(arguments: [false, true])

@@ -125,6 +125,38 @@ import Testing
     }
   }
 
+  @Test func `a policy that is taken away stays away, whatever else of the secret is damaged`() throws {
+    let furnished = try furnished()
+    let database = try furnished.home.reopen()
+    // Its delivery's row can't be written into a companion.
+    try database.write { db in
+      try db.execute(sql: "UPDATE outbox SET state = 'waitinf' WHERE state = 'waiting'")
+    }
+    for number in [2, 3] as [UInt8] {
+      try database.setPolicy(nil, ofSecret: sampleID(number), at: 1)
+      try database.takeUpLost(thoroughly: true)
+      #expect(try database.policy(ofSecret: sampleID(number)) == nil)
+    }
+  }
+
+  @Test func `what couldn't be brought up to date in a database that was put back is so later`() throws {
+    let furnished = try furnished()
+    let newer = try furnished.home.reopen()
+    try newer.setPolicy("delay 9d", ofSecret: sampleID(3), at: 1)
+    try newer.closeForMoving()
+    try write(furnished.database, to: furnished.home.folders.databasePath)
+    let database = try furnished.home.reopen()
+    func set(_ state: String) throws {
+      try database.write { db in try db.execute(sql: "UPDATE outbox SET state = '\(state)' WHERE secret_id IS NOT NULL")
+      }
+    }
+    try set("waitinf")
+    try database.takeUpLost(thoroughly: true)
+    try set("waiting")
+    try database.takeUpLost(thoroughly: true)
+    #expect(try database.policy(ofSecret: sampleID(3)) == "delay 9d")
+  }
+
   @Test func `what can't be mended is named afterwards, also among very many secrets`() throws {
     let furnished = try furnished()
     let database = try furnished.home.reopen()

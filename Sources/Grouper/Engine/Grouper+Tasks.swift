@@ -42,6 +42,7 @@ extension Grouper {
         switch next {
         case .done(let server, let nodes, let error):
           left.remove(server)
+          if error == nil { silent.remove(server) }
           renewed.formUnion(nodes)
           if case .server? = error {} else { failure = failure ?? error }
           if error == nil, state.roster.servers.contains(server) { told.insert(server) }

@@ -54,7 +54,10 @@ enum GroupSync {
     let group = try await groups.findMember(reference)
     let (report, status) = try await groups.sync(group, confirms: confirms)
     try console.result([GroupText.line(report, status)], json: report.json(status, id: group.id))
-    let isInvited = try groups.invitations().contains { $0.group == status.group && $0.problem != nil }
+    // One that was taken is a member's own, who waits for somebody.
+    let isInvited = try groups.invitations().contains {
+      $0.group == status.group && !$0.isTaken && $0.problem != nil
+    }
     try tellOfServers(status, console, needed: report.success ? nil : report, isInvitedAnew: isInvited)
     guard status.outbox.unsent > 0 else { return }
     throw VaultError(
