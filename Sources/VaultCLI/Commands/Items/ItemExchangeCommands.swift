@@ -189,8 +189,9 @@ struct ItemAcceptCommand: OpenedCommand {
       for sender in arrival.falseSenders {
         console.warning("what \(sender) had sent as \(arrival.item.shortName) doesn't open, and was deleted")
       }
-      console.note(
-        arrival.isKnown ? "\(arrival.item.shortName) was accepted before" : "accepted \(arrival.item.shortName)")
+      let (item, isGroups) = (arrival.item, arrival.item.origin == .group)
+      let known = "\(item.shortName) \(isGroups ? "is here already, by a group" : "was accepted before")"
+      console.note(arrival.isKnown ? known : "accepted \(item.shortName)")
     }
     try console.result(arrivals.map(\.item.id), json: .array(arrivals.map(\.json)))
     if let failure { throw failure }
