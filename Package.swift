@@ -176,6 +176,9 @@ let package = Package(
     // What several test targets need: looking for secrets in a process's memory.
     .target(name: "MemoryScan", dependencies: ["Sodium"], path: "Tests/MemoryScan", swiftSettings: settings),
 
+    // The time of tests: it passes when they say so.
+    .target(name: "TestTime", path: "Tests/TestTime", swiftSettings: settings),
+
     tests(of: "Sodium", vectors: ["Vectors"]),
     tests(of: "WireCodec"),
     tests(of: "QRCode"),
@@ -183,15 +186,17 @@ let package = Package(
     tests(of: "ShamirKit", ["Sodium", "WireCodec"]),
     tests(of: "SealedPayload", ["Sodium", "WireCodec"]),
     tests(of: "CallbackURL", ["Sodium"]),
-    tests(of: "PeerAuth", ["Sodium", "WireCodec"], vectors: ["Vectors"]),
+    tests(of: "PeerAuth", ["Sodium", "TestTime", "WireCodec"], vectors: ["Vectors"]),
     tests(of: "VaultProtocol", ["MemoryScan", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
-    tests(of: "PeerLink", ["CShims", "PeerAuth", "SystemBus", "Sodium", "WireCodec", nioCore]),
-    tests(of: "Grouper", ["MemoryScan", "ShamirKit", "Sodium", "WireCodec", grdb]),
+    tests(of: "PeerLink", ["CShims", "PeerAuth", "SystemBus", "Sodium", "TestTime", "WireCodec", nioCore]),
+    tests(of: "Grouper", ["MemoryScan", "ShamirKit", "Sodium", "TestTime", "WireCodec", grdb]),
     // A member's device as a process, to be killed.
     .executableTarget(
       name: "GroupDevice", dependencies: ["GroupLink", "Grouper", "Sodium"], path: "Tests/GroupDevice",
       swiftSettings: settings),
-    tests(of: "GroupLink", ["FaultInjection", "GroupDevice", "Grouper", "Sodium", "Threading", "VaultServer"]),
+    tests(
+      of: "GroupLink",
+      ["FaultInjection", "GroupDevice", "Grouper", "Sodium", "TestTime", "Threading", "VaultServer"]),
     tests(of: "Courier", ["WireCodec"]),
     // Real servers of XMPP, for the tests of what talks to them.
     .target(
@@ -202,17 +207,19 @@ let package = Package(
     tests(
       of: "SecretVault",
       [
-        "MemoryScan", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec",
-        logging,
+        "MemoryScan", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "TestTime",
+        "WireCodec", logging,
       ]),
     tests(
       of: "VaultGroups",
-      ["Grouper", "PeerAuth", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec", logging]),
+      [
+        "Grouper", "PeerAuth", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "TestTime", "WireCodec", logging,
+      ]),
     tests(
       of: "VaultXMPP",
       [
-        "ChatServers", "Courier", "PeerAuth", "SecretVault", "Sodium", "VaultProtocol", "VaultStore", "XMPPLink",
-        logging,
+        "ChatServers", "Courier", "PeerAuth", "SecretVault", "Sodium", "TestTime", "VaultProtocol", "VaultStore",
+        "XMPPLink", logging,
       ]),
     // Spoiled pictures, for the tests of vault-scan and for the table of what it reads.
     .target(
@@ -224,9 +231,8 @@ let package = Package(
     tests(
       of: "VaultCLI",
       [
-        "Courier", "MemoryScan", "SecretVault", "VaultStore", "PeerAuth", "PeerLink", "ShamirKit", "Sodium",
-        "Threading",
-        "WireCodec", logging,
+        "Courier", "MemoryScan", "SecretVault", "VaultStore", "PeerAuth", "PeerLink", "ShamirKit", "Sodium", "TestTime",
+        "Threading", "WireCodec", logging,
       ]),
     .testTarget(
       name: "EndToEndTests",
@@ -237,7 +243,9 @@ let package = Package(
         grdb,
       ],
       swiftSettings: settings),
-    tests(of: "ShareServer", [grdb, "MemoryScan", "VaultServer", "FaultInjection", "Sodium", lifecycle, logging]),
+    tests(
+      of: "ShareServer",
+      [grdb, "MemoryScan", "VaultServer", "FaultInjection", "Sodium", "TestTime", lifecycle, logging]),
     .target(name: "FaultInjection", path: "Tests/FaultInjection"),
   ]
 )
