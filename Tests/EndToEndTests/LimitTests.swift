@@ -46,7 +46,7 @@ struct LimitTests {
     try await Bench.run { bench in
       let alice = try await bench.peer("alice")
       let outcome = try await alice.shell(
-        "ulimit \(limit); exec '\(Bench.products)/vault-server' --listen 127.0.0.1:0 --data served")
+        "ulimit \(limit); exec '\(Bench.vaultServer)' --listen 127.0.0.1:0 --data served")
       // 127: not even the dynamic linker could begin.
       #expect([1, 127].contains(outcome.status) && !outcome.complaint.isEmpty, "\(outcome)")
     }

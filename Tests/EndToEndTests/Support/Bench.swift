@@ -10,36 +10,40 @@ import Testing
 final class Bench: Sendable {
   /// Where everything of this test lies.
   let folder: String
-  /// Where its daemons listen: an address of this machine that no other test uses. A port that one daemon has left is then
-  /// not taken by another test's.
-  let host: String
+  /// Its place among those that exist at the same time.
+  let slot: Int
+  /// Where its daemons listen: an address of this machine that no other bench of this time uses.
+  var host: String { "127.\(64 + getpid() % 128).\(slot / 250 + 1).\(slot % 250 + 1)" }
   private let warden: Child
   private let daemons = Mutex<[(name: String, child: Child)]>([])
   private let running = Mutex<[pid_t: Child]>([:])
   private let counter = Mutex(0)
 
-  /// The built programs, beside the running test bundle.
+  /// What was built with the tests, beside the running test bundle.
   static let products: String = {
     let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     return URL(fileURLWithPath: tests).deletingLastPathComponent().path
   }()
-  static var vault: String { products + "/vault" }
-  static var vaultScan: String { products + "/vault-scan" }
-
-  /// Benches that there were.
-  private static let count = Atomic<UInt32>(0)
+  /// The programs under test: those that `VAULT_PROGRAMS` names, a release for `make test`, or else those built with the tests.
+  static let programs: String = {
+    let named = ProcessInfo.processInfo.environment["VAULT_PROGRAMS"] ?? ""
+    return named.isEmpty ? products : URL(fileURLWithPath: named).path
+  }()
+  static var vault: String { programs + "/vault" }
+  static var vaultScan: String { programs + "/vault-scan" }
+  static var vaultServer: String { programs + "/vault-server" }
 
   /// Benches that exist at a time: enough that waiting tests overlap, few enough that a small machine keeps up.
-  private static let gate = Gate(limit: 4)
+  private static let gate = Gate(limit: 8)
 
   /// Lends a bench.
   static func run(
     _ location: SourceLocation = #_sourceLocation, _ body: (Bench) async throws -> Void
   ) async throws {
-    await gate.enter()
-    defer { gate.leave() }
+    let slot = await gate.enter()
+    defer { gate.leave(slot) }
     try #require(FileManager.default.isExecutableFile(atPath: vault), "no \(vault)", sourceLocation: location)
-    let bench = try Bench()
+    let bench = try Bench(slot)
     do {
       try await body(bench)
     } catch {
@@ -49,12 +53,11 @@ final class Bench: Sendable {
     await bench.end(location)
   }
 
-  private init() throws {
+  private init(_ slot: Int) throws {
+    self.slot = slot
     var template = Array((FileManager.default.temporaryDirectory.path + "/vault-test-XXXXXX").utf8CString)
     _ = try #require(mkdtemp(&template))
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    let number = Self.count.wrappingAdd(1, ordering: .relaxed).newValue
-    host = "127.\(64 + getpid() % 128).\(number / 250 % 250).\(number % 250 + 1)"
     warden = try Child(
       Child.Start(
         program: "/bin/sh", arguments: ["-c", Self.wardenScript, "sh", folder], environment: Self.environment,
@@ -184,37 +187,35 @@ final class Bench: Sendable {
   }
 }
 
-/// Lets a limited number in at a time; the others wait their turn without holding a thread.
+/// Lets a limited number in at a time, each at a place of its own; the others wait their turn without holding a thread.
 final class Gate: Sendable {
   private struct State {
-    var free: Int
-    var waiting: [CheckedContinuation<Void, Never>] = []
+    var free: [Int]
+    var waiting: [CheckedContinuation<Int, Never>] = []
   }
 
   private let state: Mutex<State>
 
-  init(limit: Int) { state = Mutex(State(free: limit)) }
+  init(limit: Int) { state = Mutex(State(free: Array(0..<limit))) }
 
-  func enter() async {
+  /// Waits for a free place and takes it.
+  func enter() async -> Int {
     await withCheckedContinuation { continuation in
-      let enters = state.withLock { state in
-        guard state.free == 0 else {
-          state.free -= 1
-          return true
-        }
+      let place = state.withLock { state -> Int? in
+        if let place = state.free.popLast() { return place }
         state.waiting.append(continuation)
-        return false
+        return nil
       }
-      if enters { continuation.resume() }
+      if let place { continuation.resume(returning: place) }
     }
   }
 
-  func leave() {
-    let next: CheckedContinuation<Void, Never>? = state.withLock { state in
+  func leave(_ place: Int) {
+    let next = state.withLock { state -> CheckedContinuation<Int, Never>? in
       guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
-      state.free += 1
+      state.free.append(place)
       return nil
     }
-    next?.resume()
+    next?.resume(returning: place)
   }
 }

@@ -32,6 +32,8 @@ final class Peer: Sendable {
   var host: String { bench.host }
   /// Port of its daemon.
   var daemonPort: Int { port.withLock { $0 } }
+  /// Its daemon will listen at this port.
+  func listens(at port: Int) { self.port.withLock { $0 = port } }
 
   // MARK: Commands
 
@@ -218,23 +220,17 @@ extension Bench {
   /// A peer whose vault exists, without daemon and friends.
   func peer(_ name: String, _ location: SourceLocation = #_sourceLocation) async throws -> Peer {
     let peer = try Peer(name, self)
-    try await peer.initialise(location)
+    try await HomeTemplates.furnish([peer], self, location)
     return peer
   }
 
   /// Peers with daemons that have all imported one another's cards.
   func friends(_ names: [String], _ location: SourceLocation = #_sourceLocation) async throws -> [Peer] {
     let peers = try names.map { try Peer($0, self) }
-    var cards: [String] = []
-    for peer in peers {
-      try await peer.initialise(location)
-      try await peer.startDaemon(location: location)
-      cards.append(try await peer.card(location))
-    }
-    for (number, peer) in peers.enumerated() {
-      for (other, card) in cards.enumerated() where other != number {
-        try await peer.succeed("peer", "add", card, at: location)
-      }
+    try await HomeTemplates.furnish(peers, self, location)
+    try await withThrowingTaskGroup { group in
+      for peer in peers { group.addTask { try await peer.startDaemon(location: location) } }
+      try await group.waitForAll()
     }
     return peers
   }

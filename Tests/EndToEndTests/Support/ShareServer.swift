@@ -12,7 +12,7 @@ struct ShareServer {
   init(_ bench: Bench, _ options: String...) async throws {
     let folder = "\(bench.folder)/server-\(UUID())"
     let child = try bench.start(
-      Bench.products + "/vault-server",
+      Bench.vaultServer,
       ["--listen", "\(bench.host):0", "--data", folder, "--log-level", "critical"] + options)
     var place: String?
     try await bench.wait(for: "a server to listen") {
