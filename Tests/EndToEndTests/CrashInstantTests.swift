@@ -105,12 +105,12 @@ struct CrashInstantTests {
     _ location: SourceLocation = #_sourceLocation,
     _ flow: (_ number: Int, _ circumstances: String, _ delay: Double) async throws -> Double
   ) async throws {
-    var random = SplitMix(seed: CrashEffort.seed)
+    var random = SplitMix(seed: Effort.seed)
     var longest = try await flow(0, "no kill", 3)
-    for number in 1...max(1, CrashEffort.instants) {
+    for number in 1...max(1, Effort.instants) {
       let delay = Double.random(in: 0..<1, using: &random) * longest
       let circumstances =
-        "kill number \(number), after \(Int(delay * 1e6)) microseconds; VAULT_CRASH_SEED=\(CrashEffort.seed)"
+        "kill number \(number), after \(Int(delay * 1e6)) microseconds; VAULT_CRASH_SEED=\(Effort.seed)"
       // What was not killed says how long it takes now.
       let duration = try await flow(number, circumstances, delay)
       longest = max(longest * 0.98, duration)

@@ -169,11 +169,11 @@ struct ParcelTests {
     try await Bench.run { bench in
       let (people, _) = try await family(bench)
       let (alice, bob) = (people[0], people[1])
-      var random = SplitMix(seed: CrashEffort.seed)
+      var random = SplitMix(seed: Effort.seed)
       for member in [bob, alice] {
         let steps = try await deliver(alice, bob, killing: member, Fault(deed: .kill)).steps.count
         try #require(steps > 10)
-        let count = CrashEffort.isThorough ? steps : 6
+        let count = Effort.isSoak ? steps : 6
         for part in 0..<count {
           // One in each part of the way, so that all of it is seen.
           let step = Int.random(in: part * steps / count..<(part + 1) * steps / count, using: &random) + 1

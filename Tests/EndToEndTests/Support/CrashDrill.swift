@@ -152,14 +152,14 @@ final class CrashDrill {
   }
 }
 
-/// How much is tried: enough for every change, or what `make crash` asks for.
-enum CrashEffort {
+/// How much is tried: enough for every change, or what `make soak` asks for.
+enum Effort {
   private static let variables = ProcessInfo.processInfo.environment
 
-  /// Whether every single step is visited with every fault.
-  static let isThorough = variables["VAULT_CRASH_STEPS"] == "all"
+  /// Whether every single step is visited with every fault, and attackers come in their thousands.
+  static let isSoak = variables["VAULT_SOAK"] == "1"
   /// Random instants for each kind of process.
-  static let instants = Int(variables["VAULT_CRASH_INSTANTS"] ?? "") ?? 50
+  static let instants = Int(variables["VAULT_CRASH_INSTANTS"] ?? "") ?? (isSoak ? 50 : 5)
   /// What random choices follow from.
   static let seed = UInt64(variables["VAULT_CRASH_SEED"] ?? "") ?? UInt64.random(in: 1...UInt64(UInt32.max))
 }
