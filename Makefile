@@ -21,7 +21,7 @@ RELEASE = -c release --static-swift-stdlib --disable-local-rpath --product
 release_bin = .build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency account-book test-server test test-xmpp test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency account-book build-tests test-server test soak test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -54,6 +54,9 @@ setup: ## install what the build needs, if it is missing
 build: setup ## build everything for debugging
 	@$(SWIFT) build
 
+build-tests: setup
+	@$(SWIFT) build --build-tests
+
 release: setup ## build the two programs as they are installed
 	@$(SWIFT) build $(RELEASE) vault
 	@$(SWIFT) build $(RELEASE) vault-scan
@@ -65,37 +68,22 @@ test-server: setup ## let schemathesis (from PyPI) ask vault-server everything t
 	@$(SWIFT) build --product vault-server
 	@scripts/test-server .build/debug
 
-# Tests that attack or crowd a daemon state how long honest peers wait meanwhile, and those of the share server and of groups how
-# long its clients do, so they have the machine to themselves; so have those that talk over real XMPP servers, those with deadlines of
-# their own, which would run while a test waits for its turn, and one that says how much of this process's memory is secret.
-ALONE = FloodTests|ManyAtOnceTests|ShareServerTests|VaultGroupsTests|GroupLinkTests|PeerAuthTests|PeerLinkTests|AlarmClockTests|NearbyListenerTests|DeliveringElsewhere|VaultTests/Memory/
-# In a process of their own, one after the other: libstrophe can't use a connection whose descriptor is 1024 or more, and other tests leave many open; and
-# what they start at the same time would hold the pipes by which servers end.
-XMPP = XMPPLinkTests|VaultXMPPTests|EndToEndTests.AccountTests
-
 # Two real XMPP servers, started by the tests on loopback with settings of their own, and an independent client from PyPI.
 .PHONY: xmpp-servers
 xmpp-servers:
 	@scripts/setup prosody ejabberdctl openssl
 	@scripts/slixmpp
 
-# Here tests end processes of their own, whose ends Swift Testing takes for others' where a test has left another program behind.
-ENDING = VaultStoreTests
-
-# Swift Testing begins all tests at once unless it is told how many: then each waits for the processor beside thousands of others.
-AT_ONCE = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
-
-test: setup xmpp-servers ## run all tests
+# The programs that tests start are those that are installed: they begin several times as fast as those built for debugging.
+test: xmpp-servers release server build-tests ## run all tests that need neither a virtual machine nor an hour
 	@scripts/setup redis-cli
-	@$(SWIFT) build --build-tests
-	@$(SWIFT) test --skip-build --no-parallel --filter '$(ALONE)'
-	@$(SWIFT) test --skip-build --no-parallel --filter '$(XMPP)'
-	@$(SWIFT) test --skip-build --filter '$(ENDING)'
-	@export $(AT_ONCE); $(SWIFT) test --skip-build --skip '$(ALONE)|$(XMPP)|$(ENDING)'
+	@scripts/test "$(release_bin)"
 
-test-xmpp: setup xmpp-servers ## run those tests that talk over real XMPP servers, Prosody and ejabberd, on loopback
-	@$(SWIFT) build --build-tests
-	@$(SWIFT) test --skip-build --no-parallel --filter '$(XMPP)'
+test-xmpp: xmpp-servers release server build-tests ## run those tests that talk over real XMPP servers, Prosody and ejabberd, on loopback
+	@scripts/test "$(release_bin)" --no-parallel --filter 'XMPPLinkTests|VaultXMPPTests|EndToEndTests.AccountTests'
+
+soak: ## run for hours what is too long for every change; before a release, and when its subject was touched
+	@scripts/soak
 
 test-thread: setup xmpp-servers ## run the tests under the thread sanitizer, which finds data races
 	@scripts/setup redis-cli
@@ -155,9 +143,9 @@ fuzz: setup ## fuzz every parser, FUZZ_SECONDS each (by default ten minutes), an
 fuzz-short: setup ## fuzz every parser for a second, as every change is
 	@scripts/fuzz 1
 
-crash: setup ## kill and fail vault at every step and at thousands of random instants, for an hour or two
-	@VAULT_CRASH_STEPS=all VAULT_CRASH_INSTANTS=$${VAULT_CRASH_INSTANTS:-1000} $(SWIFT) test \
-	  --filter 'CrashStepTests|CrashInstantTests|GroupLinkTests.CrashTests|SyncOrderTests|HomeDiskTests|ManyAtOnceTests'
+crash: release server build-tests ## kill and fail vault at every step and at many random instants, attack it by the thousand, for an hour or two
+	@VAULT_SOAK=1 scripts/test "$(release_bin)" --filter 'CrashStepTests|CrashInstantTests|SyncOrderTests|HomeDiskTests|EndToEndTests.ParcelTests'
+	@VAULT_SOAK=1 scripts/test "$(release_bin)" --no-parallel --filter 'GroupLinkTests.CrashTests|ManyAtOnceTests|FloodTests'
 
 scan-table: setup ## measure what vault-scan and zbarimg (package zbar-tools) read of spoiled pictures
 	@scripts/setup zbar-tools
