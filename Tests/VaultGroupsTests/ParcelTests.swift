@@ -176,7 +176,10 @@ import VaultProtocol
       _ = try? await others[turn].groups.sync(await others[turn].groups.find("Family"))
     }
     let path = house.folder + "/recovered"
-    _ = try await ann.vault.patiently(for: 60_000, waits: { _, _ in }) { () async throws(VaultError) in
+    // Whoever is patient looks every second whether an answer has come, or waits until a pause is over.
+    house.clock.pass(.seconds(1))
+    let waits = { (pause: Int64, _: VaultError) in house.clock.pass(.milliseconds(pause)) }
+    _ = try await ann.vault.patiently(for: 60_000, waits: waits) { () async throws(VaultError) in
       try await ann.vault.recover(report.id, to: .file(path: path, overwrites: false)) { _ in }
     }
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("what was shared".utf8))
@@ -333,7 +336,7 @@ import VaultProtocol
     let report = try await share(by: ann, with: [ben])
     let rounds = [ann, ben].map { person in Task { await GroupRounds(person.groups).run() } }
     defer { for task in rounds { task.cancel() } }
-    while try delivered(ann, report.id) != ["ben"] { try await Task.sleep(for: .milliseconds(100)) }
+    while try delivered(ann, report.id) != ["ben"] { await house.clock.passOnce(.seconds(1)) }
   }
 
   @Test func `servers that are away get the parcel later`() async throws {

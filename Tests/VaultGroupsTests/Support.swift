@@ -4,6 +4,7 @@ import Logging
 import PeerAuth
 import Sodium
 import Synchronization
+import TestTime
 import Testing
 import VaultStore
 
@@ -49,7 +50,7 @@ private struct LogCollector: LogHandler {
 /// A few vaults that reach one another in memory, and servers for their groups.
 final class House: Sendable {
   let folder: String
-  let clock = VirtualClock()
+  let clock = TestClock()
   let servers: [String: MemoryServer]
   let people: [Person]
   /// What everybody's log says.
@@ -65,26 +66,18 @@ final class House: Sendable {
       uniqueKeysWithValues: (1...serverCount).map { ("https://s\($0).example.org", MemoryServer(clock)) })
     let doors = Doors()
     let (home, servers, log) = (folder, servers, log)
-    let began = clock.now
     people = try names.map { name in
-      var environment = VaultEnvironment(
-        now: { Int64(clock.now) },
-        monotonic: {
-          var time = timespec()
-          clock_gettime(CLOCK_MONOTONIC, &time)
-          // What tests let pass passes by all clocks.
-          return Double(time.tv_sec) * 1000 + Double(time.tv_nsec) / 1_000_000 + Double(clock.now - began)
-        },
-        sleep: { try await Task.sleep(for: $0) }, log: Logger(label: "test") { _ in LogCollector(log) },
+      let environment = VaultEnvironment(
+        now: { clock.now }, monotonic: { clock.monotonic }, sleep: { try await clock.sleep(for: $0) },
+        log: Logger(label: "test") { _ in LogCollector(log) },
         connect: { (address) async throws(TransportError) in try doors.enter(address.host) })
-      environment.deadlines.reply = .seconds(30)
       let vault = try Vault.create(
         at: VaultFolders(home: home + "/" + name), label: name, addresses: [PeerAddress(host: name, port: 4721)],
         passphrase: nil, environment: environment)
-      return Person(
-        name: name, vault: vault,
-        groups: VaultGroups(
-          vault, classes: GroupClasses.all(of: vault), connector: Connector(servers)))
+      var groups = VaultGroups(vault, classes: GroupClasses.all(of: vault), connector: Connector(servers))
+      // What one process does with a group takes real time, in which much virtual time may pass for whoever waits for it.
+      groups.patience = .seconds(1_000_000_000)
+      return Person(name: name, vault: vault, groups: groups)
     }
     for one in people {
       doors.open(one.name) { [weak one] in await one?.vault.answer($0) }
@@ -106,6 +99,9 @@ final class House: Sendable {
 
   /// A person's device can't be reached, or can again.
   func set(_ person: Person, isAway: Bool) { doors.set(person.name, isShut: isAway) }
+
+  /// Rings whenever somebody comes to this person's device.
+  func bell(of person: Person) -> AsyncStream<Void> { doors.bell(person.name) }
 
   /// A plan for a group on all servers.
   func plan(_ name: String) -> GroupPlan {
@@ -135,6 +131,7 @@ private final class Doors: Sendable {
   private struct State {
     var answers: [String: Answer] = [:]
     var shut: Set<String> = []
+    var bells: [String: AsyncStream<Void>.Continuation] = [:]
   }
   private let state = Mutex(State())
 
@@ -145,8 +142,17 @@ private final class Doors: Sendable {
     }
   }
 
+  func bell(_ name: String) -> AsyncStream<Void> {
+    let (bell, continuation) = AsyncStream.makeStream(of: Void.self)
+    state.withLock { $0.bells[name] = continuation }
+    return bell
+  }
+
   func enter(_ name: String) throws(TransportError) -> any PeerTransport {
-    let answer = state.withLock { $0.shut.contains(name) ? nil : $0.answers[name] }
+    let answer = state.withLock { state in
+      state.bells[name]?.yield()
+      return state.shut.contains(name) ? nil : state.answers[name]
+    }
     guard let answer else { throw .unreachable("connection refused") }
     let ends = InMemoryTransport.pair()
     Task { await answer(ends.second) }
