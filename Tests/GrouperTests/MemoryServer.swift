@@ -1,13 +1,11 @@
 import Sodium
 import Synchronization
+import TestTime
 
 @testable import Grouper
 
-/// A clock that tests move.
-final class VirtualClock: Sendable {
-  private let time = Mutex<UInt64>(1_700_000_000_000)
-  var now: UInt64 { time.withLock { $0 } }
-  func advance(seconds: UInt64) { time.withLock { $0 += seconds * 1000 } }
+extension TestClock {
+  func advance(seconds: UInt64) { advance(by: .seconds(Int64(seconds))) }
 }
 
 /// A server in memory, on virtual time, that can be down, full, lose what it has acknowledged, damage what it gives, and lie.
@@ -72,9 +70,9 @@ final class MemoryServer: GroupServer {
   }
 
   private let content = Mutex(Content())
-  private let clock: VirtualClock
+  private let clock: TestClock
 
-  init(_ clock: VirtualClock) { self.clock = clock }
+  init(_ clock: TestClock) { self.clock = clock }
 
   // MARK: - For tests
 
@@ -129,13 +127,13 @@ final class MemoryServer: GroupServer {
 
   private func keepSilent() async throws(GroupServerError) {
     guard content.withLock({ $0.faults.contains(.silent) }) else { return }
-    try? await Task.sleep(for: .seconds(600))
+    try? await clock.sleep(for: .seconds(600))
     throw .unreachable(reason: "it was silent")
   }
 
   private func time(_ content: Content) -> UInt64 {
-    for case .clock(let seconds) in content.faults { return UInt64(Int64(clock.now) + seconds * 1000) }
-    return clock.now
+    for case .clock(let seconds) in content.faults { return UInt64(clock.now + seconds * 1000) }
+    return UInt64(clock.now)
   }
 
   private func user(_ access: GroupAccess, _ content: inout Content) throws(GroupServerError) -> ServerUserID {

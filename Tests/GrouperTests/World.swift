@@ -1,6 +1,7 @@
 import Foundation
 import Sodium
 import Synchronization
+import TestTime
 import Testing
 
 @testable import Grouper
@@ -21,7 +22,7 @@ struct Mark: GroupObject, Hashable {
 
 /// Servers and members in one process, on virtual time.
 final class World: Sendable {
-  let clock = VirtualClock()
+  let clock = TestClock()
   let servers: [MemoryServer]
   let folder: String
   let events = Mutex<[GrouperEvent]>([])
@@ -29,12 +30,8 @@ final class World: Sendable {
   let hasRoom = Mutex(true)
   private let extra = Mutex<[String: MemoryServer]>([:])
 
-  /// Whether members wait as long as they want to, instead of a moment.
-  let waits: Bool
-
-  init(servers count: Int = 3, waits: Bool = false) throws {
+  init(servers count: Int = 3) throws {
     let clock = clock
-    self.waits = waits
     servers = (0..<count).map { _ in MemoryServer(clock) }
     folder = FileManager.default.temporaryDirectory.path + "/grouper-" + hexadecimal(try Randomness.bytes(8))
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -66,10 +63,10 @@ final class World: Sendable {
   func device(
     _ name: String, policy: ConflictPolicy = .newestWins, clockOffset: Int64 = 0
   ) async throws -> Device {
-    let (clock, waits) = (clock, waits)
+    let clock = clock
     var environment = GrouperEnvironment(
-      now: { UInt64(Int64(clock.now) + clockOffset * 1000) },
-      sleep: { time in try await Task.sleep(for: .milliseconds(waits ? Int64(clamping: time) : 5)) }, jitter: { 0.5 },
+      now: { UInt64(clock.now + clockOffset * 1000) },
+      sleep: { try await clock.sleep(for: .milliseconds(Int64(clamping: $0))) }, jitter: { 0.5 },
       tell: { [weak self] event in self?.events.withLock { $0.append(event) } })
     environment.hasRoom = { [weak self] in self?.hasRoom.withLock { $0 } ?? true }
     let sealer = try KeyFileSealer(path: folder + "/\(name).key")

@@ -109,11 +109,15 @@ package final class TestClock: Sendable {
   package func pass(_ duration: Duration) {
     let due = state.withLock { state in
       state.passing.insert(duration)
-      let due = state.sleepers.filter { $0.duration == duration }
-      state.sleepers.removeAll { $0.duration == duration }
-      if let last = due.map(\.end).max() { state.time = max(state.time, last) }
-      return due
+      return Self.end(duration, &state)
     }
+    for sleeper in due { sleeper.continuation.resume() }
+  }
+
+  /// Waits until somebody waits exactly so long, and lets that pass at once, this time.
+  package func passOnce(_ duration: Duration) async {
+    await isAwaited(duration)
+    let due = state.withLock { Self.end(duration, &$0) }
     for sleeper in due { sleeper.continuation.resume() }
   }
 
@@ -131,6 +135,14 @@ package final class TestClock: Sendable {
   /// Whether anybody waits for exactly this long.
   package func hasSleeper(for duration: Duration) -> Bool {
     state.withLock { $0.sleepers.contains { $0.duration == duration } }
+  }
+
+  /// Takes out those who wait exactly so long; their time has passed.
+  private static func end(_ duration: Duration, _ state: inout State) -> [Sleeper] {
+    let due = state.sleepers.filter { $0.duration == duration }
+    state.sleepers.removeAll { $0.duration == duration }
+    if let last = due.map(\.end).max() { state.time = max(state.time, last) }
+    return due
   }
 
   private static func satisfied(_ state: inout State) -> [Watcher] {
