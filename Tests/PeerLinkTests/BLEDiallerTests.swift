@@ -1,6 +1,7 @@
 import PeerAuth
 import Sodium
 import Synchronization
+import TestTime
 import Testing
 
 @testable import PeerLink
@@ -8,15 +9,8 @@ import Testing
 @Suite("Finding and dialling over Bluetooth LE", .timeLimit(.minutes(5)))
 struct BLEDiallerTests {
   private static let time: Int64 = 1_800_000_000_000
-  /// Times that no test waits for unless it wants to.
-  private static let patient = {
-    var times = BLEDialler.Times()
-    times.search = .seconds(40)
-    times.turn = .seconds(40)
-    times.doubt = .milliseconds(50)
-    times.handshake = .seconds(40)
-    return times
-  }()
+  private let times = BLEDialler.Times()
+  private let clock = TestClock()
   private let radio = TestRadio()
   private let adapter: BLEAdapter
 
@@ -36,7 +30,7 @@ struct BLEDiallerTests {
   }
 
   private func dialler(
-    _ times: BLEDialler.Times = patient, failure: BLEError? = nil,
+    _ times: BLEDialler.Times = BLEDialler.Times(), failure: BLEError? = nil,
     dial: @escaping @Sendable (BLESighting) async throws(TransportError) -> any PeerTransport = {
       (_) async throws(TransportError) in
       InMemoryTransport.pair().first
@@ -45,7 +39,7 @@ struct BLEDiallerTests {
     let radio = radio
     let adapter = adapter
     return BLEDialler(
-      times: times, now: { Self.time },
+      times: times, time: BLETime(clock), now: { Self.time },
       equipment: { (choice) throws(BLEError) in
         if let failure { throw failure }
         guard choice.includes(adapter) else { throw .noAdapter }
@@ -54,10 +48,25 @@ struct BLEDiallerTests {
   }
 
   /// A line that never leads anywhere until somebody gives up.
-  private static func hang() async throws(TransportError) -> any PeerTransport {
-    while !Task.isCancelled { try? await Task.sleep(for: .seconds(40)) }
+  private static func hang(_ clock: TestClock) async throws(TransportError) -> any PeerTransport {
+    try? await clock.sleep(for: .seconds(100_000))
     throw .closed
   }
+
+  /// Lets so much time pass while somebody is looked for, who looks at the clock now and then.
+  private func pass(_ time: Duration) async {
+    await clock.isAwaited(.milliseconds(50))
+    clock.advance(by: time)
+  }
+
+  /// Lets the time pass for which somebody else is looked for, once the only one that was heard is doubted.
+  private func passDoubt(_ dialler: BLEDialler) async {
+    await soon { await dialler.isDoubting }
+    await pass(times.doubt)
+  }
+
+  /// Waits for something inside a dialler.
+  private func soon(_ isSo: () async -> Bool) async { while await !isSo() { await Task.yield() } }
 
   @Test("a peer is found by its tag, also one of the hour before, and dialled when nobody looks any more")
   func finds() async throws {
@@ -85,7 +94,8 @@ struct BLEDiallerTests {
         state.now += 1
         state.most = max(state.most, state.now)
       }
-      try? await Task.sleep(for: .milliseconds(20))
+      // Time for others to begin.
+      for _ in 0..<100 { await Task.yield() }
       dialling.withLock { $0.now -= 1 }
       return InMemoryTransport.pair().first
     }
@@ -100,14 +110,16 @@ struct BLEDiallerTests {
 
   @Test("a peer that is not there is given up after a while, and nobody looks any more")
   func absent() async throws {
-    var times = Self.patient
-    times.search = .milliseconds(100)
-    let dialler = dialler(times)
+    let dialler = dialler()
     let key = try beacon()
-    await #expect(throws: TransportError.unreachable("not heard over Bluetooth")) {
-      _ = try await dialler.connect(key, by: .all)
-    }
-    #expect(try await radio.isFree())
+    let connecting = Task { _ = try await dialler.connect(key, by: .all) }
+    await pass(times.search - .milliseconds(1))
+    // The next look at the clock is the last.
+    await clock.isAwaited(.milliseconds(50))
+    #expect(await dialler.seekers.count == 1)
+    await pass(.milliseconds(50))
+    await #expect(throws: TransportError.unreachable("not heard over Bluetooth")) { try await connecting.value }
+    await radio.isFree()
   }
 
   @Test("where a peer was heard last is tried first, and then it is looked for anew")
@@ -123,7 +135,10 @@ struct BLEDiallerTests {
     let peer = try PeerStanding.peer(Identity.generate().keys)
     try await dialler.connect(key, by: .all).reached(peer)
     #expect(radio.scanCount == 1)
-    try await dialler.connect(key, by: .all).reached(peer)
+    // There it fails, and nobody else is heard.
+    async let second: Void = dialler.connect(key, by: .all).reached(peer)
+    await passDoubt(dialler)
+    try await second
     #expect(radio.scanCount == 2)
     #expect(calls.value == 3)
     try await dialler.connect(key, by: .all).reached(peer)
@@ -151,6 +166,7 @@ struct BLEDiallerTests {
       guard calls.value > 1 else { throw .unreachable(BLEReason.text(16)) }
       return InMemoryTransport.pair().first
     }
+    clock.pass(.milliseconds(500))
     _ = try await dialler.connect(key, by: .all)
     #expect(calls.value == 2)
     #expect(radio.scanCount == 1)
@@ -161,14 +177,16 @@ struct BLEDiallerTests {
     let key = try beacon()
     radio.hear(try sighting(of: key, at: "00:00:00:00:00:02"))
     let calls = Counter()
-    var times = Self.patient
-    times.collision = .zero
-    let dialler = dialler(times) { (_) async throws(TransportError) in
+    let (clock, long) = (clock, times.collision)
+    let dialler = dialler { (_) async throws(TransportError) in
       calls.add()
+      clock.advance(by: long)
       guard calls.value > 1 else { throw .unreachable(BLEReason.text(16)) }
       return InMemoryTransport.pair().first
     }
-    _ = try await dialler.connect(key, by: .all)
+    async let found = dialler.connect(key, by: .all)
+    await passDoubt(dialler)
+    _ = try await found
     #expect(calls.value == 2)
     #expect(radio.scanCount == 2)
   }
@@ -183,15 +201,15 @@ struct BLEDiallerTests {
       radio.hear(try sighting(of: key, at: "00:00:00:00:00:1\(place)"))
     }
     let calls = Counter()
-    let dialler = dialler { (_) async throws(TransportError) in
+    let dialler = dialler { [clock] (_) async throws(TransportError) in
       calls.add()
-      return try await Self.hang()
+      return try await Self.hang(clock)
     }
     let first = Task { _ = try await dialler.connect(slow, by: .all) }
-    for _ in 0..<12_000 where calls.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
+    await calls.reaches(1)
     // Its place is known by now, so that it stands in line.
     let second = Task { _ = try await dialler.connect(other, by: .all) }
-    try await Task.sleep(for: .milliseconds(50))
+    await soon { await dialler.dialling == 2 }
     second.cancel()
     await #expect(throws: TransportError.closed) { try await second.value }
     #expect(calls.value == 1)
@@ -201,14 +219,14 @@ struct BLEDiallerTests {
     radio.stick(true)
     let third = try beacon()
     let looking = Task { _ = try await dialler.connect(third, by: .all) }
-    try await radio.isUsed()
+    await radio.isUsed()
     radio.hear(try sighting(of: third, at: "00:00:00:00:00:13"))
-    try await Task.sleep(for: .milliseconds(50))
+    await soon { await dialler.dialling == 1 }
     looking.cancel()
     await #expect(throws: TransportError.closed) { try await looking.value }
     #expect(radio.isListening)
     radio.stick(false)
-    #expect(try await radio.isFree())
+    await radio.isFree()
   }
 
   @Test("the time of a search stands still while others connect")
@@ -218,18 +236,22 @@ struct BLEDiallerTests {
     radio.hear(try sighting(of: slow, at: "00:00:00:00:00:10"))
     let place = try sighting(of: slow, at: "00:00:00:00:00:10")
     let calls = Counter()
-    var times = Self.patient
-    times.search = .seconds(2)
-    let dialler = dialler(times) { (sighting) async throws(TransportError) in
+    let slowness = times.search * 2
+    var times = times
+    times.turn = slowness * 2
+    let dialler = dialler(times) { [clock] (sighting) async throws(TransportError) in
       guard sighting == place else { return InMemoryTransport.pair().first }
       calls.add()
-      try? await Task.sleep(for: .seconds(4))
+      try? await clock.sleep(for: slowness)
       return InMemoryTransport.pair().first
     }
     let first = Task { _ = try await dialler.connect(slow, by: .all) }
-    for _ in 0..<12_000 where calls.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
+    await calls.reaches(1)
     radio.hear(try sighting(of: other, at: "00:00:00:00:00:11"))
-    _ = try await dialler.connect(other, by: .all)
+    let second = Task { _ = try await dialler.connect(other, by: .all) }
+    await soon { await !dialler.seekers.isEmpty }
+    await clock.passOnce(slowness)
+    try await second.value
     try await first.value
   }
 
@@ -239,24 +261,24 @@ struct BLEDiallerTests {
     let other = try beacon()
     let place = try sighting(of: slow, at: "00:00:00:00:00:10")
     radio.hear(place)
-    let calls = Mutex<[BLESighting]>([])
-    var times = Self.patient
-    times.turn = .seconds(2)
-    let dialler = dialler(times) { (sighting) async throws(TransportError) in
-      let isFirst = calls.withLock { calls in
-        calls.append(sighting)
-        return calls.count == 1
-      }
-      return isFirst ? try await Self.hang() : InMemoryTransport.pair().first
+    let calls = Watched<[BLESighting]>([])
+    let dialler = dialler { [clock] (sighting) async throws(TransportError) in
+      calls.change { $0.append(sighting) }
+      return calls.value.count == 1 ? try await Self.hang(clock) : InMemoryTransport.pair().first
     }
     let first = Task { _ = try await dialler.connect(slow, by: .all) }
-    for _ in 0..<12_000 where calls.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(5)) }
+    await calls.until { !$0.isEmpty }
     let second = try sighting(of: other, at: "00:00:00:00:00:11")
     radio.hear(second)
-    _ = try await dialler.connect(other, by: .all)
+    let waiting = Task { _ = try await dialler.connect(other, by: .all) }
+    await soon { await !dialler.seekers.isEmpty }
+    await clock.passOnce(times.turn)
+    try await waiting.value
+    // Of the slow one it is doubted now whether it is the right one.
+    await passDoubt(dialler)
     try await first.value
-    #expect(calls.withLock { $0.count } == 3)
-    #expect(calls.withLock { Set($0) } == [place, second])
+    #expect(calls.value.count == 3)
+    #expect(Set(calls.value) == [place, second])
   }
 
   // MARK: - Impostors
@@ -270,9 +292,7 @@ struct BLEDiallerTests {
 
   /// Lines that end at once, and say where they lead.
   private func telling() -> BLEDialler {
-    var times = Self.patient
-    times.doubt = .seconds(2)
-    return dialler(times) { (sighting) async throws(TransportError) in Dead(remoteDescription: "\(sighting.address)") }
+    dialler { (sighting) async throws(TransportError) in Dead(remoteDescription: "\(sighting.address)") }
   }
 
   @Test("an address that led to no session is passed over for another one with the same tag, but not for nobody")
@@ -282,12 +302,16 @@ struct BLEDiallerTests {
     radio.hear(try sighting(of: key, at: one))
     let dialler = telling()
     #expect(try await fail(dialler, key) == one)
-    #expect(try await fail(dialler, key) == one)
+    async let again = fail(dialler, key)
+    await passDoubt(dialler)
+    #expect(try await again == one)
     radio.hear(try sighting(of: key, at: other))
     #expect(try await fail(dialler, key) == other)
     // Both have failed now: the one that did longer ago is as good as any.
     #expect(radio.scanCount == 3)
-    let peer = try await dialler.connect(key, by: .all)
+    async let last = dialler.connect(key, by: .all)
+    await passDoubt(dialler)
+    let peer = try await last
     peer.reached(.peer(try Identity.generate().keys))
     await peer.close()
     #expect(try await fail(dialler, key) == peer.remoteDescription)
@@ -301,9 +325,7 @@ struct BLEDiallerTests {
     radio.hear(deaf)
     let radio = radio
     let other = try sighting(of: key, at: "00:00:00:00:00:02")
-    var times = Self.patient
-    times.doubt = .seconds(20)
-    let dialler = dialler(times) { (sighting) async throws(TransportError) in
+    let dialler = dialler { (sighting) async throws(TransportError) in
       radio.hear(other)
       guard sighting == deaf else { return Dead(remoteDescription: "\(sighting.address)") }
       throw .unreachable("refused")
@@ -315,14 +337,15 @@ struct BLEDiallerTests {
   func silent() async throws {
     let key = try beacon()
     radio.hear(try sighting(of: key, at: "00:00:00:00:00:66"))
-    var times = Self.patient
-    times.handshake = .milliseconds(50)
     let ends = InMemoryTransport.pair()
-    let dialler = dialler(times) { (_) async throws(TransportError) in ends.first }
+    let dialler = dialler { (_) async throws(TransportError) in ends.first }
     let transport = try await dialler.connect(key, by: .all)
+    await clock.passOnce(times.handshake)
     await #expect(throws: TransportError.timedOut) { _ = try await transport.read(atMost: 1) }
     #expect(try await ends.second.read(atMost: 1).isEmpty)
-    _ = try await dialler.connect(key, by: .all)
+    async let again = dialler.connect(key, by: .all)
+    await passDoubt(dialler)
+    _ = try await again
     #expect(radio.scanCount == 2)
   }
 
@@ -360,7 +383,7 @@ struct BLEDiallerTests {
     let dialler = dialler()
     let key = try beacon()
     let connecting = Task { _ = try await dialler.connect(key, by: .all) }
-    try await radio.isUsed()
+    await radio.isUsed()
     radio.fail(.gone)
     await #expect(throws: TransportError.unreachable(BLEError.gone.description)) { try await connecting.value }
   }
@@ -370,10 +393,10 @@ struct BLEDiallerTests {
     let dialler = dialler()
     let key = try beacon()
     let connecting = Task { _ = try await dialler.connect(key, by: .all) }
-    try await radio.isUsed()
+    await radio.isUsed()
     connecting.cancel()
     await #expect(throws: TransportError.self) { try await connecting.value }
-    #expect(try await radio.isFree())
+    await radio.isFree()
 
     let shown = try #require(
       BLEBeacon(try key.tag(at: Self.time), BLEEquipment(radio: radio, adapters: [adapter])))
@@ -398,10 +421,27 @@ struct BLEDiallerTests {
     radio.hear(try sighting(of: try beacon(), at: "00:00:00:00:00:03"))
     let equipment = BLEEquipment(radio: radio, adapters: [adapter])
     let tag = try key.tag(at: Self.time)
-    let heard = try await BLEScan.collect([tag], equipment, for: .seconds(2))
-    #expect(heard.map(\.tag) == [tag])
+    let time = BLETime(clock)
+    async let heard = BLEScan.collect([tag], equipment, for: .seconds(2), time: time)
+    await radio.isHeard()
+    await pass(.seconds(2))
+    #expect(try await heard.map(\.tag) == [tag])
     radio.fail(.gone)
-    await #expect(throws: BLEError.gone) { _ = try await BLEScan.collect([], equipment, for: .seconds(20)) }
+    let nobody = Task { _ = try await BLEScan.collect([], equipment, for: .seconds(20), time: time) }
+    await radio.isFree(after: 2)
+    clock.pass(.milliseconds(50))
+    await #expect(throws: BLEError.gone) { try await nobody.value }
+  }
+}
+
+extension BLEDialler {
+  /// Whether somebody was heard who is taken only if nobody else is.
+  fileprivate var isDoubting: Bool { seekers.values.contains { $0.reserve != nil } }
+}
+
+extension BLETime {
+  init(_ clock: TestClock) {
+    self.init(passed: { .milliseconds(clock.monotonic) }, sleep: { try await clock.sleep(for: $0) })
   }
 }
 

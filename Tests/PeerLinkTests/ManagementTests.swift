@@ -140,7 +140,7 @@ struct ManagementTests {
   func advertisement() async throws {
     let kernel = try TestKernel()
     let advertising = advertise(at: kernel)
-    try await kernel.wait(for: 0x3E)
+    await kernel.wait(for: 0x3E)
     stop.raise()
     try await advertising.value
     #expect(kernel.commands == [0x3D, 0x3E, 0x3F])
@@ -149,20 +149,20 @@ struct ManagementTests {
   @Test("discovery is begun again when it ends by itself, and what another adapter hears doesn't count")
   func discovery() async throws {
     let kernel = try TestKernel()
-    let sightings = Mutex<[BLESighting]>([])
-    let scanning = scan(at: kernel) { sighting in sightings.withLock { $0.append(sighting) } }
-    try await kernel.wait(for: 0x23)
+    let sightings = Watched<[BLESighting]>([])
+    let scanning = scan(at: kernel) { sighting in sightings.change { $0.append(sighting) } }
+    await kernel.wait(for: 0x23)
     kernel.send(try hexadecimal("130001000200") + [6, 0])
-    try await kernel.wait(for: 0x23, times: 2)
+    await kernel.wait(for: 0x23, times: 2)
     var foreign = try hexadecimal(Self.found)
     foreign[2] = 0
     kernel.send(foreign)
     kernel.send(try hexadecimal(Self.found))
-    for _ in 0..<6000 where sightings.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(10)) }
+    await sightings.until { !$0.isEmpty }
     stop.raise()
     try await scanning.value
-    #expect(sightings.withLock { $0.count } == 1)
-    #expect(sightings.withLock { $0.first?.tag } == tag)
+    #expect(sightings.value.count == 1)
+    #expect(sightings.value.first?.tag == tag)
     #expect(kernel.commands == [0x23, 0x23, 0x24])
   }
 
@@ -170,7 +170,7 @@ struct ManagementTests {
   func mute() async throws {
     let kernel = try TestKernel(saysWhenDone: false)
     let scanning = scan(at: kernel)
-    try await kernel.wait(for: 0x23)
+    await kernel.wait(for: 0x23)
     stop.raise()
     try await scanning.value
     #expect(kernel.commands == [0x23, 0x24])
@@ -181,9 +181,9 @@ struct ManagementTests {
     let kernel = try TestKernel(refusing: [0x23: 0x0A])
     let count = Counter()
     let scanning = scan(at: kernel) { _ in count.add() }
-    try await kernel.wait(for: 0x23, times: 2)
+    await kernel.wait(for: 0x23, times: 2)
     kernel.send(try hexadecimal(Self.found))
-    for _ in 0..<6000 where count.value == 0 { try await Task.sleep(for: .milliseconds(10)) }
+    await count.reaches(1)
     stop.raise()
     try await scanning.value
     #expect(count.value == 1)
@@ -204,7 +204,7 @@ struct ManagementTests {
   func unplugged(isGone: Bool) async throws {
     let kernel = try TestKernel()
     let advertising = advertise(at: kernel)
-    try await kernel.wait(for: 0x3E)
+    await kernel.wait(for: 0x3E)
     kernel.send(try hexadecimal(isGone ? "050001000000" : "060001000400000a0000"))
     await #expect(throws: isGone ? BLEError.gone : .off(["hci1"])) { try await advertising.value }
   }
@@ -220,7 +220,7 @@ private final class TestKernel: Sendable {
   /// The other end: whoever takes it closes it.
   let client: Int32
   private let socket: Int32
-  private let seen = Mutex<[UInt16]>([])
+  private let seen = Watched<[UInt16]>([])
 
   init(refusing: [UInt16: UInt8] = [:], saysWhenDone: Bool = true) throws {
     var ends: [Int32] = [-1, -1]
@@ -242,21 +242,18 @@ private final class TestKernel: Sendable {
         let body = [buffer[0], buffer[1], status] + (status == 0 ? result : [])
         defer { if code == 0x24, status == 0, saysWhenDone { send([0x13, 0] + index + [2, 0, 6, 0]) } }
         // Whoever has the answer sees that it was asked for.
-        seen.withLock { $0.append(code) }
+        seen.change { $0.append(code) }
         send([status == 0 ? 1 : 2, 0, buffer[2], buffer[3], UInt8(body.count), 0] + body)
       }
     }
   }
 
   /// Numbers of the commands so far.
-  var commands: [UInt16] { seen.withLock { $0 } }
+  var commands: [UInt16] { seen.value }
 
   func send(_ bytes: [UInt8]) { _ = vault_send_packet(socket, bytes, bytes.count) }
 
-  func wait(for code: UInt16, times: Int = 1) async throws {
-    for _ in 0..<6000 where commands.count(where: { $0 == code }) < times {
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    try #require(commands.count(where: { $0 == code }) >= times)
+  func wait(for code: UInt16, times: Int = 1) async {
+    await seen.until { $0.count { $0 == code } >= times }
   }
 }

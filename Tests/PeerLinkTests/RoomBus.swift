@@ -10,7 +10,6 @@ import Testing
 final class RoomBus: Sendable {
   private struct State {
     var client: Int32 = -1
-    var calls: [BusMessage] = []
     var devices: [String: BusValue] = [:]
     var filler = 0
   }
@@ -21,6 +20,7 @@ final class RoomBus: Sendable {
   private let folder: URL
   private let listener: Int32
   private let state = Mutex(State())
+  private let called = Watched<[String]>([])
 
   init() throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("room-\(UUID().uuidString.prefix(8))")
@@ -48,7 +48,10 @@ final class RoomBus: Sendable {
   }
 
   /// The members that were called, in order.
-  var calls: [String] { state.withLock { $0.calls.compactMap(\.member) } }
+  var calls: [String] { called.value }
+
+  /// Returns when a member was called.
+  func isCalled(_ member: String) async { await called.until { $0.contains(member) } }
 
   /// The devices that bluetoothd knows, and so many more that are nobody's.
   func know(_ devices: [String: BusValue], andOthers filler: Int = 0) {
@@ -149,10 +152,8 @@ final class RoomBus: Sendable {
       let rest = read(client, count - start.count), let call = try? BusMessage(bytes: start + rest)
     {
       guard call.kind == .call else { continue }
-      state.withLock { state in
-        state.calls.append(call)
-        Self.write(client, answer(call, state).encoded())
-      }
+      called.change { $0.append(call.member ?? "") }
+      state.withLock { Self.write(client, answer(call, $0).encoded()) }
     }
   }
 

@@ -1,16 +1,11 @@
 import PeerAuth
 import Sodium
 import Synchronization
+import TestTime
 import Testing
 import WireCodec
 
 @testable import PeerLink
-
-final class Counter: Sendable {
-  private let count = Atomic<Int>(0)
-  var value: Int { count.load(ordering: .relaxed) }
-  func add() { count.add(1, ordering: .relaxed) }
-}
 
 @Suite("A session over TCP", .timeLimit(.minutes(5))) struct SessionOverTCPTests {
   let alice: Identity
@@ -75,8 +70,16 @@ final class Counter: Sendable {
 
   @Test("a listener that never answers is left when the deadline passes") func deadline() async throws {
     let listener = try await TCPListener.bind(host: "127.0.0.1", port: 0)
+    let clock = TestClock()
+    let passing = Task { () -> (any PeerTransport)? in
+      for await transport in listener.incoming {
+        await clock.passOnce(.seconds(8))
+        return transport
+      }
+      return nil
+    }
     let error = await #expect(throws: SessionError.self) {
-      try await withDeadline(.milliseconds(20), sleeper: { try await Task.sleep(for: $0) }) {
+      try await withDeadline(.seconds(8), sleeper: { try await clock.sleep(for: $0) }) {
         () async throws(SessionError) in
         let transport: any PeerTransport
         do throws(TransportError) { transport = try await TCPConnector().connect(listener.address) } catch {
@@ -88,6 +91,7 @@ final class Counter: Sendable {
       }
     }
     #expect(error == .timedOut)
+    #expect(await passing.value != nil)
   }
 
   @Test("many sessions at once, to one listener") func many() async throws {

@@ -1,5 +1,4 @@
 import PeerAuth
-import Synchronization
 import Testing
 
 @testable import PeerLink
@@ -11,32 +10,35 @@ final class TestRadio: BLERadio {
     var scans = 0
     var failure: BLEError?
     var heard: [BLESighting] = []
+    /// How often all of it was told.
+    var tellings = 0
     var isStuck = false
   }
 
   let name = "test"
-  private let state = Mutex(State())
+  private let state = Watched(State())
 
-  var isListening: Bool { state.withLock { $0.listeners > 0 } }
-  var scanCount: Int { state.withLock { $0.scans } }
+  var isListening: Bool { state.value.listeners > 0 }
+  var scanCount: Int { state.value.scans }
 
-  func hear(_ sighting: BLESighting) { state.withLock { $0.heard.append(sighting) } }
+  func hear(_ sighting: BLESighting) { state.change { $0.heard.append(sighting) } }
   /// Nobody is heard any more.
-  func silence() { state.withLock { $0.heard = [] } }
-  func fail(_ error: BLEError?) { state.withLock { $0.failure = error } }
+  func silence() { state.change { $0.heard = [] } }
+  func fail(_ error: BLEError?) { state.change { $0.failure = error } }
   /// A search goes on when it is told to stop, or not any more.
-  func stick(_ isStuck: Bool) { state.withLock { $0.isStuck = isStuck } }
+  func stick(_ isStuck: Bool) { state.change { $0.isStuck = isStuck } }
 
   /// Returns when somebody listens.
-  func isUsed() async throws {
-    for _ in 0..<12_000 where !isListening { try await Task.sleep(for: .milliseconds(5)) }
-    try #require(isListening)
-  }
+  func isUsed() async { await state.until { $0.listeners > 0 } }
 
-  /// Whether nobody listens any more, in a moment.
-  func isFree() async throws -> Bool {
-    for _ in 0..<12_000 where isListening { try await Task.sleep(for: .milliseconds(5)) }
-    return !isListening
+  /// Returns when nobody listens any more, and so many searches have been.
+  func isFree(after scans: Int = 0) async { await state.until { $0.listeners == 0 && $0.scans >= scans } }
+
+  /// Returns when whoever listens has heard all that there is to hear now.
+  func isHeard() async {
+    let before = state.value.tellings
+    // The one that is on may have begun before.
+    await state.until { $0.tellings >= before + 2 }
   }
 
   func advertise(
@@ -47,16 +49,17 @@ final class TestRadio: BLERadio {
   }
 
   func scan(on adapters: [BLEAdapter], until stop: StopSignal, found: (BLESighting) -> Void) throws(BLEError) {
-    state.withLock { state in
+    state.change { state in
       state.scans += 1
       state.listeners += 1
     }
-    defer { state.withLock { $0.listeners -= 1 } }
+    defer { state.change { $0.listeners -= 1 } }
     while true {
-      let now = state.withLock { $0 }
+      let now = state.value
       if stop.isRaised(within: 5), !now.isStuck { return }
       if let failure = now.failure { throw failure }
       for sighting in now.heard { found(sighting) }
+      state.change { $0.tellings += 1 }
     }
   }
 }

@@ -25,7 +25,7 @@ public actor BLEDialler {
   /// Time between two looks at the clock.
   private static let glance = Duration.milliseconds(50)
 
-  private struct Seeker {
+  struct Seeker {
     let tags: Set<BeaconTag>
     var left: Duration
     /// What was heard, but is doubted: since when, and for how long somebody else is looked for.
@@ -35,10 +35,11 @@ public actor BLEDialler {
   }
 
   private let times: Times
+  private let time: BLETime
   private let now: @Sendable () -> Int64
   private let equipment: @Sendable (BLEAdapterChoice) throws(BLEError) -> BLEEquipment
   private let dial: @Sendable (BLESighting) async throws(TransportError) -> any PeerTransport
-  private var seekers: [UInt64: Seeker] = [:]
+  private(set) var seekers: [UInt64: Seeker] = [:]
   private var lastID: UInt64 = 0
   private let places: BLEPlaces
   /// Passed by a search, or by one who connects.
@@ -47,14 +48,14 @@ public actor BLEDialler {
   /// The search that nobody has ended yet.
   private var scan: BLEScan?
   /// How many connect, or wait for their turn to.
-  private var dialling = 0
+  private(set) var dialling = 0
   /// The adapters that are used.
   private var choice = BLEAdapterChoice.all
 
-  /// A dialler. `now` gives milliseconds since 1970; `equipment` says what to look with by the adapters that are chosen, each time anew, and
+  /// A dialler. `now` gives milliseconds since 1970, `time` what it waits by; `equipment` says what to look with by the adapters that are chosen, each time anew, and
   /// may wait; `dial` is prompt when its task is cancelled.
   public init(
-    times: Times = Times(), now: @escaping @Sendable () -> Int64,
+    times: Times = Times(), time: BLETime = .machine, now: @escaping @Sendable () -> Int64,
     equipment: @escaping @Sendable (BLEAdapterChoice) throws(BLEError) -> BLEEquipment = {
       (choice) throws(BLEError) in
       try BLEEquipment.find(choice)
@@ -65,6 +66,7 @@ public actor BLEDialler {
     }
   ) {
     self.times = times
+    self.time = time
     self.now = now
     places = BLEPlaces(now: now)
     self.equipment = equipment
@@ -139,14 +141,16 @@ public actor BLEDialler {
     guard await air.enter() else { return }
     defer { air.leave() }
     guard dialling == 0, !seekers.isEmpty, choice == self.choice else { return }
+    var counting: Task<Void, Never>?
     let outcome = await withCheckedContinuation { (end: CheckedContinuation<Result<Void, BLEError>, Never>) in
       let scan = BLEScan(
         found, found: { sighting in Task { await self.saw(sighting) } }, ended: { end.resume(returning: $0) })
       guard let scan else { return end.resume(returning: .failure(.outOfResources)) }
       self.scan = scan
-      Task { await count(during: scan) }
+      counting = Task { await count(during: scan) }
     }
     scan = nil
+    counting?.cancel()
     try outcome.get()
   }
 
@@ -168,13 +172,13 @@ public actor BLEDialler {
 
   /// Lets the time of those who look go by, while it is looked.
   private func count(during search: BLEScan) async {
-    var last = ContinuousClock.now
+    var last = time.passed()
     while scan === search {
-      try? await Task.sleep(for: Self.glance)
+      try? await time.sleep(Self.glance)
       guard scan === search else { return }
-      let time = ContinuousClock.now
-      pass(time - last)
-      last = time
+      let now = time.passed()
+      pass(now - last)
+      last = now
     }
   }
 
@@ -222,7 +226,7 @@ public actor BLEDialler {
       let transport = try await withDeadline(times.turn, sleeper: { [self] in try await turn(lasts: $0) }) {
         [self] () async throws(TransportError) in try await attempt(sighting)
       }
-      return DialledTransport(transport, within: times.handshake) { [places] isPeer in
+      return DialledTransport(transport, within: times.handshake, time) { [places] isPeer in
         places.dialled(sighting, isPeer: isPeer)
       }
     } catch {
@@ -232,20 +236,20 @@ public actor BLEDialler {
   }
 
   /// Returns when whoever connects has had its turn and somebody else needs the air.
-  private func turn(lasts time: Duration) async throws {
-    try await Task.sleep(for: time)
-    while dialling < 2, seekers.isEmpty { try await Task.sleep(for: Self.glance) }
+  private func turn(lasts duration: Duration) async throws {
+    try await time.sleep(duration)
+    while dialling < 2, seekers.isEmpty { try await time.sleep(Self.glance) }
   }
 
   private func attempt(_ sighting: BLESighting) async throws(TransportError) -> any PeerTransport {
-    let began = ContinuousClock.now
+    let began = time.passed()
     do throws(TransportError) { return try await dial(sighting) } catch {
       // Both sides may have dialled in the same moment; then there is a link now, which carries this channel too.
       guard case .unreachable(let reason) = error, BLEReason.passing.map({ BLEReason.text($0) }).contains(reason),
-        ContinuousClock.now - began < times.collision
+        time.passed() - began < times.collision
       else { throw error }
     }
-    do { try await Task.sleep(for: Self.pause) } catch { throw .closed }
+    do { try await time.sleep(Self.pause) } catch { throw .closed }
     return try await dial(sighting)
   }
 }

@@ -51,13 +51,13 @@ public final class BLEScan: Sendable {
 
   /// Listens for a while and returns who of those with these tags was heard, each once: last from where it was heard best.
   public static func collect(
-    _ tags: Set<BeaconTag>, _ equipment: BLEEquipment, for time: Duration
+    _ tags: Set<BeaconTag>, _ equipment: BLEEquipment, for duration: Duration, time: BLETime = .machine
   ) async throws(BLEError) -> [BLESighting] {
     let heard = HeardTags(tags)
     guard let scan = BLEScan(equipment, found: { heard.note($0) }) else { throw .outOfResources }
-    let end = ContinuousClock.now + time
-    while ContinuousClock.now < end, !Task.isCancelled, scan.state.withLock({ $0.outcome == nil }) {
-      try? await Task.sleep(for: .milliseconds(50))
+    let end = time.passed() + duration
+    while time.passed() < end, !Task.isCancelled, scan.state.withLock({ $0.outcome == nil }) {
+      try? await time.sleep(.milliseconds(50))
     }
     await scan.end()
     if case .failure(let error) = scan.state.withLock({ $0.outcome }) { throw error }

@@ -30,17 +30,19 @@ final class BLETransport: PeerTransport {
   private let admission: Admission?
   /// Finds out what has happened on this side, if anything.
   private let loss: @Sendable () async -> String?
+  private let time: BLETime
 
   /// Takes a connected socket. A message of more than `sendLimit` bytes would not be taken at the other end. `loss` is asked when the
   /// connection has broken whether that is because of this side.
   init(
     _ socket: PacketSocket, sendLimit: Int, description: String, admission: Admission? = nil,
-    loss: @escaping @Sendable () async -> String? = { nil }
+    time: BLETime = .machine, loss: @escaping @Sendable () async -> String? = { nil }
   ) {
     self.socket = socket
     inbox = PacketInbox(socket)
     self.admission = admission
     self.loss = loss
+    self.time = time
     limit = max(1, min(sendLimit, Self.sendLimit))
     remoteDescription = description
     idleOutput = socket.use { vault_output_state($0) }?.result ?? -1
@@ -93,7 +95,7 @@ final class BLETransport: PeerTransport {
       await wait(for: POLLOUT)
       refusals += 1
       // The kernel may say that there is room and then have none.
-      if refusals > 1 { try? await Task.sleep(for: Self.glance) }
+      if refusals > 1 { try? await time.sleep(Self.glance) }
     }
   }
 
@@ -105,9 +107,9 @@ final class BLETransport: PeerTransport {
   }
 
   func close() async {
-    let end = ContinuousClock.now + Self.lingerTime
-    while !Task.isCancelled, ContinuousClock.now < end, !hasSent {
-      do { try await Task.sleep(for: Self.glance) } catch { break }
+    let end = time.passed() + Self.lingerTime
+    while !Task.isCancelled, time.passed() < end, !hasSent {
+      do { try await time.sleep(Self.glance) } catch { break }
     }
     abort()
   }

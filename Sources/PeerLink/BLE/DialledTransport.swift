@@ -8,12 +8,15 @@ final class DialledTransport: PeerTransport {
   private let verdict: Verdict
   private let timer: Task<Void, Never>
 
-  init(_ transport: any PeerTransport, within time: Duration, tell: @escaping @Sendable (_ isPeer: Bool) -> Void) {
+  init(
+    _ transport: any PeerTransport, within limit: Duration, _ time: BLETime,
+    tell: @escaping @Sendable (_ isPeer: Bool) -> Void
+  ) {
     let verdict = Verdict(tell)
     self.transport = transport
     self.verdict = verdict
     timer = Task {
-      do { try await Task.sleep(for: time) } catch { return }
+      do { try await time.sleep(limit) } catch { return }
       // Somebody else may be there, who says nothing.
       if verdict.fall(.late) { await transport.close() }
     }
