@@ -4,7 +4,7 @@ import Sodium
 /// A share server behind its interface of version 1 (`docs/openapi.yaml`), over HTTPS.
 public struct HTTPGroupServer: GroupServer {
   /// How long nothing may move, besides the time that a server may wait for something to come.
-  static let patience: Duration = .seconds(30)
+  static let usualPatience: Duration = .seconds(30)
   /// Room for an answer with a key in it.
   static let keyAnswerLimit = 4 << 10
   /// Room for a page: what its shares may be as Base64, and for each share as much again as its other members take.
@@ -13,6 +13,7 @@ public struct HTTPGroupServer: GroupServer {
 
   private let address: ServerAddress
   let connections: HTTPConnections
+  var patience = Self.usualPatience
 
   /// A server behind these connections. Nothing is opened yet.
   public init(_ address: ServerAddress, _ connections: HTTPConnections) {
@@ -41,7 +42,7 @@ public struct HTTPGroupServer: GroupServer {
     let wait = min(max(wait, 0), ServerLimits.waitLimit)
     let limit = min(max(limit, 1), ServerLimits.pageLimit)
     var request = self.request(.get, "/v1/groups/\(access.group)/shares?after=\(cursor)&limit=\(limit)&wait=\(wait)")
-    request.patience = Self.patience + .seconds(wait)
+    request.patience = patience + .seconds(wait)
     request.answerLimit = Self.pageAnswerLimit
     return try await ask(request, .access, access.key) { bytes throws(ServerJSON.Failure) in
       try ServerJSON.page(bytes, after: cursor, limit: limit)
@@ -110,7 +111,7 @@ public struct HTTPGroupServer: GroupServer {
 
   private func request(_ method: HTTPRequest.Method, _ path: String, json: String? = nil) -> HTTPRequest {
     var request = HTTPRequest(method: method, server: address, path: path)
-    request.patience = Self.patience
+    request.patience = patience
     if let json {
       request.headers = ["Content-Type: application/json"]
       request.body = Array(json.utf8)

@@ -118,7 +118,7 @@ import Testing
     let client = try client(server)
     let access = try access()
     let task = Task { try await client.info(access) }
-    while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+    await server.wasAsked()
     task.cancel()
     await #expect(throws: GroupServerError.self) { try await task.value }
   }
@@ -140,7 +140,7 @@ import Testing
     let client = try client(server)
     let access = try access()
     let task = Task { try await client.list(after: 0, limit: 1, wait: 60, access) }
-    while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+    await server.wasAsked()
     task.cancel()
     await #expect(throws: GroupServerError.unreachable(reason: "nobody waits for it any more")) { try await task.value }
   }

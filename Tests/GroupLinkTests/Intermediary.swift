@@ -37,6 +37,11 @@ final class Intermediary: Sendable {
 
   private final class State: Sendable {
     let manner = Mutex(Manner.honest)
+    let passed = Mutex<[(part: String, ringer: AsyncStream<Void>.Continuation)]>([])
+
+    func note(_ head: String) {
+      passed.withLock { passed in for one in passed where head.contains(one.part) { one.ringer.yield() } }
+    }
   }
 
   private let state = State()
@@ -49,9 +54,9 @@ final class Intermediary: Sendable {
     listener = try LoopbackListener { [state] connection in
       guard let server = LoopbackListener.connect(port: port) else { return }
       defer { close(server) }
-      while let request = HTTPText(from: connection), LoopbackListener.send(request.bytes, to: server),
-        let answer = HTTPText(from: server)
-      {
+      while let request = HTTPText(from: connection), LoopbackListener.send(request.bytes, to: server) {
+        state.note(request.head)
+        guard let answer = HTTPText(from: server) else { return }
         let manner = state.manner.withLock { $0 }
         let bytes = Self.treat(answer, to: request, manner).bytes
         guard case .dawdles = manner else {
@@ -65,6 +70,13 @@ final class Intermediary: Sendable {
         }
       }
     }
+  }
+
+  /// Rings from now on whenever a request with this in its head has gone on to the server.
+  func bell(for part: String) -> AsyncStream<Void> {
+    let (bell, ringer) = AsyncStream.makeStream(of: Void.self)
+    state.passed.withLock { $0.append((part, ringer)) }
+    return bell
   }
 
   func set(_ manner: Manner) { state.manner.withLock { $0 = manner } }

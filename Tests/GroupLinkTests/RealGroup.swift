@@ -14,9 +14,14 @@ struct Entry: GroupObject, Hashable {
 final class RealGroup {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "real-group-\(UUID())")
   private(set) var members: [GroupMember] = []
+  /// How long members wait for a server at which nothing moves; nil as long as usual.
+  private let patience: Duration?
 
   /// A group of `count` members on these servers.
-  init(_ count: Int, on addresses: [String], threshold: Int, sufficient: Int, ttl: Int = 3600) async throws {
+  init(
+    _ count: Int, on addresses: [String], threshold: Int, sufficient: Int, ttl: Int = 3600, patience: Duration? = nil
+  ) async throws {
+    self.patience = patience
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let owner = try await device("owner")
     try await owner.grouper.createGroup(
@@ -45,9 +50,10 @@ final class RealGroup {
       now: { UInt64(Int64(Date().timeIntervalSince1970 * 1000) + log.secondsAhead * 1000) },
       sleep: { try await Task.sleep(for: .milliseconds(Int64($0))) }, jitter: { 0.5 }, tell: { log.add($0) })
     let store = try GroupStore(path: base + ".db", sealer: KeyFileSealer(path: base + ".key"))
+    var connector = GroupServerConnections(try HTTPConnections())
+    if let patience { connector.patience = patience }
     let (grouper, objects) = try await Grouper.setup(
-      applicationID: "figures", entities: [Entry.self], store: store,
-      connector: GroupServerConnections(HTTPConnections()), environment: environment)
+      applicationID: "figures", entities: [Entry.self], store: store, connector: connector, environment: environment)
     return GroupMember(name: name, grouper: grouper, objects: objects, log: log)
   }
 

@@ -11,11 +11,15 @@ final class ScriptedServer: Sendable {
 
   private final class Heard: Sendable {
     let requests = Mutex<[String]>([])
+    let (bell, ringer) = AsyncStream.makeStream(of: Void.self)
   }
 
   /// Heads and bodies of the requests so far, as text.
   var requests: [String] { heard.requests.withLock { $0 } }
   var address: String { "http://127.0.0.1:\(listener.port)" }
+
+  /// Returns when the first request has come.
+  func wasAsked() async { for await _ in heard.bell { return } }
 
   init(_ script: @escaping Script) throws {
     listener = try LoopbackListener { [heard] connection in
@@ -25,6 +29,7 @@ final class ScriptedServer: Sendable {
           $0.append(text)
           return $0.count - 1
         }
+        heard.ringer.yield()
         guard let answer = script(number, text) else {
           // Silent until the other side goes.
           var byte: UInt8 = 0

@@ -2,6 +2,11 @@ import Foundation
 import Glibc
 import Testing
 
+/// Looks again and again until something is so in another process: as long as the suite may take.
+func eventually(_ isSo: () async throws -> Bool) async throws {
+  while try await !isSo() { try await Task.sleep(for: .milliseconds(5)) }
+}
+
 /// A built `vault-server` in a process of its own, on loopback. Ended with its value, and its data removed.
 final class ServerProcess {
   /// Where it listens, also after it was started again.
