@@ -71,6 +71,7 @@ let package = Package(
     .library(name: "ShareServer", targets: ["ShareServer"]),
     // Of the tests: preloaded into `vault` to make its disk fail.
     .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),
+    .library(name: "AllocationCount", type: .dynamic, targets: ["AllocationCount"]),
     // Of the tests: real servers, for a benchmark.
     .library(name: "ChatServers", targets: ["ChatServers"]),
   ],
@@ -242,10 +243,12 @@ let package = Package(
         "VaultProtocol", "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging,
         grdb,
       ],
-      swiftSettings: settings),
+      exclude: ["Budgets"], swiftSettings: settings),
     tests(
       of: "ShareServer",
       [grdb, "MemoryScan", "VaultServer", "FaultInjection", "Sodium", "TestTime", lifecycle, logging]),
     .target(name: "FaultInjection", path: "Tests/FaultInjection"),
+    // Linked by nobody.
+    .target(name: "AllocationCount", path: "Tests/AllocationCount"),
   ]
 )

@@ -17,6 +17,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "Counts.h"
+
 enum deed { COUNT, KILL, HANG, FAIL, FAILING };
 enum effect { PROCEED, REFUSE, HALVE };
 // What a call does to the disk decides which faults can meet it.
@@ -183,10 +185,19 @@ int openat64(int folder, const char *path, int flags, ...) {
 
 // MARK: Writing
 
+static ssize_t written(int descriptor, ssize_t count) {
+  char path[PATH_MAX];
+  int before = errno;
+  path_of(descriptor, path);
+  if (is_below(path)) count_written(count);
+  errno = before;
+  return count;
+}
+
 #define WRITING(type, name, declaration, descriptor, count, whole, half) \
   type name declaration {                                               \
     switch (step_on("write", descriptor, TAKES_ROOM)) {                 \
-    case PROCEED: return REAL(name) whole;                              \
+    case PROCEED: return (type)written(descriptor, REAL(name) whole);   \
     case HALVE:                                                         \
       if ((count) > 1) return REAL(name) half;                          \
     case REFUSE: return -1;                                             \
@@ -210,8 +221,8 @@ WRITING(ssize_t, pwritev, (int file, const struct iovec *parts, int count, off_t
 #define CHANGING(name, declaration, words, where, nature) \
   int name declaration { return where != PROCEED ? -1 : REAL(name) words; }
 
-CHANGING(fsync, (int file), (file), step_on("sync", file, SYNCS), SYNCS)
-CHANGING(fdatasync, (int file), (file), step_on("sync", file, SYNCS), SYNCS)
+CHANGING(fsync, (int file), (file), (count_sync(), step_on("sync", file, SYNCS)), SYNCS)
+CHANGING(fdatasync, (int file), (file), (count_sync(), step_on("sync", file, SYNCS)), SYNCS)
 CHANGING(ftruncate, (int file, off_t size), (file, size), step_on("truncate", file, WRITES), WRITES)
 CHANGING(ftruncate64, (int file, off64_t size), (file, size), step_on("truncate", file, WRITES), WRITES)
 CHANGING(fallocate, (int file, int mode, off_t offset, off_t count), (file, mode, offset, count),

@@ -17,7 +17,13 @@ final class ServerProcess {
   private let clock: String?
   private var process = Process()
 
-  /// Folder of the built programs: that of the running test bundle.
+  /// The program: of the release that `VAULT_PROGRAMS` names, or else built with the tests.
+  private static var program: String {
+    (ProcessInfo.processInfo.environment["VAULT_PROGRAMS"].map { $0.isEmpty ? products : $0 } ?? products)
+      + "/vault-server"
+  }
+
+  /// Folder of what was built with the tests: that of the running test bundle.
   static var products: String {
     let tests = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     return URL(fileURLWithPath: tests ?? "").deletingLastPathComponent().path
@@ -69,7 +75,7 @@ final class ServerProcess {
 
   private func launch(at place: String) throws -> String {
     process = Process()
-    process.executableURL = URL(fileURLWithPath: Self.products + "/vault-server")
+    process.executableURL = URL(fileURLWithPath: Self.program)
     process.arguments =
       ["--listen", place, "--data", folder.path + "/data", "--log-level", "critical", "--groups-per-day", "0"] + options
     var environment = ProcessInfo.processInfo.environment

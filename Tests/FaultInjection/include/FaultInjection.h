@@ -12,6 +12,8 @@
 //                      front where the deed was done
 //   VAULT_FAULT_CLOCK  file of at least eight bytes: the wall clock is so many seconds ahead as they say (an integer in the
 //                      machine's order, which may change while the program runs)
+//   VAULT_FAULT_COUNTS file of at least 24 bytes, in which it counts while the program runs, in three integers of 64 bits: allocations (AllocationCount),
+//                      calls that wait for the disk, and bytes written to files below the folders that count
 #ifndef VAULT_FAULT_INJECTION_H
 #define VAULT_FAULT_INJECTION_H
 #endif
