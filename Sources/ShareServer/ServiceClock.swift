@@ -34,11 +34,17 @@ public struct ClockSources: Sendable {
   public var wall: @Sendable () -> Int64
   /// Milliseconds since some moment. Never goes back.
   public var uptime: @Sendable () -> Int64
+  /// Waits so long.
+  public var sleep: @Sendable (Duration) async throws -> Void
 
-  /// Takes both.
-  public init(wall: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Int64) {
+  /// Takes all of it.
+  public init(
+    wall: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Int64,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  ) {
     self.wall = wall
     self.uptime = uptime
+    self.sleep = sleep
   }
 
   /// The machine's.

@@ -248,7 +248,8 @@ struct ServiceResponder: HTTPResponder {
     _ caller: Caller, _ request: PageRequest, _ holders: [MemoryBudget.Holder], waiting seconds: Int64,
     _ context: ServiceContext
   ) async throws -> (Page, MemoryBudget.Share) {
-    let end = ContinuousClock.now + .seconds(seconds)
+    let clock = store.board.clock
+    let end = clock.uptime() + seconds * 1000
     let ticket = store.board.join(group: caller.group, seat: caller.seat)
     let channel = ObjectIdentifier(context.channel)
     connections.whenGone(channel) { ticket.wake() }
@@ -258,7 +259,7 @@ struct ServiceResponder: HTTPResponder {
     }
     var request = request
     while true {
-      let rest = end - ContinuousClock.now
+      let rest = Duration.milliseconds(end - clock.uptime())
       do {
         // Who waits holds no memory for a page.
         let found = try await look(caller, request, holders)

@@ -38,7 +38,7 @@ public struct ShareService: Service {
       self.connections = connections
       http = try Self.server(options, connections)
       gate = try RequestGate(options.limits, proxies: proxies, creation: options.creationTokenFile.map(Self.creation))
-      let board = WaitingBoard()
+      let board = WaitingBoard(clock ?? .machine)
       if let redis = options.redis {
         store = try RedisStore(redis, limits: options.limits, clock: clock, board: board, log: log)
       } else {
@@ -58,7 +58,7 @@ public struct ShareService: Service {
     let responder = ServiceResponder(
       store: store, metrics: metrics, connections: connections,
       bodies: RequestBodies(budget: MemoryBudget(options.limits.bodyMemory)), gate: gate, log: log,
-      health: HealthCheck(store))
+      health: HealthCheck(store, uptime: store.board.clock.uptime))
     let main = Application(
       responder: responder, server: http,
       configuration: .init(

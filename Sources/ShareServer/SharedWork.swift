@@ -24,19 +24,24 @@ actor SharedWork {
 /// Whether the store works, asked by anybody and found out once a second at most, since that writes.
 actor HealthCheck {
   private let store: any ShareStore
-  private var last: (isHealthy: Bool, at: ContinuousClock.Instant)?
+  private let uptime: @Sendable () -> Int64
+  private var last: (isHealthy: Bool, at: Int64)?
   private var running: Task<Bool, Never>?
 
-  init(_ store: any ShareStore) { self.store = store }
+  /// `uptime` gives milliseconds since some moment.
+  init(_ store: any ShareStore, uptime: @escaping @Sendable () -> Int64) {
+    self.store = store
+    self.uptime = uptime
+  }
 
   var isHealthy: Bool {
     get async {
-      if let last, ContinuousClock.now - last.at < .seconds(1) { return last.isHealthy }
+      if let last, uptime() - last.at < 1000 { return last.isHealthy }
       if let running { return await running.value }
       let task = Task { [store] in await store.isHealthy() }
       running = task
       let found = await task.value
-      (last, running) = ((found, .now), nil)
+      (last, running) = ((found, uptime()), nil)
       return found
     }
   }

@@ -17,7 +17,12 @@ final class WaitingBoard: Sendable {
     private let stream: AsyncStream<Void>
     private let source: AsyncStream<Void>.Continuation
 
-    fileprivate init(group: Int64, seat: Int64, number: Int) {
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    fileprivate init(
+      group: Int64, seat: Int64, number: Int, sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+      self.sleep = sleep
       self.group = group
       self.seat = seat
       self.number = number
@@ -34,7 +39,7 @@ final class WaitingBoard: Sendable {
           var iterator = stream.makeAsyncIterator()
           _ = await iterator.next()
         }
-        group.addTask { try? await Task.sleep(for: time) }
+        group.addTask { [sleep] in try? await sleep(time) }
         await group.next()
         group.cancelAll()
       }
@@ -42,6 +47,10 @@ final class WaitingBoard: Sendable {
   }
 
   private let state = Mutex(State())
+  /// What they wait by.
+  let clock: ClockSources
+
+  init(_ clock: ClockSources = .machine) { self.clock = clock }
 
   /// How many wait.
   var count: Int { state.withLock { $0.count } }
@@ -53,7 +62,7 @@ final class WaitingBoard: Sendable {
   func join(group: Int64, seat: Int64) -> Ticket {
     state.withLock { state in
       state.next &+= 1
-      let ticket = Ticket(group: group, seat: seat, number: state.next)
+      let ticket = Ticket(group: group, seat: seat, number: state.next, sleep: clock.sleep)
       state.tickets[group, default: [:]][ticket.number] = ticket
       state.count += 1
       if state.isClosed { ticket.wake() }

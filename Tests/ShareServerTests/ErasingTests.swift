@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Glibc
 import Sodium
+import TestTime
 import Testing
 
 @testable import ShareServer
@@ -62,7 +63,7 @@ import Testing
       try manager.copyItem(atPath: folder.path + "/stolen/" + name, toPath: folder.data + "/" + name)
     }
     let past = TestClock()
-    past.set(wallBy: 1000)
+    past.turn(by: .milliseconds(1000))
     service = try await Service.start(folder, clock: past)
     #expect(try await group.list(as: group.ownUser, at: service.place).shares.isEmpty)
     #expect(service.store.totals.shares == 1)
@@ -95,7 +96,7 @@ import Testing
     _ = try await group.put([1], as: user, at: service.place)
     clock.advance(milliseconds: 60_000)
     try await eventually("the row is gone") { service.store.totals.shares == 0 }
-    clock.set(wallBy: -50_000)
+    clock.turn(by: .milliseconds(-50_000))
     #expect(try await group.list(as: group.ownUser, at: service.place).shares.isEmpty)
     await service.stop()
     service = try await Service.start(folder, clock: clock)

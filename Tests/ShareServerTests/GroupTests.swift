@@ -1,4 +1,5 @@
 import Foundation
+import TestTime
 import Testing
 
 @testable import ShareServer

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TestTime
 import Testing
 
 @testable import ShareServer
@@ -14,21 +15,23 @@ import Testing
   }
 
   @Test func `the service is healthy as long as its store answers`() async throws {
-    try await Service.run { service, _ in
-      let answer = try await service.ask("GET", "/health")
+    let clock = TestClock()
+    try await Service.run(clock: clock) { service, _ in
+      func health() async throws -> Answer {
+        // It is found out once a second.
+        clock.advance(by: .seconds(1))
+        return try await service.ask("GET", "/health")
+      }
+      let answer = try await health()
       #expect(answer.status == 200 && answer.text == "{\"status\":\"ok\"}")
       // It can be read, but not written.
       try await service.files.pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA query_only = ON") }
-      try await eventually("it is ill") { try await service.ask("GET", "/health").status == 503 }
+      #expect(try await health().status == 503)
       try await service.files.pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA query_only = OFF") }
-      try await eventually("it is healthy") { try await service.ask("GET", "/health").status == 200 }
+      #expect(try await health().status == 200)
       try service.files.pool.close()
-      var ill: Answer?
-      try await eventually("it is ill again") {
-        ill = try await service.ask("GET", "/health")
-        return ill?.status == 503
-      }
-      #expect(ill?.code == "unavailable" && ill?.headers["retry-after"] != nil)
+      let ill = try await health()
+      #expect(ill.status == 503 && ill.code == "unavailable" && ill.headers["retry-after"] != nil)
     }
   }
 
@@ -60,11 +63,18 @@ import Testing
     try await Service.run { service, _ in
       let group = try await service.makeGroup()
       let files = try service.files
-      let busy = DispatchSemaphore(value: 0)
+      let (begun, busy) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let readers = (0..<4).map { _ in
-        Task { try await offTheCooperativePool { try files.pool.read { _ in busy.wait() } } }
+        Task {
+          try await offTheCooperativePool {
+            try files.pool.read { _ in
+              begun.signal()
+              busy.wait()
+            }
+          }
+        }
       }
-      try await Task.sleep(for: .milliseconds(100))
+      try await offTheCooperativePool { for _ in readers { begun.wait() } }
       let answer = try await service.ask("GET", group.path, key: "vga_" + String(repeating: "0", count: 64))
       #expect(answer.status == 401)
       for _ in readers { busy.signal() }

@@ -1,5 +1,6 @@
 import Foundation
 import Sodium
+import TestTime
 import Testing
 
 @testable import ShareServer
@@ -149,7 +150,7 @@ import Testing
     #expect(clock.now == machine.now)
     machine.advance(milliseconds: 1234)
     #expect(clock.now == machine.now)
-    machine.set(wallBy: 5000)
+    machine.turn(by: .milliseconds(5000))
     #expect(clock.now == machine.now)
   }
 
@@ -157,7 +158,7 @@ import Testing
     let machine = TestClock()
     let clock = ServiceClock(machine.sources, notBefore: 0)
     let before = clock.now
-    machine.set(wallBy: -3_600_000)
+    machine.turn(by: .milliseconds(-3_600_000))
     #expect(clock.now == before)
     machine.advance(milliseconds: 700)
     #expect(clock.now == before + 700)

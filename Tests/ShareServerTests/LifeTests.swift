@@ -1,4 +1,5 @@
 import Foundation
+import TestTime
 import Testing
 
 @testable import ShareServer
@@ -55,7 +56,7 @@ import Testing
       }
       let time = clock.now
       // The service's own clock doesn't follow; Redis's can't be set here.
-      if keeping == .sqlite { clock.set(wallBy: -300 * day) }
+      if keeping == .sqlite { clock.turn(by: .milliseconds(-300 * day)) }
       let receipt: Receipted = try await group.put([2], as: user, at: service.place).json()
       #expect(receipt.expires >= time + 60_000)
       #expect(try await group.list(as: group.ownUser, at: service.place).shares.map(\.data) == [Data([2])])

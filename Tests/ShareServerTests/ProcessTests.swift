@@ -73,11 +73,10 @@ import Testing
       let text = try? await Ask(path: "/metrics").send(to: metrics).text
       return text?.contains("vault_server_waiting_requests 1\n") == true
     }
-    let start = ContinuousClock.now
+    // The connection here waits for half as long as the request there.
     server.signal(signal)
     #expect(try await offTheCooperativePool { connection.receive()?.status } == 200)
     #expect(try await server.end() == 0)
-    #expect(ContinuousClock.now - start < .seconds(55))
     withExtendedLifetime(idle) {}
   }
 

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Synchronization
+import TestTime
 import Testing
 
 @testable import ShareServer
@@ -71,7 +72,10 @@ import Testing
 
   @Test func `what has waited for too long is refused`() async throws {
     let redis = try await RedisProcess.start()
-    let lane = try RedisLane(threads: 1, try locator("redis+unix://\(redis.socket)"), failed: {}) { _ in }
+    let clock = TestClock()
+    let lane = try RedisLane(
+      threads: 1, try locator("redis+unix://\(redis.socket)"), present: clock.instants, failed: {}
+    ) { _ in }
     defer { lane.close() }
     let (started, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     async let long: Void = lane.run(mayRepeat: false) { _ in
@@ -81,7 +85,7 @@ import Testing
     try await offTheCooperativePool { started.wait() }
     let late = Task { try await lane.run(mayRepeat: true) { _ in () } }
     try await eventually("it waits") { lane.waiting == 1 }
-    try await Task.sleep(for: .seconds(4))
+    clock.advance(by: .seconds(4))
     mayEnd.signal()
     await #expect(throws: Refusal.busy) { try await late.value }
     try await long
@@ -143,12 +147,13 @@ import Testing
     #expect(fault.losesConnection == isNoPrimary && fault.isFull == isFull)
   }
 
-  @Test func `time is told from what Redis said last and what has passed since`() async throws {
-    let time = RedisTime(fixed: nil)
+  @Test func `time is told from what Redis said last and what has passed since`() {
+    let clock = TestClock()
+    let time = RedisTime(fixed: nil, present: clock.instants)
     time.saw(5000)
     time.saw(4000)
-    try await Task.sleep(for: .milliseconds(30))
-    #expect(time.now == 5000 && time.least >= 5030)
+    clock.advance(by: .milliseconds(30))
+    #expect(time.now == 5000 && time.least == 5030)
   }
 
   @Test(arguments: [

@@ -22,8 +22,8 @@ import Testing
     let access = try ServerKey(drawing: .access)
     let stored = try StoredKey(access, group: id, user: owner)
     try await store.makeGroup(
-      id, ttl: 10, owner: owner, master: try StoredKey(master, group: id, user: nil), access: stored)
-    let caller = Caller(group: RedisStore.number(id), groupID: id, ttl: 10, seat: Caller.ownerSeat, tag: stored.tag)
+      id, ttl: 3, owner: owner, master: try StoredKey(master, group: id, user: nil), access: stored)
+    let caller = Caller(group: RedisStore.number(id), groupID: id, ttl: 3, seat: Caller.ownerSeat, tag: stored.tag)
     let receipt = try await store.put(caller, NewShare(id: share, bytes: [1, 2, 3], recipients: nil))
     func now() -> Int64 { ClockSources.machine.wall() }
     var reads = 0

@@ -5,7 +5,7 @@ import Threading
 /// Threads with a connection each, for work that waits for Redis: the threads of Swift and of the event loops must not.
 final class RedisLane: Sendable {
   private struct Job: Sendable {
-    let since = ContinuousClock.now
+    let since: ContinuousClock.Instant
     /// Whether doing it twice does no harm.
     let mayRepeat: Bool
     let work: @Sendable (RedisConnection) throws -> Void
@@ -45,15 +45,18 @@ final class RedisLane: Sendable {
   private let locator: RedisLocator
   private let prepare: @Sendable (RedisConnection) throws -> Void
   private let failed: @Sendable () -> Void
+  private let present: @Sendable () -> ContinuousClock.Instant
 
   /// `prepare` is what each new connection begins with.
   init(
-    threads: Int, _ locator: RedisLocator, failed: @escaping @Sendable () -> Void,
+    threads: Int, _ locator: RedisLocator, present: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+    failed: @escaping @Sendable () -> Void,
     prepare: @escaping @Sendable (RedisConnection) throws -> Void
   ) throws(ServerError) {
     self.threads = threads
     self.locator = locator
     self.failed = failed
+    self.present = present
     self.prepare = prepare
     for _ in 0..<threads {
       guard BackgroundThread.start({ [self] in run() }) else { throw ServerError("the system has no thread left") }
@@ -69,7 +72,7 @@ final class RedisLane: Sendable {
     mayRepeat: Bool, _ body: @escaping @Sendable (RedisConnection) throws -> Value
   ) async throws -> Value {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-      let job = Job(mayRepeat: mayRepeat) { connection in
+      let job = Job(since: present(), mayRepeat: mayRepeat) { connection in
         let value: Value
         do { value = try body(connection) } catch let fault as RedisFault {
           // These are the lane's to deal with.
@@ -107,7 +110,7 @@ final class RedisLane: Sendable {
         job.fail(Refusal.stopping)
         continue
       }
-      if ContinuousClock.now - job.since > Self.longestWait {
+      if present() - job.since > Self.longestWait {
         job.fail(Refusal.busy)
         continue
       }

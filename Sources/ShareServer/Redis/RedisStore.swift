@@ -267,17 +267,21 @@ func digits(_ number: Int64) -> [UInt8] { Array(String(number).utf8) }
 final class RedisTime: Sendable {
   private let seen = Mutex<(time: Int64, at: ContinuousClock.Instant)>((0, .now))
   private let fixed: (@Sendable () -> Int64)?
+  private let present: @Sendable () -> ContinuousClock.Instant
 
-  /// Tests say what time it is.
-  init(fixed: (@Sendable () -> Int64)?) { self.fixed = fixed }
+  /// Tests say what time it is, or how it passes.
+  init(fixed: (@Sendable () -> Int64)?, present: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+    self.fixed = fixed
+    self.present = present
+  }
 
   var now: Int64 { fixed?() ?? seen.withLock { $0.time } }
   /// What it must be at least by now.
-  var least: Int64 { fixed?() ?? seen.withLock { $0.time + Int64((ContinuousClock.now - $0.at) / .milliseconds(1)) } }
+  var least: Int64 { fixed?() ?? seen.withLock { $0.time + Int64((present() - $0.at) / .milliseconds(1)) } }
   /// As scripts take it.
   var text: String { (fixed == nil ? "" : "=") + String(now) }
   func saw(_ time: Int64) {
-    let now = ContinuousClock.now
+    let now = present()
     seen.withLock { seen in if time > seen.time { seen = (time, now) } }
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 import ServiceLifecycle
-import Synchronization
+import TestTime
 import Testing
 
 @testable import ShareServer
@@ -31,32 +31,19 @@ final class Folder: Sendable {
   }
 }
 
-/// A clock that tests set.
-final class TestClock: Sendable {
-  private struct Times {
-    var wall: Int64 = 1_800_000_000_000
-    var uptime: Int64 = 5_000
-  }
-
-  private let times = Mutex(Times())
-
+extension TestClock {
   var sources: ClockSources {
     ClockSources(
-      wall: { [self] in times.withLock { $0.wall } }, uptime: { [self] in times.withLock { $0.uptime } })
+      wall: { self.now }, uptime: { 5_000 + Int64(self.monotonic.rounded()) }, sleep: { try await self.sleep(for: $0) })
   }
 
-  var now: Int64 { times.withLock { $0.wall } }
-
-  /// Time passes.
-  func advance(milliseconds: Int64) {
-    times.withLock { times in
-      times.wall += milliseconds
-      times.uptime += milliseconds
-    }
+  /// For what asks how time passes.
+  var instants: @Sendable () -> ContinuousClock.Instant {
+    let beginning = ContinuousClock.now
+    return { beginning + .milliseconds(self.monotonic) }
   }
 
-  /// Somebody sets the machine's clock.
-  func set(wallBy milliseconds: Int64) { times.withLock { $0.wall += milliseconds } }
+  func advance(milliseconds: Int64) { advance(by: .milliseconds(milliseconds)) }
 }
 
 /// The service, in this process, on a socket of loopback.
