@@ -126,11 +126,9 @@ struct AgentServerTests {
     let listener = LocalSocket.listen(at: AgentServer.socketName, in: folders.state, waiting: 8)
     #expect(listener != nil)
     let client = AgentClient(folders)
-    let began = ChildProcess.milliseconds()
     #expect(client.ids() == [])
     let isNothing = try client.secret(try SecretID([UInt8](0..<16))) == nil
     #expect(isNothing)
-    #expect(ChildProcess.milliseconds() - began < 30_000)
     var connections = 0
     while listener?.accept() != nil { connections += 1 }
     #expect(connections == 1)

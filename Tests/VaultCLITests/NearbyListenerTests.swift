@@ -15,22 +15,18 @@ struct NearbyListenerTests {
   private final class TestRadio: BLERadio {
     let name = "test"
     let shown = Atomic(0)
+    let (bell, ringer) = AsyncStream.makeStream(of: Void.self)
 
     func advertise(
       _ tag: BeaconTag, on adapters: [BLEAdapter], until stop: StopSignal, ready: () -> Void
     ) throws(BLEError) {
       shown.add(1, ordering: .relaxed)
+      ringer.yield()
       ready()
       while !stop.isRaised(within: 5) {}
     }
 
     func scan(on adapters: [BLEAdapter], until stop: StopSignal, found: (BLESighting) -> Void) throws(BLEError) {}
-  }
-
-  /// What the listener and the test tell each other.
-  private final class Signals: Sendable {
-    let isLooking = Atomic(false)
-    let mayFind = Atomic(false)
   }
 
   private static let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -52,22 +48,23 @@ struct NearbyListenerTests {
     defer { vault.close() }
     _ = try vault.set("ble", to: "on")
     let radio = TestRadio()
-    let signals = Signals()
+    let (looking, looks) = AsyncStream.makeStream(of: Void.self)
+    let mayFind = DispatchSemaphore(value: 0)
     let address = try #require(BLEAddress("00:AA:01:00:00:00", .public))
     let adapter = BLEAdapter(index: 9, address: address, isOn: true, knowsLE: true, hasLE: true, isPrivate: false)
     var listener = NearbyListener(
       vault: vault, log: Self.log, presence: DaemonPresence(vault))
     listener.find = { (_) throws(BLEError) in
-      signals.isLooking.store(true, ordering: .relaxed)
-      while !signals.mayFind.load(ordering: .relaxed) { usleep(2000) }
+      looks.yield()
+      mayFind.wait()
       return BLEEquipment(radio: radio, adapters: [adapter])
     }
     let running = Task { [listener] in try await listener.run() }
-    while !signals.isLooking.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(5)) }
+    for await _ in looking { break }
     if isStopped { running.cancel() }
-    signals.mayFind.store(true, ordering: .relaxed)
+    mayFind.signal()
     if !isStopped {
-      while radio.shown.load(ordering: .relaxed) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+      for await _ in radio.bell { break }
       running.cancel()
     }
     try await running.value
