@@ -119,6 +119,15 @@ public final class ChatServer: @unchecked Sendable {
     }
   }
 
+  /// Returns when it knows this account also after it was killed: ejabberd writes down a little later what is new.
+  public func hasKept(_ name: String) async throws {
+    guard kind == .ejabberd else { return }
+    let file = URL(filePath: "\(folder)/data/passwd.DAT")
+    while try Data(contentsOf: file).range(of: Data(name.utf8)) == nil {
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
   /// SIGKILL: it has no chance to put anything in order.
   public func kill() {
     try? input.fileHandleForWriting.close()

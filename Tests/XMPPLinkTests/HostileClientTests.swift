@@ -61,7 +61,6 @@ extension ServerTests {
     func `a stanza built to exhaust does no harm`(_ kind: ChatServer.Kind, _ bomb: Bomb) async throws {
       let server = try ChatServer.shared(kind)
       let (eve, bob) = (try await server.newConnection("eve"), try await server.newConnection("bob"))
-      let start = ContinuousClock.now
       try await send(message(to: bob, bomb.content(for: kind)), by: eve)
       // The server may have thrown out who sent it.
       let carol = try await server.newConnection("carol")
@@ -81,8 +80,6 @@ extension ServerTests {
         #expect(reason == .tooMuch("a stanza that doesn't end"), "\(bomb)")
         last = try await bob.again()
       }
-      print("\(kind) \(bomb): \(start.duration(to: .now)), ended: \(await bob.hasEnded), \(await bob.ignored())")
-      #expect(start.duration(to: .now) < .seconds(30))
     }
 
     enum Bomb: CaseIterable, Sendable {

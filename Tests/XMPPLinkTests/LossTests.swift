@@ -112,7 +112,8 @@ extension ServerTests {
 
     /// Runs until all is there, while `disturb` does its worst.
     private func expectAll(
-      _ kind: ChatServer.Kind, _ disturb: @Sendable @escaping (Int, ChatServer, () async -> Void) async throws -> Void
+      _ kind: ChatServer.Kind, kills: Bool = false,
+      _ disturb: @Sendable @escaping (Int, ChatServer, () async -> Void) async throws -> Void
     ) async throws {
       let server = try ChatServer.shared(kind)
       let ada = try await server.newConnection("ada")
@@ -121,8 +122,7 @@ extension ServerTests {
         client.connection.logout()
         _ = try await client.end()
       }
-      // ejabberd writes new accounts down some seconds later.
-      if kind == .ejabberd { try await Task.sleep(for: .seconds(4)) }
+      if kills { for client in [ada, bob] { try await server.hasKept(client.name) } }
       let sender = Sender(ada, to: bob.address, outbox: parcels(0..<10))
       let receiver = Receiver(bob)
       let tasks = [Task { await sender.run() }, Task { await receiver.run() }]
@@ -155,7 +155,7 @@ extension ServerTests {
 
     @Test(arguments: ChatServer.Kind.allCases)
     func `nothing is lost when the server is killed and starts again`(_ kind: ChatServer.Kind) async throws {
-      try await expectAll(kind) { round, server, _ in
+      try await expectAll(kind, kills: true) { round, server, _ in
         guard round.isMultiple(of: 2) else { return }
         server.kill()
         try server.start()
