@@ -15,9 +15,10 @@ extension AccountTests {
     }
 
     @Test func `a file gets through a server that reads slowly, and no text waits for it`() async throws {
-      // A quarter of a mebibyte is 350 kB there, for which it takes more than a minute.
-      let server = try ChatServer.slow(kilobytes: 4)
-      let (ada, bob) = (try Person("Ada"), try Person("Bob"))
+      // A quarter of a mebibyte is 350 kB there, for which it takes more than a minute of theirs.
+      let speed = 8
+      let server = try ChatServer.slow(kilobytes: 4 * speed)
+      let (ada, bob) = (try Person("Ada", speed: speed), try Person("Bob", speed: speed))
       try ada.meet(bob)
       for person in [ada, bob] { try await person.register(at: server) }
       try ada.vault.setAccountAddress("Bob", to: bob.address)

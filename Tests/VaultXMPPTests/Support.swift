@@ -25,15 +25,16 @@ final class Person: Sendable {
   var accounts: VaultAccounts { VaultAccounts(vault) }
   var address: String { "\(local)@localhost" }
 
-  init(_ name: String) throws {
+  /// Time passes `speed` times as fast for it as for others.
+  init(_ name: String, speed: Int = 1) throws {
     self.name = name
     local = name.lowercased() + "-" + XMPPConnection.freshID().prefix(8)
     let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array((temporary + "/vault-xmpp-XXXXXX").utf8CString)
     folder = try #require(mkdtemp(&template).map { String(cString: $0) })
     let environment = VaultEnvironment(
-      now: { Self.time(CLOCK_REALTIME) }, monotonic: { Double(Self.time(CLOCK_MONOTONIC)) },
-      sleep: { try await Task.sleep(for: $0) }, log: Self.logger,
+      now: { Self.time(CLOCK_REALTIME) }, monotonic: { Double(Self.time(CLOCK_MONOTONIC) * Int64(speed)) },
+      sleep: { try await Task.sleep(for: $0 / speed) }, log: Self.logger,
       connect: { (_) async throws(TransportError) in throw TransportError.unreachable("away") })
     vault = try Vault.create(
       at: VaultFolders(home: folder), label: name, addresses: [], passphrase: nil, environment: environment)
