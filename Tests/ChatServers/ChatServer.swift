@@ -123,7 +123,7 @@ public final class ChatServer: @unchecked Sendable {
   public func hasKept(_ name: String) async throws {
     guard kind == .ejabberd else { return }
     let file = URL(filePath: "\(folder)/data/passwd.DAT")
-    while try Data(contentsOf: file).range(of: Data(name.utf8)) == nil {
+    while (try? Data(contentsOf: file))?.range(of: Data(name.utf8)) == nil {
       try await Task.sleep(for: .milliseconds(20))
     }
   }

@@ -9,7 +9,13 @@ final class ServerProcess: @unchecked Sendable {
   private let complaints: String
   private(set) var place = ""
 
-  /// The built programs, beside the running test bundle.
+  /// The program: of the release that `VAULT_PROGRAMS` names, or else built with the tests.
+  private static var program: String {
+    (ProcessInfo.processInfo.environment["VAULT_PROGRAMS"].map { $0.isEmpty ? products : $0 } ?? products)
+      + "/vault-server"
+  }
+
+  /// What was built with the tests, beside the running test bundle.
   static let products: String = {
     let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     return URL(fileURLWithPath: tests).deletingLastPathComponent().path
@@ -18,7 +24,7 @@ final class ServerProcess: @unchecked Sendable {
   init(_ folder: Folder, store: String? = nil, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
     complaints = folder.path + "/complaints-" + UUID().uuidString
     try Data().write(to: URL(fileURLWithPath: complaints))
-    process.executableURL = URL(fileURLWithPath: Self.products + "/vault-server")
+    process.executableURL = URL(fileURLWithPath: Self.program)
     process.arguments =
       ["--listen", "127.0.0.1:0"] + (store.map { ["--store", $0] } ?? ["--data", folder.data]) + [
         "--keep-free", "0", "--groups-per-day", "0",
