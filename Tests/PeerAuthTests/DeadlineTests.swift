@@ -1,12 +1,13 @@
 import Sodium
 import Synchronization
+import TestTime
 import Testing
 
 @testable import PeerAuth
 
 @Suite("A deadline", .timeLimit(.minutes(5))) struct DeadlineTests {
-  private static let never: @Sendable (Duration) async throws -> Void = { _ in try await Task.sleep(for: .seconds(3600))
-  }
+  /// By a clock that stands still.
+  private static let never: @Sendable (Duration) async throws -> Void = { try await TestClock().sleep(for: $0) }
   private static let atOnce: @Sendable (Duration) async throws -> Void = { _ in }
 
   @Test("lets a result through that comes before it") func result() async throws {
@@ -31,17 +32,13 @@ import Testing
   }
 
   @Test("passes its duration to the sleeper") func duration() async throws {
-    let asked = Mutex<Duration?>(nil)
-    let sleeper: @Sendable (Duration) async throws -> Void = { duration in
-      asked.withLock { $0 = duration }
-      try await Task.sleep(for: .seconds(3600))
-    }
-    let value = try await withDeadline(.seconds(42), sleeper: sleeper) { () async throws(SessionError) in
-      while asked.withLock({ $0 }) == nil { await Task.yield() }
+    let clock = TestClock()
+    let value = try await withDeadline(.seconds(42), sleeper: { try await clock.sleep(for: $0) }) {
+      () async throws(SessionError) in
+      await clock.isAwaited(.seconds(42))
       return 1
     }
     #expect(value == 1)
-    #expect(asked.withLock { $0 } == .seconds(42))
   }
 
   @Test("ends a read that nobody answers, closes its transport, and says so") func pendingRead() async throws {

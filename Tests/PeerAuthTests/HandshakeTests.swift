@@ -186,31 +186,25 @@ import WireCodec
     var generator = SeededGenerator(state: UInt64(step))
     for _ in 0..<12 {
       let noise = generator.bytes(Int.random(in: 0...600, using: &generator))
-      let count = Mutex(0)
-      let filter: InMemoryTransport.Filter = { bytes in
-        let number = count.withLock { count in
-          defer { count += 1 }
-          return count
-        }
-        return number < step / 2 ? bytes : noise
-      }
-      let ends = InMemoryTransport.pair(
-        firstFilter: step.isMultiple(of: 2) ? filter : nil, secondFilter: step.isMultiple(of: 2) ? nil : filter)
+      let ends = InMemoryTransport.pair()
+      // Whoever still waits for the rest of a frame finds that the stream has ended.
+      let isAlice = step.isMultiple(of: 2)
+      let noisy = EndingTransport(isAlice ? ends.first : ends.second)
+      noisy.end(afterWrites: step / 2, with: noise)
       let pair = pair
       async let alice = failure { () async throws(SessionError) in
-        _ = try await PeerSession.dial(
-          ends.first, identity: pair.alice, peer: pair.bob.keys, ownCard: pair.aliceCard
-        ).receive()
+        let session = try await PeerSession.dial(
+          isAlice ? noisy : ends.first, identity: pair.alice, peer: pair.bob.keys, ownCard: pair.aliceCard)
+        try await session.send(1, [1])
+        for _ in 0..<2 { _ = try await session.receive() }
       }
       async let bob = failure { () async throws(SessionError) in
-        _ = try await PeerSession.answer(ends.second, identity: pair.bob, ownCard: pair.bobCard) { _ in pair.alice.keys
-        }
-        .receive()
+        let session = try await PeerSession.answer(
+          isAlice ? ends.second : noisy, identity: pair.bob, ownCard: pair.bobCard
+        ) { _ in pair.alice.keys }
+        try await session.send(1, [1])
+        for _ in 0..<2 { _ = try await session.receive() }
       }
-      // Whoever still waits for the rest of a frame is cut.
-      try await Task.sleep(for: .milliseconds(4))
-      await ends.first.close()
-      await ends.second.close()
       let errors = await (alice, bob)
       #expect(errors.0 != nil)
       #expect(errors.1 != nil)

@@ -55,23 +55,26 @@ import WireCodec
   @Test("behind the peer's goodbye it says goodbye, and waits for the peer to close") func closingBehindPeer()
     async throws
   {
-    let (alice, bob) = try await Pair().sessions()
+    let (pair, ends) = (try Pair(), InMemoryTransport.pair())
+    let watched = ObservedTransport(ends.second)
+    async let dialled = PeerSession.dial(ends.first, identity: pair.alice, peer: pair.bob.keys, ownCard: pair.aliceCard)
+    async let answered = PeerSession.answer(watched, identity: pair.bob, ownCard: pair.bobCard) { _ in pair.alice.keys }
+    let (alice, bob) = try await (dialled, answered)
     try await alice.endSending()
     let heard = try await bob.receive { _ in nil }
     let isGoodbye = heard.isGoodbye
     #expect(isGoodbye)
-    let hasClosed = Mutex(false)
-    let closing = Task {
-      await bob.closeBehindPeer()
-      hasClosed.withLock { $0 = true }
-    }
+    var calls = watched.calls().makeAsyncIterator()
+    let closing = Task { await bob.closeBehindPeer() }
     let answer = try await alice.receive { _ in nil }
     let isAnswered = answer.isGoodbye
     #expect(isAnswered)
-    try await Task.sleep(for: .milliseconds(20))
-    #expect(!hasClosed.withLock { $0 })
+    // He reads, and there is nothing to read before alice ends her side.
+    #expect(await calls.next() == .write)
+    #expect(await calls.next() == .read)
     await alice.close()
     await closing.value
+    #expect(await calls.next() == .close)
   }
 
   @Test("says goodbye once, though it is said early") func oneGoodbye() async throws {
@@ -233,17 +236,20 @@ import WireCodec
     #expect(await failure { () async throws(SessionError) in try await bob.receive() } == .cutOff)
     #expect(await failure { () async throws(SessionError) in try await bob.send(1, []) } == .cutOff)
 
-    let others = InMemoryTransport.pair(capacity: 70_000)
-    let (alice, other) = try await Pair().sessions(over: others)
-    async let sending = failure { () async throws(SessionError) in
-      try await alice.send(1, [UInt8](repeating: 0, count: 200_000))
-    }
+    // Alice ends amid her message, behind the first of its parts.
+    let (first, second) = InMemoryTransport.pair(capacity: 1 << 22)
+    let ending = EndingTransport(first)
+    let pair = try Pair()
+    async let dialled = PeerSession.dial(ending, identity: pair.alice, peer: pair.bob.keys, ownCard: pair.aliceCard)
+    async let answered = PeerSession.answer(second, identity: pair.bob, ownCard: pair.bobCard) { _ in pair.alice.keys }
+    let (alice, other) = try await (dialled, answered)
+    ending.end(afterWrites: 1)
     async let receiving = failure { () async throws(SessionError) in try await other.receive() }
-    try await Task.sleep(for: .milliseconds(1))
-    await others.first.close()
-    _ = await sending
-    let error = await receiving
-    #expect(error == .cutOff || error == nil)
+    let sent = await failure { () async throws(SessionError) in
+      try await alice.send(1, [UInt8](repeating: 0, count: 1_000_000))
+    }
+    #expect(sent == .transport(.closed))
+    #expect(await receiving == .cutOff)
   }
 
   @Test("a line that breaks is the transport's failure on both sides") func broken() async throws {
