@@ -243,7 +243,7 @@ let package = Package(
         "VaultProtocol", "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging,
         grdb,
       ],
-      exclude: ["Budgets"], swiftSettings: settings),
+      exclude: ["Budgets", "Homes"], swiftSettings: settings),
     tests(
       of: "ShareServer",
       [grdb, "MemoryScan", "VaultServer", "FaultInjection", "Sodium", "TestTime", lifecycle, logging]),

@@ -1,0 +1,102 @@
+import Foundation
+import Testing
+
+/// The homes of one archive of `Homes`, unpacked for a test, with today's programs.
+struct OldHomes {
+  private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .appending(path: "Homes").path
+
+  /// Names of all archives.
+  static let names: [String] = {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return files.filter { $0.hasSuffix(".tar.gz") }.map { String($0.dropLast(7)) }.sorted()
+  }()
+
+  let bench: Bench
+  let alice: Peer
+  let bob: Peer
+  /// Her home has a passphrase.
+  let carol: Peer
+  let secret: String
+  /// What the secret holds.
+  let note: String
+  let key: String?
+  let item: String?
+  let group: String?
+  let message: String?
+  private let network: String?
+  private let unpacked: String
+  private let passphrase: String
+
+  static func open(_ name: String, _ body: (OldHomes) async throws -> Void) async throws {
+    try await Bench.run { bench in try await body(OldHomes(name, bench)) }
+  }
+
+  private init(_ name: String, _ bench: Bench) async throws {
+    self.bench = bench
+    unpacked = bench.folder + "/unpacked"
+    try FileManager.default.createDirectory(atPath: unpacked, withIntermediateDirectories: false)
+    let outcome = try await bench.start("/bin/tar", ["-xzf", "\(Self.folder)/\(name).tar.gz", "-C", unpacked])
+      .end(within: 60)
+    try #require(outcome.status == 0, "\(outcome)")
+    let facts = try JSON(parsing: Data(contentsOf: URL(filePath: unpacked + "/contents.json")))
+    func fact(_ name: String) -> String? { facts[name].string.flatMap { $0.isEmpty ? nil : $0 } }
+    secret = try #require(fact("secret"))
+    note = try #require(fact("note"))
+    key = fact("key")
+    item = fact("item")
+    group = fact("group")
+    message = fact("message")
+    network = fact("network")
+    passphrase = try bench.file("passphrase", Array("correct horse".utf8))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: passphrase)
+    alice = try Peer("alice", bench)
+    bob = try Peer("bob", bench)
+    carol = try Peer("carol", bench)
+    for peer in [alice, bob, carol] {
+      try FileManager.default.moveItem(atPath: "\(unpacked)/\(peer.name)", toPath: peer.home)
+    }
+  }
+
+  /// Runs `vault`, which must end well.
+  @discardableResult
+  func succeed(
+    _ peer: Peer, _ arguments: String..., at location: SourceLocation = #_sourceLocation
+  ) async throws -> Outcome {
+    let outcome = try await peer.run(arguments + opening(peer), at: location)
+    try #require(outcome.status == 0, "\(outcome)", sourceLocation: location)
+    return outcome
+  }
+
+  private func opening(_ peer: Peer) -> [String] { peer === carol ? ["--passphrase-file", passphrase] : [] }
+
+  /// Starts everybody's daemon, and tells the others where it listens now.
+  func startDaemons() async throws {
+    let peers = [alice, bob, carol]
+    try await alice.startDaemon()
+    try await bob.startDaemon()
+    try await carol.startDaemon("--passphrase-file", passphrase)
+    for peer in peers {
+      for other in peers where other !== peer {
+        try await succeed(peer, "peer", "address", other.name, other.address)
+      }
+    }
+  }
+
+  /// Starts the group's servers where they were.
+  func startServers() async throws {
+    let network = try #require(network)
+    for number in 1...2 {
+      let child = try bench.start(
+        Bench.products + "/vault-server",
+        [
+          "--listen", "\(network).\(number):4722", "--data", "\(unpacked)/server\(number)", "--log-level", "critical",
+        ])
+      bench.expectToLive("server\(number)", child)
+      try await bench.wait(for: "a server to listen") {
+        try #require(child.isRunning, "vault-server: \(child.written)")
+        return child.written.contains("listening on ")
+      }
+    }
+  }
+}
