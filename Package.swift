@@ -188,7 +188,8 @@ let package = Package(
     tests(of: "SealedPayload", ["Sodium", "WireCodec"]),
     tests(of: "CallbackURL", ["Sodium"]),
     tests(of: "PeerAuth", ["Sodium", "TestTime", "WireCodec"], vectors: ["Vectors"]),
-    tests(of: "VaultProtocol", ["MemoryScan", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
+    tests(
+      of: "VaultProtocol", ["MemoryScan", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"], vectors: ["Recorded"]),
     tests(of: "PeerLink", ["CShims", "PeerAuth", "SystemBus", "Sodium", "TestTime", "WireCodec", nioCore]),
     tests(of: "Grouper", ["MemoryScan", "ShamirKit", "Sodium", "TestTime", "WireCodec", grdb]),
     // A member's device as a process, to be killed.
