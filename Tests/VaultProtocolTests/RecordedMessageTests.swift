@@ -6,7 +6,8 @@ import WireCodec
 @testable import VaultProtocol
 
 /// `Recorded/messages.txt` has messages as earlier versions have written them: a number of four digits and the body. Lines are added
-/// and never changed; one that can't be read any more is a message that peers of the last version send.
+/// and never changed; one that can't be read any more is a message that peers of the last version send. The releases, which carry
+/// shares and are written by hand, stand in the examples of the format's pages instead.
 @Suite("Messages as earlier versions wrote them")
 struct RecordedMessageTests {
   private struct Recorded {
