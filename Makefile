@@ -21,7 +21,7 @@ RELEASE = -c release --static-swift-stdlib --disable-local-rpath --product
 release_bin = .build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency account-book build-tests test-server test soak test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency account-book build-tests test-server test soak test-elsewhere test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -84,6 +84,9 @@ test-xmpp: xmpp-servers release server build-tests ## run those tests that talk 
 
 soak: ## run for hours what is too long for every change; before a release, and when its subject was touched
 	@scripts/soak
+
+test-elsewhere: release build-tests ## run tests as root and as a plain user on a desktop with all that could disturb them, in a container; as root
+	@scripts/test-elsewhere "$(release_bin)" --filter 'ClipboardTests|EditorTests|JSONTests|VaultCLITests|VaultStoreTests|PeerLinkTests|VaultScanTests|SystemBusTests|RedisTests'
 
 test-thread: setup xmpp-servers ## run the tests under the thread sanitizer, which finds data races
 	@scripts/setup redis-cli
