@@ -178,7 +178,9 @@ import VaultProtocol
     let path = house.folder + "/recovered"
     // Whoever is patient looks every second whether an answer has come, or waits until a pause is over.
     house.clock.pass(.seconds(1))
-    let waits = { (pause: Int64, _: VaultError) in house.clock.pass(.milliseconds(pause)) }
+    let waits = { (pause: Int64, _: VaultError) in
+      for part in [pause, pause % 1000] { house.clock.pass(.milliseconds(part)) }
+    }
     _ = try await ann.vault.patiently(for: 60_000, waits: waits) { () async throws(VaultError) in
       try await ann.vault.recover(report.id, to: .file(path: path, overwrites: false)) { _ in }
     }
