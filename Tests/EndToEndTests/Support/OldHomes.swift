@@ -88,7 +88,7 @@ struct OldHomes {
     let network = try #require(network)
     for number in 1...2 {
       let child = try bench.start(
-        Bench.products + "/vault-server",
+        Bench.vaultServer,
         [
           "--listen", "\(network).\(number):4722", "--data", "\(unpacked)/server\(number)", "--log-level", "critical",
         ])
