@@ -1,6 +1,6 @@
 # Read by scripts that consist of several parts: what each of them took.
-#   part NAME COMMAND...   runs it, and ends the script with it if it fails
-#   table                  what every part took so far
+#   part NAME COMMAND...   runs it, notes its time, and ends with its code
+#   table                  what every part took; the last that is asked
 
 parts=$(mktemp)
 
@@ -16,4 +16,5 @@ part() {
 
 table() {
   awk -F'|' '{ all += $2; printf "%-34s %5d s  %s\n", $1, $2, $3 } END { printf "%-34s %5d s\n", "all of it", all }' "$parts"
+  rm -f "$parts"
 }

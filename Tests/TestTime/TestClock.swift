@@ -134,11 +134,6 @@ package final class TestClock: Sendable {
     }
   }
 
-  /// Whether anybody waits for exactly this long.
-  package func hasSleeper(for duration: Duration) -> Bool {
-    state.withLock { $0.sleepers.contains { $0.duration == duration } }
-  }
-
   /// Takes out those who wait exactly so long; their time has passed.
   private static func end(_ duration: Duration, _ state: inout State) -> [Sleeper] {
     let due = state.sleepers.filter { $0.duration == duration }
