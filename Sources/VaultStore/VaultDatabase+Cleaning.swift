@@ -62,7 +62,9 @@ extension VaultDatabase {
     BackupRestoration.sweep(folders)
     try removeOrphans(&report)
     try removeUnfinishedItems(at: time, &report)
-    for folder in [folders.data, folders.companionsPath, folders.state, folders.config] {
+    let groups = GroupFolders(folders)
+    let groupPaths = try groups.names().map(groups.path)
+    for folder in [folders.data, folders.companionsPath, folders.state, folders.config] + groupPaths {
       try removeTemporaryFiles(in: folder, at: time, &report)
     }
     // The lock file's time is that of the last sweep.
@@ -214,7 +216,10 @@ extension VaultDatabase {
   private func removeTemporaryFiles(
     in folder: String, at time: Int64, _ report: inout CleaningReport
   ) throws(StoreError) {
-    for name in try FileNames.list(folder) where name.hasPrefix(FileNames.temporaryPrefix) {
+    let names: [String]
+    // A group may have been left meanwhile.
+    do throws(StoreError) { names = try FileNames.list(folder) } catch .notFound { return }
+    for name in names where name.hasPrefix(FileNames.temporaryPrefix) {
       var status = stat()
       let path = folder + "/" + name
       guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }

@@ -201,7 +201,10 @@ struct ParcelTests {
     }
     try await bob.succeed("group", "sync")
     let homes = [try StoredHome(alice), try StoredHome(bob)]
-    for home in homes { #expect(try home.contradictions() == [], "\(member.name) met \(fault)") }
+    for home in homes {
+      let found = try home.contradictions()
+      #expect(found == [], "\(member.name) met \(fault)")
+    }
     #expect(homes[1].secrets[id]?.ownIndex != nil, "\(member.name) met \(fault)")
     #expect(homes[0].waitingParcelCount == 0, "\(member.name) met \(fault)")
     return trace

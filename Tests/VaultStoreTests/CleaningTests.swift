@@ -99,6 +99,19 @@ import Testing
     #expect(try database.clean(at: made + VaultDatabase.temporaryFileAge).temporaryFiles == 1)
   }
 
+  @Test func `an interrupted write leaves nothing, whichever folder it was in`() throws {
+    let home = try TestHome()
+    let database = try home.makeDatabase()
+    let groups = GroupFolders(home.folders)
+    let group = try groups.path(groups.create())
+    let folders = home.folders
+    for folder in [folders.data, folders.companionsPath, folders.state, folders.config, group] {
+      try write([1], to: folder + "/.vault-temporary-00")
+    }
+    #expect(try database.clean(at: future).temporaryFiles == 5)
+    #expect(try FileNames.list(group) == [])
+  }
+
   @Test func `cleaning is due an hour after the last time, whoever did it`() throws {
     let home = try TestHome()
     let database = try home.makeDatabase()
