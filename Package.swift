@@ -210,7 +210,7 @@ let package = Package(
       of: "SecretVault",
       [
         "MemoryScan", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "TestTime",
-        "WireCodec", logging,
+        "WireCodec", grdb, logging,
       ]),
     tests(
       of: "VaultGroups",

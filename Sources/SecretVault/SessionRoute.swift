@@ -281,7 +281,12 @@ struct SessionRoute: PeerRoute {
         conversation: conversation, request: id, header: header, index: index, asked: asked)
       let share = try KeyShare(index: index, bytes: try release.share.bytes.duplicate())
       // Over a radio pieces are on their way by now, and each turn takes long.
-      if let exchange = job.cards, !conversation.isNearby { try await exchangeCards(id, exchange, conversation) }
+      if let exchange = job.cards, !conversation.isNearby {
+        // The share is here, also where the line breaks behind it.
+        do throws(LinkFailure) { try await exchangeCards(id, exchange, conversation) } catch {
+          guard error.kind == .cutOff else { throw error }
+        }
+      }
       return .released(ReleasedShare(peer: conversation.recipient.asked, share: share, pieces: pieces))
     } catch let error as ProtocolError {
       throw LinkFailure(error)

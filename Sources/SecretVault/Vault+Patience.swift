@@ -62,12 +62,10 @@ extension Vault {
       try Task.checkCancellation()
       let left = end - environment.monotonic()
       guard left > 0 else { return }
-      if let answered, awaitsParcels {
-        guard answeredParcels().isSubset(of: answered) else { return }
-        try await environment.sleep(.milliseconds(Int64(min(Self.glance, left.rounded(.up)))))
-      } else {
-        try await environment.sleep(.milliseconds(Int64(left.rounded(.up))))
-      }
+      // The last one that is awaited may have come before anybody looked.
+      if let answered, !answeredParcels().isSubset(of: answered) { return }
+      let pause = answered != nil && awaitsParcels ? min(Self.glance, left.rounded(.up)) : left.rounded(.up)
+      try await environment.sleep(.milliseconds(Int64(pause)))
     }
   }
 }

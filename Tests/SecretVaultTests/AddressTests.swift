@@ -1,4 +1,5 @@
 import PeerAuth
+import TestTime
 import Testing
 
 @testable import SecretVault
@@ -9,9 +10,8 @@ extension VaultTests {
     private let world: TestWorld
     private let silent: PeerAddress
     private let gone: PeerAddress
-    /// Pauses before another address is tried: they end when the flag is raised.
-    private let pauses = Counter()
-    private let isOver = Flag()
+    /// Before another address is tried.
+    private let pause = VaultEnvironment.Deadlines.distinct.nextAddress
 
     init() throws {
       world = try TestWorld(2)
@@ -22,25 +22,21 @@ extension VaultTests {
     }
 
     private func opening(_ addresses: [PeerAddress]) throws -> SecretVault.Opening {
-      var environment = world[0].environment
-      let pause = environment.deadlines.nextAddress
-      environment.sleep = { [pauses, isOver] duration in
-        guard duration == pause else { return try await Task.sleep(for: duration) }
-        pauses.increment()
-        while !isOver.isUp { try await Task.sleep(for: .milliseconds(5)) }
-      }
       let ada = world[0].vault
       return SecretVault.Opening(
         recipient: Recipient(name: "ben", keys: world[1].vault.identity.keys, addresses: addresses),
-        identity: ada.identity, ownCard: try ada.ownCard(), environment: environment)
+        identity: ada.identity, ownCard: try ada.ownCard(), environment: world[0].environment)
     }
 
     @Test func `one that answers nobody holds up the next for a moment, and is let go`() async throws {
       let opening = try opening([silent, world[1].address, gone])
       let attempt = Task { try await opening.byNetwork() }
       // The pause may begin before what it is a pause after.
-      #expect(try await eventually { pauses.value == 1 && world.network.dialled == [silent.description] })
-      isOver.raise()
+      #expect(
+        try await eventually {
+          world.clock.hasSleeper(for: pause) && world.network.dialled == [silent.description]
+        })
+      world.clock.skip(pause)
       let conversation = try await attempt.value
       #expect(conversation.place == world[1].address.description)
       await conversation.close()
@@ -49,7 +45,7 @@ extension VaultTests {
 
     @Test func `one where nobody listens holds up the next not at all`() async throws {
       let conversation = try await opening([gone, world[1].address]).byNetwork()
-      #expect(conversation.place == world[1].address.description && !isOver.isUp)
+      #expect(conversation.place == world[1].address.description)
       #expect(world.network.dialled == [gone.description, world[1].address.description])
       await conversation.close()
     }
@@ -60,12 +56,16 @@ extension VaultTests {
     }
 
     @Test func `of two that lead to the peer in the same moment one session is left`() async throws {
-      isOver.raise()
-      let other = try PeerAddress(host: "elsewhere", port: 4721)
+      world.clock.skip(pause)
+      let (other, delay) = (try PeerAddress(host: "elsewhere", port: 4721), Duration.milliseconds(70))
       world.network.serve(other) { [ben = world[1].vault] in await ben.answer($0) }
-      world.network.set(.slow(.milliseconds(50)), at: other)
-      world.set(.slow(.milliseconds(50)), for: world[1])
-      let conversation = try await opening([other, world[1].address]).byNetwork()
+      world.network.set(.slow(delay), at: other)
+      world.set(.slow(delay), for: world[1])
+      let opening = try opening([other, world[1].address])
+      let attempt = Task { try await opening.byNetwork() }
+      await world.clock.isAwaited(delay, by: 2)
+      world.clock.skip(delay)
+      let conversation = try await attempt.value
       #expect(try await eventually { world.network.openNow == 1 })
       await conversation.close()
       #expect(try await eventually { world.network.openNow == 0 })
@@ -76,7 +76,6 @@ extension VaultTests {
       let opening = try opening([world[1].address, gone])
       let failure = await #expect(throws: LinkFailure.self) { try await opening.byNetwork() }
       #expect(failure?.kind == .unreachable && failure?.reason.contains("no such host") == true)
-      #expect(!isOver.isUp)
     }
   }
 }

@@ -1,6 +1,7 @@
 import PeerAuth
 import ShamirKit
 import Sodium
+import TestTime
 import Testing
 import VaultProtocol
 import VaultStore
@@ -46,24 +47,26 @@ extension VaultTests {
       _ header: ItemHeader, _ digest: Digest, by member: Int = 0
     ) async throws -> (HostileRequester, OfferAnswer.Verdict) {
       while true {
+        let before = Happenings.ends.count
         let peer = try await HostileRequester(world[member], dials: world[1], in: world)
         try await peer.session.send(ItemOffer(request: 1, digest: digest, header: header.encoded()))
         let verdict = try await peer.session.expect(ItemAnswer.self).verdict
         guard verdict == .refused(.busy) else { return (peer, verdict) }
         await peer.session.close()
-        try await Task.sleep(for: .milliseconds(10))
+        try await Happenings.ends.wait(beyond: before)
       }
     }
 
     private func offerShare() async throws -> (HostileRequester, OfferAnswer.Verdict) {
       while true {
+        let before = Happenings.ends.count
         let peer = try await HostileRequester(world[0], dials: world[1], in: world)
         try await peer.session.send(
           Offer(request: 9, index: 1, sealedShare: forged.sealed(1), header: forged.header.bytes))
         let verdict = try await peer.session.expect(OfferAnswer.self).verdict
         guard verdict == .refused(.busy) else { return (peer, verdict) }
         await peer.session.close()
-        try await Task.sleep(for: .milliseconds(10))
+        try await Happenings.ends.wait(beyond: before)
       }
     }
 

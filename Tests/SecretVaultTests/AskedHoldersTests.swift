@@ -1,3 +1,4 @@
+import TestTime
 import Testing
 
 @testable import SecretVault
@@ -14,18 +15,14 @@ extension VaultTests {
       return (report, asked.all)
     }
 
-    /// `firstAnswer` is how long those asked first may take.
-    private func world(_ count: Int, firstAnswer: Duration) async throws -> TestWorld {
-      var deadlines = VaultEnvironment.Deadlines.patient
-      deadlines.firstAnswer = firstAnswer
-      deadlines.handshake = .seconds(600)
-      let world = try TestWorld(count, deadlines: deadlines)
+    private func world(_ count: Int) async throws -> TestWorld {
+      let world = try TestWorld(count)
       try await world.share(randomBytes(1000), threshold: 3)
       return world
     }
 
     @Test func `no more holders release their shares than are needed`() async throws {
-      let world = try await world(6, firstAnswer: .seconds(60))
+      let world = try await world(6)
       let (report, asked) = try await recover(world)
       #expect(asked == ["ben", "cleo"])
       #expect(report.holders.map(\.peer).sorted() == asked)
@@ -36,14 +33,14 @@ extension VaultTests {
     }
 
     @Test func `a holder that can't be reached is made up for by one other`() async throws {
-      let world = try await world(6, firstAnswer: .seconds(60))
+      let world = try await world(6)
       world.set(.refuses, for: world[1])
       let (_, asked) = try await recover(world)
       #expect(asked == ["ben", "cleo", "dan"])
     }
 
     @Test func `those who lie and those who refuse are made up for one by one`() async throws {
-      let world = try await world(6, firstAnswer: .seconds(60))
+      let world = try await world(6)
       HostileHolder.install(.sendsInvalidShare, as: world[1], with: world[2], in: world)
       HostileHolder.install(.refusesShare, as: world[2], with: world[1], in: world)
       let (report, asked) = try await recover(world)
@@ -52,9 +49,7 @@ extension VaultTests {
     }
 
     @Test func `when many have nothing to give, more are asked at a time`() async throws {
-      var deadlines = VaultEnvironment.Deadlines.patient
-      deadlines.firstAnswer = .seconds(60)
-      let world = try TestWorld(14, deadlines: deadlines)
+      let world = try TestWorld(14)
       try await world.prove()
       // The two who hold shares come last by name, and nothing says who they are.
       let path = try world.scratch.write(randomBytes(1000), as: "letter.txt")
@@ -74,11 +69,12 @@ extension VaultTests {
     }
 
     @Test func `when one of the first says nothing, all others are asked and nobody waits for it`() async throws {
-      let world = try await world(6, firstAnswer: .milliseconds(50))
+      let world = try await world(6)
+      world.clock.skip(VaultEnvironment.Deadlines.distinct.firstAnswer)
       world.set(.hangs, for: world[1])
       let (report, asked) = try await recover(world)
       #expect(Set(asked).isSuperset(of: ["ben", "cleo", "dan"]))
-      // It had ten minutes to answer, and they were not over.
+      // It had time to answer, and that was not over.
       #expect(report.holders.first { $0.peer == "ben" }?.state == .notNeeded)
     }
   }

@@ -1,5 +1,6 @@
 import PeerAuth
 import Sodium
+import TestTime
 import Testing
 
 @testable import SecretVault
@@ -25,13 +26,14 @@ extension VaultTests {
     }
 
     @Test func `a peer that says nothing is told apart, within its deadline`() async throws {
-      let isOver = Flag()
-      let world = try TestWorld(3, sleep: isOver.ending(VaultEnvironment.Deadlines.patient.handshake))
+      let world = try TestWorld(3)
       try await world.share(randomBytes(100), threshold: 3)
       world.set(.hangs, for: world[1])
       let failure = try #require(
         await refusal {
-          try await world.recover(by: 0) { event in if case .share = event { isOver.raise() } }
+          try await world.recover(by: 0) { event in
+            if case .share = event { world.clock.skip(VaultEnvironment.Deadlines.distinct.handshake) }
+          }
         })
       #expect(failure.reason.contains("ben unreachable (did not answer in time; may hold a share)"))
       #expect(failure.reason.contains("cleo answered"))

@@ -1,6 +1,7 @@
 import PeerAuth
 import ShamirKit
 import Sodium
+import TestTime
 import Testing
 import VaultProtocol
 
@@ -43,11 +44,13 @@ extension VaultTests {
       #expect(request.fingerprint == (try world[0].vault.ownIdentity().fingerprint))
       #expect(request.byteCount == forged.header.dispersal.fragmentByteCount)
       try expectNothingStored()
-      let told = world.notifications.told(to: world[1])
-      #expect(
-        told.contains {
+      // It is told once the request is there.
+      let isTold = try await eventually {
+        world.notifications.told(to: world[1]).contains {
           $0.event.event == "deposit-requested" && $0.event.detail?.contains(request.fingerprint) == true
-        })
+        }
+      }
+      #expect(isTold)
       _ = try await ben.approveRequest(request.id)
       #expect(try await delivery.value == nil)
       #expect(try ben.secrets().map(\.id) == [forged.header.id.description])
@@ -73,6 +76,8 @@ extension VaultTests {
       let (world, forged) = (world, forged)
       let delivery = Task { try await forged.deliver(forged.job(1), to: world[1]) }
       _ = try await requests()
+      // Its time has begun.
+      await world.clock.isAwaited(.milliseconds(250))
       world.clock.advance(milliseconds: 60_000)
       #expect(try await delivery.value?.refusal == .notAccepted)
       try expectNothingStored()
@@ -176,10 +181,7 @@ extension VaultTests {
     }
 
     @Test func `a dealer that has gone leaves no request behind`() async throws {
-      // It tells the dealer three times in each that it still waits, and notices so.
-      var deadlines = VaultEnvironment.Deadlines.patient
-      deadlines.reply = .seconds(6)
-      let world = try TestWorld(3, deadlines: deadlines)
+      let world = try TestWorld(3)
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2)
       _ = try world[1].vault.set("confirm-sharing", to: "on")
       let ada = try await HostileRequester(world[0], dials: world[1], in: world)
@@ -192,6 +194,9 @@ extension VaultTests {
       #expect((1...60).contains(seconds))
       #expect(try world[1].vault.requests().count == 1)
       await ada.session.close()
+      // It tells the dealer again that it still waits, and notices so.
+      await world.clock.isAwaited(.milliseconds(250))
+      world.clock.advance(by: VaultEnvironment.Deadlines.distinct.reply / 3)
       #expect(try await eventually { try world[1].vault.requests().isEmpty })
       #expect(try world[1].vault.secrets().isEmpty)
     }
@@ -208,6 +213,7 @@ extension VaultTests {
       let id = try #require(row).id
       let approval = Task { [ben] in await refusal { try await ben.approveRequest(id) } }
       #expect(try await eventually { try ben.requests().first?.state == .approved })
+      await world.clock.isAwaited(.milliseconds(50))
       world.clock.advance(milliseconds: 5000)
       #expect(await approval.value?.code == .unreachable)
       #expect(try ben.requests().isEmpty)
@@ -284,7 +290,10 @@ extension VaultTests {
       let world = world
       let events = Collected<ShareEvent>()
       let sharing = Task { try await world.share([1, 2, 3], threshold: 2, to: [1]) { events.add($0) } }
-      _ = try await ben.approveRequest(#require(try await requests().first).id)
+      let request = try #require(try await requests().first)
+      // Whoever is asked tells the dealer so before it waits.
+      await world.clock.isAwaited(.milliseconds(250))
+      _ = try await ben.approveRequest(request.id)
       #expect(try await sharing.value.isFinished)
       let asked = events.all.compactMap { event -> String? in
         if case .asking(let peer, let seconds) = event, (1...60).contains(seconds) { peer } else { nil }
@@ -318,7 +327,6 @@ extension VaultTests {
         guard let offer = try? await session.expect(Offer.self) else { return }
         while (try? await session.send(OfferAnswer(request: offer.request, verdict: .asking(seconds: 1)))) != nil {
           world.clock.advance(milliseconds: 5000)
-          try? await Task.sleep(for: .milliseconds(5))
         }
         await transport.close()
       }

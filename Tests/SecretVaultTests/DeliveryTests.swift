@@ -1,4 +1,5 @@
 import Sodium
+import TestTime
 import Testing
 
 @testable import SecretVault
@@ -36,9 +37,7 @@ extension VaultTests {
     }
 
     @Test func `a peer that takes its time holds up no other delivery of the daemon`() async throws {
-      var deadlines = VaultEnvironment.Deadlines.patient
-      deadlines.handshake = .seconds(600)
-      let world = try TestWorld(3, deadlines: deadlines)
+      let world = try TestWorld(3)
       try await world.prove()
       for member in [1, 2] { world.set(.refuses, for: world[member]) }
       let report = try await world.share([1, 2, 3], threshold: 2)
@@ -47,16 +46,13 @@ extension VaultTests {
       world.clock.advance(milliseconds: 3_600_000)
       let vault = world[0].vault
       let outbox = Task { await vault.runOutbox() }
-      // Both were tried; cleo comes back while ben says nothing for ten minutes.
+      // Both were tried; cleo comes back while ben says nothing.
       #expect(try await eventually { try vault.secret(report.id).deliveries.allSatisfy { $0.state == .unreachable } })
       #expect(try await eventually { Set(world.network.dialled) == Set([1, 2].map { world[$0].address.description }) })
       world.set(.none, for: world[2])
       // Her failed attempt may be noted only now, with a time after this one: the clock goes on until she is due.
       #expect(
-        try await eventually {
-          world.clock.advance(milliseconds: 3_600_000)
-          return try vault.secret(report.id).summary.delivered == 1
-        })
+        try await world.passing(milliseconds: 3_600_000) { try vault.secret(report.id).summary.delivered == 1 })
       #expect(world.network.dialled.count { $0 == world[1].address.description } == 1)
       outbox.cancel()
       await outbox.value
@@ -94,6 +90,9 @@ extension VaultTests {
       let meetings = Task { await vault.runMeetings { isNear.isUp ? ["ben"] : [] } }
       world.set(.none, for: world[1])
       isNear.raise()
+      // Nobody listens before there is something for anybody.
+      await world.clock.isAwaited(.seconds(20))
+      world.clock.advance(by: .seconds(20))
       #expect(try await eventually { try vault.database.delivery(entry.id)?.state == .delivered })
       // By no parcel of a meeting.
       #expect(try vault.database.delivery(entry.id)?.route == "session")
@@ -111,10 +110,9 @@ extension VaultTests {
     }
 
     @Test func `a holder that takes pieces too slowly for too long is given up, and tried again later`() async throws {
-      var deadlines = VaultEnvironment.Deadlines.patient
+      var deadlines = VaultEnvironment.Deadlines.distinct
       deadlines.slowDelivery = .seconds(10)
       let world = try TestWorld(3, deadlines: deadlines)
-      world.clock.hold()
       // Eight pieces of 64 KiB, for each of which two seconds are allowed.
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1_000_000)
       let sent = Counter()
@@ -133,7 +131,7 @@ extension VaultTests {
     }
 
     @Test func `a crawling holder's share waits for another attempt`() async throws {
-      var deadlines = VaultEnvironment.Deadlines.patient
+      var deadlines = VaultEnvironment.Deadlines.distinct
       deadlines.slowDelivery = .seconds(5)
       let world = try TestWorld(2, deadlines: deadlines)
       let report = try await world.share(randomBytes(1_000_000), threshold: 2) { event in
@@ -142,26 +140,31 @@ extension VaultTests {
       let delivery = try #require(report.deliveries.first)
       #expect(delivery.state == .unreachable && delivery.reason == "is very slow")
       // The holder may not have noticed yet that the first attempt is over, and then says that it is busy.
-      var isFinished = false
-      for _ in 0..<6000 where !isFinished {
-        isFinished = try await world[0].vault.retry(nil) { _ in }.first?.isFinished == true
-        try await Task.sleep(for: .milliseconds(20))
+      try await onceFree {
+        try await world[0].vault.retry(nil) { _ in }.first?.isFinished == true ? () : nil
       }
-      #expect(isFinished)
     }
 
     @Test func `a delivery that takes long is not taken up a second time by the daemon beside it`() async throws {
-      var deadlines = VaultEnvironment.Deadlines.patient
+      var deadlines = VaultEnvironment.Deadlines.distinct
       deadlines.slowDelivery = .seconds(3600)
       let world = try TestWorld(2, deadlines: deadlines)
-      world.clock.hold()
-      // Eight pieces: six minutes by the vault's clock, three seconds by the test's.
-      world.set(.drips(.milliseconds(350)), for: world[1])
+      // Eight pieces: six minutes. Before each of them the daemon looks what there is.
+      let drip = Duration.drip
+      world.set(.drips(drip), for: world[1])
       let daemon = try world[0].opened()
       let outbox = Task { await daemon.runOutbox() }
+      let drips = Task {
+        while !Task.isCancelled {
+          guard try await eventually({ world.clock.hasSleeper(for: drip) }) else { return }
+          try await world.waiting.look(every: .seconds(1))
+          world.clock.skip(drip, times: 0)
+        }
+      }
       let report = try await world.share(randomBytes(1_000_000), threshold: 2) { event in
         if case .sending = event { world.clock.advance(milliseconds: 45_000) }
       }
+      drips.cancel()
       outbox.cancel()
       await outbox.value
       #expect(report.isFinished)

@@ -1,5 +1,6 @@
 import PeerAuth
 import Sodium
+import TestTime
 import Testing
 
 @testable import SecretVault
@@ -23,7 +24,7 @@ extension VaultTests {
       case .refusesPieces: (.bad, "refused: its fragment of the file is damaged or missing")
       case .endsPiecesEarly: (.bad, "refused: its fragment of the file is damaged or missing")
       // It is asked again, for its share did verify, and by then another's is there.
-      case .hangsUpInPieces: (.answered, "")
+      case .hangsUpBehindShare, .hangsUpInPieces: (.answered, "")
       case .saysNothingInPieces: (.unreachable, "did not answer in time")
       case .sendsGarbageInPieces: (.bad, "sent a message that makes no sense")
       }
@@ -31,19 +32,29 @@ extension VaultTests {
 
     @Test(arguments: Misdeed.allCases)
     func `a holder that misbehaves is named, and recovery goes on with the others`(misdeed: Misdeed) async throws {
-      var deadlines = VaultEnvironment.Deadlines.patient
-      // Whoever says nothing in the middle is waited for; all others answer long before.
-      if misdeed == .saysNothingInPieces { deadlines.reply = .seconds(20) }
-      let world = try TestWorld(4, deadlines: deadlines)
+      let world = try TestWorld(4)
       let secret = randomBytes(400_000)
       try await world.share(secret, threshold: 3)
       // The one that misbehaves answers first.
       let holder = HostileHolder.install(misdeed, as: world[2], with: world[1], in: world)
       for member in [1, 3] { world.set(.waits(for: holder.hasAnswered), for: world[member]) }
-      let problems = Collected<String>()
-      let recovered = try await world.recover(by: 0) { event in
-        if case .problem(let peer, let reason) = event { problems.add("\(peer) \(reason)") }
+      // Nobody else would be asked for want of its answer.
+      if misdeed == .saysNothingInsteadOfShare {
+        world.clock.skip(VaultEnvironment.Deadlines.distinct.firstAnswer)
       }
+      let problems = Collected<String>()
+      let recovering = Task {
+        try await world.recover(by: 0) { event in
+          if case .problem(let peer, let reason) = event { problems.add("\(peer) \(reason)") }
+        }
+      }
+      if misdeed == .saysNothingInPieces {
+        // All others have sent what they were asked for.
+        let deadlines = VaultEnvironment.Deadlines.distinct
+        await world.clock.isAwaited(deadlines.slowHolder)
+        world.clock.skip(deadlines.reply, times: 0)
+      }
+      let recovered = try await recovering.value
       #expect(recovered.bytes == secret)
       let (state, reason) = Self.verdict(on: misdeed)
       let outcome = try #require(recovered.report.holders.first { $0.peer == "cleo" })
@@ -51,7 +62,9 @@ extension VaultTests {
       #expect(problems.all == (reason.isEmpty ? [] : ["cleo \(reason)"]))
     }
 
-    @Test(arguments: [Misdeed.sendsInvalidShare, .flipsByteInPiece, .refusesPieces, .hangsUpInPieces])
+    @Test(arguments: [
+      Misdeed.sendsInvalidShare, .flipsByteInPiece, .refusesPieces, .hangsUpBehindShare, .hangsUpInPieces,
+    ])
     func `without enough honest holders nothing is written, and the error names the culprit`(
       misdeed: Misdeed
     ) async throws {
@@ -67,11 +80,7 @@ extension VaultTests {
     }
 
     /// A world in which nobody else is asked because an answer takes its time: ben is the first.
-    private func oneByOne(_ count: Int) throws -> TestWorld {
-      var deadlines = VaultEnvironment.Deadlines.patient
-      deadlines.firstAnswer = .seconds(600)
-      return try TestWorld(count, deadlines: deadlines)
-    }
+    private func oneByOne(_ count: Int) throws -> TestWorld { try TestWorld(count) }
 
     @Test func `a byte changed on the way breaks that session only`() async throws {
       let world = try oneByOne(3)
@@ -117,12 +126,13 @@ extension VaultTests {
     }
 
     @Test func `interrupting a recovery ends it at once and leaves nothing`() async throws {
-      // No deadline ends it.
-      let world = try TestWorld(3, sleep: Flag().ending(VaultEnvironment.Deadlines.patient.handshake))
+      let world = try TestWorld(3)
       try await world.share(randomBytes(1000), threshold: 2)
       world.set(.hangs, for: world[1])
       world.set(.hangs, for: world[2])
       world.network.resetCounts()
+      // Else nobody else would be asked before the first has answered.
+      world.clock.skip(VaultEnvironment.Deadlines.distinct.firstAnswer)
       let task = Task { try await world.recover(by: 0) }
       #expect(try await eventually { world.network.dialled.count == 2 })
       task.cancel()

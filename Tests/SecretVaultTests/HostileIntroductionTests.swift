@@ -109,7 +109,6 @@ extension VaultTests {
       let circle = try await Circle()
       let (world, ben, cleo) = (circle.world, circle.world[1].vault, circle.world[2].vault.identity)
       try await world.share([1, 2, 3], threshold: 2, name: "other.txt")
-      world.clock.hold()
       func show(_ serial: UInt64) throws -> Set<UInt64> {
         #expect(try ben.metIntroduced(cleo.keys, cleo.card(label: "cleo", addresses: [], serial: serial)) != nil)
         let rows = try ben.database.introductions().filter { $0.digest == cleo.keys.digest }
@@ -333,7 +332,6 @@ extension VaultTests {
       let circle = try await Circle()
       let (world, ben) = (circle.world, circle.world[1].vault)
       let dealer = world[0].vault.identity.keys.digest
-      circle.world.clock.hold()
       for _ in 0..<IntroducedDials.perMinute {
         #expect(ben.introducedDials.begin(dealer, at: world.clock.monotonic))
       }

@@ -41,6 +41,7 @@ extension VaultTests {
     /// Tries to recover without any more parcels, and says what was wrong with whom.
     private func recoveryError(for time: Int64, problems: Collected<String> = Collected()) async -> VaultError? {
       let (vault, path, id) = (ben, world[1].desk + "/recovered", header.id.description)
+      world.clock.pass(.milliseconds(time))
       return await refusal {
         try await vault.patiently(for: time, waits: { _, _ in }) { () async throws(VaultError) in
           try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { event in

@@ -19,9 +19,7 @@ struct Circle {
     _ count: Int = 4, threshold: Int = 2, includesLabels: Bool = true, keepsOwnShare: Bool = true,
     prepare: (TestWorld) async throws -> Void = { _ in }
   ) async throws {
-    var deadlines = VaultEnvironment.Deadlines.patient
-    deadlines.comeback = .milliseconds(1)
-    let world = try TestWorld(count, deadlines: deadlines, everybodyMeets: false)
+    let world = try TestWorld(count, everybodyMeets: false)
     for other in 1..<count {
       try world[0].meets(world[other])
       try world[other].meets(world[0])
@@ -47,10 +45,7 @@ struct Circle {
     let vault = world[member].vault
     let outbox = Task { await vault.runOutbox() }
     defer { outbox.cancel() }
-    return try await eventually {
-      world.clock.advance(milliseconds: 60_000)
-      return try isSo()
-    }
+    return try await world.passing(milliseconds: 60_000, until: isSo)
   }
 
   /// Asks one member for its share as another one, with its real share: the refusal, nil for a release.

@@ -221,7 +221,6 @@ extension VaultTests {
     @Test func `whoever begins meetings again and again for nothing has to wait`() async throws {
       let world = try TestWorld(2)
       let (ada, ben) = (world[0], world[1])
-      world.clock.hold()
       var count = 0
       var failure: VaultError?
       while failure == nil, count < 3 * MeetingMemory.idleLimit {
@@ -274,7 +273,7 @@ extension VaultTests {
     func `who dials begins no parcel for others after two minutes, but may end what is for the other`(
       isForThem: Bool
     ) async throws {
-      var deadlines = VaultEnvironment.Deadlines.patient
+      var deadlines = VaultEnvironment.Deadlines.distinct
       deadlines.slowDelivery = .seconds(3600)
       let world = try TestWorld(3, deadlines: deadlines)
       let (ada, ben, cleo) = (world[0], world[1], world[2])

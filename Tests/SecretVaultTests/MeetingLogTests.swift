@@ -70,7 +70,6 @@ extension VaultTests {
       let (ada, ben) = (world[0], world[1])
       let place = ben.vault.meetings.begin(with: try ben.digest(of: ada), isDialling: false)
       try #require(place != nil)
-      world.clock.hold()
       for _ in 0..<3 { await #expect(throws: VaultError.self) { try await ada.meet(ben) } }
       #expect(try log(ada).map(\.ending) == [.busy])
       #expect(try await newest(ben).ending == .busy)

@@ -1,5 +1,6 @@
 import Courier
 import Sodium
+import TestTime
 import Testing
 import VaultProtocol
 import VaultStore
@@ -197,12 +198,7 @@ extension VaultTests {
       _ = try? await ada.meet(ben)
       world.set(.none, for: ben)
       // The other side may not have noticed yet.
-      var report: MeetingReport?
-      for _ in 0..<2000 where report == nil {
-        report = try? await ada.meet(ben)
-        if report == nil { try await Task.sleep(for: .milliseconds(50)) }
-      }
-      #expect(report != nil)
+      _ = try await onceFree { try? await ada.meet(ben) }
       #expect(try Set(ben.texts()) == Set((0..<6).map { "number \($0)" }))
       #expect(try ben.texts().count == 6)
       #expect(try ada.texts() == ["and back"])
@@ -223,11 +219,14 @@ extension VaultTests {
     }
 
     @Test func `commands wait no longer than they want to`() async throws {
-      // No deadline ends it.
-      let world = try TestWorld(2, sleep: Flag().ending(VaultEnvironment.Deadlines.patient.handshake))
+      let world = try TestWorld(2)
       world.set(.hangs, for: world[1])
       try world[0].say("later", to: world[1])
-      await world[0].vault.deliverMessages(to: "ben", limit: .milliseconds(300))
+      let ada = world[0].vault
+      let delivering = Task { await ada.deliverMessages(to: "ben", limit: .seconds(3)) }
+      await world.clock.isAwaited(VaultEnvironment.Deadlines.distinct.handshake)
+      world.clock.skip(.seconds(3))
+      await delivering.value
       world.set(.none, for: world[1])
       await world[0].vault.deliverMessages(to: "ben", limit: .seconds(600))
       #expect(try world[1].texts() == ["later"])
@@ -240,12 +239,13 @@ extension VaultTests {
       let daemon = Task { await vault.runMeetings() }
       defer { daemon.cancel() }
       let sent = try ada.say("soon", to: cleo)
-      #expect(try await eventually { try ada.vault.message(sent.number).state == "delivered" })
+      #expect(
+        try await world.passing(milliseconds: 1000) { try ada.vault.message(sent.number).state == "delivered" })
       let other = try ben.say("through you", to: cleo)
       world.set(.refuses, for: ben)
       try await ben.meet(ada)
       // Who carries something for a peer brings it there.
-      #expect(try await eventually { try cleo.texts() == ["soon", "through you"] })
+      #expect(try await world.passing(milliseconds: 1000) { try cleo.texts() == ["soon", "through you"] })
       #expect(try ben.vault.message(other.number).state == "underway")
     }
 
@@ -253,9 +253,7 @@ extension VaultTests {
 
     @Test func `over Bluetooth goes what the setting allows, and the rest waits for a network`() async throws {
       let room = TestRoom()
-      var deadlines = VaultEnvironment.Deadlines.patient
-      deadlines.headStart = .milliseconds(20)
-      let world = try TestWorld(2, deadlines: deadlines, room: room)
+      let world = try TestWorld(2, room: room)
       let (ada, ben) = (world[0], world[1])
       for member in world.members {
         _ = try member.vault.set("ble", to: "on")

@@ -39,7 +39,6 @@ extension VaultTests {
       let offer = try CourierOffer(bytes, isYours: true)
       let left = try cleo.vault.carryStatus().leftToday
       // Nothing fades meanwhile.
-      world.clock.hold()
       try use(allBut: CourierPiece.byteLimit / 2, of: ben, at: cleo, isCarried: true)
       let meeting = try await HostileMeeting(ben, dials: cleo, in: world)
       try await meeting.greeting()
@@ -74,7 +73,6 @@ extension VaultTests {
         await session.close()
       }
       let left = try cleo.vault.carryStatus().leftToday
-      world.clock.hold()
       try use(allBut: CourierPiece.byteLimit / 2, of: ben, at: cleo, isCarried: true)
       await #expect(throws: VaultError.self) { try await cleo.meet(ben) }
       #expect(try isPaused(ben, at: cleo, isCarried: true))
@@ -112,7 +110,6 @@ extension VaultTests {
       world.clock.turn(milliseconds: 3 * 86_400_000)
       try ada.say("from the future", to: cleo)
       world.clock.turn(milliseconds: -3 * 86_400_000)
-      world.clock.hold()
       try use(allBut: try #require(try ada.ownParcels().first).bytes.count / 2, of: ada, at: cleo, isCarried: false)
       #expect(try await ada.meet(cleo).delivered == 0)
       #expect(try isPaused(ada, at: cleo, isCarried: false))

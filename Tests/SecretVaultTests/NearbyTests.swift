@@ -1,6 +1,7 @@
 import Glibc
 import PeerAuth
 import Sodium
+import TestTime
 import Testing
 import VaultProtocol
 @testable import VaultStore
@@ -11,12 +12,11 @@ extension VaultTests {
   /// Peers in one room, with Bluetooth.
   @Suite struct Nearby {
     private let room = TestRoom()
+    private let headStart = VaultEnvironment.Deadlines.distinct.headStart
 
     /// Members who all use Bluetooth, and whose network is down unless `hasNetwork`.
     private func world(_ count: Int, hasNetwork: Bool = false, limit: String? = nil) throws -> TestWorld {
-      var deadlines = VaultEnvironment.Deadlines.patient
-      deadlines.headStart = .milliseconds(20)
-      let world = try TestWorld(count, deadlines: deadlines, room: room)
+      let world = try TestWorld(count, room: room)
       for member in world.members {
         _ = try member.vault.set("ble", to: "on")
         if let limit { _ = try member.vault.set("ble-limit", to: limit) }
@@ -127,7 +127,11 @@ extension VaultTests {
       let report = try await world.share([1, 2, 3], threshold: 2) { event in
         guard case .sealed = event else { return }
         // Whoever is let go at once has heard of it by now.
-        for _ in 0..<6000 where air.openNow > KeptConversations.nearbyLimit { usleep(10_000) }
+        while true {
+          let before = Happenings.ends.count
+          guard air.openNow > KeptConversations.nearbyLimit else { break }
+          Happenings.ends.block(beyond: before)
+        }
         if air.openNow == KeptConversations.nearbyLimit { flag.raise() }
       }
       #expect(flag.isUp)
@@ -170,14 +174,13 @@ extension VaultTests {
     @Test func `a peer that answers on the network costs no radio, and one that doesn't is found in the room`()
       async throws
     {
-      var deadlines = VaultEnvironment.Deadlines.patient
-      deadlines.headStart = .seconds(60)
-      let world = try TestWorld(2, deadlines: deadlines, room: room)
+      let world = try TestWorld(2, room: room)
       for member in world.members { _ = try member.vault.set("ble", to: "on") }
       #expect(try await world[0].vault.pingPeer("ben").address == world[1].address.description)
       #expect(room.callCount == 0)
       let both = try self.world(2, hasNetwork: true)
       both.set(.hangs, for: both[1])
+      both.clock.skip(headStart)
       #expect(try await both[0].vault.pingPeer("ben").address == "Bluetooth")
     }
 
@@ -185,6 +188,7 @@ extension VaultTests {
       let world = try world(2, hasNetwork: true)
       let flag = Flag()
       room.air.set(.waits(for: flag), at: world[1].address)
+      world.clock.skip(headStart)
       #expect(try await world[0].vault.pingPeer("ben").address == world[1].address.description)
       flag.raise()
       #expect(try await eventually { room.air.openNow == 0 })
@@ -221,8 +225,14 @@ extension VaultTests {
       _ = try world[1].vault.set("ble-limit", to: "1000")
       // The network is slower than the air, but takes it.
       world.set(.slow(.milliseconds(100)), for: world[1])
+      world.clock.skip(headStart)
       let before = room.callCount
-      let report = try await world.share(bytes, threshold: 2)
+      world.network.resetCounts()
+      let sharing = Task { try await world.share(bytes, threshold: 2) }
+      // It is called a second time when the air was of no use.
+      #expect(try await eventually { world.network.dialled.count == 2 })
+      world.clock.skip(.milliseconds(100))
+      let report = try await sharing.value
       #expect(report.deliveries.map(\.state) == [.delivered])
       #expect(room.callCount > before)
 
@@ -287,10 +297,17 @@ extension VaultTests {
       let world = try world(3)
       for member in world.members { _ = try member.vault.set("ble-limit", to: "10M") }
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 4_000_000)
-      room.air.set(.slow(.milliseconds(200)), at: world[1].address)
+      // No piece arrives.
+      room.air.set(.drips(.drip), at: world[1].address)
       let vault = world[0].vault
-      let failure = try await forged.deliver(
-        forged.job(1, progress: { _ in _ = try? vault.set("ble", to: "off") }), to: world[1])
+      let off = try forged.job(
+        1,
+        piece: { (number) throws(VaultError) in
+          _ = try vault.set("ble", to: "off")
+          Happenings.deed()
+          return forged.piece(1, number)
+        })
+      let failure = try await forged.deliver(off, to: world[1])
       #expect(failure?.kind == .cutOff && failure?.reason.contains("switched off") == true)
       #expect(try await eventually { room.air.openNow == 0 })
 
@@ -300,6 +317,7 @@ extension VaultTests {
       let connecting = Task { _ = try await vault.pingPeer("ben") }
       _ = try await eventually { room.callCount > before }
       _ = try vault.set("ble", to: "off")
+      Happenings.deed()
       let error = await #expect(throws: VaultError.self) { try await connecting.value }
       #expect(error?.reason.contains("switched off") == true)
     }

@@ -1,5 +1,6 @@
 import PeerAuth
 import Sodium
+import TestTime
 import Testing
 import VaultProtocol
 
@@ -77,6 +78,7 @@ extension VaultTests {
       }
       let path = world[1].desk + "/recovered"
       let vault = ben
+      world.clock.pass(.seconds(1))
       _ = try await vault.patiently(for: 600_000, waits: { _, _ in }) { () async throws(VaultError) in
         try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
       }
@@ -85,6 +87,25 @@ extension VaultTests {
       try office.post(by: 1)
       #expect(office.posts.isEmpty)
       #expect(try ben.parcelRecords(.request).isEmpty)
+    }
+
+    @Test func `an answer that comes before the pause has begun ends it`() async throws {
+      let bytes = randomBytes(2000)
+      let id = try await share(bytes)
+      let (vault, office) = (ben, office)
+      let path = world[1].desk + "/recovered"
+      // No time passes.
+      _ = try await vault.patiently(for: 600_000, waits: { _, _ in }) { () async throws(VaultError) in
+        do throws(VaultError) {
+          return try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) {
+            _ in
+          }
+        } catch {
+          try? await office.round()
+          throw error
+        }
+      }
+      #expect(contents(path) == bytes)
     }
 
     @Test func `without patience nobody is asked by parcel`() async throws {
@@ -99,6 +120,7 @@ extension VaultTests {
       for member in 0..<3 { try world[member].vault.leaveMailboxes(folder: office.folders[member]) }
       let vault = ben
       let path = world[1].desk + "/recovered"
+      world.clock.pass(.milliseconds(100))
       let error = await refusal {
         try await vault.patiently(for: 100, waits: { _, _ in }) { () async throws(VaultError) in
           try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
@@ -113,6 +135,7 @@ extension VaultTests {
       let id = try await share(bytes)
       let vault = ben
       let path = world[1].desk + "/recovered"
+      world.clock.pass(.milliseconds(50))
       _ = await refusal {
         try await vault.patiently(for: 50, waits: { _, _ in }) { () async throws(VaultError) in
           try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
@@ -252,6 +275,7 @@ extension VaultTests {
       let id = try await share(randomBytes(3000), threshold: 2)
       let vault = ben
       let path = world[1].desk + "/recovered"
+      world.clock.pass(.milliseconds(50))
       _ = await refusal {
         try await vault.patiently(for: 50, waits: { _, _ in }) { () async throws(VaultError) in
           try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }

@@ -1,3 +1,4 @@
+import TestTime
 import Testing
 
 @testable import SecretVault
@@ -14,16 +15,16 @@ extension VaultTests {
       let vault = world[1].vault
       let asked = Counter()
       let released = Counter()
+      let clock = world.clock
       vault.fetchParcels {
         asked.increment()
-        do { try await Task.sleep(for: .seconds(86_400)) } catch { released.increment() }
+        do { try await clock.sleep(for: .seconds(86_400)) } catch { released.increment() }
       }
       // Its time is over once it has asked.
-      let clock = world.clock
-      clock.hold()
       let time = Task {
         let isAsked = try await eventually { asked.value >= 1 }
-        clock.advance(milliseconds: 3000)
+        await clock.isAwaited(.seconds(3))
+        clock.advance(by: .seconds(3))
         return isAsked
       }
       let path = world[1].desk + "/recovered"

@@ -135,7 +135,6 @@ extension VaultTests {
       let digest = try cleo.digest(of: mal)
       let memory = cleo.vault.meetings
       // Nothing fades meanwhile.
-      world.clock.hold()
       memory.noteVain(
         MeetingMemory.vainLimit - whole.count / 2, of: digest, isCarried: true, at: cleo.environment.monotonic())
       #expect(try await give(Poison.anotherBox.copy(of: whole), to: cleo, isYours: true) == .refused)

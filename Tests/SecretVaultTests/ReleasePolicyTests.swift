@@ -1,6 +1,7 @@
 import PeerAuth
 import ShamirKit
 import Sodium
+import TestTime
 import Testing
 import VaultProtocol
 import VaultStore
@@ -214,7 +215,6 @@ extension VaultTests {
     @Test func `a limit of secrets a day counts each secret once, each peer by itself, and ends with the day`()
       async throws
     {
-      world.clock.hold()
       _ = try ben.set("release-limit", to: "1")
       let other = try world[0].header(try await world.share([1, 2, 3], threshold: 3, to: [1, 2, 3]).id)
       #expect(try await ask(by: 2) == nil)
@@ -279,6 +279,7 @@ extension VaultTests {
         #expect(try await eventually { try !holder.requests().isEmpty })
         _ = try await holder.approveRequest(#require(holder.requests().first).id)
       }
+      for pause in [2000, 3000] { world.clock.pass(.milliseconds(pause)) }
       let report = try await waiting.value
       #expect(report.byteCount == 20_000)
       #expect(pauses.value >= 1)
@@ -288,6 +289,7 @@ extension VaultTests {
       for holder in 1...3 { _ = try world[holder].vault.set("release-policy", to: "ask") }
       let vault = world[0].vault
       let path = world[0].desk + "/patient"
+      world.clock.pass(.milliseconds(100))
       let error = await refusal {
         try await vault.patiently(for: 100, waits: { _, _ in }) { () async throws(VaultError) in
           try await vault.recover(nil, to: .file(path: path, overwrites: false)) { _ in }

@@ -101,9 +101,7 @@ extension VaultTests {
     func `a recovery whose only other holder is cut amid the first piece more often than it is asked at once goes on`(
       cut: Int
     ) async throws {
-      var deadlines = VaultEnvironment.Deadlines.patient
-      deadlines.comeback = .milliseconds(20)
-      let world = try TestWorld(2, deadlines: deadlines)
+      let world = try TestWorld(2)
       let secret = randomBytes(1_000_000)
       try await world.share(secret, threshold: 2)
       world.set(.diesAfterReceiving(cut), for: world[1])
@@ -121,9 +119,7 @@ extension VaultTests {
     @Test func `a recovery waits for the only other holder, which is gone for a moment, and goes on where it was`()
       async throws
     {
-      var deadlines = VaultEnvironment.Deadlines.patient
-      deadlines.comeback = .milliseconds(100)
-      let world = try TestWorld(2, deadlines: deadlines)
+      let world = try TestWorld(2)
       let secret = randomBytes(1_000_000)
       try await world.share(secret, threshold: 2)
       world.network.resetCounts()
@@ -164,9 +160,7 @@ extension VaultTests {
     }
 
     @Test func `a holder that stays away is not waited for longer than some times`() async throws {
-      var deadlines = VaultEnvironment.Deadlines.patient
-      deadlines.comeback = .milliseconds(10)
-      let world = try TestWorld(2, deadlines: deadlines)
+      let world = try TestWorld(2)
       try await world.share(randomBytes(1_000_000), threshold: 2)
       world.set(.diesAfterReceiving(330_000), for: world[1])
       let ben = world[1]

@@ -1,4 +1,5 @@
 import Sodium
+import TestTime
 import Testing
 
 @testable import SecretVault
@@ -21,20 +22,10 @@ extension VaultTests {
     /// A world in which the time that a holder has for a batch, if it could be replaced, is over at once, so many times, and
     /// then never. Holders are asked one by one.
     private func hurried(_ count: Int, times: Int = .max) throws -> TestWorld {
-      var deadlines = VaultEnvironment.Deadlines.patient
+      var deadlines = VaultEnvironment.Deadlines.distinct
       deadlines.slowHolder = .seconds(77)
-      deadlines.firstAnswer = .seconds(600)
-      let patience = deadlines.slowHolder
-      let ends = Counter()
-      let world = try TestWorld(
-        count, deadlines: deadlines,
-        sleep: { duration in
-          guard duration == patience else { return try await Task.sleep(for: duration) }
-          ends.increment()
-          if ends.value > times { try await Task.sleep(for: .seconds(86_400)) }
-        })
-      // Else an own fragment that is read slowly would give the others more time.
-      world.clock.hold()
+      let world = try TestWorld(count, deadlines: deadlines)
+      world.clock.skip(deadlines.slowHolder, times: times)
       return world
     }
 
@@ -47,7 +38,7 @@ extension VaultTests {
       let world = try hurried(4, times: 2)
       let secret = randomBytes(1_000_000)
       try await world.share(secret, threshold: 2)
-      for member in [1, 2] { world.set(.drips(.seconds(30)), for: world[member]) }
+      for member in [1, 2] { world.set(.drips(.drip), for: world[member]) }
       let recovered = try await recover(world)
       #expect(recovered.bytes == secret)
       #expect(recovered.problems == ["ben is very slow", "cleo is very slow"])
@@ -58,8 +49,13 @@ extension VaultTests {
       let world = try hurried(2)
       let secret = randomBytes(1_000_000)
       try await world.share(secret, threshold: 2)
-      world.set(.drips(.milliseconds(100)), for: world[1])
-      let recovered = try await recover(world)
+      world.set(.drips(.drip), for: world[1])
+      let recovering = Task { try await recover(world) }
+      // Its time for the batch is over before anything has come.
+      await world.clock.isAwaited(.drip)
+      _ = try await eventually { world.waiting.begun(.seconds(77)) > 0 }
+      world.clock.skip(.drip)
+      let recovered = try await recovering.value
       #expect(recovered.bytes == secret)
       #expect(recovered.problems.isEmpty)
       #expect(world.network.dialled.count == 2)
@@ -72,8 +68,10 @@ extension VaultTests {
       let secret = randomBytes(1_000_000)
       let report = try await world.share(secret, threshold: 2)
       try damage(world[2].folders.fragmentsPath + "/\(report.id).3", at: 10)
-      world.set(.drips(.milliseconds(100)), for: world[1])
-      let recovered = try await recover(world)
+      world.set(.drips(.drip), for: world[1])
+      let recovered = try await recover(world) { event in
+        if case .problem("ben", _) = event { world.clock.skip(.drip) }
+      }
       #expect(recovered.bytes == secret)
       #expect(
         recovered.problems == ["ben is very slow", "cleo refused: its fragment of the file is damaged or missing"])
@@ -117,20 +115,11 @@ extension VaultTests {
     @Test func `a spare holder whose session ended while it was not needed is asked again and not blamed`()
       async throws
     {
-      var deadlines = VaultEnvironment.Deadlines.patient
+      var deadlines = VaultEnvironment.Deadlines.distinct
       deadlines.slowHolder = .seconds(77)
       let (patience, haste) = (deadlines.slowHolder, Duration.seconds(66))
-      let (isSpare, hasHungUp) = (Flag(), Flag())
-      let world = try TestWorld(
-        3, deadlines: deadlines,
-        sleep: { duration in
-          switch duration {
-          case patience: try await hasHungUp.ending(patience)(duration)
-          case haste: try await isSpare.ending(haste)(duration)
-          default: try await Task.sleep(for: duration)
-          }
-        })
-      world.clock.hold()
+      let world = try TestWorld(3, deadlines: deadlines)
+      world.clock.skip(deadlines.firstAnswer)
       let secret = randomBytes(1_000_000)
       try await world.share(secret, threshold: 2)
       world.network.resetCounts()
@@ -140,7 +129,7 @@ extension VaultTests {
         _ = try? await eventually { world.network.dialled.contains(cleo.address.description) }
         await ben.vault.answer(transport)
       }
-      world.set(.drips(.seconds(30)), for: ben)
+      world.set(.drips(.drip), for: ben)
       // She doesn't wait for another word in her first session, once she has released her share.
       let hasty = try cleo.opened { $0.idle = haste }
       let calls = Counter()
@@ -151,11 +140,11 @@ extension VaultTests {
         guard calls.value == 1 else { return await cleo.vault.answer(transport) }
         let watch = Task {
           _ = try await eventually { try hasty.log(limit: 10).contains { $0.event == "share-released" } }
-          isSpare.raise()
+          world.clock.skip(haste)
         }
         await hasty.answer(transport)
         watch.cancel()
-        hasHungUp.raise()
+        world.clock.skip(patience)
       }
       let recovered = try await recover(world) { if case .share("ben", _, _) = $0 { isBenHeard.raise() } }
       #expect(recovered.bytes == secret)

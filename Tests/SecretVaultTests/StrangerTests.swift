@@ -16,7 +16,6 @@ extension VaultTests {
       try world[2].meets(world[1])
       _ = try world[1].vault.set("notify-command", to: "tell")
       // All within a minute, unless a test says otherwise.
-      world.clock.hold()
     }
 
     private func refusals(of peer: String? = nil) throws -> (logged: Int, told: Int) {

@@ -1,5 +1,6 @@
 import PeerAuth
 import Sodium
+import TestTime
 import Testing
 
 @testable import SecretVault
@@ -83,20 +84,11 @@ extension VaultTests {
     }
 
     @Test func `a peer that hangs holds up nobody longer than the deadline`() async throws {
-      let (isOver, isAsked) = (Flag(), Flag())
-      let handshake = VaultEnvironment.Deadlines.patient.handshake
-      let world = try TestWorld(
-        3,
-        sleep: { duration in
-          guard duration == handshake else { return try await Task.sleep(for: duration) }
-          // The deadline of whom is asked whether it would take a share, and of no session behind that.
-          while !isOver.isUp || isAsked.isUp { try await Task.sleep(for: .milliseconds(5)) }
-        })
+      let world = try TestWorld(3)
       world.set(.hangs, for: world[2])
       let sharing = Task {
         try await world.share([1, 2], threshold: 2) { event in
           guard case .plan = event else { return }
-          isAsked.raise()
           world.set(.refuses, for: world[2])
         }
       }
@@ -105,7 +97,8 @@ extension VaultTests {
         try await eventually {
           try world[0].vault.peer("ben").state == .proven && world[1].vault.peer("ada").state == .proven
         })
-      isOver.raise()
+      // The deadline of whom is asked whether it would take a share, and of no session behind that.
+      world.clock.skip(VaultEnvironment.Deadlines.distinct.handshake, times: 0)
       let report = try await sharing.value
       #expect(report.leftOut.isEmpty && report.deliveries.map(\.state) == [.delivered, .unreachable], "\(report)")
     }

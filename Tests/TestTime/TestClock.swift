@@ -27,6 +27,8 @@ package final class TestClock: Sendable {
     var cancelled: Set<Int> = []
     var sleepers: [Sleeper] = []
     var passing: Set<Duration> = []
+    /// How many more waits of a duration end without time passing.
+    var skipping: [Duration: Int] = [:]
     var watchers: [Watcher] = []
   }
 
@@ -67,6 +69,10 @@ package final class TestClock: Sendable {
     let (outcome, seen) = state.withLock { state -> (Result<Void, any Error>?, [Watcher]) in
       if state.cancelled.remove(sleep.number) != nil { return (.failure(CancellationError()), []) }
       if sleep.duration <= .zero { return (.success(()), []) }
+      if let left = state.skipping[sleep.duration], left > 0 {
+        state.skipping[sleep.duration] = left - 1
+        return (.success(()), [])
+      }
       if state.passing.contains(sleep.duration) {
         state.time += sleep.duration
         return (.success(()), [])
@@ -104,6 +110,16 @@ package final class TestClock: Sendable {
     for sleeper in due { sleeper.continuation.resume() }
   }
 
+  /// Time passes for all who read the clock, and whoever waits goes on waiting as long as before: a jump past deadlines that ends none of them.
+  package func leap(by duration: Duration) {
+    state.withLock { state in
+      state.time += duration
+      state.sleepers = state.sleepers.map {
+        Sleeper(number: $0.number, duration: $0.duration, end: $0.end + duration, continuation: $0.continuation)
+      }
+    }
+  }
+
   /// Sets the wall clock alone forward or back, as somebody does who sets it.
   package func turn(by duration: Duration) { state.withLock { $0.turned += duration } }
 
@@ -123,6 +139,17 @@ package final class TestClock: Sendable {
     for sleeper in due { sleeper.continuation.resume() }
   }
 
+  /// Whoever waits exactly so long now, and so many more times, doesn't: and to nobody time passes.
+  package func skip(_ duration: Duration, times: Int = .max) {
+    let due = state.withLock { state in
+      state.skipping[duration] = times
+      let due = state.sleepers.filter { $0.duration == duration }
+      state.sleepers.removeAll { $0.duration == duration }
+      return due
+    }
+    for sleeper in due { sleeper.continuation.resume() }
+  }
+
   /// Returns when at least `count` wait for exactly this long at the same time.
   package func isAwaited(_ duration: Duration, by count: Int = 1) async {
     await withCheckedContinuation { continuation in
@@ -132,6 +159,11 @@ package final class TestClock: Sendable {
       }
       for watcher in seen { watcher.continuation.resume() }
     }
+  }
+
+  /// Whether anybody waits for exactly this long.
+  package func hasSleeper(for duration: Duration) -> Bool {
+    state.withLock { $0.sleepers.contains { $0.duration == duration } }
   }
 
   /// Takes out those who wait exactly so long; their time has passed.

@@ -2,6 +2,7 @@ import PeerAuth
 import SealedPayload
 import ShamirKit
 import Sodium
+import TestTime
 import Synchronization
 import VaultProtocol
 import VaultStore
@@ -190,12 +191,10 @@ enum ForgedShare {
 extension ForgedSecret {
   /// Delivers again after a cut, once the holder has noticed it and let go of what it was writing.
   func deliverOnceFree(_ job: DepositJob, to holder: Member) async throws -> LinkFailure? {
-    for _ in 0..<2000 {
+    try await onceFree {
       let failure = try await deliver(job, to: holder)
-      guard failure?.refusal == .busy else { return failure }
-      try await Task.sleep(for: .milliseconds(50))
+      return failure?.refusal == .busy ? nil : .some(failure)
     }
-    return LinkFailure(.local, "the holder stays busy")
   }
 }
 
@@ -203,5 +202,8 @@ extension ForgedSecret {
 final class Counter: Sendable {
   private let count = Mutex(0)
   var value: Int { count.withLock { $0 } }
-  func increment() { count.withLock { $0 += 1 } }
+  func increment() {
+    count.withLock { $0 += 1 }
+    Happenings.deed()
+  }
 }

@@ -39,6 +39,7 @@ enum Misdeed: String, Sendable, CaseIterable {
   case honest
   case sendsInvalidShare, sendsAnotherHoldersShare, sendsRequestersIndex, sendsGarbageInsteadOfShare
   case refusesShare, hangsUpInsteadOfShare, cutsInsteadOfShare, saysNothingInsteadOfShare
+  case hangsUpBehindShare
   case flipsByteInPiece, sendsAnotherPiece, sendsWrongPath, sendsForeignFragment, sendsShortPiece
   case refusesPieces, endsPiecesEarly, hangsUpInPieces, saysNothingInPieces, sendsGarbageInPieces
 }
@@ -74,7 +75,9 @@ struct HostileHolder: Sendable {
       (try? vault.database.peer(noiseKey: key)).flatMap { $0 }.flatMap { try? vault.storedCard($0).keys }
     }
     _ = try await session.expect(Hello.self)
-    try await session.send(Hello(services: .usual))
+    // Then it is asked for cards as well, and is gone.
+    let services = misdeed == .hangsUpBehindShare ? PeerServiceKind.allCases : .usual
+    try await session.send(Hello(services: services))
     let asked = try await session.expect(ReleaseRequest.self)
     let possession = try await session.expect(Possession.self)
     guard try await release(asked, possession, session, transport) else { return await session.close() }
@@ -107,10 +110,14 @@ struct HostileHolder: Sendable {
       }
     case .refusesShare: try await session.send(Refusal(request: asked.request, reason: .unavailable))
     case .hangsUpInsteadOfShare: return false
-    case .cutsInsteadOfShare: (transport as? InMemoryTransport)?.cut()
+    case .cutsInsteadOfShare: (transport as? LineEnd)?.cut()
     case .saysNothingInsteadOfShare:
       hasAnswered.raise()
       _ = try await session.nextType()
+    case .hangsUpBehindShare:
+      try await session.release(asked.request, own)
+      hasAnswered.raise()
+      return false
     default: try await session.release(asked.request, own)
     }
     hasAnswered.raise()

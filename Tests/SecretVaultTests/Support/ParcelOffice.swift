@@ -90,6 +90,10 @@ final class ParcelOffice: Sendable {
       try? await round()
       await meanwhile()
     }
+    // Else it would wait for ever before it has another look.
+    world.clock.pass(.seconds(1))
+    // Once nobody's answer is missing it doesn't look before the first pause is over.
+    world.clock.pass(.seconds(2))
     let path = world[member].desk + "/recovered"
     _ = try await vault.patiently(for: time, waits: { _, _ in }) { () async throws(VaultError) in
       try await vault.recover(

@@ -7,8 +7,8 @@ import Testing
 @testable import SecretVault
 @testable import VaultStore
 
-/// All tests of this module, one after the other: the deadlines of the silent peers need a machine with time.
-@Suite(.serialized) struct VaultTests {}
+/// All tests of this module, one after the other. What waits for something that never happens is told of.
+@Suite(.timeLimit(.minutes(5))) struct VaultTests {}
 
 /// A folder of its own, removed when the test ends; in memory where there is such a file system, because a vault waits for
 /// its disk many times.
@@ -137,15 +137,6 @@ func refusal<Value>(_ operation: () async throws -> Value) async -> VaultError? 
   } catch {
     return error as? VaultError
   }
-}
-
-/// Waits until something has happened elsewhere, at most two minutes: the machine may have much else to do.
-func eventually(_ condition: () throws -> Bool) async throws -> Bool {
-  for _ in 0..<6000 {
-    if try condition() { return true }
-    try await Task.sleep(for: .milliseconds(20))
-  }
-  return false
 }
 
 func secretBytes(_ text: String) throws -> SecretBytes { try SecretBytes(copying: Array(text.utf8).span.bytes) }

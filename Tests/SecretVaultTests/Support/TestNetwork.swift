@@ -1,5 +1,6 @@
 import PeerAuth
 import Synchronization
+import TestTime
 
 /// What goes wrong on the way to one peer.
 enum Fault: Sendable {
@@ -14,14 +15,19 @@ enum Fault: Sendable {
   case diesAfterReceiving(Int)
   /// The byte at this place of what the answerer sends arrives changed.
   case flipsReceived(at: Int)
-  /// Connections come about only some time after the flag is raised.
+  /// Connections come about only once the flag is raised.
   case waits(for: Flag)
-  /// Every write takes this long.
+  /// Every write takes this long by the clock of the test.
   case slow(Duration)
   /// What is as large as a piece of a file takes this long; small messages pass at once.
   case drips(Duration)
   /// The line breaks with the first bytes that the answerer sends once the flag is raised.
   case dies(after: Flag)
+}
+
+extension Duration {
+  /// What a piece of a file takes on a line that drips. No deadline is as long.
+  static let drip = milliseconds(30_001)
 }
 
 /// Connects addresses in memory, with faults on demand.
@@ -42,11 +48,17 @@ final class TestNetwork: Sendable {
   }
 
   private let state = Mutex(State())
+  private let clock: TestClock
+
+  init(_ clock: TestClock) { self.clock = clock }
 
   /// Whoever dials `address` reaches `answer`.
   func serve(_ address: PeerAddress, _ answer: @escaping Answer) {
     state.withLock { $0.hosts[address.description, default: Host(answer: answer)].answer = answer }
   }
+
+  /// Whoever answered does no more: they know this network, and it must not keep them for ever.
+  func forgetHosts() { state.withLock { $0.hosts = [:] } }
 
   func set(_ fault: Fault, at address: PeerAddress) {
     state.withLock { $0.hosts[address.description]?.fault = fault }
@@ -75,27 +87,33 @@ final class TestNetwork: Sendable {
       $0.dialled.append(name)
       return $0.hosts[name]
     }
+    Happenings.deed()
     guard let host else { throw .unreachable("no such host") }
     if case .refuses = host.fault { throw .unreachable("connection refused") }
     if case .waits(let flag) = host.fault { await flag.wait() }
-    let line = Line(host.fault)
+    let line = Line(host.fault, clock)
     let ends = InMemoryTransport.pair(
       firstFilter: { [self] bytes in
         state.withLock { $0.sent[name, default: 0] += bytes.count }
+        Happenings.all.note()
         return await line.forth(bytes)
       },
       secondFilter: { bytes in await line.back(bytes) })
-    line.connect(ends.first, ends.second)
-    if case .hangs = host.fault { return ends.first }
+    let (dialler, answerer) = (LineEnd(ends.first), LineEnd(ends.second))
+    line.connect(dialler, answerer)
+    if case .hangs = host.fault { return dialler }
     state.withLock {
       $0.open += 1
       $0.mostOpen = max($0.mostOpen, $0.open)
     }
+    Happenings.deed()
     Task { [self] in
-      await host.answer(ends.second)
+      await host.answer(answerer)
       state.withLock { $0.open -= 1 }
+      Happenings.ends.note()
+      Happenings.deed()
     }
-    return ends.first
+    return dialler
   }
 }
 
@@ -105,21 +123,68 @@ final class Flag: Sendable {
 
   var isUp: Bool { isRaised.withLock { $0 } }
 
-  func raise() { isRaised.withLock { $0 = true } }
-
-  /// Waits for it, and then a little longer.
-  func wait() async {
-    while !isUp, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(5)) }
-    try? await Task.sleep(for: .milliseconds(50))
+  func raise() {
+    isRaised.withLock { $0 = true }
+    Happenings.deed()
   }
 
-  /// What sleeps as long as it is asked to, but for this duration: a deadline that is over when the flag is raised, and no
-  /// sooner, however long everything else takes.
-  func ending(_ deadline: Duration) -> @Sendable (Duration) async throws -> Void {
-    { [self] duration in
-      guard duration == deadline else { return try await Task.sleep(for: duration) }
-      while !isUp { try await Task.sleep(for: .milliseconds(5)) }
+  /// Waits for it, or until the task is cancelled.
+  func wait() async { _ = try? await eventually { isUp } }
+}
+
+/// One end of a connection, which knows how much it has taken.
+final class LineEnd: PeerTransport {
+  private struct State {
+    var taken = 0
+    var isReading = false
+    var hasEnded = false
+  }
+
+  private let inner: InMemoryTransport
+  private let state = Mutex(State())
+
+  init(_ inner: InMemoryTransport) { self.inner = inner }
+
+  var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+  /// Whether it has taken so many bytes, and waits for more or has ended.
+  func hasTaken(_ count: Int) -> Bool {
+    state.withLock { $0.hasEnded || ($0.isReading && $0.taken >= count) }
+  }
+
+  var remoteDescription: String { inner.remoteDescription }
+
+  func read(atMost limit: Int) async throws(TransportError) -> [UInt8] {
+    change { $0.isReading = true }
+    do throws(TransportError) {
+      let bytes = try await inner.read(atMost: limit)
+      change {
+        $0.isReading = false
+        $0.taken += bytes.count
+        $0.hasEnded = bytes.isEmpty
+      }
+      return bytes
+    } catch {
+      change { $0.hasEnded = true }
+      throw error
     }
+  }
+
+  func write(_ bytes: [UInt8]) async throws(TransportError) { try await inner.write(bytes) }
+
+  func close() async {
+    await inner.close()
+    change { $0.hasEnded = true }
+  }
+
+  func cut() {
+    inner.cut()
+    change { $0.hasEnded = true }
+  }
+
+  private func change(_ body: (inout State) -> Void) {
+    state.withLock { body(&$0) }
+    Happenings.all.note()
   }
 }
 
@@ -128,15 +193,16 @@ private final class Line: Sendable {
   private struct State {
     var forth = 0
     var back = 0
-    var dialler: InMemoryTransport?
-    var answerer: InMemoryTransport?
+    weak var dialler: LineEnd?
+    weak var answerer: LineEnd?
   }
   private let fault: Fault
+  private let clock: TestClock
   private let state = Mutex(State())
 
-  init(_ fault: Fault) { self.fault = fault }
+  init(_ fault: Fault, _ clock: TestClock) { (self.fault, self.clock) = (fault, clock) }
 
-  func connect(_ dialler: InMemoryTransport, _ answerer: InMemoryTransport) {
+  func connect(_ dialler: LineEnd, _ answerer: LineEnd) {
     state.withLock { ($0.dialler, $0.answerer) = (dialler, answerer) }
   }
 
@@ -146,9 +212,11 @@ private final class Line: Sendable {
       return state.forth
     }
     if case .diesAfterSending(let limit) = fault, total > limit {
-      return await cut(bytes, from: state.withLock { $0.dialler })
+      let (writer, reader) = state.withLock { ($0.dialler, $0.answerer) }
+      return await cut(bytes, from: writer, to: reader, behind: total - bytes.count)
     }
-    return await delayed(bytes)
+    await delay(bytes, from: state.withLock { $0.dialler })
+    return bytes
   }
 
   func back(_ bytes: [UInt8]) async -> [UInt8] {
@@ -156,33 +224,40 @@ private final class Line: Sendable {
       state.back += bytes.count
       return state.back - bytes.count
     }
-    let answerer = state.withLock { $0.answerer }
+    let (writer, reader) = state.withLock { ($0.answerer, $0.dialler) }
     if case .diesAfterReceiving(let limit) = fault, before + bytes.count > limit {
-      return await cut(bytes, from: answerer)
+      return await cut(bytes, from: writer, to: reader, behind: before)
     }
-    if case .dies(let flag) = fault, flag.isUp { return await cut(bytes, from: answerer) }
+    if case .dies(let flag) = fault, flag.isUp { return await cut(bytes, from: writer, to: reader, behind: before) }
     var bytes = bytes
     if case .flipsReceived(let place) = fault, bytes.indices.contains(place - before) { bytes[place - before] ^= 1 }
-    return await delayed(bytes)
+    await delay(bytes, from: writer)
+    return bytes
   }
 
   /// Whoever wrote this hears that the line is broken. What went before has arrived by then, as on a real line, however long
   /// the other side took over it: it waits for more.
-  private func cut(_ bytes: [UInt8], from writer: InMemoryTransport?) async -> [UInt8] {
-    for _ in 0..<6000 {
-      guard let writer, !writer.isTaken, !Task.isCancelled else { break }
-      try? await Task.sleep(for: .milliseconds(5))
-    }
+  private func cut(
+    _ bytes: [UInt8], from writer: LineEnd?, to reader: LineEnd?, behind count: Int
+  ) async -> [UInt8] {
+    if let reader { _ = try? await eventually { reader.hasTaken(count) } }
     writer?.cut()
     return bytes
   }
 
-  private func delayed(_ bytes: [UInt8]) async -> [UInt8] {
+  /// Whoever has ended the connection meanwhile waits no more.
+  private func delay(_ bytes: [UInt8], from writer: LineEnd?) async {
+    let duration: Duration
     switch fault {
-    case .slow(let duration): try? await Task.sleep(for: duration)
-    case .drips(let duration) where bytes.count > 16_384: try? await Task.sleep(for: duration)
-    default: break
+    case .slow(let time): duration = time
+    case .drips(let time) where bytes.count > 16_384: duration = time
+    default: return
     }
-    return bytes
+    await withTaskGroup(of: Void.self) { [clock] group in
+      group.addTask { try? await clock.sleep(for: duration) }
+      group.addTask { _ = try? await eventually { writer?.hasEnded ?? true } }
+      await group.next()
+      group.cancelAll()
+    }
   }
 }

@@ -1,15 +1,20 @@
 import PeerAuth
 import Synchronization
+import TestTime
 
 @testable import SecretVault
 
 /// A room in which members hear each other's tags, as over Bluetooth. They are found by what they show, and by nothing else.
 final class TestRoom: Sendable {
   /// What goes wrong between them, as on a network.
-  let air = TestNetwork()
+  let air: TestNetwork
+  /// The time of those who are in it.
+  let clock = TestClock()
   private let members = Mutex<[Member]>([])
   private let calls = Mutex(0)
   private let turns = Mutex(0)
+
+  init() { air = TestNetwork(clock) }
 
   /// How often somebody was looked for.
   var callCount: Int { calls.withLock { $0 } }
@@ -27,8 +32,15 @@ final class TestRoom: Sendable {
   /// Nobody hears this member any more.
   func leave(_ member: Member) { members.withLock { $0.removeAll { $0 === member } } }
 
+  /// Everybody goes: they know this room, and it must not keep them for ever.
+  func empty() {
+    members.withLock { $0 = [] }
+    air.forgetHosts()
+  }
+
   func connect(_ access: NearbyAccess) async throws(TransportError) -> any PeerTransport {
     calls.withLock { $0 += 1 }
+    Happenings.deed()
     let present = members.withLock { $0 }
     for member in present where member.vault.nearbySettings().isOn {
       guard let shown = try? member.vault.beaconTag(),

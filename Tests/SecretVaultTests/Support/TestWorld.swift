@@ -3,6 +3,7 @@ import Logging
 import PeerAuth
 import Sodium
 import Synchronization
+import TestTime
 import Testing
 
 @testable import SecretVault
@@ -32,9 +33,10 @@ final class Member: Sendable {
     self.environment = environment
     self.desk = desk
     self.unlocked = unlocked
-    state = Mutex(
-      try Vault.create(
-        at: folders, label: name, addresses: [address], passphrase: passphrase(), environment: environment))
+    let vault = try Vault.create(
+      at: folders, label: name, addresses: [address], passphrase: passphrase(), environment: environment)
+    Happenings.watch(vault)
+    state = Mutex(vault)
   }
 
   var vault: Vault { state.withLock { $0 } }
@@ -43,13 +45,15 @@ final class Member: Sendable {
   func opened(_ change: (inout VaultEnvironment.Deadlines) -> Void = { _ in }) throws -> Vault {
     var environment = environment
     change(&environment.deadlines)
-    return try Vault.open(
+    let vault = try Vault.open(
       at: folders,
       passphrase: { () throws(VaultError) in
         let given = try? passphrase()
         guard let given = consume given else { throw VaultError(.wrongPassphrase, "none is needed") }
         return given
       }, environment: environment)
+    Happenings.watch(vault)
+    return vault
   }
 
   /// Ends the vault object and opens another.
@@ -71,31 +75,38 @@ final class TestWorld: Sendable {
   static let names = ["ada", "ben", "cleo", "dan", "eva", "finn", "gus", "hana"]
 
   let scratch: Scratch
-  let network = TestNetwork()
+  let network: TestNetwork
   let members: [Member]
+  /// It stands still, but for the pauses of a recovery before it asks a holder again: what it does without an answer comes of itself.
   let clock: TestClock
+  let waiting: Waiting
   let notifications: Notifications
+  private let room: TestRoom?
 
   /// `count` vaults that have all imported one another, or, with `everybodyMeets` false, nobody; all with the same
-  /// passphrase, if there is one. `sleep` is what they wait by: deadlines, too.
+  /// passphrase, if there is one.
   init(
-    _ count: Int, deadlines: VaultEnvironment.Deadlines = .patient, everybodyMeets: Bool = true, room: TestRoom? = nil,
-    passphrase: @escaping @Sendable () throws -> SecretBytes? = { nil },
-    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    _ count: Int, deadlines: VaultEnvironment.Deadlines = .distinct, everybodyMeets: Bool = true, room: TestRoom? = nil,
+    passphrase: @escaping @Sendable () throws -> SecretBytes? = { nil }
   ) throws {
     let scratch = try Scratch()
-    let network = network
-    let clock = TestClock()
+    let clock = room?.clock ?? TestClock()
+    let network = TestNetwork(clock)
+    let waiting = Waiting(clock)
+    for count in 0..<Recovery.waitLimit { clock.pass(deadlines.comeback * (1 << count)) }
     let notifications = Notifications()
     self.scratch = scratch
+    self.network = network
     self.clock = clock
+    self.waiting = waiting
     self.notifications = notifications
+    self.room = room
     members = try (0..<count).map { number in
       let name = number < Self.names.count ? Self.names[number] : "peer\(number)"
       var environment = VaultEnvironment(
         now: { clock.now },
         monotonic: { clock.monotonic },
-        sleep: sleep,
+        sleep: { try await waiting.sleep($0) },
         log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         connect: { (address) async throws(TransportError) in try await network.connect(address) },
         notify: { command, event in notifications.add(name, command, event) })
@@ -114,6 +125,11 @@ final class TestWorld: Sendable {
     }
     guard everybodyMeets else { return }
     for one in members { for other in members where one !== other { try one.meets(other) } }
+  }
+
+  deinit {
+    network.forgetHosts()
+    room?.empty()
   }
 
   subscript(_ index: Int) -> Member { members[index] }
@@ -154,34 +170,6 @@ final class TestWorld: Sendable {
   func desk(of member: Int) -> [String] { files(below: members[member].desk) }
 }
 
-/// A clock that a test can move.
-final class TestClock: Sendable {
-  private let offset = Mutex<Int64>(0)
-  private let turned = Mutex<Int64>(0)
-  private let beginning = ContinuousClock.now
-  private let held = Mutex<Double?>(nil)
-
-  var now: Int64 { 1_800_000_000_000 + Int64(monotonic) + turned.withLock { $0 } }
-
-  /// Milliseconds since the clock was made, and what a test has added.
-  var monotonic: Double {
-    (held.withLock { $0 } ?? passed) + Double(offset.withLock { $0 })
-  }
-
-  private var passed: Double { (ContinuousClock.now - beginning) / .milliseconds(1) }
-
-  /// From now on it stands still, but for what a test adds: where times are compared, a busy machine's slowness doesn't count.
-  func hold() {
-    let now = passed
-    held.withLock { $0 = now }
-  }
-
-  func advance(milliseconds: Int64) { offset.withLock { $0 += milliseconds } }
-
-  /// Sets the wall clock alone forward or back, as somebody does who sets it.
-  func turn(milliseconds: Int64) { turned.withLock { $0 += milliseconds } }
-}
-
 /// What notification commands were told.
 final class Notifications: Sendable {
   struct Told: Sendable {
@@ -193,6 +181,7 @@ final class Notifications: Sendable {
 
   func add(_ member: String, _ command: String, _ event: VaultEnvironment.Notification) {
     list.withLock { $0.append(Told(member: member, command: command, event: event)) }
+    Happenings.deed()
   }
 
   func told(to member: Member) -> [Told] { list.withLock { $0.filter { $0.member == member.name } } }
@@ -202,17 +191,22 @@ final class Notifications: Sendable {
 final class Collected<Event: Sendable>: Sendable {
   private let list = Mutex<[Event]>([])
   var all: [Event] { list.withLock { $0 } }
-  func add(_ event: Event) { list.withLock { $0.append(event) } }
+  func add(_ event: Event) {
+    list.withLock { $0.append(event) }
+    Happenings.deed()
+  }
 }
 
 extension VaultEnvironment.Deadlines {
-  /// Nothing runs into these, not even on two cores that much else is done on. No test waits for their end.
-  static var patient: Self {
+  /// The usual ones, but no two alike, and none like a pause: so a test says by its length which of them ends.
+  static var distinct: Self {
     var deadlines = Self()
-    deadlines.handshake = .seconds(120)
-    deadlines.reply = .seconds(120)
-    deadlines.idle = .seconds(300)
-    deadlines.slowHolder = .seconds(120)
+    deadlines.nextAddress = .milliseconds(251)
+    deadlines.firstAnswer = .milliseconds(252)
+    deadlines.headStart = .milliseconds(301)
+    deadlines.comeback = .milliseconds(2001)
+    deadlines.slowHolder = .milliseconds(2002)
+    deadlines.slowDelivery = .seconds(61)
     return deadlines
   }
 }
