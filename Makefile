@@ -82,8 +82,8 @@ test: xmpp-servers release server build-tests ## run all tests that need neither
 test-xmpp: xmpp-servers release server build-tests ## run those tests that talk over real XMPP servers, Prosody and ejabberd, on loopback
 	@scripts/test "$(release_bin)" --no-parallel --filter 'XMPPLinkTests|VaultXMPPTests|EndToEndTests.AccountTests'
 
-soak: ## run for hours what is too long for every change; before a release, and when its subject was touched
-	@scripts/soak
+soak: ## run for hours what is too long for every change, or PARTS of it; before a release, and when its subject was touched
+	@scripts/soak $(PARTS)
 
 test-elsewhere: release build-tests ## run tests as root and as a plain user on a desktop with all that could disturb them, in a container; as root
 	@scripts/test-elsewhere "$(release_bin)" --filter 'ClipboardTests|EditorTests|JSONTests|VaultCLITests|VaultStoreTests|PeerLinkTests|VaultScanTests|SystemBusTests|RedisTests'
