@@ -6,6 +6,8 @@ import Synchronization
 /// Opens TCP connections.
 public struct TCPConnector: Sendable {
   private let connectTimeout: Duration
+  /// See ``TCPTransport/lingerTime``.
+  var lingerTime = TCPTransport.lingerTime
 
   /// A connector that gives up on an address after `connectTimeout`.
   public init(connectTimeout: Duration = .seconds(5)) { self.connectTimeout = connectTimeout }
@@ -30,7 +32,7 @@ public struct TCPConnector: Sendable {
       attempt = bootstrap.connect(host: address.host, port: address.port)
     }
     switch await Self.outcome(of: attempt) {
-    case .success(let channel): return TCPTransport(channel, stream)
+    case .success(let channel): return TCPTransport(channel, stream, lingerTime: lingerTime)
     case .failure(let error): throw error
     }
   }

@@ -70,7 +70,8 @@ public final class TCPListener: Sendable {
         channel.closeFuture.whenComplete { [weak admission] _ in admission?.leave() }
         let stream = TCPStream(readMark: TCPStream.strangersReadMark)
         let transport = TCPTransport(channel, stream, admission: admission)
-        return TCPTransport.install(stream, on: channel).map { _ = arrivals.yield(transport) }
+        // Of one that is closed before it becomes active, because the listener is, nobody would hear that it has ended.
+        return TCPTransport.install(stream, on: channel) { _ = arrivals.yield(transport) }
       }
     do {
       let channel = try await bootstrap.bind(host: host, port: port).get()

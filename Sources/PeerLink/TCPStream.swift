@@ -158,10 +158,16 @@ final class TCPStream: Sendable {
 final class TCPStreamHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   private let stream: TCPStream
+  /// It may hold the connection, which ends with its last owner, so it is let go once it was told.
+  private var opened: (@Sendable () -> Void)?
 
-  init(_ stream: TCPStream) { self.stream = stream }
+  init(_ stream: TCPStream, opened: @escaping @Sendable () -> Void) { (self.stream, self.opened) = (stream, opened) }
 
-  func channelActive(context: ChannelHandlerContext) { context.read() }
+  func channelActive(context: ChannelHandlerContext) {
+    context.read()
+    opened?()
+    opened = nil
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) { stream.append(unwrapInboundIn(data)) }
 

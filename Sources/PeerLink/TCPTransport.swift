@@ -5,27 +5,34 @@ import PeerAuth
 /// One TCP connection. What comes in and goes out is ciphertext.
 final class TCPTransport: PeerTransport {
   /// How long ``close()`` waits for what was written to leave.
-  private static let lingerTime = TimeAmount.seconds(2)
+  static let lingerTime = TimeAmount.seconds(2)
 
   let remoteDescription: String
-  private let channel: any Channel
+  let channel: any Channel
   private let stream: TCPStream
   /// Its entry among the connections of a listener.
   private let admission: Admission?
+  private let lingerTime: TimeAmount
 
-  init(_ channel: any Channel, _ stream: TCPStream, admission: Admission? = nil) {
+  init(
+    _ channel: any Channel, _ stream: TCPStream, admission: Admission? = nil,
+    lingerTime: TimeAmount = TCPTransport.lingerTime
+  ) {
     self.channel = channel
     self.stream = stream
     self.admission = admission
+    self.lingerTime = lingerTime
     remoteDescription = channel.remoteAddress.flatMap { SystemReason.address($0)?.description } ?? "unknown"
   }
 
   deinit { channel.close(promise: nil) }
 
-  /// Sets a fresh channel up; runs on its event loop, before the first byte.
-  static func install(_ stream: TCPStream, on channel: any Channel) -> EventLoopFuture<Void> {
+  /// Sets a fresh channel up; runs on its event loop, before the first byte. `opened` is told once it is connected.
+  static func install(
+    _ stream: TCPStream, on channel: any Channel, opened: @escaping @Sendable () -> Void = {}
+  ) -> EventLoopFuture<Void> {
     channel.eventLoop.makeCompletedFuture {
-      try channel.pipeline.syncOperations.addHandler(TCPStreamHandler(stream))
+      try channel.pipeline.syncOperations.addHandler(TCPStreamHandler(stream, opened: opened))
     }
   }
 
@@ -63,7 +70,7 @@ final class TCPTransport: PeerTransport {
 
   func close() async {
     if !stream.isDrained && !Task.isCancelled {
-      let timer = channel.eventLoop.scheduleTask(in: Self.lingerTime) { [self] in abort() }
+      let timer = channel.eventLoop.scheduleTask(in: lingerTime) { [self] in abort() }
       while !stream.isDrained && !Task.isCancelled {
         await waitOrAbort { [stream] in stream.isDrained }
       }

@@ -21,7 +21,7 @@ import Testing
   {
     let clock = TestClock()
     try await Service.run(clock: clock) { service, folder in
-      let group = try await service.makeGroup()
+      let group = try await service.makeGroup(ttl: 60)
       let user = try await group.addUser(at: service.place)
       var random = SystemRandomNumberGenerator()
       let bytes = (0..<5000).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -44,7 +44,7 @@ import Testing
     let clock = TestClock()
     let folder = try Folder()
     var service = try await Service.start(folder, clock: clock)
-    let group = try await service.makeGroup()
+    let group = try await service.makeGroup(ttl: 60)
     let user = try await group.addUser(at: service.place)
     let bytes = Array("a share that a thief of the whole disk would like to read".utf8)
     _ = try await group.put(bytes, as: user, at: service.place)
@@ -74,7 +74,7 @@ import Testing
     let clock = TestClock()
     let folder = try Folder()
     var service = try await Service.start(folder, clock: clock)
-    let group = try await service.makeGroup()
+    let group = try await service.makeGroup(ttl: 60)
     let user = try await group.addUser(at: service.place)
     let receipt: Receipted = try await group.put([1, 2, 3], as: user, at: service.place).json()
     let key = try key(service, group, expires: receipt.expires)
@@ -91,7 +91,7 @@ import Testing
     let clock = TestClock()
     let folder = try Folder()
     var service = try await Service.start(folder, clock: clock)
-    let group = try await service.makeGroup()
+    let group = try await service.makeGroup(ttl: 60)
     let user = try await group.addUser(at: service.place)
     _ = try await group.put([1], as: user, at: service.place)
     clock.advance(milliseconds: 60_000)
@@ -134,7 +134,7 @@ import Testing
 
   @Test func `the files hold no key that opens the interface`() async throws {
     try await Service.run { service, folder in
-      let group = try await service.makeGroup()
+      let group = try await service.makeGroup(ttl: 60)
       let user = try await group.addUser(at: service.place)
       _ = try await group.put([1], as: user, at: service.place)
       for key in [group.masterKey, group.accessKey, user.accessKey] {
@@ -148,7 +148,7 @@ import Testing
   @Test func `a removed user's name goes when what he sent has expired`() async throws {
     let clock = TestClock()
     try await Service.run(clock: clock) { service, _ in
-      let group = try await service.makeGroup()
+      let group = try await service.makeGroup(ttl: 60)
       let user = try await group.addUser(at: service.place)
       _ = try await group.put([1], as: user, at: service.place)
       _ = try await service.ask("DELETE", "\(group.path)/users/\(user.user)", key: group.masterKey)
@@ -162,7 +162,7 @@ import Testing
   @Test func `room that what has expired took is given back to the disk`() async throws {
     let clock = TestClock()
     try await Service.run(clock: clock) { service, _ in
-      let group = try await service.makeGroup()
+      let group = try await service.makeGroup(ttl: 60)
       let files = try service.files
       func pages() async throws -> Int {
         try await files.read { db in try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0 }

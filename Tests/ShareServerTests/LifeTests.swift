@@ -23,7 +23,7 @@ import Testing
     let clock = TestClock()
     let day: Int64 = 86_400_000
     try await Service.run(keeping, clock: clock) { service, _ in
-      let (used, unused) = (try await service.makeGroup(), try await service.makeGroup())
+      let (used, unused) = (try await service.makeGroup(ttl: 60), try await service.makeGroup(ttl: 60))
       func pass(_ days: Int) async throws {
         for _ in 0..<days {
           clock.advance(milliseconds: day)
@@ -46,7 +46,7 @@ import Testing
     let clock = TestClock()
     let day: Int64 = 86_400_000
     try await Service.run(keeping, clock: clock) { service, _ in
-      let group = try await service.makeGroup()
+      let group = try await service.makeGroup(ttl: 60)
       let user = try await group.addUser(at: service.place)
       _ = try await group.put([1], as: user, at: service.place)
       for _ in 0..<3 {
@@ -73,7 +73,7 @@ import Testing
     let clock = TestClock()
     let folder = try Folder()
     var service = try await Service.start(folder, clock: clock)
-    let group = try await service.makeGroup()
+    let group = try await service.makeGroup(ttl: 60)
     await service.stop()
     clock.advance(milliseconds: 400 * 86_400_000)
     service = try await Service.start(folder, clock: clock)
@@ -90,7 +90,7 @@ import Testing
       options.limits.groupUsers = 2
       options.limits.keyRate = 0
     } _: { service, _ in
-      let group = try await service.makeGroup()
+      let group = try await service.makeGroup(ttl: 60)
       func turn() async throws -> Answer {
         let answer = try await service.ask("POST", group.path + "/users", key: group.masterKey)
         guard answer.status == 201 else { return answer }

@@ -152,8 +152,8 @@ import Testing
     let second: Info = try await service.ask("GET", group.path, key: group.accessKey).json()
     #expect(first.time >= mark && second.time >= first.time + 50)
     let receipt: Receipted = try await put(group, "x", at: service.place).json()
-    #expect(receipt.expires >= second.time + 60_000)
-    // Redis ends it by its own clock after its time to live, not an hour later.
+    #expect(receipt.expires >= second.time + 3_600_000)
+    // Redis ends it by its own clock after its time to live, not an hour after that.
     let raw = try #require(bytes(hexadecimal: Substring(group.group)))
     let left = try await offTheCooperativePool {
       let connection = try RedisConnection(nil, socket: redis.socket)
@@ -161,7 +161,7 @@ import Testing
       let share = try connection.call(["ZRANGE", .bytes(Array("vs:l".utf8) + raw), "0", "0"]).value[0].bytes
       return try connection.call(["PTTL", .bytes(Array("vs:d".utf8) + raw + share)]).value.integer
     }
-    #expect((1...60_000).contains(left))
+    #expect((1...3_600_000).contains(left))
     await service.stop()
   }
 
@@ -184,7 +184,13 @@ import Testing
     redis = try await RedisProcess.start(port: port, lasting)
     // A request may be under way when Redis comes back; who waits is answered by what comes then, or was woken before.
     try await eventually("it works again") { try await put(group, "after", at: service.place).status == 201 }
-    #expect(try await group.list(as: reader, at: service.place).texts.prefix(2) == ["before", "after"])
+    // Each thread of the service finds its own way back.
+    var listing: Listing?
+    try await eventually("lists work again") {
+      listing = try? await group.list(as: reader, at: service.place)
+      return listing != nil
+    }
+    #expect(try #require(listing).texts.prefix(2) == ["before", "after"])
     _ = try? await waited
     try await eventually("it is healthy") { try await service.ask("GET", "/health").status == 200 }
     await service.stop()

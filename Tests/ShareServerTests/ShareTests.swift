@@ -265,8 +265,8 @@ import Testing
       options.limits.groupBytes = 1000 + 2 * 256
       options.limits.totalBytes = 1500 + 3 * 256
     } _: { service, _ in
-      let group = try await service.makeGroup()
-      let other = try await service.makeGroup()
+      let group = try await service.makeGroup(ttl: 60)
+      let other = try await service.makeGroup(ttl: 60)
       func put(_ group: Group, _ count: Int) async throws -> String {
         let answer = try await group.put([UInt8](repeating: 0, count: count), as: group.ownUser, at: service.place)
         return answer.status == 201 ? "kept" : "\(answer.status) \(answer.code)"

@@ -101,7 +101,7 @@ struct Service: Sendable {
     return try await ask.send(to: place)
   }
 
-  func makeGroup(ttl: Int = 60) async throws -> Group { try await Group.make(at: place, ttl: ttl) }
+  func makeGroup(ttl: Int = 3600) async throws -> Group { try await Group.make(at: place, ttl: ttl) }
 }
 
 let quietLogger: Logger = {
@@ -120,7 +120,7 @@ struct Group: Sendable, Decodable {
 
   var path: String { "/v1/groups/" + group }
 
-  static func make(at place: String, ttl: Int = 60) async throws -> Group {
+  static func make(at place: String, ttl: Int = 3600) async throws -> Group {
     let answer = try await Ask(
       method: "POST", path: "/v1/groups", headers: ["Content-Type": "application/json"],
       body: Array("{\"ttl\": \(ttl)}".utf8)
