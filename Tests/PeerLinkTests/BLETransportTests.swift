@@ -74,18 +74,30 @@ struct BLETransportTests {
     }
   }
 
-  /// Sends messages of 1000 bytes until so many bytes are taken and then none for a while, and returns how many were.
-  private func flood(_ socket: Int32, atLeast least: Int, atMost limit: Int) async throws -> Int {
+  /// Returns when the thread that watches sockets has had a turn, in which it has taken all that was there to be taken: it looks at
+  /// all of them at once, and ends waits last.
+  private func turn() async throws {
+    let (awaited, other) = try sockets()
+    defer { close(other) }
+    let socket = PacketSocket(owning: awaited)
+    try #require(vault_send_packet(other, [1], 1) == 1)
+    await socket.wait(for: POLLIN)
+  }
+
+  /// Sends messages of 1000 bytes until nobody takes any more, and returns how many bytes were taken.
+  private func flood(_ socket: Int32, atMost limit: Int) async throws -> Int {
     var sent = 0
-    var idle = 0
+    var hasHadTurn = false
     let message = [UInt8](repeating: 7, count: 1000)
-    while sent < limit, sent < least || idle < 40 {
+    while sent < limit {
       if Glibc.send(socket, message, message.count, Int32(MSG_DONTWAIT)) == message.count {
         sent += message.count
-        idle = 0
+        hasHadTurn = false
       } else {
-        idle += 1
-        try await Task.sleep(for: .milliseconds(5))
+        // Whoever still takes something has emptied the kernel's room by then.
+        guard !hasHadTurn else { break }
+        try await turn()
+        hasHadTurn = true
       }
     }
     return sent
@@ -96,33 +108,33 @@ struct BLETransportTests {
     let (socket, sender) = try sockets()
     defer { close(sender) }
     let transport = BLETransport(PacketSocket(owning: socket), sendLimit: 8192, description: "")
-    let stranger = try await flood(sender, atLeast: PacketInbox.strangerLimit, atMost: 4 << 20)
+    let stranger = try await flood(sender, atMost: 4 << 20)
     #expect(stranger >= PacketInbox.strangerLimit && stranger < 3 << 20, "a stranger has little room")
     transport.reached(.peer(try Identity.generate().keys))
-    let more = try await flood(sender, atLeast: PacketInbox.limit - stranger, atMost: 32 << 20)
+    let more = try await flood(sender, atMost: 32 << 20)
     #expect(stranger + more >= PacketInbox.limit && stranger + more < PacketInbox.limit + 3 << 20)
     #expect(try await read(stranger + more, from: transport, atMost: 65_536).count == stranger + more)
-    #expect(try await flood(sender, atLeast: 1000, atMost: 1000) == 1000)
+    #expect(try await flood(sender, atMost: 1000) == 1000)
     #expect(try await transport.read(atMost: 2000).count == 1000)
     await transport.close()
   }
 
   @Test("no message is longer than the peer takes, nor than the kernel sends", arguments: [(64, 64), (100_000, 8192)])
   func sendLimit(theirs: Int, longest: Int) async throws {
-    let (socket, reader) = try sockets()
-    defer { close(reader) }
+    let (socket, other) = try sockets()
+    let reader = PacketSocket(owning: other)
     let transport = BLETransport(PacketSocket(owning: socket), sendLimit: theirs, description: "")
     let writing = Task { try await transport.write([UInt8](repeating: 5, count: 20_000)) }
     var buffer = [UInt8](repeating: 0, count: 1 << 17)
     var lengths: [Int] = []
     while lengths.reduce(0, +) < 20_000 {
-      let got = vault_receive_packet(reader, &buffer, buffer.count)
-      if got < 0, errno == EAGAIN {
-        try await Task.sleep(for: .milliseconds(5))
+      let got = try #require(reader.use { vault_receive_packet($0, &buffer, buffer.count) })
+      if got.result < 0, got.error == EAGAIN {
+        await reader.wait(for: POLLIN)
         continue
       }
-      try #require(got > 0)
-      lengths.append(got)
+      try #require(got.result > 0)
+      lengths.append(got.result)
     }
     try await writing.value
     #expect(lengths.max() == longest)
@@ -132,8 +144,9 @@ struct BLETransportTests {
   func backPressure() async throws {
     let (one, other) = try pair()
     let count = 4_000_000
-    let writing = Task { try await one.write([UInt8](repeating: 9, count: count)) }
-    try await Task.sleep(for: .milliseconds(100))
+    let stage = Stage()
+    let writing = Task(executorPreference: stage) { try await one.write([UInt8](repeating: 9, count: count)) }
+    await stage.rests()
     #expect(try await read(count, from: other, atMost: 1 << 16).count == count)
     try await writing.value
   }
@@ -175,15 +188,16 @@ struct BLETransportTests {
   @Test("cancelling a read or a write closes the connection at once")
   func cancellation() async throws {
     let (one, other) = try pair()
-    let reading = Task { try await one.read(atMost: 1) }
-    try await Task.sleep(for: .milliseconds(50))
+    let stage = Stage()
+    let reading = Task(executorPreference: stage) { try await one.read(atMost: 1) }
+    await stage.rests()
     reading.cancel()
     await #expect(throws: TransportError.closed) { try await reading.value }
     #expect(try await other.read(atMost: 1).isEmpty)
 
     let (writer, silent) = try pair()
-    let writing = Task { try await writer.write([UInt8](repeating: 0, count: 8_000_000)) }
-    try await Task.sleep(for: .milliseconds(50))
+    let writing = Task(executorPreference: stage) { try await writer.write([UInt8](repeating: 0, count: 8_000_000)) }
+    await stage.rests()
     writing.cancel()
     await #expect(throws: TransportError.closed) { try await writing.value }
     _ = silent
@@ -195,8 +209,10 @@ struct BLETransportTests {
     let (one, other) = try sockets()
     defer { close(other) }
     let socket = PacketSocket(owning: one)
-    let waiting = Task { await socket.wait(for: POLLIN) }
-    try await Task.sleep(for: .milliseconds(100))
+    let stage = Stage()
+    let waiting = Task(executorPreference: stage) { await socket.wait(for: POLLIN) }
+    await stage.rests()
+    try await turn()
     if isCancelledFirst { waiting.cancel() }
     socket.close()
     await waiting.value
@@ -231,8 +247,10 @@ struct BLETransportTests {
     #expect(vault_send_packet(sender, [7], 1) == 1)
     #expect(try await transport.read(atMost: 10) == [7])
     #expect(vault_send_packet(sender, [], 0) == 0)
-    let reading = Task { try await transport.read(atMost: 10) }
-    try await Task.sleep(for: .milliseconds(50))
+    let stage = Stage()
+    let reading = Task(executorPreference: stage) { try await transport.read(atMost: 10) }
+    await stage.rests()
+    try await turn()
     #expect(vault_send_packet(sender, [8], 1) == 1)
     #expect(try await reading.value == [8])
     close(sender)
