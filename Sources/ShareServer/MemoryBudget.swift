@@ -36,12 +36,17 @@ final class MemoryBudget: Sendable {
 
   private let state: Mutex<State>
   private let most: Int
+  private let all: Int
 
   /// One page has to fit, whatever an eighth is.
   init(_ count: Int) {
+    all = count
     state = Mutex(State(free: count))
     most = max(count / 8, Answers.pageMemory(ServerLimits.pageBytes, ServerLimits.pageShares))
   }
+
+  /// Bytes that somebody has.
+  var taken: Int { all - state.withLock { $0.free } }
 
   func reserve(_ count: Int, for holders: [Holder] = []) throws(Refusal) -> Share {
     let share = Share(self, holders)

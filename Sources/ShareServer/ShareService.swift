@@ -13,6 +13,8 @@ import Sodium
 public struct ShareService: Service {
   private let options: ServerOptions
   let store: any ShareStore
+  /// What bodies and pages have at hand.
+  let budget: MemoryBudget
   private let metrics: ServerMetrics
   private let gate: RequestGate
   private let connections: Connections
@@ -28,6 +30,7 @@ public struct ShareService: Service {
     _ options: ServerOptions, clock: ClockSources? = nil, log: Logger, ready: @escaping @Sendable (String) -> Void
   ) throws(ServerError) {
     self.options = options
+    budget = MemoryBudget(options.limits.bodyMemory)
     self.log = log
     self.ready = ready
     do {
@@ -57,7 +60,7 @@ public struct ShareService: Service {
     quiet.logLevel = .error
     let responder = ServiceResponder(
       store: store, metrics: metrics, connections: connections,
-      bodies: RequestBodies(budget: MemoryBudget(options.limits.bodyMemory)), gate: gate, log: log,
+      bodies: RequestBodies(budget: budget), gate: gate, log: log,
       health: HealthCheck(store, uptime: store.board.clock.uptime))
     let main = Application(
       responder: responder, server: http,

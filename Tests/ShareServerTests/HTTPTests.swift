@@ -259,7 +259,8 @@ import Testing
         + "Content-Type: application/octet-stream\r\nContent-Length: 1000000\r\n\r\n"
       let slow = try (0..<8).map { _ in try Connection(service.place) }
       for connection in slow { connection.send(Array(head.utf8) + [1, 2, 3]) }
-      try await Task.sleep(for: .milliseconds(300))
+      // As much for each as is kept for a body before any of it has come.
+      try await eventually("all of them are under way") { service.budget.taken >= 8 << 16 }
       let answer = try await group.put([UInt8](repeating: 1, count: 400_000), as: group.ownUser, at: service.place)
       #expect(answer.status == 201)
       withExtendedLifetime(slow) {}
@@ -274,18 +275,16 @@ import Testing
       let head =
         "PUT \(group.path)/shares/\(freshID()) HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer \(group.accessKey)\r\n"
         + "Content-Type: application/octet-stream\r\nContent-Length: 1000000\r\n\r\n"
-      var slow = try Connection(service.place)
-      try await eventually("the others are put off") {
-        // Anew each time: one that comes while another has the room is put off itself.
-        slow = try Connection(service.place)
-        slow.send(Array(head.utf8) + [UInt8](repeating: 1, count: 999_999))
-        try await Task.sleep(for: .milliseconds(100))
-        let answer = try await group.put([UInt8](repeating: 1, count: 60_000), as: group.ownUser, at: service.place)
-        return answer.status == 503 && answer.code == "busy" && answer.headers["retry-after"] == "1"
-      }
-      let holder = slow
+      // A request gives back what it had a moment after its answer.
+      try await eventually("all memory is free") { service.budget.taken == 0 }
+      let holder = try Connection(service.place)
+      holder.send(Array(head.utf8) + [UInt8](repeating: 1, count: 999_999))
+      try await eventually("one has almost all of it") { service.budget.taken == 1_000_000 }
+      let answer = try await group.put([UInt8](repeating: 1, count: 60_000), as: group.ownUser, at: service.place)
+      #expect(answer.status == 503 && answer.code == "busy" && answer.headers["retry-after"] == "1")
       holder.send([1])
       #expect(try await offTheCooperativePool { holder.receive()?.status } == 201)
+      try await eventually("all memory is free again") { service.budget.taken == 0 }
       #expect(
         try await group.put([UInt8](repeating: 1, count: 60_000), as: group.ownUser, at: service.place).status == 201)
     }

@@ -137,7 +137,7 @@ import Testing
       try connection.call(["HSET", "vs:meta", "mark", .number(mark)])
       let nobody = RedisArgument.bytes([UInt8](repeating: 0, count: 16))
       return try (0..<2).map { _ in
-        Thread.sleep(forTimeInterval: 0.05)
+        try connection.letPass(milliseconds: 50)
         return try connection.run(RedisScripts.sweep, ["0", "news", nobody, "500"]).value[1].integer
       }
     }

@@ -151,3 +151,18 @@ enum SharedRedis {
     return (redis, "redis+unix://\(redis.socket)?db=\(number)", number)
   }
 }
+
+extension RedisConnection {
+  /// Returns when so much time has passed on Redis's own clock.
+  func letPass(milliseconds: Int64) throws {
+    let beginning = try time()
+    while try time() < beginning + 1000 * milliseconds {}
+  }
+
+  /// Microseconds.
+  private func time() throws -> Int64 {
+    let reply = try call(["TIME"]).value
+    let (seconds, rest) = (try #require(Int64(reply[0].text)), try #require(Int64(reply[1].text)))
+    return seconds * 1_000_000 + rest
+  }
+}

@@ -50,6 +50,8 @@ extension TestClock {
 struct Service: Sendable {
   let place: String
   let store: any ShareStore
+  /// Memory for bodies under way.
+  let budget: MemoryBudget
   private let group: ServiceGroup
   private let running: Task<Void, any Error>
 
@@ -67,7 +69,7 @@ struct Service: Sendable {
     let running = Task { try await group.run() }
     var iterator = places.makeAsyncIterator()
     let place = try #require(await iterator.next())
-    return Service(place: place, store: service.store, group: group, running: running)
+    return Service(place: place, store: service.store, budget: service.budget, group: group, running: running)
   }
 
   /// Runs a test against a service, and stops it.
