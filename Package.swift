@@ -204,7 +204,7 @@ let package = Package(
     .target(
       name: "ChatServers", dependencies: ["Sodium", "XMPPLink"], path: "Tests/ChatServers", exclude: ["Servers"],
       swiftSettings: settings),
-    tests(of: "XMPPLink", ["ChatServers", "MemoryScan", "Sodium", "Threading"]),
+    tests(of: "XMPPLink", ["ChatServers", "MemoryScan", "Sodium", "TestTime", "Threading"]),
     tests(of: "VaultStore", ["Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     tests(
       of: "SecretVault",

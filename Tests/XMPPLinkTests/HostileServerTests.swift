@@ -9,12 +9,17 @@ import Threading
 /// Who pretends to be a server, without encryption: a script of what it says, each line after something was read.
 private final class FakeServer: Sendable {
   let port: UInt16
+  /// Ends when it has said all that it says.
+  private let end: AsyncStream<Never>
 
   /// - Parameter lines: what is said after each piece that came; then silence, or the end.
   init(_ lines: [[UInt8]], closes: Bool = false) throws {
     let (socket, port) = try Loopback.listener()
     self.port = port
+    let (end, ending) = AsyncStream.makeStream(of: Never.self)
+    self.end = end
     BackgroundThread.start {
+      defer { ending.finish() }
       let peer = accept(socket, nil, nil)
       close(socket)
       guard peer >= 0 else { return }
@@ -28,10 +33,14 @@ private final class FakeServer: Sendable {
           sent += count
         }
       }
+      ending.finish()
       if !closes { while read(peer, &buffer, buffer.count) > 0 {} }
       close(peer)
     }
   }
+
+  /// Returns when it says nothing more.
+  func isSilent() async { for await _ in end {} }
 
   func connect() async throws -> XMPPConnection {
     try await XMPPConnection.connect(
@@ -127,7 +136,7 @@ private final class FakeServer: Sendable {
   func `a server that keeps silent holds nobody up who doesn't want to wait`(_ lines: [String]) async throws {
     let server = try FakeServer(lines.map { Array($0.utf8) })
     let task = Task { try await server.connect() }
-    try await Task.sleep(for: .milliseconds(200))
+    await server.isSilent()
     let start = ContinuousClock.now
     task.cancel()
     await #expect(throws: XMPPError.cancelled) { try await task.value }

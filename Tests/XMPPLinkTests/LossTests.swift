@@ -1,6 +1,7 @@
 import ChatServers
 import Foundation
 import Synchronization
+import TestTime
 import Testing
 
 @testable import XMPPLink
@@ -11,11 +12,13 @@ private actor Sender {
   private let account: XMPPAccount
   private let name: String
   private let to: JID
+  private let happenings: Happenings
   private var outbox: [String: [UInt8]]
   private(set) var connections = 0
   private(set) var sent = 0
 
-  init(_ client: TestClient, to: JID, outbox: [String: [UInt8]]) {
+  init(_ client: TestClient, to: JID, outbox: [String: [UInt8]], _ happenings: Happenings) {
+    self.happenings = happenings
     account = client.account
     name = client.name
     self.to = to
@@ -56,18 +59,23 @@ private actor Sender {
     }
   }
 
-  private func received(_ id: String) { outbox[id] = nil }
+  private func received(_ id: String) {
+    outbox[id] = nil
+    happenings.note()
+  }
 }
 
 /// Takes parcels, keeps each once, and acknowledges what it has kept; what it has kept outlives its connections.
 private actor Receiver {
   private let account: XMPPAccount
   private let name: String
+  private let happenings: Happenings
   private(set) var kept: [String: [UInt8]] = [:]
   private(set) var repeated = 0
   private var connection: XMPPConnection?
 
-  init(_ client: TestClient) {
+  init(_ client: TestClient, _ happenings: Happenings) {
+    self.happenings = happenings
     account = client.account
     name = client.name
   }
@@ -85,6 +93,7 @@ private actor Receiver {
         for await event in connection.events {
           guard case .parcel(let part) = event, let parcel = collector.add(part) else { continue }
           if kept[parcel.id] == nil { kept[parcel.id] = parcel.bytes } else { repeated += 1 }
+          happenings.note()
           try await connection.acknowledge(parcel.id, to: parcel.from)
         }
       } catch {
@@ -110,6 +119,19 @@ extension ServerTests {
         })
     }
 
+    /// Looks whenever something has come whether it is so.
+    private static func until(
+      _ happenings: Happenings, within time: Duration, _ isSo: @escaping @Sendable () async -> Bool
+    ) async throws {
+      try await within(time) {
+        while true {
+          let count = happenings.count
+          if await isSo() { return }
+          try await happenings.wait(beyond: count)
+        }
+      }
+    }
+
     /// Runs until all is there, while `disturb` does its worst.
     private func expectAll(
       _ kind: ChatServer.Kind, kills: Bool = false,
@@ -123,24 +145,23 @@ extension ServerTests {
         _ = try await client.end()
       }
       if kills { for client in [ada, bob] { try await server.hasKept(client.name) } }
-      let sender = Sender(ada, to: bob.address, outbox: parcels(0..<10))
-      let receiver = Receiver(bob)
+      let happenings = Happenings()
+      let sender = Sender(ada, to: bob.address, outbox: parcels(0..<10), happenings)
+      let receiver = Receiver(bob, happenings)
       let tasks = [Task { await sender.run() }, Task { await receiver.run() }]
       defer { for task in tasks { task.cancel() } }
       for round in 1..<5 {
-        // Amid what is on its way, when the first of it has come, and at another moment each time.
+        // Amid what is on its way, when some of it has come, another number of them each time.
         await sender.add(parcels(round * 10..<(round + 1) * 10))
         let count = await receiver.kept.count
-        let deadline = ContinuousClock.now + .seconds(60)
-        while await receiver.kept.count <= count, await sender.remaining > 0, ContinuousClock.now < deadline {
-          try await Task.sleep(for: .milliseconds(1))
+        try await Self.until(happenings, within: .seconds(180)) {
+          let kept = await receiver.kept.count
+          let remaining = await sender.remaining
+          return kept >= count + round || remaining == 0
         }
-        try await Task.sleep(for: .milliseconds(5 * round))
         try await disturb(round, server) { await receiver.breakOff() }
       }
-      let deadline = ContinuousClock.now + .seconds(180)
-      while await sender.remaining > 0, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(20)) }
-      #expect(await sender.remaining == 0)
+      try await Self.until(happenings, within: .seconds(180)) { await sender.remaining == 0 }
       #expect(await receiver.kept == parcels(0..<50))
       print(
         "\(kind): \(await sender.connections) connections, \(await sender.sent) sent, \(await receiver.repeated) repeated"

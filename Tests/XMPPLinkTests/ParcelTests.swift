@@ -1,3 +1,4 @@
+import TestTime
 import Testing
 
 @testable import XMPPLink
@@ -116,18 +117,19 @@ import Testing
 
   @Test func `who waits is woken by an event, and by being cancelled`() async throws {
     let queue = EventQueue()
-    let task = Task { () -> XMPPEvent? in
+    let stage = Stage()
+    let task = Task(executorPreference: stage) { () -> XMPPEvent? in
       for await event in queue.stream { return event }
       return nil
     }
-    try await Task.sleep(for: .milliseconds(20))
+    await stage.rests()
     queue.put(try message(1))
     #expect(await task.value == (try message(1)))
-    let other = Task { () -> XMPPEvent? in
+    let other = Task(executorPreference: stage) { () -> XMPPEvent? in
       for await event in queue.stream { return event }
       return nil
     }
-    try await Task.sleep(for: .milliseconds(20))
+    await stage.rests()
     other.cancel()
     #expect(await other.value == nil)
   }

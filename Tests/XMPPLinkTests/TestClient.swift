@@ -1,5 +1,7 @@
 import ChatServers
 import Foundation
+import Synchronization
+import TestTime
 import Testing
 
 @testable import XMPPLink
@@ -16,6 +18,7 @@ actor TestClient {
   nonisolated var address: JID { account.address }
   private(set) var events: [XMPPEvent] = []
   private(set) var hasEnded = false
+  private let happenings = Happenings()
 
   init(_ account: XMPPAccount, name: String, isPresent: Bool = true) async throws {
     self.account = account
@@ -34,8 +37,34 @@ actor TestClient {
     try await connection.ping()
   }
 
-  private func took(_ event: XMPPEvent) { events.append(event) }
-  private func ended() { hasEnded = true }
+  private func took(_ event: XMPPEvent) {
+    events.append(event)
+    happenings.note()
+  }
+
+  private func ended() {
+    hasEnded = true
+    happenings.note()
+  }
+
+  /// Looks whenever something has come, until there is what it looks for; fails when that has taken too long.
+  private func look<Found>(
+    _ seconds: Double, _ what: () -> String, for find: () throws -> Found?
+  ) async throws -> Found {
+    let isLate = Mutex(false)
+    let deadline = Task { [happenings] in
+      try await Task.sleep(for: .seconds(seconds))
+      isLate.withLock { $0 = true }
+      happenings.note()
+    }
+    defer { deadline.cancel() }
+    while true {
+      let count = happenings.count
+      if let found = try find() { return found }
+      guard !isLate.withLock({ $0 }) else { throw TimedOut(description: what()) }
+      try await happenings.wait(beyond: count)
+    }
+  }
 
   /// A new connection of the same account.
   func again(isPresent: Bool = true) async throws -> TestClient {
@@ -46,15 +75,11 @@ actor TestClient {
   func wait<Found>(
     _ what: String = "an event", seconds: Double = 60, for find: (XMPPEvent) -> Found?
   ) async throws -> Found {
-    let deadline = ContinuousClock.now + .seconds(seconds)
-    while true {
-      let isLast = hasEnded
+    let words = { "\(what); there came \(self.events.count): \(self.events.map { String("\($0)".prefix(200)) })" }
+    return try await look(seconds, words) {
       for event in events { if let found = find(event) { return found } }
-      guard ContinuousClock.now < deadline, !isLast else {
-        throw TimedOut(
-          description: "\(what); there came \(events.count): \(events.map { String("\($0)".prefix(200)) })")
-      }
-      try await Task.sleep(for: .milliseconds(5))
+      guard !hasEnded else { throw TimedOut(description: words()) }
+      return nil
     }
   }
 
@@ -62,12 +87,7 @@ actor TestClient {
   func latest<Found>(
     _ what: String, for find: (XMPPEvent) -> Found?, until isWanted: (Found) -> Bool
   ) async throws -> Found {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while true {
-      if let found = events.compactMap(find).last, isWanted(found) { return found }
-      guard ContinuousClock.now < deadline else { throw TimedOut(description: what) }
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    try await look(60, { what }) { events.compactMap(find).last.flatMap { isWanted($0) ? $0 : nil } }
   }
 
   func message(_ body: String) async throws -> XMPPMessage {
@@ -82,12 +102,7 @@ actor TestClient {
 
   /// A parcel of which all parts have come.
   func parcel(_ id: String, seconds: Double = 60) async throws -> [UInt8] {
-    let deadline = ContinuousClock.now + .seconds(seconds)
-    while true {
-      if let parcel = parcels[id] { return parcel }
-      guard ContinuousClock.now < deadline else { throw TimedOut(description: "parcel \(id), \(events.count) events") }
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    try await look(seconds, { "parcel \(id), \(self.events.count) events" }) { parcels[id] }
   }
 
   private var parcels: [String: [UInt8]] {
