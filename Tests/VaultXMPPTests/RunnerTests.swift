@@ -85,7 +85,8 @@ extension AccountTests {
   struct LossTests {
     /// Bob takes what comes, while `disturb` does its worst; then all is there once, and ada knows it.
     private func expectAll(
-      _ kind: ChatServer.Kind, kills: Bool = false, _ disturb: (Int, ChatServer, Person) async throws -> Void
+      _ kind: ChatServer.Kind, kills: Bool = false,
+      _ disturb: (Int, ChatServer, Person, _ haveLeft: () throws -> Int) async throws -> Void
     ) async throws {
       let server = try ChatServer.shared(kind)
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
@@ -101,7 +102,8 @@ extension AccountTests {
             let text = "\(round).\(number) " + String(repeating: "x", count: number == 4 ? 60_000 : 10)
             messages.append(try ada.send(text, to: bob))
           }
-          try await disturb(round, server, bob)
+          let fresh = messages.suffix(5)
+          try await disturb(round, server, bob) { try fresh.count { try ada.state($0) != "waiting" } }
         }
         // What was lost with a server is sent again after ten minutes; here the clock doesn't wait for that.
         try await bob.online {
@@ -119,7 +121,7 @@ extension AccountTests {
     func `nothing is lost, and nothing comes twice, when the receiver is cut off again and again`(
       _ kind: ChatServer.Kind
     ) async throws {
-      try await expectAll(kind) { _, _, bob in
+      try await expectAll(kind) { _, _, bob, _ in
         let account = try #require(try bob.vault.currentAccount())
         let password = try #require(try bob.vault.accountPassword(account.id))
         let exchange = try await AccountExchange.open(
@@ -136,9 +138,10 @@ extension AccountTests {
     func `nothing is lost, and nothing comes twice, when the server is killed and starts again`(
       _ kind: ChatServer.Kind
     ) async throws {
-      try await expectAll(kind, kills: true) { round, server, _ in
+      try await expectAll(kind, kills: true) { round, server, _, haveLeft in
         guard round < 2 else { return }
-        try await Task.sleep(for: .milliseconds(300 * (round + 1)))
+        // Amid what is on its way, when some of it has left, another number of them each time.
+        try await eventually("some are at the server") { try haveLeft() >= 2 * round + 1 }
         server.kill()
         try server.start()
       }
