@@ -73,6 +73,7 @@ import Testing
       try await member.write("object \(number)", "by \(member.name)")
       // Each only after the one before it has come: none waits for the silent one.
       for await _ in reports[(number + 1) % 2] where try group.members[(number + 1) % 2].texts() == expected { break }
+      slow.way.move()
       // When the first has come all are at work.
       if number == 0 {
         frozen.freeze()
@@ -82,11 +83,11 @@ import Testing
     try expectAlike(group, expected)
     for member in group.members { #expect(!member.log.failing { _ in true }.contains(frozen.address)) }
     frozen.wake()
+    slow.way.set(.honest)
     for task in tasks { task.cancel() }
     for task in tasks { _ = await task.result }
 
     // What it has missed it gets.
-    slow.way.set(.honest)
     try await group.settle()
     for member in group.members { #expect(try await member.grouper.status().outbox.parcels == 0) }
     try await group.add("late")

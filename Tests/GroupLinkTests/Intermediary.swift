@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestTime
 
 /// Stands before a real server and treats its answers as a server could that lies or is slow. What it is asked it passes on as it is.
 final class Intermediary: Sendable {
@@ -16,7 +17,7 @@ final class Intermediary: Sendable {
     case runsAhead
     /// Answers are no JSON.
     case babbles
-    /// An answer comes late, and a few bytes at a time.
+    /// An answer comes a few bytes at a time, and those only when ``move()`` says so.
     case dawdles
   }
 
@@ -37,6 +38,8 @@ final class Intermediary: Sendable {
 
   private final class State: Sendable {
     let manner = Mutex(Manner.honest)
+    /// Steps of who dawdles.
+    let moves = Happenings()
     let passed = Mutex<[(part: String, ringer: AsyncStream<Void>.Continuation)]>([])
 
     func note(_ head: String) {
@@ -63,10 +66,10 @@ final class Intermediary: Sendable {
           guard LoopbackListener.send(bytes, to: connection) else { return }
           continue
         }
-        usleep(200_000)
         for start in stride(from: 0, to: bytes.count, by: 512) {
+          let count = state.moves.count
+          if case .dawdles = state.manner.withLock({ $0 }) { state.moves.block(beyond: count) }
           guard LoopbackListener.send(bytes[start..<min(start + 512, bytes.count)], to: connection) else { return }
-          usleep(20_000)
         }
       }
     }
@@ -79,7 +82,13 @@ final class Intermediary: Sendable {
     return bell
   }
 
-  func set(_ manner: Manner) { state.manner.withLock { $0 = manner } }
+  func set(_ manner: Manner) {
+    state.manner.withLock { $0 = manner }
+    state.moves.note()
+  }
+
+  /// Lets answers that dawdle come a few bytes further.
+  func move() { state.moves.note() }
 
   private static func treat(_ answer: HTTPText, to request: HTTPText, _ manner: Manner) -> HTTPText {
     var answer = answer
