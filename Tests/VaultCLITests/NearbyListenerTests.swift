@@ -3,6 +3,7 @@ import Logging
 import PeerAuth
 import SecretVault
 import Synchronization
+import TestTime
 import Testing
 import VaultStore
 
@@ -32,8 +33,9 @@ struct NearbyListenerTests {
   private static let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
   private func vault(below folder: URL) throws -> Vault {
+    let clock = TestClock()
     let environment = VaultEnvironment(
-      now: { 1_800_000_000_000 }, monotonic: { 0 }, sleep: { try await Task.sleep(for: $0) },
+      now: { clock.now }, monotonic: { clock.monotonic }, sleep: { try await clock.sleep(for: $0) },
       log: Self.log,
       connect: { (_) async throws(TransportError) in throw .unreachable("no network") })
     return try Vault.create(
