@@ -111,6 +111,10 @@ struct GroupItemTests {
       func entries(_ peer: Peer) async throws -> [JSON] {
         try await peer.succeed("group", "items", "--json").json().array
       }
+      /// The command itself knows what the group has before it asks servers, for which it waits for long.
+      func waitForServers(_ command: Child) async throws {
+        try await bench.wait(for: "the command to ask servers") { command.isConnected(to: servers[0].port) }
+      }
       /// What a command says that is interrupted when the group has something new, while no server says anything.
       func interrupt(_ peer: Peer, _ arguments: [String]) async throws -> (id: String, outcome: Outcome) {
         let before = try await entries(peer).map { $0["id"].string }
@@ -120,8 +124,7 @@ struct GroupItemTests {
           new = try await entries(peer).map { $0["id"].string }.first { !before.contains($0) } ?? nil
           return new != nil || !command.isRunning
         }
-        // A moment later the command itself knows, which waits for the servers for long.
-        try await Task.sleep(for: .seconds(1))
+        try await waitForServers(command)
         command.signal(SIGINT)
         return (try #require(new), try await command.end(within: 90))
       }
@@ -142,7 +145,7 @@ struct GroupItemTests {
       try await bench.wait(every: 100, for: "the group to have it no more") {
         try await !entries(alice).contains { $0["id"].string == other } || !dropping.isRunning
       }
-      try await Task.sleep(for: .seconds(1))
+      try await waitForServers(dropping)
       dropping.signal(SIGINT)
       let dropped = try await dropping.end(within: 90)
       #expect(dropped.status == 130, "\(dropped)")

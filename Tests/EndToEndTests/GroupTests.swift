@@ -230,7 +230,9 @@ struct GroupTests {
       try await bench.wait(for: "it to begin") {
         (try? FileManager.default.contentsOfDirectory(atPath: folder))?.isEmpty == false
       }
-      try await Task.sleep(for: .milliseconds(300))
+      try await bench.wait(for: "it to ask the server that doesn't answer") {
+        create.isConnected(to: servers[2].port)
+      }
       create.signal(SIGINT)
       let ended = try await create.end(within: 90)
       #expect(ended.status == 130 && ended.complaint.contains("no group was made"), "\(ended)")

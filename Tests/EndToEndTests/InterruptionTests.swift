@@ -118,8 +118,7 @@ struct InterruptionTests {
       let sharing = try alice.start(["share", "-", "--threshold", "2"], input: .pipe)
       let bytes = sample(60_000)
       _ = write(sharing.pipe, bytes, bytes.count)
-      try await bench.wait(for: "vault to open its home") { sharing.hasOpenFile(in: alice.home + "/data") }
-      try await Task.sleep(for: .milliseconds(500))
+      try await bench.wait(for: "vault to read what there is") { sharing.hasReadInput }
       try #require(sharing.isRunning, "\(sharing.written)")
       sharing.signal(SIGINT)
       let outcome = try await sharing.end(within: 90)

@@ -10,8 +10,10 @@ struct ProcessTests {
       let (alice, _) = try await bench.pair()
       let sharing = try waiting(alice, "trap '' HUP INT QUIT; exec \"$VAULT\" share - --threshold 2")
       try await bench.wait(for: "vault to begin") { sharing.awaits(SIGTERM) }
-      for signal in [SIGHUP, SIGINT, SIGQUIT] { sharing.signal(signal) }
-      try await Task.sleep(for: .milliseconds(300))
+      for signal in [SIGHUP, SIGINT, SIGQUIT] {
+        #expect(sharing.ignores(signal))
+        sharing.signal(signal)
+      }
       try #require(sharing.isRunning, "\(sharing.written)")
       sharing.signal(SIGTERM)
       let outcome = try await sharing.end(within: 90)
@@ -41,8 +43,8 @@ struct ProcessTests {
       let alice = try await bench.peer("alice")
       let daemon = try waiting(alice, "trap '' TERM INT; exec \"$VAULT\" daemon --listen 127.0.0.1:0")
       try await bench.wait(for: "the daemon to listen") { daemon.written.contains("listening on ") }
+      #expect(daemon.ignores(SIGINT))
       daemon.signal(SIGINT)
-      try await Task.sleep(for: .milliseconds(300))
       try #require(daemon.isRunning, "\(daemon.written)")
       daemon.signal(SIGTERM)
       let outcome = try await daemon.end(within: 90)
@@ -58,7 +60,8 @@ struct ProcessTests {
       let sharing = try waiting(alice, Self.fullPipe + "exec \"$VAULT\" share - --threshold 2 2>pipe")
       try await bench.wait(for: "a full pipe") { sharing.written.contains("ready") }
       try await bench.wait(for: "vault to begin") { sharing.awaits(SIGINT) }
-      try await Task.sleep(for: .milliseconds(700))
+      #expect(write(sharing.pipe, "a", 1) == 1)
+      try await bench.wait(for: "it to read") { sharing.hasReadInput }
       try #require(sharing.isRunning)
       sharing.signal(SIGINT)
       let outcome = try await sharing.end(within: 90)
@@ -73,7 +76,7 @@ struct ProcessTests {
       let help = try waiting(try Peer("nobody", bench), Self.fullPipe + "exec \"$VAULT\" --help >pipe")
       try await bench.wait(for: "a full pipe") { help.written.contains("ready") }
       try await bench.wait(for: "vault to begin") { help.awaits(SIGTERM) }
-      try await Task.sleep(for: .milliseconds(700))
+      try await bench.wait(for: "it to wait for a reader") { help.isAsleep }
       try #require(help.isRunning)
       help.signal(SIGTERM)
       let outcome = try await help.end(within: 90)

@@ -33,7 +33,9 @@ struct SleepTests {
       try await alice.succeed("unlock", id)
       // Anybody on the bus can say something; it counts only from logind.
       bus.announce(sleep: true, from: ":1.99")
-      try await Task.sleep(for: .milliseconds(200))
+      // It takes one message after the other.
+      bus.ask()
+      try await bench.wait(for: "an answer to what came behind that") { bus.answerCount == 1 }
       #expect(bus.isInhibited)
       #expect(try await alice.succeed("unlock", "--list", "--json").json()["secrets"].array.count == 1)
 

@@ -172,11 +172,38 @@ final class Child: Sendable {
   /// Whether it is `vault` by now, and has come so far that a signal ends it in its own way: from its first moments on such
   /// signals wait for a thread of its own. Before, they would kill it, or a shell that is still to become it.
   func awaits(_ signal: Int32) -> Bool {
-    let lines = ((try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? "").split(separator: "\n")
-    guard lines.first == "Name:\tvault", let blocked = lines.first(where: { $0.hasPrefix("SigBlk:\t") }),
-      let mask = UInt64(blocked.dropFirst("SigBlk:\t".count), radix: 16)
+    status.first == "Name:\tvault" && has(signal, in: "SigBlk")
+  }
+
+  /// Whether the system throws a signal to it away at once, so that nothing can come of it later.
+  func ignores(_ signal: Int32) -> Bool { has(signal, in: "SigIgn") && !has(signal, in: "SigBlk") }
+
+  private func has(_ signal: Int32, in mask: String) -> Bool {
+    guard let line = status.first(where: { $0.hasPrefix(mask + ":\t") }),
+      let bits = UInt64(line.dropFirst(mask.count + 2), radix: 16)
     else { return false }
-    return mask >> UInt64(signal - 1) & 1 == 1
+    return bits >> UInt64(signal - 1) & 1 == 1
+  }
+
+  private var status: [Substring] {
+    ((try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? "").split(separator: "\n")
+  }
+
+  /// Whether each of its threads waits for something.
+  var isAsleep: Bool {
+    let threads = "/proc/\(process)/task"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: threads)) ?? []
+    return !names.isEmpty
+      && names.allSatisfy { name in
+        let facts = (try? String(contentsOfFile: "\(threads)/\(name)/stat", encoding: .utf8)) ?? ""
+        return facts.split(separator: ")").last?.hasPrefix(" S ") == true
+      }
+  }
+
+  /// Whether it has read all that is in its standard input so far.
+  var hasReadInput: Bool {
+    var count: Int32 = 1
+    return ioctl(pipe, UInt(FIONREAD), &count) == 0 && count == 0
   }
 
   /// Whether it has not ended.

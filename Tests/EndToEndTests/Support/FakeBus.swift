@@ -14,6 +14,8 @@ final class FakeBus: Sendable {
     /// The reading end of the pipe whose other end is the inhibitor lock.
     var lock: Int32 = -1
     var calls: [BusMessage] = []
+    /// Answers of the client to what it was asked.
+    var answers = 0
     var serial: UInt32 = 1
   }
 
@@ -61,6 +63,14 @@ final class FakeBus: Sendable {
     let lock = state.withLock { $0.lock }
     var wait = pollfd(fd: lock, events: Int16(POLLIN), revents: 0)
     return lock >= 0 && poll(&wait, 1, 0) == 0
+  }
+
+  /// Answers of the client to what ``ask()`` has asked it.
+  var answerCount: Int { state.withLock { $0.answers } }
+
+  /// Asks the client for something that it doesn't know: it has to say that it doesn't.
+  func ask() {
+    send(BusMessage.call("Nothing", of: "org.example.Nothing", at: "/", to: ":1.7", [], serial: 8).encoded())
   }
 
   /// Says that the machine goes to sleep, or has woken up.
@@ -135,7 +145,7 @@ final class FakeBus: Sendable {
       let count = try? BusMessage.byteCount(start: start), let rest = read(client, count - start.count),
       let call = try? BusMessage(bytes: start + rest)
     {
-      answer(call, client)
+      if call.kind == .call { answer(call, client) } else { state.withLock { $0.answers += 1 } }
     }
   }
 

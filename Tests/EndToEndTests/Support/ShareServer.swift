@@ -25,6 +25,8 @@ struct ShareServer {
     address = (options.contains("--tls-certificate") ? "https://" : "http://") + (try #require(place))
   }
 
+  var port: Int { address.split(separator: ":").last.flatMap { Int($0) } ?? 0 }
+
   static func three(_ bench: Bench) async throws -> [ShareServer] {
     [try await ShareServer(bench), try await ShareServer(bench), try await ShareServer(bench)]
   }
