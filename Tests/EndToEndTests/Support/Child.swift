@@ -170,15 +170,21 @@ final class Child: Sendable {
   }
 
   /// Whether it is `vault` by now, and has come so far that a signal ends it in its own way: from its first moments on such
-  /// signals wait for a thread of its own. Before, they would kill it, or a shell that is still to become it.
+  /// signals wait for a thread of its own. Before, they would kill it, or a shell that is still to become it. While it starts a
+  /// thread all signals wait, SIGUSR1 too, for which it has no use: that is no sign, since libraries start some before it begins.
   func awaits(_ signal: Int32) -> Bool {
-    status.first == "Name:\tvault" && has(signal, in: "SigBlk")
+    let status = status
+    return status.first == "Name:\tvault" && Self.has(signal, in: "SigBlk", status)
+      && !Self.has(SIGUSR1, in: "SigBlk", status)
   }
 
   /// Whether the system throws a signal to it away at once, so that nothing can come of it later.
-  func ignores(_ signal: Int32) -> Bool { has(signal, in: "SigIgn") && !has(signal, in: "SigBlk") }
+  func ignores(_ signal: Int32) -> Bool {
+    let status = status
+    return Self.has(signal, in: "SigIgn", status) && !Self.has(signal, in: "SigBlk", status)
+  }
 
-  private func has(_ signal: Int32, in mask: String) -> Bool {
+  private static func has(_ signal: Int32, in mask: String, _ status: [Substring]) -> Bool {
     guard let line = status.first(where: { $0.hasPrefix(mask + ":\t") }),
       let bits = UInt64(line.dropFirst(mask.count + 2), radix: 16)
     else { return false }
