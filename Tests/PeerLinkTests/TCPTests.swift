@@ -9,10 +9,12 @@ import Testing
 
 @Suite("TCP", .timeLimit(.minutes(5))) struct TCPTests {
   private func connected(
-    _ host: String = "127.0.0.1"
+    _ host: String = "127.0.0.1", lingerTime: TimeAmount = TCPTransport.lingerTime
   ) async throws -> (listener: TCPListener, dialled: any PeerTransport, accepted: any PeerTransport) {
     let listener = try await TCPListener.bind(host: host, port: 0)
-    let dialled = try await TCPConnector().connect(listener.address)
+    var connector = TCPConnector()
+    connector.lingerTime = lingerTime
+    let dialled = try await connector.connect(listener.address)
     let accepted = try await #require(first(listener))
     return (listener, dialled, accepted)
   }
@@ -70,9 +72,17 @@ import Testing
     #expect(try await accepted.read(atMost: 1) == [9])
   }
 
+  /// Of one that isn't open yet when its listener closes nobody would ever hear that it has ended.
+  @Test("a connection is handed out once it is open", arguments: 0..<20) func handedOut(_: Int) async throws {
+    let (_, _, accepted) = try await connected()
+    #expect(try #require(accepted as? TCPTransport).channel.isActive)
+  }
+
   @Test("carries more than any buffer holds, and what was written arrives although the writer closes")
   func bulk() async throws {
-    let (_, dialled, accepted) = try await connected()
+    // However long the reader takes.
+    let (listener, dialled, accepted) = try await connected(lingerTime: .hours(1))
+    defer { withExtendedLifetime(listener) {} }
     let piece = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 % 251) }
     let sending = Task {
       for _ in 0..<100 { try await dialled.write(piece) }
