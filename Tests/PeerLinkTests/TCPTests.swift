@@ -74,8 +74,9 @@ import Testing
 
   /// Of one that isn't open yet when its listener closes nobody would ever hear that it has ended.
   @Test("a connection is handed out once it is open", arguments: 0..<20) func handedOut(_: Int) async throws {
-    let (_, _, accepted) = try await connected()
-    #expect(try #require(accepted as? TCPTransport).channel.isActive)
+    let both = try await connected()
+    #expect(try #require(both.accepted as? TCPTransport).channel.isActive)
+    withExtendedLifetime(both) {}
   }
 
   @Test("carries more than any buffer holds, and what was written arrives although the writer closes")
