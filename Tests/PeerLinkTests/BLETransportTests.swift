@@ -1,7 +1,9 @@
 import CShims
+import Foundation
 import Glibc
 import PeerAuth
 import Sodium
+import Synchronization
 import TestTime
 import Testing
 import WireCodec
@@ -76,12 +78,32 @@ struct BLETransportTests {
 
   /// Returns when the thread that watches sockets has had a turn, in which it has taken all that was there to be taken: it looks at
   /// all of them at once, and ends waits last.
-  private func turn() async throws {
+  private func turn(of watch: DescriptorWatch = .shared) async throws {
     let (awaited, other) = try sockets()
     defer { close(other) }
-    let socket = PacketSocket(owning: awaited)
+    let socket = PacketSocket(owning: awaited, watch: watch)
     try #require(vault_send_packet(other, [1], 1) == 1)
     await socket.wait(for: POLLIN)
+  }
+
+  /// Returns when the thread of a watch waits for its sockets.
+  private func rest(of watch: DescriptorWatch) async throws {
+    let (awaited, other) = try sockets()
+    defer { close(other) }
+    let socket = PacketSocket(owning: awaited, watch: watch)
+    let thread = Mutex("")
+    try #require(vault_send_packet(other, [1], 1) == 1)
+    let isAttended = socket.attend {
+      let name = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
+      thread.withLock { $0 = name ?? "" }
+      return false
+    }
+    #expect(isAttended)
+    try await turn(of: watch)
+    let path = "/proc/" + thread.withLock { $0 } + "/stat"
+    while try String(contentsOfFile: path, encoding: .utf8).split(separator: ")").last?.hasPrefix(" S ") != true {
+      try await Task.sleep(for: .milliseconds(1))
+    }
   }
 
   /// Sends messages of 1000 bytes until nobody takes any more, and returns how many bytes were taken.
@@ -208,11 +230,13 @@ struct BLETransportTests {
   func closedWhileWaiting(isCancelledFirst: Bool) async throws {
     let (one, other) = try sockets()
     defer { close(other) }
-    let socket = PacketSocket(owning: one)
+    // Nobody else's sockets wake it.
+    let watch = DescriptorWatch()
+    let socket = PacketSocket(owning: one, watch: watch)
     let stage = Stage()
     let waiting = Task(executorPreference: stage) { await socket.wait(for: POLLIN) }
     await stage.rests()
-    try await turn()
+    try await rest(of: watch)
     if isCancelledFirst { waiting.cancel() }
     socket.close()
     await waiting.value

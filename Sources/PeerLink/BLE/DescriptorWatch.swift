@@ -156,8 +156,12 @@ final class DescriptorWatch: Sendable {
 /// A socket that keeps the bounds of messages. It is closed once, and no call gets at another one that has its number then.
 final class PacketSocket: Sendable {
   private let descriptor: Mutex<Int32>
+  private let watch: DescriptorWatch
 
-  init(owning descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+  init(owning descriptor: Int32, watch: DescriptorWatch = .shared) {
+    self.descriptor = Mutex(descriptor)
+    self.watch = watch
+  }
 
   deinit { close() }
 
@@ -184,7 +188,6 @@ final class PacketSocket: Sendable {
 
   /// Waits until the socket is ready for one of these events or has failed; returns early if it is closed or the task is cancelled.
   func wait(for events: Int32) async {
-    let watch = DescriptorWatch.shared
     let id = watch.ticket()
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -206,7 +209,7 @@ final class PacketSocket: Sendable {
   /// socket is closed, or the system has no thread left.
   func attend(_ take: @escaping @Sendable () -> Bool) -> Bool {
     // Under the lock, so that the number is not another socket's.
-    descriptor.withLock { $0 >= 0 && DescriptorWatch.shared.attend($0, take) }
+    descriptor.withLock { $0 >= 0 && watch.attend($0, take) }
   }
 
   /// Closes it and ends all waits. Repeating it does nothing.
@@ -215,7 +218,7 @@ final class PacketSocket: Sendable {
       guard descriptor >= 0 else { return }
       // The channel ends now, whoever still has a hand on the socket.
       shutdown(descriptor, Int32(SHUT_RDWR))
-      DescriptorWatch.shared.release(descriptor)
+      watch.release(descriptor)
       _ = Glibc.close(descriptor)
       descriptor = -1
     }
