@@ -1,9 +1,19 @@
+import GRDB
 import Sodium
 import WireCodec
 
 /// The tables of the migration `parcels`: what goes to peers and came from them, and which group leads to whom.
 enum ParcelTables {
-  static let sql = """
+  static let sql = parcels + mailboxes
+
+  /// Before there were messages, `parcels` was made without their column, and its records were shorter. It is made anew, and
+  /// empty as in a backup: what waits for a peer goes again.
+  static func renew(_ db: Database) throws {
+    guard try !db.columns(in: "parcels").contains(where: { $0.name == "message_id" }) else { return }
+    try db.execute(sql: "DROP TABLE IF EXISTS parcel_contents; DROP TABLE parcels;" + parcels)
+  }
+
+  private static let parcels = """
     CREATE TABLE parcels (
       place INTEGER PRIMARY KEY,
       id BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
@@ -32,6 +42,9 @@ enum ParcelTables {
       content BLOB NOT NULL CHECK (length(content) <= 9437184)
     ) STRICT;
 
+    """
+
+  private static let mailboxes = """
     CREATE TABLE mailboxes (
       group_id BLOB NOT NULL CHECK (length(group_id) = 8),
       tag BLOB NOT NULL CHECK (length(tag) = 16),

@@ -63,7 +63,10 @@ enum Schema {
     migrator.registerMigration("group entries") { db in try db.execute(sql: GroupTables.sql) }
     migrator.registerMigration("group-letters") { db in try db.execute(sql: groupLetters) }
     migrator.registerMigration("parcels") { db in try db.execute(sql: ParcelTables.sql) }
-    migrator.registerMigration("messages") { db in try db.execute(sql: MessageTables.sql) }
+    migrator.registerMigration("messages") { db in
+      try ParcelTables.renew(db)
+      try db.execute(sql: MessageTables.sql)
+    }
     migrator.registerMigration("meetings") { db in try db.execute(sql: MeetingTables.sql) }
     migrator.registerMigration("placing of group entries") { db in try db.execute(sql: GroupTables.placing) }
     migrator.registerMigration("persons") { db in try db.execute(sql: persons) }

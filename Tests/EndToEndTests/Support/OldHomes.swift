@@ -24,6 +24,8 @@ struct OldHomes {
   let item: String?
   let group: String?
   let message: String?
+  /// Files by the names of those whose vaults they hold.
+  private let backups: [String: String]
   private let network: String?
   private let unpacked: String
   private let passphrase: String
@@ -48,6 +50,7 @@ struct OldHomes {
     group = fact("group")
     message = fact("message")
     network = fact("network")
+    backups = ["alice", "carol"].reduce(into: [:]) { $0[$1] = facts["backup"][$1].string }
     passphrase = try bench.file("passphrase", Array("correct horse".utf8))
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: passphrase)
     alice = try Peer("alice", bench)
@@ -66,6 +69,14 @@ struct OldHomes {
     let outcome = try await peer.run(arguments + opening(peer), at: location)
     try #require(outcome.status == 0, "\(outcome)", sourceLocation: location)
     return outcome
+  }
+
+  /// Loses all that the peer's vault holds, and puts its backup back.
+  func restoreBackup(of peer: Peer) async throws {
+    let backup = unpacked + "/" + (try #require(backups[peer.name]))
+    try FileManager.default.removeItem(atPath: peer.home + "/data")
+    #expect(try await peer.run(["list"] + opening(peer)).status == 1)
+    try await succeed(peer, "backup", "restore", backup)
   }
 
   private func opening(_ peer: Peer) -> [String] { peer === carol ? ["--passphrase-file", passphrase] : [] }
