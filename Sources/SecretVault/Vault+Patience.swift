@@ -62,9 +62,10 @@ extension Vault {
       try Task.checkCancellation()
       let left = end - environment.monotonic()
       guard left > 0 else { return }
-      // The last one that is awaited may have come before anybody looked.
+      // In this order: the last one that is awaited may come just now.
+      let isAwaiting = awaitsParcels
       if let answered, !answeredParcels().isSubset(of: answered) { return }
-      let pause = answered != nil && awaitsParcels ? min(Self.glance, left.rounded(.up)) : left.rounded(.up)
+      let pause = answered != nil && isAwaiting ? min(Self.glance, left.rounded(.up)) : left.rounded(.up)
       try await environment.sleep(.milliseconds(Int64(pause)))
     }
   }

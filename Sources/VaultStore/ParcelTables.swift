@@ -6,8 +6,8 @@ import WireCodec
 enum ParcelTables {
   static let sql = parcels + mailboxes
 
-  /// Before there were messages, `parcels` was made without their column, and its records were shorter. It is made anew, and
-  /// empty as in a backup: what waits for a peer goes again.
+  /// Before there were messages, `parcels` was made without their column, and its records were shorter. It is made anew and
+  /// empty: deliveries that wait go again, and requests that wait for an answer are made again by those who ask.
   static func renew(_ db: Database) throws {
     guard try !db.columns(in: "parcels").contains(where: { $0.name == "message_id" }) else { return }
     try db.execute(sql: "DROP TABLE IF EXISTS parcel_contents; DROP TABLE parcels;" + parcels)

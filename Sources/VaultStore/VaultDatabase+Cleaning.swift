@@ -62,11 +62,12 @@ extension VaultDatabase {
     BackupRestoration.sweep(folders)
     try removeOrphans(&report)
     try removeUnfinishedItems(at: time, &report)
-    let groups = GroupFolders(folders)
-    let groupPaths = try groups.names().map(groups.path)
-    for folder in [folders.data, folders.companionsPath, folders.state, folders.config] + groupPaths {
+    for folder in [folders.data, folders.companionsPath, folders.state, folders.config] {
       try removeTemporaryFiles(in: folder, at: time, &report)
     }
+    let groups = GroupFolders(folders)
+    // One that can't be read, or was left meanwhile, keeps nothing else from being swept.
+    for name in (try? groups.names()) ?? [] { try? removeTemporaryFiles(in: groups.path(name), at: time, &report) }
     // The lock file's time is that of the last sweep.
     let stamp = timespec(tv_sec: Int(time / 1000), tv_nsec: Int(time % 1000) * 1_000_000)
     futimens(lock.descriptor, [stamp, stamp])
@@ -216,10 +217,7 @@ extension VaultDatabase {
   private func removeTemporaryFiles(
     in folder: String, at time: Int64, _ report: inout CleaningReport
   ) throws(StoreError) {
-    let names: [String]
-    // A group may have been left meanwhile.
-    do throws(StoreError) { names = try FileNames.list(folder) } catch .notFound { return }
-    for name in names where name.hasPrefix(FileNames.temporaryPrefix) {
+    for name in try FileNames.list(folder) where name.hasPrefix(FileNames.temporaryPrefix) {
       var status = stat()
       let path = folder + "/" + name
       guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }

@@ -104,6 +104,8 @@ import Testing
     let database = try home.makeDatabase()
     let groups = GroupFolders(home.folders)
     let group = try groups.path(groups.create())
+    // Something else of such a name keeps nothing from being swept.
+    try write([], to: groups.path("0123456789abcdef"))
     let folders = home.folders
     for folder in [folders.data, folders.companionsPath, folders.state, folders.config, group] {
       try write([1], to: folder + "/.vault-temporary-00")
