@@ -3,16 +3,9 @@ import Synchronization
 
 /// What happens in a test, counted: whoever waits for something looks again whenever something has happened, and never because time has passed.
 package final class Happenings: Sendable {
-  private struct Waiter {
-    let number: Int
-    let continuation: CheckedContinuation<Void, any Error>
-  }
-
   private struct State {
     var count = 0
-    var numbers = 0
-    var cancelled: Set<Int> = []
-    var waiters: [Waiter] = []
+    var waiting: [AsyncStream<Never>.Continuation] = []
     var blocked: [DispatchSemaphore] = []
   }
 
@@ -25,42 +18,24 @@ package final class Happenings: Sendable {
 
   /// Something has happened.
   package func note() {
-    let (waiters, blocked) = state.withLock { state in
+    let (waiting, blocked) = state.withLock { state in
       state.count += 1
-      defer { (state.waiters, state.blocked) = ([], []) }
-      return (state.waiters, state.blocked)
+      defer { (state.waiting, state.blocked) = ([], []) }
+      return (state.waiting, state.blocked)
     }
-    for waiter in waiters { waiter.continuation.resume() }
+    for waiter in waiting { waiter.finish() }
     for semaphore in blocked { semaphore.signal() }
   }
 
   /// Returns as soon as there were more than `count`.
   package func wait(beyond count: Int) async throws {
+    let (end, waiter) = AsyncStream.makeStream(of: Never.self)
+    let isOver = state.withLock { state in
+      if state.count <= count { state.waiting.append(waiter) }
+      return state.count > count
+    }
+    if !isOver { for await _ in end {} }
     try Task.checkCancellation()
-    let number = state.withLock { state in
-      state.numbers += 1
-      return state.numbers
-    }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let outcome = state.withLock { state -> Result<Void, any Error>? in
-          if state.cancelled.remove(number) != nil { return .failure(CancellationError()) }
-          if state.count > count { return .success(()) }
-          state.waiters.append(Waiter(number: number, continuation: continuation))
-          return nil
-        }
-        if let outcome { continuation.resume(with: outcome) }
-      }
-    } onCancel: {
-      let waiter = state.withLock { state -> Waiter? in
-        guard let place = state.waiters.firstIndex(where: { $0.number == number }) else {
-          state.cancelled.insert(number)
-          return nil
-        }
-        return state.waiters.remove(at: place)
-      }
-      waiter?.continuation.resume(throwing: CancellationError())
-    }
   }
 
   /// The same for who can't suspend: it blocks its thread.
