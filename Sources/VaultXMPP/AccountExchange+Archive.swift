@@ -6,6 +6,22 @@ import XMPPLink
 // What the server keeps of what was said while this device was away.
 extension AccountExchange {
   private static let pageLimit = 200
+  /// How long after the login there is another look for what the server has put aside, and then another one.
+  private static let pauses = [Duration.seconds(5), .seconds(55)]
+
+  /// Fetches what was put aside in the moment of the login and not handed out, which else would come with the next one: days later.
+  func fetchPutAside() async {
+    let connection = connection
+    for pause in Self.pauses {
+      do { try await sleep(pause) } catch { return }
+      do throws(XMPPError) {
+        let count = try await patiently { () throws(XMPPError) in try await connection.askForPutAside() }
+        if count > 0 { log.debug("\(account.logName): the server had put aside \(count) messages") }
+      } catch {
+        log.debug("\(account.logName): what the server has put aside can't be read: \(error)")
+      }
+    }
+  }
 
   /// Reads the archive from where it was left.
   func readArchive() async {

@@ -163,6 +163,7 @@ final class AccountExchange: Sendable {
     await withTaskGroup(of: Void.self) { tasks in
       tasks.addTask { await self.send() }
       tasks.addTask { await self.readArchive() }
+      tasks.addTask { await self.fetchPutAside() }
       tasks.addTask { await self.keepAlive() }
     }
   }

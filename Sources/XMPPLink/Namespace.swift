@@ -12,6 +12,8 @@ enum Namespace {
   static let register = "jabber:iq:register"
   static let ping = "urn:xmpp:ping"
   static let discoInfo = "http://jabber.org/protocol/disco#info"
+  static let discoItems = "http://jabber.org/protocol/disco#items"
+  static let putAside = "http://jabber.org/protocol/offline"
   static let receipts = "urn:xmpp:receipts"
   static let hints = "urn:xmpp:hints"
   static let carbons = "urn:xmpp:carbons:2"

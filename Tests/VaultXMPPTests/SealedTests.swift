@@ -44,6 +44,21 @@ extension AccountTests {
       }
     }
 
+    @Test func `what a server puts aside while its recipient logs in comes a little later, not with the next login`()
+      async throws
+    {
+      let (ada, bob) = try await pair(.ejabberd)
+      try await bob.exchanging { exchange in
+        // To somebody who isn't to be disturbed it gives nothing, as to somebody who isn't quite there yet.
+        try await exchange.connection.announce(priority: -1)
+        try await exchange.reach()
+        try await ada.online {
+          try ada.send("hello, Bob", to: bob)
+          try await eventually("it comes") { try bob.received() == ["hello, Bob"] }
+        }
+      }
+    }
+
     @Test(arguments: ChatServer.Kind.allCases)
     func `who is away gets it later, once, and nobody has to be there at the same time`(_ kind: ChatServer.Kind)
       async throws
