@@ -21,6 +21,9 @@ public struct LinkFailure: Error, Hashable, Sendable {
     case local
   }
 
+  /// Whether the line broke or fell silent, which says nothing of who is at its other end.
+  var isOfLine: Bool { kind == .cutOff || kind == .unreachable }
+
   /// What kind of failure.
   public let kind: Kind
   /// What happened, to be read after the peer's name.

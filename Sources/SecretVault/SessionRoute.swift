@@ -42,8 +42,7 @@ struct SessionRoute: PeerRoute {
       let before = conversation.heardCount
       do throws(LinkFailure) { return try await carryOut(envelope, in: conversation) } catch {
         // It may have ended while nobody looked. Then nothing was answered in it, and the request has another try.
-        let isStale = conversation.heardCount == before && (error.kind == .cutOff || error.kind == .unreachable)
-        guard isStale, !Task.isCancelled else {
+        guard conversation.heardCount == before, error.isOfLine, !Task.isCancelled else {
           return try await carryOnByNetwork(envelope, error, after: conversation)
         }
       }
@@ -282,9 +281,9 @@ struct SessionRoute: PeerRoute {
       let share = try KeyShare(index: index, bytes: try release.share.bytes.duplicate())
       // Over a radio pieces are on their way by now, and each turn takes long.
       if let exchange = job.cards, !conversation.isNearby {
-        // The share is here, also where the line breaks behind it.
+        // The share is here, also where the line breaks or falls silent behind it.
         do throws(LinkFailure) { try await exchangeCards(id, exchange, conversation) } catch {
-          guard error.kind == .cutOff else { throw error }
+          guard error.isOfLine else { throw error }
         }
       }
       return .released(ReleasedShare(peer: conversation.recipient.asked, share: share, pieces: pieces))

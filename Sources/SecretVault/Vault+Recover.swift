@@ -157,7 +157,7 @@ extension Vault {
       return known
     }
     let answer = await askInSession(peer, job)
-    guard case .failed(_, let failure) = answer, failure.kind == .unreachable || failure.kind == .cutOff else {
+    guard case .failed(_, let failure) = answer, failure.isOfLine else {
       return answer
     }
     if let known { return known }

@@ -69,10 +69,13 @@ public final class VaultDatabase: Sendable {
     defer { withExtendedLifetime(opening) {} }
     do {
       pool = try Self.openPool(path)
-      if !creating, try pool.read({ db in try Schema.migrator.appliedIdentifiers(db).isEmpty }) {
-        throw StoreError.damaged(path)
-      }
+      let known = try creating ? [] : pool.read { db in try Schema.migrator.appliedIdentifiers(db) }
+      if !creating, known.isEmpty { throw StoreError.damaged(path) }
       try Schema.migrator.migrate(pool)
+      // What a migration has dropped isn't left in the log.
+      if !creating, known.count < Schema.migrator.migrations.count {
+        try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+      }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
       // SQLite's word for a format that it doesn't know, or for tables that aren't there.
       throw .damaged(path)

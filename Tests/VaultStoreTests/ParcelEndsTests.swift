@@ -195,6 +195,29 @@ import Testing
     #expect(try newer.setMailbox(group: ParcelsTests.group, tag: sampleID(1)))
   }
 
+  @Test func `parcels from before there were messages are given up to the last byte, and their deliveries wait again`()
+    throws
+  {
+    let record = try sampleParcel(1, .request, .posted)
+    let delivery = try enqueueDelivery(database)
+    try add(record, sampleParcel(2, .request, .posted, delivery: delivery))
+    let sealed = try sealedSecret(record)
+    try database.write { db in
+      try db.execute(
+        sql: """
+          DROP INDEX parcels_by_message; ALTER TABLE parcels DROP COLUMN message_id;
+          DROP TABLE messages; DROP TABLE message_parts; DROP TABLE removed_messages; DROP TABLE former_peers; DROP TABLE courier;
+          DROP TABLE carried; DROP TABLE accounts; DROP TABLE friends; DROP TABLE peer_addresses;
+          DELETE FROM grdb_migrations WHERE identifier IN ('messages', 'copies of parcels')
+          """)
+    }
+    #expect(home.files(containing: sealed) != [])
+    let newer = try home.reopen()
+    #expect(try newer.parcels().isEmpty && newer.dueDeliveries(at: 1).map(\.id) == [delivery])
+    #expect(home.files(containing: sealed) == [] && home.files(containing: content(record)) == [])
+    #expect(try newer.addParcel(record, content: [1], replySecret: nil))
+  }
+
   @Test func `from a backup nothing goes on its way, and mailboxes stay`() throws {
     try database.createIdentity(
       IdentityRecord(card: [1], serial: 1, label: "a", addresses: [], createdAt: 0), secrets: text("secrets"),

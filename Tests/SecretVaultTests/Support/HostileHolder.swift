@@ -39,7 +39,7 @@ enum Misdeed: String, Sendable, CaseIterable {
   case honest
   case sendsInvalidShare, sendsAnotherHoldersShare, sendsRequestersIndex, sendsGarbageInsteadOfShare
   case refusesShare, hangsUpInsteadOfShare, cutsInsteadOfShare, saysNothingInsteadOfShare
-  case hangsUpBehindShare
+  case hangsUpBehindShare, saysNothingOfCards
   case flipsByteInPiece, sendsAnotherPiece, sendsWrongPath, sendsForeignFragment, sendsShortPiece
   case refusesPieces, endsPiecesEarly, hangsUpInPieces, saysNothingInPieces, sendsGarbageInPieces
 }
@@ -75,8 +75,9 @@ struct HostileHolder: Sendable {
       (try? vault.database.peer(noiseKey: key)).flatMap { $0 }.flatMap { try? vault.storedCard($0).keys }
     }
     _ = try await session.expect(Hello.self)
-    // Then it is asked for cards as well, and is gone.
-    let services = misdeed == .hangsUpBehindShare ? PeerServiceKind.allCases : .usual
+    // Then it is asked for cards as well.
+    let isAskedForCards = misdeed == .hangsUpBehindShare || misdeed == .saysNothingOfCards && !hasAnswered.isUp
+    let services = isAskedForCards ? PeerServiceKind.allCases : .usual
     try await session.send(Hello(services: services))
     let asked = try await session.expect(ReleaseRequest.self)
     let possession = try await session.expect(Possession.self)
@@ -118,6 +119,9 @@ struct HostileHolder: Sendable {
       try await session.release(asked.request, own)
       hasAnswered.raise()
       return false
+    case .saysNothingOfCards where !hasAnswered.isUp:
+      try await session.release(asked.request, own)
+      _ = try await session.nextType()
     default: try await session.release(asked.request, own)
     }
     hasAnswered.raise()
