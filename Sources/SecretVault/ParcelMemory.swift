@@ -63,6 +63,7 @@ final class ParcelMemory: Sendable {
   fileprivate static let limit = 4096
 
   private let state = Mutex(State())
+  private let paying = Mutex(())
 
   // MARK: - Groups
 
@@ -153,28 +154,25 @@ final class ParcelMemory: Sendable {
       if let last = state.owedAt[parcel], now - last < ParcelTimes.receiptRepetition { return }
       if state.owedAt.count >= Self.limit { state.owedAt.removeAll() }
       state.owedAt[parcel] = now
-      state.owe(receipt, to: peer)
+      guard state.owed.count < Self.limit || state.owed[peer] != nil, state.owed[peer, default: []].count < Self.limit
+      else { return }
+      state.owed[peer, default: []].append(receipt)
     }
   }
 
   /// What is owed.
   var owed: [Owed: [ParcelReceipt]] { state.withLock { $0.owed } }
 
-  /// The same for what was taken and couldn't be said.
-  func oweAgain(_ receipts: [ParcelReceipt], to peer: Owed) {
-    state.withLock { state in
-      for receipt in receipts { state.owe(receipt, to: peer) }
-    }
-  }
-
-  /// What is owed, at most as many for each peer as one parcel holds.
-  func takeOwed() -> [Owed: [ParcelReceipt]] {
-    state.withLock { state in
-      let taken = state.owed.mapValues { Array($0.prefix(MessageReceipts.countLimit)) }
-      state.owed = state.owed.compactMapValues { receipts in
-        receipts.count > MessageReceipts.countLimit ? Array(receipts.dropFirst(MessageReceipts.countLimit)) : nil
+  /// Says what is owed, of each peer at most as much as one parcel holds; it is owed until `say` has returned true.
+  func payOwed(_ say: (Owed, [ParcelReceipt]) -> Bool) {
+    paying.withLock { _ in
+      for (peer, receipts) in owed.mapValues({ Array($0.prefix(MessageReceipts.countLimit)) }) where say(peer, receipts)
+      {
+        state.withLock { state in
+          state.owed[peer]?.removeFirst(receipts.count)
+          if state.owed[peer]?.isEmpty == true { state.owed[peer] = nil }
+        }
       }
-      return taken
     }
   }
 
@@ -186,14 +184,4 @@ final class ParcelMemory: Sendable {
   func beginPatience() { state.withLock { $0.patience += 1 } }
 
   func endPatience() { state.withLock { $0.patience -= 1 } }
-}
-
-extension ParcelMemory.State {
-  fileprivate mutating func owe(_ receipt: ParcelReceipt, to peer: ParcelMemory.Owed) {
-    guard owed.count < ParcelMemory.limit || owed[peer] != nil, owed[peer, default: []].count < ParcelMemory.limit
-    else {
-      return
-    }
-    owed[peer, default: []].append(receipt)
-  }
 }

@@ -136,7 +136,10 @@ extension Vault {
       learned: { [self] in newcomers(heard.take(), header) },
       ask: { [self] peer in
         var job = job
-        job.cards = cardExchange(with: peer, about: header) { heard.add($0) }
+        // Once each: whoever doesn't answer may have a fragment all the same.
+        if heard.isFirstQuestion(to: peer.digest) {
+          job.cards = cardExchange(with: peer, about: header) { heard.add($0) }
+        }
         return await ask(peer, job)
       })
   }
@@ -240,6 +243,9 @@ struct LocalPieces: PieceSource {
 /// Holders of whom others have handed on a card in the course of a recovery.
 private final class NewsOfHolders: Sendable {
   private let digests = Mutex<Set<Digest>>([])
+  private let asked = Mutex<Set<Digest>>([])
+
+  func isFirstQuestion(to peer: Digest) -> Bool { asked.withLock { $0.insert(peer).inserted } }
 
   func add(_ heard: [Digest]) { digests.withLock { $0.formUnion(heard) } }
 

@@ -65,6 +65,7 @@ public final class VaultDatabase: Sendable {
     // Left by a creation that was killed just after it had finished.
     if !creating { unlink(folders.incompletePath) }
     // Two processes that bring the schema up to date, or recover after a crash, at once would disturb each other.
+    let isOlder: Bool
     let opening = try OpenFile.patientlyLocked(folders.openLockPath)
     defer { withExtendedLifetime(opening) {} }
     do {
@@ -72,10 +73,7 @@ public final class VaultDatabase: Sendable {
       let known = try creating ? [] : pool.read { db in try Schema.migrator.appliedIdentifiers(db) }
       if !creating, known.isEmpty { throw StoreError.damaged(path) }
       try Schema.migrator.migrate(pool)
-      // What a migration has dropped isn't left in the log.
-      if !creating, known.count < Schema.migrator.migrations.count {
-        try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
-      }
+      isOlder = !creating && known.count < Schema.migrator.migrations.count
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
       // SQLite's word for a format that it doesn't know, or for tables that aren't there.
       throw .damaged(path)
@@ -90,6 +88,8 @@ public final class VaultDatabase: Sendable {
     try checkSchema(path)
     if creating { try bindToKeys() }
     try checkBinding()
+    // What a migration has dropped isn't left in it.
+    if isOlder { emptyLog() }
   }
 
   deinit { try? flushAudit() }

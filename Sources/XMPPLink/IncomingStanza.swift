@@ -41,6 +41,8 @@ enum IncomingStanza {
         events.append(.ignored("a parcel that isn't one"))
       }
     } else {
+      // What is said in words is in the archive, too, and comes once more with the next login: without a name nobody would know it again.
+      guard message.child("offline", Namespace.putAside) == nil else { return events }
       let words = (
         body: message.child("body", Namespace.client)?.text ?? "",
         subject: message.child("subject", Namespace.client)?.text ?? ""

@@ -32,7 +32,7 @@ extension AccountTests {
         try await bob.online {
           try await eventually("it comes", seconds: 180) { try cy.received() == ["by Bob"] }
           try await eventually("it is noted") { try bob.waitingForServers() == 0 }
-          try await eventually("the receipt goes") { try cy.hasSentAll() }
+          try await eventually("the receipt goes") { try cy.hasSentAll(receipts: 1) }
           let came = try #require(try cy.vault.messages().first)
           #expect(came.route == "account" && came.hops == 1 && came.carriers == ["Bob"])
           try await ada.online {
@@ -61,7 +61,7 @@ extension AccountTests {
           try await eventually("it comes", seconds: 180) {
             try cy.vault.messages(unreadOnly: true).first?.state == "new"
           }
-          try await eventually("the receipts go") { try cy.hasSentAll() }
+          try await eventually("the receipts go") { try cy.hasSentAll(receipts: 1) }
         }
         try await ada.online {
           try await eventually("the receipt comes", seconds: 180) { try ada.state(sent) == "delivered" }

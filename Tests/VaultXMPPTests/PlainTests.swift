@@ -55,6 +55,28 @@ extension AccountTests {
       #expect(Set(try mine.compactMap { try ada.text($0) }) == ["first", "third"])
     }
 
+    @Test(arguments: ChatServer.Kind.allCases)
+    func `what is said in the moment of a login is read from the archive a little later, once`(_ kind: ChatServer.Kind)
+      async throws
+    {
+      let server = try ChatServer.shared(kind)
+      let (ada, bob) = (try Person("Ada"), try Person("Bob"))
+      for person in [ada, bob] { try await person.register(at: server) }
+      let first = try bob.vault.sendPlain(held("first"), to: ada.address)
+      try await bob.exchanging { exchange in
+        try await eventually("it goes") { try bob.state(first) == "underway" }
+        // To somebody who isn't to be disturbed a server gives nothing, as to somebody who isn't quite there yet.
+        try await exchange.connection.announce(priority: -1)
+        try await exchange.reach()
+        try await ada.online {
+          _ = try ada.vault.sendPlain(held("second"), to: bob.address)
+          try await eventually("it comes") { try bob.received() == ["second"] }
+        }
+      }
+      #expect(await AccountRound.run(bob.vault, limit: .seconds(60)).problem == nil)
+      #expect(try bob.received() == ["second"])
+    }
+
     @Test func `an archive that doesn't go back as far any more is read from its beginning`() async throws {
       let server = try ChatServer.shared(.prosody)
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))

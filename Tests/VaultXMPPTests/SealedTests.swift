@@ -70,9 +70,7 @@ extension AccountTests {
       }
       try await bob.online {
         try await eventually("they come") { try bob.received(from: "Ada").count == 5 }
-        try await eventually("the receipts go") {
-          try bob.vault.outgoingRecords(way: .account, at: bob.vault.surroundings.now()).isEmpty
-        }
+        try await eventually("the receipts go") { try bob.hasSentAll(receipts: 5) }
       }
       try await ada.online {
         try await eventually("the receipts come") { try messages.allSatisfy { try ada.state($0) == "delivered" } }

@@ -35,8 +35,12 @@ extension Person {
     }
   }
 
-  /// Whether the server has all that goes by it. What comes while its recipient logs in, servers lose now and then.
-  func hasSentAll() throws -> Bool { try vault.outgoingRecords(way: .account, at: vault.surroundings.now()).isEmpty }
+  /// Whether the server has all that goes by it, receipts for so many parcels among it: they are owed a moment after what they are for can be seen.
+  func hasSentAll(receipts count: Int64) throws -> Bool {
+    let account = try #require(try vault.currentAccount())
+    return try vault.accountTraffic(account.id)?.taken.parcels ?? 0 >= count && vault.parcelMemory.owed.isEmpty
+      && vault.outgoingRecords(way: .account, at: vault.surroundings.now()).isEmpty
+  }
 
   /// The bytes of each parcel that is carried for others.
   func carriedSizes() throws -> [Int] { try vault.readCourier().satchel.parcels.values.map(\.header.size) }

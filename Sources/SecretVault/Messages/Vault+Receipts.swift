@@ -30,15 +30,15 @@ extension Vault {
   /// want none.
   func makeReceiptParcels() throws(VaultError) {
     var failure: VaultError?
-    for (owed, receipts) in parcelMemory.takeOwed() {
+    parcelMemory.payOwed { owed, receipts in
       do throws(VaultError) {
         let isSaid = try makeReceiptParcel(
           delivered: receipts, read: [], to: owed.peer, ways: usualWays(pigeonsOnly: !owed.usesServers))
-        if !isSaid { parcelMemory.oweAgain(receipts, to: owed) }
         try tellCourier(received: receipts)
+        return isSaid
       } catch {
-        parcelMemory.oweAgain(receipts, to: owed)
         failure = error
+        return false
       }
     }
     if let failure { throw failure }

@@ -76,8 +76,7 @@ struct HostileHolder: Sendable {
     }
     _ = try await session.expect(Hello.self)
     // Then it is asked for cards as well.
-    let isAskedForCards = misdeed == .hangsUpBehindShare || misdeed == .saysNothingOfCards && !hasAnswered.isUp
-    let services = isAskedForCards ? PeerServiceKind.allCases : .usual
+    let services = [.hangsUpBehindShare, .saysNothingOfCards].contains(misdeed) ? PeerServiceKind.allCases : .usual
     try await session.send(Hello(services: services))
     let asked = try await session.expect(ReleaseRequest.self)
     let possession = try await session.expect(Possession.self)
