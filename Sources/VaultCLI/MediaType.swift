@@ -50,7 +50,7 @@ enum MediaType {
 
   /// The type of a file by the end of its name; empty if that says nothing.
   static func of(_ path: String) -> String {
-    let name = path.split(separator: "/").last ?? ""
+    let name = path.unicodeScalars.split(separator: "/").last.map { String($0) } ?? ""
     guard let dot = name.lastIndex(of: ".") else { return "" }
     return endings[name[name.index(after: dot)...].lowercased()] ?? ""
   }

@@ -163,7 +163,7 @@ private struct FileHandle: ~Copyable {
 
   static func rename(_ temporary: String, to path: String) throws(GroupError) {
     guard Glibc.rename(temporary, path) == 0 else { throw failure(path) }
-    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    let folder = path.unicodeScalars.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     let directory = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard directory >= 0 else { throw failure(folder) }
     defer { close(directory) }

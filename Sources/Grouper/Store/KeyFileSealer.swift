@@ -43,7 +43,7 @@ public final class KeyFileSealer: StateSealer {
     let written = key.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
     guard written == key.count, fsync(file) == 0 else { throw failure(path) }
     guard link(temporary, path) == 0 || errno == EEXIST else { throw failure(path) }
-    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    let folder = path.unicodeScalars.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     let directory = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard directory >= 0 else { throw failure(folder) }
     defer { close(directory) }

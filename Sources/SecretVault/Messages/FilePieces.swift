@@ -91,7 +91,7 @@ extension MessageFile {
     }
     let pieced = try PiecedFile(source, pieces)
     self.init(
-      name: Self.name(of: path), mediaType: mediaType, byteCount: pieced.byteCount, isPhoto: true, caption: caption
+      name: Vault.fileName(of: path), mediaType: mediaType, byteCount: pieced.byteCount, isPhoto: true, caption: caption
     ) { (offset, count) throws(VaultError) in try pieced.read(at: offset, count: count) }
   }
 }

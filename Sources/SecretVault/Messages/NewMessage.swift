@@ -45,9 +45,8 @@ public struct MessageFile: Sendable {
 
   init(_ source: LocatedFile, path: String, isPhoto: Bool, mediaType: String, caption: HeldSecret?) {
     self.init(
-      name: Self.name(of: path), mediaType: mediaType, byteCount: source.byteCount, isPhoto: isPhoto, caption: caption
+      name: Vault.fileName(of: path), mediaType: mediaType, byteCount: source.byteCount, isPhoto: isPhoto,
+      caption: caption
     ) { (offset, count) throws(VaultError) in try source.read(at: offset, count: count) }
   }
-
-  static func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 }
