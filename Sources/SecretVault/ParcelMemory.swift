@@ -166,8 +166,9 @@ final class ParcelMemory: Sendable {
   /// Says what is owed, of each peer at most as much as one parcel holds; it is owed until `say` has returned true.
   func payOwed(_ say: (Owed, [ParcelReceipt]) -> Bool) {
     paying.withLock { _ in
-      for (peer, receipts) in owed.mapValues({ Array($0.prefix(MessageReceipts.countLimit)) }) where say(peer, receipts)
-      {
+      for (peer, all) in owed {
+        let receipts = Array(all.prefix(MessageReceipts.countLimit))
+        guard say(peer, receipts) else { continue }
         state.withLock { state in
           state.owed[peer]?.removeFirst(receipts.count)
           if state.owed[peer]?.isEmpty == true { state.owed[peer] = nil }

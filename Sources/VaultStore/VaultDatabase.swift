@@ -64,8 +64,8 @@ public final class VaultDatabase: Sendable {
     try Self.checkFiles(path, creating: creating)
     // Left by a creation that was killed just after it had finished.
     if !creating { unlink(folders.incompletePath) }
-    // Two processes that bring the schema up to date, or recover after a crash, at once would disturb each other.
     let isOlder: Bool
+    // Two processes that bring the schema up to date, or recover after a crash, at once would disturb each other.
     let opening = try OpenFile.patientlyLocked(folders.openLockPath)
     defer { withExtendedLifetime(opening) {} }
     do {
@@ -88,7 +88,7 @@ public final class VaultDatabase: Sendable {
     try checkSchema(path)
     if creating { try bindToKeys() }
     try checkBinding()
-    // What a migration has dropped isn't left in it.
+    // It would still have what the migrations have dropped.
     if isOlder { emptyLog() }
   }
 

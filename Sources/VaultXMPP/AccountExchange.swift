@@ -49,8 +49,6 @@ final class AccountExchange: Sendable {
     /// A peer may have asked something.
     var hasQuestions = false
     var areOthersLeft = false
-    /// The archive's name for the last entry that was read.
-    var archivedTo: String?
     /// Plain messages that this connection has read from the archive.
     var archived: Set<[UInt8]> = []
     /// How many plain messages of a contact are here of which day, and of which day it was said last that they are too many.
@@ -97,7 +95,6 @@ final class AccountExchange: Sendable {
     var state = State(lastAt: vault.surroundings.monotonic())
     // Without them something is counted twice.
     state.passed = (try? vault.passedTexts(account.id)) ?? []
-    state.archivedTo = account.archivedTo
     self.state = Mutex(state)
   }
 

@@ -1,12 +1,11 @@
 extension XMPPConnection {
-  /// Most messages that are asked for at once. Each may have the size of a parcel's piece.
-  public static let putAsideLimit = 16
+  /// Most messages that are asked for, one after the other.
+  private static let putAsideLimit = 256
 
   /// Asks for what the server still keeps of what came while nobody was there (XEP-0013): parcels and receipts come as events. Servers hand it out when
   /// an account announces itself, and know of no better moment for what they put aside in the very same one.
   ///
-  /// It stays where it is, and comes again with the next connection. Returns the server's names for what it was asked for, none of which is in `seen`;
-  /// as long as there are ``putAsideLimit`` there may be more.
+  /// It stays where it is, and comes again with the next connection. Returns the server's names for what it was asked for, none of which is in `seen`.
   public func askForPutAside(except seen: Set<String> = []) async throws(XMPPError) -> [String] {
     guard try await features().contains(Namespace.putAside) else { return [] }
     let answer = try await ask("get", to: address.bare) { writer, _ in

@@ -79,7 +79,7 @@ extension VaultTests {
       #expect(world.desk(of: 0).isEmpty)
     }
 
-    @Test func `a line that falls silent behind a share costs the share nothing`() async throws {
+    @Test func `who never answers the question for cards gives its fragment all the same`() async throws {
       let world = try TestWorld(2)
       let secret = randomBytes(400_000)
       try await world.share(secret, threshold: 2)

@@ -165,5 +165,11 @@ extension VaultTests {
       #expect(received.name == "a letter.txt" && received.mediaType == "text/plain" && received.kind == .file)
       #expect(try ben.file(of: received.number) == bytes)
     }
+
+    @Test func `no folder is named, whatever the file's name begins with`() throws {
+      let path = try world.scratch.write([1], as: "\u{301}letter.txt")
+      let file = try MessageFile(path: path, isPhoto: false, mediaType: "text/plain", caption: nil)
+      #expect(file.name.utf8.elementsEqual("\u{301}letter.txt".utf8))
+    }
   }
 }

@@ -49,6 +49,10 @@ import Testing
     #expect(try said([element("subject")]) == nil)
   }
 
+  @Test func `words that were put aside wait for the archive or the next login`() throws {
+    #expect(try said([element("offline", Namespace.putAside), element("body", text: "at eight")]) == nil)
+  }
+
   @Test
   func `a text of more than 64 KiB comes whole, and of one that is too long the beginning, and how much is missing`()
     throws

@@ -30,7 +30,13 @@ struct OldHomes {
   private let unpacked: String
   private let passphrase: String
 
+  /// One test at a time has the homes of an archive, for the addresses of its servers are in it.
+  private static let gates = names.reduce(into: [:]) { $0[$1] = Gate(limit: 1) }
+
   static func open(_ name: String, _ body: (OldHomes) async throws -> Void) async throws {
+    let gate = try #require(gates[name])
+    let place = await gate.enter()
+    defer { gate.leave(place) }
     try await Bench.run { bench in try await body(OldHomes(name, bench)) }
   }
 

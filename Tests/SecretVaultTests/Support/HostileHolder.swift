@@ -120,6 +120,7 @@ struct HostileHolder: Sendable {
       return false
     case .saysNothingOfCards where !hasAnswered.isUp:
       try await session.release(asked.request, own)
+      // The question for cards; whoever has none asks for pieces.
       _ = try await session.nextType()
     default: try await session.release(asked.request, own)
     }
