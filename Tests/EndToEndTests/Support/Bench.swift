@@ -6,7 +6,7 @@ import Testing
 /// A folder and the processes of one test: several peers, each with a home of its own, on this machine's loopback.
 ///
 /// Whatever happens, nothing is left: the processes are killed and the folder is removed when the test ends, and also
-/// when the test program itself dies. A shell, the warden, does both when its standard input ends.
+/// when the test program itself dies.
 final class Bench: Sendable {
   /// Where everything of this test lies.
   let folder: String
@@ -14,7 +14,7 @@ final class Bench: Sendable {
   let slot: Int
   /// Where its daemons listen: an address of this machine that no other bench of this time uses.
   var host: String { "127.\(64 + getpid() % 128).\(slot / 250 + 1).\(slot % 250 + 1)" }
-  private let warden: Child
+  private let warden: Warden
   private let daemons = Mutex<[(name: String, child: Child)]>([])
   private let running = Mutex<[pid_t: Child]>([:])
   private let counter = Mutex(0)
@@ -58,28 +58,7 @@ final class Bench: Sendable {
     var template = Array((FileManager.default.temporaryDirectory.path + "/vault-test-XXXXXX").utf8CString)
     _ = try #require(mkdtemp(&template))
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    warden = try Child(
-      Child.Start(
-        program: "/bin/sh", arguments: ["-c", Self.wardenScript, "sh", folder], environment: Self.environment,
-        folder: "/", input: .pipe, outputPath: "/dev/null", complaintPath: "/dev/null"))
-  }
-
-  /// Reads which processes start and end; at the end of input kills those that are left, each with its group.
-  private static let wardenScript = """
-    left=" "
-    while read -r sign process; do
-      case $sign in
-        +) left="$left$process " ;;
-        -) left="${left%% $process *} ${left#* $process }" ;;
-      esac
-    done
-    for process in $left; do kill -KILL -- "-$process"; done
-    rm -rf -- "$1"
-    """
-
-  private func tellWarden(_ sign: String, _ process: pid_t) {
-    let line = Array("\(sign) \(process)\n".utf8)
-    _ = write(warden.pipe, line, line.count)
+    warden = try Warden(folder)
   }
 
   /// The environment of every program: nothing of the user's but what tells a sanitizer where to report.
@@ -111,17 +90,17 @@ final class Bench: Sendable {
   }
 
   /// Has a process killed at the end that a program under test has left behind, in a session of its own.
-  func adopt(_ process: pid_t) { tellWarden("+", process) }
+  func adopt(_ process: pid_t) { warden.started(process) }
 
   private func watch(_ child: Child) -> Child {
     running.withLock { $0[child.process] = child }
-    tellWarden("+", child.process)
+    warden.started(child.process)
     return child
   }
 
   private func forget(_ process: pid_t) {
     running.withLock { _ = $0.removeValue(forKey: process) }
-    tellWarden("-", process)
+    warden.ended(process)
   }
 
   /// Says that this program must run until the bench ends, unless ``expectEnd(of:)`` says otherwise.
@@ -138,8 +117,7 @@ final class Bench: Sendable {
       kill(-child.process, SIGKILL)
       _ = try? await child.end(within: 90)
     }
-    warden.closeInput()
-    _ = try? await warden.end(within: 90)
+    await warden.end()
   }
 
   /// A file in the bench's folder.

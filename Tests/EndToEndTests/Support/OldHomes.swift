@@ -85,14 +85,19 @@ struct OldHomes {
     try await succeed(peer, "backup", "restore", backup)
   }
 
-  private func opening(_ peer: Peer) -> [String] { peer === carol ? ["--passphrase-file", passphrase] : [] }
+  /// What opens the peer's home, unless its daemon keeps it unlocked.
+  private func opening(_ peer: Peer) -> [String] {
+    peer === carol && access(peer.home + "/state/agent.socket", F_OK) != 0 ? ["--passphrase-file", passphrase] : []
+  }
 
-  /// Starts everybody's daemon, and tells the others where it listens now.
-  func startDaemons() async throws {
-    let peers = [alice, bob, carol]
-    try await alice.startDaemon()
-    try await bob.startDaemon()
-    try await carol.startDaemon("--passphrase-file", passphrase)
+  /// Starts the daemons of these, or of all, and tells the others where they listen now.
+  func startDaemons(of some: [Peer]? = nil) async throws {
+    let peers = some ?? [alice, bob, carol]
+    for peer in peers where peer !== carol { try await peer.startDaemon() }
+    if peers.contains(where: { $0 === carol }) {
+      try await carol.startDaemon("--passphrase-file", passphrase)
+      try await carol.succeed("unlock", "--passphrase-file", passphrase)
+    }
     for peer in peers {
       for other in peers where other !== peer {
         try await succeed(peer, "peer", "address", other.name, other.address)
