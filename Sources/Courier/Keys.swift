@@ -13,7 +13,9 @@ public struct ParcelKey: Hashable, Comparable, Sendable, Codable {
   public var bytes: [UInt8] { joined([high, low]) }
 
   /// Orders keys as their bytes are ordered.
-  public static func < (one: Self, other: Self) -> Bool { (one.high, one.low) < (other.high, other.low) }
+  public static func < (one: Self, other: Self) -> Bool {
+    one.high == other.high ? one.low < other.low : one.high < other.high
+  }
 }
 
 /// What a parcel's bytes hash to: 16 bytes. Anybody can put other bytes under an id that they have seen; under this they
@@ -37,7 +39,9 @@ public struct CopyDigest: Hashable, Comparable, Sendable, Codable {
   public var bytes: [UInt8] { joined([high, low]) }
 
   /// Orders digests as their bytes are ordered.
-  public static func < (one: Self, other: Self) -> Bool { (one.high, one.low) < (other.high, other.low) }
+  public static func < (one: Self, other: Self) -> Bool {
+    one.high == other.high ? one.low < other.low : one.high < other.high
+  }
 }
 
 /// One copy of a parcel: what carriers tell apart. Those of one id are the same parcel by their own word alone, and at most
@@ -69,7 +73,9 @@ public struct CopyKey: Hashable, Comparable, Sendable, Codable {
   var isNamed: Bool { digest != .unknown }
 
   /// Orders copies by their parcels.
-  public static func < (one: Self, other: Self) -> Bool { (one.id, one.digest) < (other.id, other.digest) }
+  public static func < (one: Self, other: Self) -> Bool {
+    one.id == other.id ? one.digest < other.digest : one.id < other.id
+  }
 }
 
 /// What a parcel shows of its recipient: 16 bytes that differ from parcel to parcel, so that only who knows the

@@ -95,7 +95,7 @@ static void note(long number, const char *name, const char *path, int done) {
 // Counts a call and says what is to become of it. Sets errno if it is refused.
 static enum effect step(const char *name, const char *path, enum nature nature) {
   int before = errno;
-  if (!folder_count || !is_below(path)) return PROCEED;
+  if (!is_below(path)) return PROCEED;
   if (only[0]) {
     char line[PATH_MAX + 64];
     snprintf(line, sizeof line, "%s %s", name, path);
@@ -120,6 +120,7 @@ static enum effect step(const char *name, const char *path, enum nature nature) 
 }
 
 static enum effect step_at(const char *name, int folder, const char *file, enum nature nature) {
+  if (!folder_count) return PROCEED;
   char path[PATH_MAX];
   int before = errno;
   path_at(folder, file, path);
@@ -128,6 +129,7 @@ static enum effect step_at(const char *name, int folder, const char *file, enum 
 }
 
 static enum effect step_on(const char *name, int descriptor, enum nature nature) {
+  if (!folder_count) return PROCEED;
   char path[PATH_MAX];
   int before = errno;
   path_of(descriptor, path);
@@ -145,6 +147,7 @@ static void *real(const char *name) {
 // MARK: Opening
 
 static int refuses_opening(int folder, const char *file, int flags) {
+  if (!folder_count) return 0;
   struct stat status;
   int writes = (flags & O_ACCMODE) != O_RDONLY;
   int makes = (flags & O_TMPFILE) == O_TMPFILE;
@@ -186,6 +189,7 @@ int openat64(int folder, const char *path, int flags, ...) {
 // MARK: Writing
 
 static ssize_t written(int descriptor, ssize_t count) {
+  if (!folder_count) return count;
   char path[PATH_MAX];
   int before = errno;
   path_of(descriptor, path);
