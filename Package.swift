@@ -247,7 +247,7 @@ let package = Package(
       exclude: ["Budgets", "Homes"], swiftSettings: settings),
     tests(
       of: "ShareServer",
-      [grdb, "MemoryScan", "VaultServer", "FaultInjection", "Sodium", "TestTime", lifecycle, logging]),
+      [grdb, "ChatServers", "MemoryScan", "VaultServer", "FaultInjection", "Sodium", "TestTime", lifecycle, logging]),
     .target(name: "FaultInjection", path: "Tests/FaultInjection"),
     // Linked by nobody.
     .target(name: "AllocationCount", path: "Tests/AllocationCount"),

@@ -64,7 +64,7 @@ public final class ChatServer: @unchecked Sendable {
 
   private init(_ kind: Kind, rate: Int? = nil) throws {
     self.kind = kind
-    port = try Loopback.freePort()
+    port = UInt16(try Loopback.freePort())
     folder = FileManager.default.temporaryDirectory.appending(path: "xmpp-\(UUID())").path
     try FileManager.default.createDirectory(atPath: folder + "/data", withIntermediateDirectories: true)
     try Self.makeCertificates(folder)

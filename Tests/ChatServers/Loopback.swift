@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// Sockets of the tests.
 public enum Loopback {
@@ -34,12 +35,28 @@ public enum Loopback {
     return (socket, UInt16(bigEndian: address.sin_port))
   }
 
-  /// A port that nobody listens on.
-  public static func freePort() throws -> UInt16 {
-    let (socket, port) = try listener()
-    close(socket)
-    return port
+  /// A port that nobody listens on, below those that the system gives whoever asks for any: nobody else comes by it, also while its server is down.
+  public static func freePort(of host: String = "127.0.0.1") throws -> Int {
+    var address = address(0)
+    guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { throw ChatServer.Failure("\(host) is no address") }
+    for _ in 0..<ports.count {
+      let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      defer { close(socket) }
+      let port = ports.lowerBound + next.wrappingAdd(1, ordering: .relaxed).oldValue % ports.count
+      address.sin_port = UInt16(port).bigEndian
+      let isFree = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+      }
+      if isFree { return port }
+    }
+    throw ChatServer.Failure("\(host) has no free port")
   }
+
+  private static let ports = 10_000..<30_000
+  /// Far from where other processes of tests begin.
+  private static let next = Atomic(Int(getpid()) * 397)
 
   /// Whether somebody listens there.
   public static func answers(_ port: UInt16) -> Bool {

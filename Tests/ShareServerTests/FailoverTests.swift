@@ -1,3 +1,4 @@
+import ChatServers
 import Foundation
 import Glibc
 import Synchronization
@@ -28,17 +29,17 @@ import Testing
   @Test func `what was acknowledged is there after the primary was killed while shares came, and no reader misses any`()
     async throws
   {
-    let primary = try await RedisProcess.start(port: try RedisProcess.freePort())
+    let primary = try await RedisProcess.start(port: try Loopback.freePort())
     var replicas: [RedisProcess] = []
     for _ in 0..<2 {
       replicas.append(
         try await RedisProcess.start(
-          port: try RedisProcess.freePort(), ["--replicaof", "127.0.0.1 \(primary.port)"]))
+          port: try Loopback.freePort(), ["--replicaof", "127.0.0.1 \(primary.port)"]))
     }
     try await eventually("both replicas follow") {
       try await primary.ask(["INFO", "replication"]).components(separatedBy: "state=online").count == 3
     }
-    let sentinel = try await RedisProcess.sentinel(port: try RedisProcess.freePort(), primary: primary.port)
+    let sentinel = try await RedisProcess.sentinel(port: try Loopback.freePort(), primary: primary.port)
     try await eventually("the sentinel knows both replicas") {
       try await sentinel.ask(["INFO", "sentinel"]).contains("slaves=2")
     }
@@ -93,7 +94,7 @@ import Testing
         return next != primary.port
       }
       replicas.append(
-        try await RedisProcess.start(port: try RedisProcess.freePort(), ["--replicaof", "127.0.0.1 \(next)"]))
+        try await RedisProcess.start(port: try Loopback.freePort(), ["--replicaof", "127.0.0.1 \(next)"]))
       try await eventually("it goes on with another primary", within: 120) { log.shares.count > before + 100 }
       log.end()
       try await tasks.waitForAll()

@@ -1,3 +1,4 @@
+import ChatServers
 import Foundation
 import Glibc
 import Synchronization
@@ -62,7 +63,7 @@ import Testing
   @Test(arguments: [SIGTERM, SIGINT])
   func `told to stop, it answers who waits and ends within seconds`(_ signal: Int32) async throws {
     let folder = try Folder()
-    let metrics = try await freePlace(folder)
+    let metrics = "127.0.0.1:\(try Loopback.freePort())"
     let server = try await ServerProcess.start(folder, ["--metrics", metrics])
     let group = try await Group.make(at: server.place)
     let connection = try Connection(server.place)
@@ -181,17 +182,9 @@ import Testing
     ] { #expect(!log.contains(secret)) }
   }
 
-  /// A free port: one that was just in use and isn't any more.
-  private func freePlace(_ folder: Folder) async throws -> String {
-    let probe = try await ServerProcess.start(folder)
-    probe.signal(SIGTERM)
-    _ = try await probe.end()
-    return probe.place
-  }
-
   @Test func `metrics count what happens and name nobody`() async throws {
     let folder = try Folder()
-    let place = try await freePlace(folder)
+    let place = "127.0.0.1:\(try Loopback.freePort())"
     let server = try await ServerProcess.start(folder, ["--metrics", place])
     let group = try await Group.make(at: server.place)
     _ = try await group.put([1, 2, 3], as: group.ownUser, at: server.place)

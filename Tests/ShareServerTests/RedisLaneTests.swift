@@ -1,3 +1,4 @@
+import ChatServers
 import Dispatch
 import Foundation
 import Synchronization
@@ -20,8 +21,8 @@ import Testing
   }
 
   @Test func `a connection that was made while the primary changed is made anew`() async throws {
-    let old = try await RedisProcess.start(port: try RedisProcess.freePort())
-    let new = try await RedisProcess.start(port: try RedisProcess.freePort())
+    let old = try await RedisProcess.start(port: try Loopback.freePort())
+    let new = try await RedisProcess.start(port: try Loopback.freePort())
     let sentinel = try FakeSentinel(primary: old.port)
     let locator = try locator("redis+sentinel://127.0.0.1:\(sentinel.port)/shares")
     let isFirst = Mutex(true)
@@ -37,9 +38,9 @@ import Testing
   }
 
   @Test func `a sentinel that names a server that is no primary is asked last from then on`() async throws {
-    let primary = try await RedisProcess.start(port: try RedisProcess.freePort())
+    let primary = try await RedisProcess.start(port: try Loopback.freePort())
     let replica = try await RedisProcess.start(
-      port: try RedisProcess.freePort(), ["--replicaof", "127.0.0.1 \(primary.port)"])
+      port: try Loopback.freePort(), ["--replicaof", "127.0.0.1 \(primary.port)"])
     let (stale, right) = (try FakeSentinel(primary: replica.port), try FakeSentinel(primary: primary.port))
     let locator = try locator("redis+sentinel://\(stale.address),\(right.address)/shares")
     try await eventually("the primary is found", within: 120) {
@@ -54,11 +55,11 @@ import Testing
 
   @Test func `a sentinel is doubted when what it names has no replicas`() async throws {
     let (lonely, followed) = (
-      try await RedisProcess.start(port: try RedisProcess.freePort()),
-      try await RedisProcess.start(port: try RedisProcess.freePort())
+      try await RedisProcess.start(port: try Loopback.freePort()),
+      try await RedisProcess.start(port: try Loopback.freePort())
     )
     let replica = try await RedisProcess.start(
-      port: try RedisProcess.freePort(), ["--replicaof", "127.0.0.1 \(followed.port)"])
+      port: try Loopback.freePort(), ["--replicaof", "127.0.0.1 \(followed.port)"])
     let (stale, right) = (try FakeSentinel(primary: lonely.port), try FakeSentinel(primary: followed.port))
     let lane = try RedisLane(
       threads: 1, try locator("redis+sentinel://\(stale.address),\(right.address)/shares"), failed: {}

@@ -1,3 +1,4 @@
+import ChatServers
 import Foundation
 import Sodium
 import Synchronization
@@ -30,7 +31,7 @@ import Testing
   }
 
   @Test func `what was deleted, but not acknowledged, is not called gone before the replicas know`() async throws {
-    let primary = try await RedisProcess.start(port: try RedisProcess.freePort())
+    let primary = try await RedisProcess.start(port: try Loopback.freePort())
     let follow = ["--replicaof", "127.0.0.1 \(primary.port)", "--port", "0"]
     var replica = try await RedisProcess.start(follow)
     let service = try await Service.start(try Folder(), redis: "redis://127.0.0.1:\(primary.port)") {
@@ -190,7 +191,7 @@ import Testing
 
   @Test func `a key store has as many replicas as its own place says, not that of the shares`() async throws {
     let (data, keys) = (
-      try await RedisProcess.start(port: try RedisProcess.freePort()), try await RedisProcess.start()
+      try await RedisProcess.start(port: try Loopback.freePort()), try await RedisProcess.start()
     )
     let sentinel = try FakeSentinel(primary: data.port)
     let store = try store("redis+sentinel://\(sentinel.address)/shares", key: "redis+unix://\(keys.socket)")

@@ -1,3 +1,4 @@
+import ChatServers
 import Foundation
 import Sodium
 import Synchronization
@@ -72,7 +73,7 @@ import Testing
   @Test func `what too few replicas have isn't acknowledged, and the same again is a repetition when they have it`()
     async throws
   {
-    let primary = try await RedisProcess.start(port: try RedisProcess.freePort())
+    let primary = try await RedisProcess.start(port: try Loopback.freePort())
     let follow = ["--replicaof", "127.0.0.1 \(primary.port)", "--port", "0"]
     var replica = try await RedisProcess.start(follow)
     try await eventually("the replica follows") {
@@ -167,7 +168,7 @@ import Testing
 
   @Test func `without Redis requests are put off, and go on when it is back`() async throws {
     let folder = try Folder()
-    let port = try RedisProcess.freePort()
+    let port = try Loopback.freePort()
     let lasting = ["--appendonly", "yes", "--appendfsync", "always", "--dir", folder.path]
     var redis = try await RedisProcess.start(port: port, lasting)
     let service = try await Service.start(try Folder(), redis: "redis://127.0.0.1:\(port)")

@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `nobody there is told from the rest`() async throws {
-      let account = try XMPPAccount(JID("ada@localhost"), host: "127.0.0.1", port: Loopback.freePort())
+      let account = try XMPPAccount(JID("ada@localhost"), host: "127.0.0.1", port: UInt16(Loopback.freePort()))
       await #expect {
         try await XMPPConnection.connect(account, password: password("ada"))
       } throws: {

@@ -1,3 +1,4 @@
+import ChatServers
 import Foundation
 import Glibc
 import Synchronization
@@ -39,7 +40,7 @@ enum HomeTemplates {
       }
       return
     }
-    if peers.count > 1 { for peer in peers { peer.listens(at: try freePort(of: bench.host)) } }
+    if peers.count > 1 { for peer in peers { peer.listens(at: try Loopback.freePort(of: bench.host)) } }
     var cards: [String] = []
     for peer in peers {
       try await peer.initialise(location)
@@ -56,22 +57,5 @@ enum HomeTemplates {
       try FileManager.default.copyItem(atPath: peer.home, toPath: template.folder + "/" + peer.name)
     }
     templates.withLock { $0[key] = template }
-  }
-
-  /// A port of this address that nobody listens at.
-  private static func freePort(of host: String) throws -> Int {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    defer { close(socket) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    try #require(inet_pton(AF_INET, host, &address.sin_addr) == 1)
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let got = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        bind(socket, pointer, size) == 0 && getsockname(socket, pointer, &size) == 0
-      }
-    }
-    try #require(got, "\(host): \(String(cString: strerror(errno)))")
-    return Int(UInt16(bigEndian: address.sin_port))
   }
 }

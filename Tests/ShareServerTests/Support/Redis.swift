@@ -117,23 +117,6 @@ final class RedisProcess: @unchecked Sendable {
     if let items = try? value.items { return try items.map { try text($0) }.joined(separator: "\n") }
     return try (try? value.integer).map { "\($0)" } ?? value.text
   }
-
-  /// A port that nobody has at the moment.
-  static func freePort() throws -> Int {
-    let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let status = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        bind(descriptor, generic, size) == 0 && getsockname(descriptor, generic, &size) == 0
-      }
-    }
-    try #require(status)
-    return Int(UInt16(bigEndian: address.sin_port))
-  }
 }
 
 /// One Redis for all tests that need just some, with a database for each.
