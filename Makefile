@@ -80,7 +80,7 @@ test: xmpp-servers release server build-tests ## run all tests that need neither
 	@scripts/test "$(release_bin)"
 
 test-xmpp: xmpp-servers release server build-tests ## run those tests that talk over real XMPP servers, Prosody and ejabberd, on loopback
-	@scripts/test "$(release_bin)" --no-parallel --filter 'XMPPLinkTests|VaultXMPPTests|EndToEndTests.AccountTests'
+	@scripts/test "$(release_bin)" xmpp
 
 soak: ## run for hours what is too long for every change, or PARTS of it; before a release, and when its subject was touched
 	@scripts/soak $(PARTS)
