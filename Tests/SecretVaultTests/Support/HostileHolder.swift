@@ -82,7 +82,11 @@ struct HostileHolder: Sendable {
     let possession = try await session.expect(Possession.self)
     guard try await release(asked, possession, session, transport) else { return await session.close() }
     while true {
-      let wanted = try await session.expect(PieceRequest.self)
+      let wanted: PieceRequest
+      do { wanted = try await session.expect(PieceRequest.self) } catch {
+        if misdeed == .saysNothingOfCards { _ = try await session.nextType() }
+        throw error
+      }
       guard try await pieces(wanted, asked, session, transport) else { return await session.close() }
     }
   }
@@ -118,10 +122,6 @@ struct HostileHolder: Sendable {
       try await session.release(asked.request, own)
       hasAnswered.raise()
       return false
-    case .saysNothingOfCards where !hasAnswered.isUp:
-      try await session.release(asked.request, own)
-      // The question for cards; whoever has none asks for pieces.
-      _ = try await session.nextType()
     default: try await session.release(asked.request, own)
     }
     hasAnswered.raise()
