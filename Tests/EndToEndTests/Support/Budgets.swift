@@ -33,7 +33,7 @@ enum Budgets {
     let recorded = try recorded()
     var least = try await count()
     for taken in 1..<12 {
-      let holds = least.allSatisfy { name, count in recorded[name].map { count * 10 <= $0 * 11 } ?? true }
+      let holds = least.allSatisfy { name, count in recorded[name].map { isWithin($0, count) } ?? true }
       if taken >= 4, holds { break }
       least = try await count()
     }
@@ -46,9 +46,11 @@ enum Budgets {
     guard variables["VAULT_RECORD_BUDGETS"] != "1" else { return try record(name, count) }
     let budget = try #require(try recorded()[name], "no budget for \(name)", sourceLocation: location)
     #expect(
-      count * 10 <= budget * 11, "\(name): \(count), and \(budget) when it was recorded in \(path)",
+      isWithin(budget, count), "\(name): \(count), and \(budget) when it was recorded in \(path)",
       sourceLocation: location)
   }
+
+  private static func isWithin(_ budget: Int, _ count: Int) -> Bool { count * 10 <= budget * 11 }
 
   private static func record(_ name: String, _ count: Int) throws {
     let text = try String(contentsOfFile: path, encoding: .utf8)

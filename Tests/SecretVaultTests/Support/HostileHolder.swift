@@ -39,7 +39,7 @@ enum Misdeed: String, Sendable, CaseIterable {
   case honest
   case sendsInvalidShare, sendsAnotherHoldersShare, sendsRequestersIndex, sendsGarbageInsteadOfShare
   case refusesShare, hangsUpInsteadOfShare, cutsInsteadOfShare, saysNothingInsteadOfShare
-  case hangsUpBehindShare, saysNothingOfCards
+  case hangsUpBehindShare
   case flipsByteInPiece, sendsAnotherPiece, sendsWrongPath, sendsForeignFragment, sendsShortPiece
   case refusesPieces, endsPiecesEarly, hangsUpInPieces, saysNothingInPieces, sendsGarbageInPieces
 }
@@ -76,17 +76,13 @@ struct HostileHolder: Sendable {
     }
     _ = try await session.expect(Hello.self)
     // Then it is asked for cards as well.
-    let services = [.hangsUpBehindShare, .saysNothingOfCards].contains(misdeed) ? PeerServiceKind.allCases : .usual
+    let services = misdeed == .hangsUpBehindShare ? PeerServiceKind.allCases : .usual
     try await session.send(Hello(services: services))
     let asked = try await session.expect(ReleaseRequest.self)
     let possession = try await session.expect(Possession.self)
     guard try await release(asked, possession, session, transport) else { return await session.close() }
     while true {
-      let wanted: PieceRequest
-      do { wanted = try await session.expect(PieceRequest.self) } catch {
-        if misdeed == .saysNothingOfCards { _ = try await session.nextType() }
-        throw error
-      }
+      let wanted = try await session.expect(PieceRequest.self)
       guard try await pieces(wanted, asked, session, transport) else { return await session.close() }
     }
   }
