@@ -281,9 +281,9 @@ struct SessionRoute: PeerRoute {
       let share = try KeyShare(index: index, bytes: try release.share.bytes.duplicate())
       // Over a radio pieces are on their way by now, and each turn takes long.
       if let exchange = job.cards, !conversation.isNearby {
-        // The share is here, also where the line breaks behind it.
+        // The share is here, also where the line breaks or falls silent behind it.
         do throws(LinkFailure) { try await exchangeCards(id, exchange, conversation) } catch {
-          guard error.kind == .cutOff else { throw error }
+          guard error.isOfLine else { throw error }
         }
       }
       return .released(ReleasedShare(peer: conversation.recipient.asked, share: share, pieces: pieces))

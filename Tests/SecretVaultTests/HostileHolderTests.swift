@@ -24,13 +24,13 @@ extension VaultTests {
       case .refusesPieces: (.bad, "refused: its fragment of the file is damaged or missing")
       case .endsPiecesEarly: (.bad, "refused: its fragment of the file is damaged or missing")
       // It is asked again, for its share did verify, and by then another's is there.
-      case .hangsUpBehindShare, .hangsUpInPieces: (.answered, "")
+      case .hangsUpBehindShare, .saysNothingOfCards, .hangsUpInPieces: (.answered, "")
       case .saysNothingInPieces: (.unreachable, "did not answer in time")
       case .sendsGarbageInPieces: (.bad, "sent a message that makes no sense")
       }
     }
 
-    @Test(arguments: Misdeed.allCases)
+    @Test(arguments: Misdeed.allCases.filter { $0 != .saysNothingOfCards })
     func `a holder that misbehaves is named, and recovery goes on with the others`(misdeed: Misdeed) async throws {
       let world = try TestWorld(4)
       let secret = randomBytes(400_000)
@@ -77,6 +77,26 @@ extension VaultTests {
       #expect(failure.reason.contains("ben answered"))
       #expect(failure.reason.contains("cleo"))
       #expect(world.desk(of: 0).isEmpty)
+    }
+
+    @Test func `who never answers the question for cards gives its fragment all the same`() async throws {
+      let world = try TestWorld(3)
+      let secret = randomBytes(400_000)
+      try await world.share(secret, threshold: 2)
+      let holder = HostileHolder.install(.saysNothingOfCards, as: world[1], with: world[0], in: world)
+      let problems = Collected<String>()
+      let recovering = Task {
+        try await world.recover(by: 0) { event in
+          if case .problem(let peer, let reason) = event { problems.add("\(peer) \(reason)") }
+        }
+      }
+      await holder.hasAnswered.wait()
+      await world.clock.passOnce(VaultEnvironment.Deadlines.distinct.reply)
+      let recovered = try await recovering.value
+      #expect(recovered.bytes == secret)
+      #expect(recovered.report.holders.map(\.state) == [.answered, .answered])
+      #expect(holder.questionsForCards.all.count == 1)
+      #expect(problems.all == [])
     }
 
     /// A world in which nobody else is asked because an answer takes its time: ben is the first.

@@ -39,7 +39,7 @@ enum Misdeed: String, Sendable, CaseIterable {
   case honest
   case sendsInvalidShare, sendsAnotherHoldersShare, sendsRequestersIndex, sendsGarbageInsteadOfShare
   case refusesShare, hangsUpInsteadOfShare, cutsInsteadOfShare, saysNothingInsteadOfShare
-  case hangsUpBehindShare
+  case hangsUpBehindShare, saysNothingOfCards
   case flipsByteInPiece, sendsAnotherPiece, sendsWrongPath, sendsForeignFragment, sendsShortPiece
   case refusesPieces, endsPiecesEarly, hangsUpInPieces, saysNothingInPieces, sendsGarbageInPieces
 }
@@ -52,6 +52,8 @@ struct HostileHolder: Sendable {
   let accomplice: Member
   /// Raised once it has said what it has to say about its share.
   let hasAnswered = Flag()
+  /// The requests behind whose answers it was asked for cards, and said nothing.
+  let questionsForCards = Collected<ReleaseRequest>()
 
   /// From now on whoever dials `member` meets this program.
   @discardableResult
@@ -76,14 +78,23 @@ struct HostileHolder: Sendable {
     }
     _ = try await session.expect(Hello.self)
     // Then it is asked for cards as well.
-    let services = misdeed == .hangsUpBehindShare ? PeerServiceKind.allCases : .usual
+    let services = [.hangsUpBehindShare, .saysNothingOfCards].contains(misdeed) ? PeerServiceKind.allCases : .usual
     try await session.send(Hello(services: services))
     let asked = try await session.expect(ReleaseRequest.self)
     let possession = try await session.expect(Possession.self)
     guard try await release(asked, possession, session, transport) else { return await session.close() }
+    var wanted: PieceRequest
+    do { wanted = try await session.expect(PieceRequest.self) } catch {
+      if misdeed == .saysNothingOfCards {
+        questionsForCards.add(asked)
+        hasAnswered.raise()
+        _ = try await session.nextType()
+      }
+      throw error
+    }
     while true {
-      let wanted = try await session.expect(PieceRequest.self)
       guard try await pieces(wanted, asked, session, transport) else { return await session.close() }
+      wanted = try await session.expect(PieceRequest.self)
     }
   }
 
@@ -120,7 +131,7 @@ struct HostileHolder: Sendable {
       return false
     default: try await session.release(asked.request, own)
     }
-    hasAnswered.raise()
+    if misdeed != .saysNothingOfCards { hasAnswered.raise() }
     return true
   }
 
