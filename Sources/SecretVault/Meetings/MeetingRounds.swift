@@ -119,8 +119,7 @@ final class MeetingRounds: Sendable {
         vault.meetings.noteReturned(peer.digest)
       }
       state.known = state.heard
-      var generator = SystemRandomNumberGenerator()
-      return state.schedule.begin(situations, at: now, using: &generator)
+      return state.schedule.begin(situations, at: now)
     }
     let chosen = Set(due)
     return survey.peers.filter { chosen.contains($0.digest) }

@@ -61,15 +61,13 @@ struct MeetingSchedule: Sendable {
   private var running: [Digest: Bool] = [:]
 
   /// Who is to be met now, those first who have something to get; they count as being met until ``finished(_:_:waiting:at:)``.
-  mutating func begin(
-    _ situations: [Situation], at now: Double, using generator: inout some RandomNumberGenerator
-  ) -> [Digest] {
+  mutating func begin(_ situations: [Situation], at now: Double) -> [Digest] {
     if states.count > Self.limit { states = states.filter { running[$0.key] != nil } }
     var due: [(rank: Int, isDoubtful: Bool, last: Double, peer: Digest)] = []
     for situation in situations {
       let isNew = states[situation.peer] == nil
       var state = states[situation.peer] ?? State()
-      if isNew { state.jitter = Double.random(in: -0.1...0.1, using: &generator) }
+      if isNew { state.jitter = Double.random(in: -0.1...0.1) }
       if running[situation.peer] == nil, isDue(situation, state, at: now) {
         let hasCome = situation.isHeard || (situation.seenAt ?? -.infinity) > state.attemptedAt
         due.append(
@@ -98,7 +96,7 @@ struct MeetingSchedule: Sendable {
       states[one.peer]?.tried = situation?.waiting ?? []
       states[one.peer]?.spread = situation?.spreading ?? []
       states[one.peer]?.wasHeard = situation?.isHeard ?? false
-      states[one.peer]?.jitter = Double.random(in: -0.1...0.1, using: &generator)
+      states[one.peer]?.jitter = Double.random(in: -0.1...0.1)
     }
     return chosen
   }
