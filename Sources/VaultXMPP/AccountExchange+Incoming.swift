@@ -14,7 +14,8 @@ extension AccountExchange {
   /// Takes what comes until the connection ends. Returns why it ended.
   func takeEvents() async -> XMPPError? {
     for await event in connection.events {
-      happened()
+      happened { $0.isTaking = true }
+      defer { happened { $0.isTaking = false } }
       switch event {
       case .closed(let reason): return reason
       case .parcel(let part): await take(part)

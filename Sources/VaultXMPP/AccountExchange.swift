@@ -43,6 +43,8 @@ final class AccountExchange: Sendable {
     var isPassedNews = false
     /// When something happened last.
     var lastAt: Double
+    /// What has come is being dealt with.
+    var isTaking = false
     /// What has to be done before a round is over.
     var isLookedThrough = false
     var isArchiveRead = false

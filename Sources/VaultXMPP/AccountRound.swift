@@ -69,7 +69,7 @@ extension AccountExchange {
   func isIdle(for time: Double) -> Bool {
     let now = now
     return state.withLock { state in
-      state.isLookedThrough && state.isArchiveRead && !state.hasQuestions && !state.isSending
+      state.isLookedThrough && state.isArchiveRead && !state.hasQuestions && !state.isSending && !state.isTaking
         && now - state.lastAt >= time
     }
   }

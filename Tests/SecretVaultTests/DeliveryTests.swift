@@ -86,11 +86,12 @@ extension VaultTests {
       try vault.database.postponeDelivery(
         entry.id, until: world.clock.now + 3_600_000, route: nil, error: "unreachable")
       let isNear = Flag()
-      let outbox = Task { await vault.runOutbox() }
       let meetings = Task { await vault.runMeetings { isNear.isUp ? ["ben"] : [] } }
+      // Nobody listens before it is known that there is something for anybody.
+      try await world.waiting.look(every: .seconds(1))
+      let outbox = Task { await vault.runOutbox() }
       world.set(.none, for: world[1])
       isNear.raise()
-      // Nobody listens before there is something for anybody.
       await world.clock.isAwaited(.seconds(20))
       world.clock.advance(by: .seconds(20))
       #expect(try await eventually { try vault.database.delivery(entry.id)?.state == .delivered })

@@ -52,7 +52,7 @@ extension VaultTests {
         // All others have sent what they were asked for.
         let deadlines = VaultEnvironment.Deadlines.distinct
         await world.clock.isAwaited(deadlines.slowHolder)
-        world.clock.skip(deadlines.reply, times: 0)
+        await world.clock.passOnce(deadlines.reply)
       }
       let recovered = try await recovering.value
       #expect(recovered.bytes == secret)

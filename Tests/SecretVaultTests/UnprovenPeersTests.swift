@@ -98,7 +98,7 @@ extension VaultTests {
           try world[0].vault.peer("ben").state == .proven && world[1].vault.peer("ada").state == .proven
         })
       // The deadline of whom is asked whether it would take a share, and of no session behind that.
-      world.clock.skip(VaultEnvironment.Deadlines.distinct.handshake, times: 0)
+      await world.clock.passOnce(VaultEnvironment.Deadlines.distinct.handshake)
       let report = try await sharing.value
       #expect(report.leftOut.isEmpty && report.deliveries.map(\.state) == [.delivered, .unreachable], "\(report)")
     }

@@ -27,13 +27,16 @@ struct AgentServerTests {
     try AgentServer.start(folders, memory: AgentMemory(timeout: { 600_000 }, note: { _ in }))
   }
 
+  /// It waits for the agent however busy the machine is.
+  private func client(_ folders: VaultFolders) -> AgentClient { AgentClient(folders, patience: 60_000) }
+
   @Test("what a command hands over comes back: key, ciphertext and passphrase")
   func exchange() throws {
     let folders = try folders()
     defer { remove(folders) }
     let server = try start(folders)
     defer { server.stop() }
-    let client = AgentClient(folders)
+    let client = client(folders)
     let id = try SecretID([UInt8](0..<16))
     var isEmpty = try client.secret(id) == nil
     isEmpty = try client.fileKey(of: id) == nil && isEmpty
@@ -80,13 +83,13 @@ struct AgentServerTests {
     let dead = LocalSocket.listen(at: AgentServer.socketName, in: folders.state, waiting: 1)
     #expect(dead != nil)
     let server = try start(folders)
-    #expect(AgentClient(folders).quickStatus() != nil)
+    #expect(client(folders).quickStatus() != nil)
     #expect(throws: VaultError.self) { _ = try start(folders) }
-    #expect(AgentClient(folders).quickStatus() != nil)
+    #expect(client(folders).quickStatus() != nil)
     server.stop()
-    #expect(AgentClient(folders).quickStatus() == nil)
+    #expect(client(folders).quickStatus() == nil)
     let next = try start(folders)
-    #expect(AgentClient(folders).quickStatus() != nil)
+    #expect(client(folders).quickStatus() != nil)
     next.stop()
   }
 

@@ -23,7 +23,7 @@ struct NotificationRunnerTests {
   @Test func aRealShellGetsTheEventOnItsStandardInput() {
     let folder = Shell.folder()
     let complaints = Complaints()
-    let runner = NotificationRunner { complaints.add($0) }
+    let runner = NotificationRunner(timeLimit: 120_000) { complaints.add($0) }
     runner.run("cat > \(folder)/event", event)
     #expect(runner.finish(within: 60_000))
     #expect(Shell.contents(folder + "/event") == event.json.text + "\n")
@@ -36,7 +36,7 @@ struct NotificationRunnerTests {
     let folder = Shell.folder()
     let ours = open("/dev/null", O_RDONLY)
     defer { close(ours) }
-    let runner = NotificationRunner { _ in }
+    let runner = NotificationRunner(timeLimit: 120_000) { _ in }
     runner.run("for f in /proc/$$/fd/*; do echo ${f##*/}; done > \(folder)/list", event)
     #expect(runner.finish(within: 60_000))
     let numbers = (Shell.contents(folder + "/list") ?? "").split(separator: "\n").compactMap { Int32($0) }
@@ -48,7 +48,7 @@ struct NotificationRunnerTests {
 
   @Test func aFailureIsReportedAndNothingElseHappens() {
     let complaints = Complaints()
-    let runner = NotificationRunner { complaints.add($0) }
+    let runner = NotificationRunner(timeLimit: 120_000) { complaints.add($0) }
     runner.run("exit 3", event)
     #expect(runner.finish(within: 60_000))
     #expect(complaints.all == ["notification command ended with status 3"])
@@ -81,7 +81,7 @@ struct NotificationRunnerTests {
 
   @Test func atMostFourRunAtATimeAndAllAreRun() {
     let folder = Shell.folder()
-    let runner = NotificationRunner { _ in }
+    let runner = NotificationRunner(timeLimit: 120_000) { _ in }
     for _ in 0..<12 {
       runner.run("echo start >> \(folder)/log; sleep 0.05; echo end >> \(folder)/log", event)
     }
@@ -149,7 +149,7 @@ struct NotificationRunnerTests {
 
   @Test func aCommandThatDoesNotReadIsNoProblem() {
     let complaints = Complaints()
-    let runner = NotificationRunner { complaints.add($0) }
+    let runner = NotificationRunner(timeLimit: 120_000) { complaints.add($0) }
     let long = VaultEnvironment.Notification(
       event: "refused", peer: nil, secret: nil, description: String(repeating: "x", count: 500_000), detail: nil, at: 0)
     runner.run("exec true", long)

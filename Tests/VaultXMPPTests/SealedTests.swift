@@ -103,12 +103,12 @@ extension AccountTests {
     @Test func `a round of a command hands over what waits and takes what has come`() async throws {
       let (ada, bob) = try await pair(.prosody)
       let message = try ada.send("hello", to: bob)
-      let sending = await AccountRound.run(ada.vault, limit: .seconds(20))
+      let sending = await AccountRound.run(ada.vault, limit: .seconds(60))
       #expect(sending.problem == nil && sending.traffic.parcelsSent == 1)
-      let taking = await AccountRound.run(bob.vault, limit: .seconds(20))
+      let taking = await AccountRound.run(bob.vault, limit: .seconds(60))
       #expect(taking.problem == nil && taking.traffic.parcelsTaken == 1 && taking.traffic.parcelsSent == 1)
       #expect(try bob.received(from: "Ada") == ["hello"])
-      _ = await AccountRound.run(ada.vault, limit: .seconds(20)) { (try? ada.state(message)) == "delivered" }
+      _ = await AccountRound.run(ada.vault, limit: .seconds(60)) { (try? ada.state(message)) == "delivered" }
       #expect(try ada.state(message) == "delivered")
     }
 
@@ -116,10 +116,10 @@ extension AccountTests {
       let (ada, bob) = try await pair(.prosody)
       let lock = try ada.vault.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
       try ada.send("hello", to: bob)
-      #expect(await AccountRound.run(ada.vault, limit: .seconds(20)).traffic == AccountReport())
+      #expect(await AccountRound.run(ada.vault, limit: .seconds(60)).traffic == AccountReport())
       withExtendedLifetime(lock) {}
       let carol = try Person("Carol")
-      let report = await AccountRound.run(carol.vault, limit: .seconds(20))
+      let report = await AccountRound.run(carol.vault, limit: .seconds(60))
       #expect(report.problem == nil && report.traffic == AccountReport())
     }
 

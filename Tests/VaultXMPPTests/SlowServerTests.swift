@@ -18,7 +18,7 @@ extension AccountTests {
       // A quarter of a mebibyte is 350 kB there, for which it takes more than a minute of theirs.
       let speed = 8
       let server = try ChatServer.slow(kilobytes: 4 * speed)
-      let (ada, bob) = (try Person("Ada", speed: speed), try Person("Bob", speed: speed))
+      let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       try ada.meet(bob)
       for person in [ada, bob] { try await person.register(at: server) }
       try ada.vault.setAccountAddress("Bob", to: bob.address)
@@ -27,6 +27,7 @@ extension AccountTests {
           // What is sent while he logs in may be lost, and come minutes later.
           try ada.send("are you there?", to: bob)
           try await eventually("bob is there") { try bob.received() == ["are you there?"] }
+          for person in [ada, bob] { person.hurry(speed) }
           let file = try ada.vault.send(.file(photo(of: 200_000)), to: "Bob")
           try await eventually("the file is being sent") { exchange.state.withLock { $0.isSending } }
           let text = try ada.send("in between", to: bob)

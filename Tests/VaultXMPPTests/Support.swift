@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import PeerAuth
 import Sodium
+import Synchronization
 import Testing
 import VaultProtocol
 import VaultStore
@@ -21,20 +22,22 @@ final class Person: Sendable {
   let local: String
   let vault: Vault
   private let folder: String
+  private let pace: Pace
 
   var accounts: VaultAccounts { VaultAccounts(vault) }
   var address: String { "\(local)@localhost" }
 
-  /// Time passes `speed` times as fast for it as for others.
-  init(_ name: String, speed: Int = 1) throws {
+  init(_ name: String) throws {
     self.name = name
     local = name.lowercased() + "-" + XMPPConnection.freshID().prefix(8)
     let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array((temporary + "/vault-xmpp-XXXXXX").utf8CString)
     folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+    let pace = Pace()
+    self.pace = pace
     let environment = VaultEnvironment(
-      now: { Self.time(CLOCK_REALTIME) }, monotonic: { Double(Self.time(CLOCK_MONOTONIC) * Int64(speed)) },
-      sleep: { try await Task.sleep(for: $0 / speed) }, log: Self.logger,
+      now: { Self.time(CLOCK_REALTIME) }, monotonic: { pace.time(at: Self.time(CLOCK_MONOTONIC)) },
+      sleep: { try await Task.sleep(for: $0 / pace.speed) }, log: Self.logger,
       connect: { (_) async throws(TransportError) in throw TransportError.unreachable("away") })
     vault = try Vault.create(
       at: VaultFolders(home: folder), label: name, addresses: [], passphrase: nil, environment: environment)
@@ -45,6 +48,9 @@ final class Person: Sendable {
     let shell = "rm -rf '\(folder)'"
     system(shell)
   }
+
+  /// From now on time passes so many times as fast for it as for others.
+  func hurry(_ speed: Int) { pace.change(to: speed, at: Self.time(CLOCK_MONOTONIC)) }
 
   private static var logger: Logger {
     guard getenv("XMPP_LOG") == nil else {
@@ -101,6 +107,19 @@ final class Person: Sendable {
   }
 
   func state(_ message: MessageSummary) throws -> String { try vault.message(message.number).state }
+}
+
+/// How fast time passes for somebody.
+private final class Pace: Sendable {
+  private let state = Mutex((speed: 1, since: Int64(0), passed: 0.0))
+
+  var speed: Int { state.withLock { $0.speed } }
+
+  func time(at real: Int64) -> Double { state.withLock { $0.passed + Double((real - $0.since) * Int64($0.speed)) } }
+
+  func change(to speed: Int, at real: Int64) {
+    state.withLock { $0 = (speed, real, $0.passed + Double((real - $0.since) * Int64($0.speed))) }
+  }
 }
 
 extension VaultAccounts.Place {

@@ -11,16 +11,19 @@ import WireCodec
 /// What a command asks by the way never holds it up for more than a second, all requests together: an agent that has once
 /// not answered in time is taken for none.
 final class AgentClient: UnlockedSecrets {
-  /// Milliseconds that requests by the way may take.
-  private static let patience: Int32 = 900
   /// Milliseconds for what the user has asked for.
   private static let longPatience: Int32 = 5000
 
   private let folder: String
+  /// Milliseconds that requests by the way may take.
+  private let patience: Int32
   private let isSilent = Atomic<Bool>(false)
 
   /// The agent of the vault in `folders`.
-  init(_ folders: VaultFolders) { folder = folders.state }
+  init(_ folders: VaultFolders, patience: Int32 = 900) {
+    folder = folders.state
+    self.patience = patience
+  }
 
   /// Why there is no answer.
   private enum Failure: Error {
@@ -44,7 +47,7 @@ final class AgentClient: UnlockedSecrets {
   /// Nil without an answer in time.
   private func ask(_ request: AgentRequest) -> Exchange? {
     guard !isSilent.load(ordering: .relaxed), let message = try? request.message() else { return nil }
-    do throws(Failure) { return try exchange(message, within: Self.patience) } catch {
+    do throws(Failure) { return try exchange(message, within: patience) } catch {
       if error == .silent { isSilent.store(true, ordering: .relaxed) }
       return nil
     }

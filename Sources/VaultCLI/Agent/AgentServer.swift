@@ -106,19 +106,20 @@ final class AgentServer: Sendable {
     var connections: [Connection] = []
     while true {
       memory.expire()
-      let now = ChildProcess.milliseconds()
-      connections.removeAll { now >= $0.end }
       var waiting = [
         pollfd(fd: stopping.read, events: Int16(POLLIN), revents: 0),
         pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0),
       ]
       waiting += connections.map { pollfd(fd: $0.socket.descriptor, events: Int16(POLLIN), revents: 0) }
       let isIdle = memory.isEmpty && connections.isEmpty
-      guard poll(&waiting, nfds_t(waiting.count), isIdle ? -1 : Self.interval) > 0 else { continue }
+      _ = poll(&waiting, nfds_t(waiting.count), isIdle ? -1 : Self.interval)
       if waiting[0].revents != 0 { return }
+      let now = ChildProcess.milliseconds()
       var left: [Connection] = []
       for (connection, state) in zip(connections, waiting.dropFirst(2)) {
-        if state.revents == 0 || !take(from: connection.socket, &buffer) { left.append(connection) }
+        // What is there is taken, however late this thread had its turn.
+        if state.revents != 0, take(from: connection.socket, &buffer) { continue }
+        if now < connection.end { left.append(connection) }
       }
       connections = left
       if waiting[1].revents != 0 { admit(&connections) }

@@ -50,8 +50,14 @@ final class Waiting: Sendable {
 
   private struct State {
     var begun: [Duration: Int] = [:]
-    /// By task, how much had happened when it last looked.
-    var seen: [Int: Int] = [:]
+    /// How much had happened when a task last looked.
+    var seen: [Looker: Int] = [:]
+  }
+
+  /// A task's place in memory may become another's, which then looks once more than it would.
+  private struct Looker: Hashable {
+    let task: Int
+    let happenings: ObjectIdentifier
   }
 
   private let clock: TestClock
@@ -86,16 +92,16 @@ final class Waiting: Sendable {
   }
 
   private func sleep(_ duration: Duration, orUntil happenings: Happenings) async throws {
-    let task = withUnsafeCurrentTask { $0?.hashValue } ?? 0
+    let looker = Looker(task: withUnsafeCurrentTask { $0?.hashValue } ?? 0, happenings: ObjectIdentifier(happenings))
     // Who has not waited yet may have missed something.
-    let seen = state.withLock { $0.seen[task] } ?? -1
+    let seen = state.withLock { $0.seen[looker] } ?? -1
     try await withThrowingTaskGroup(of: Void.self) { [clock] group in
       group.addTask { try await clock.sleep(for: duration) }
       group.addTask { try await happenings.wait(beyond: seen) }
       defer { group.cancelAll() }
       try await group.next()
     }
-    state.withLock { $0.seen[task] = happenings.count }
+    state.withLock { $0.seen[looker] = happenings.count }
   }
 }
 
