@@ -198,7 +198,7 @@ let package = Package(
       swiftSettings: settings),
     tests(
       of: "GroupLink",
-      ["FaultInjection", "GroupDevice", "Grouper", "Sodium", "TestTime", "Threading", "VaultServer"]),
+      ["ChatServers", "FaultInjection", "GroupDevice", "Grouper", "Sodium", "TestTime", "Threading", "VaultServer"]),
     tests(of: "Courier", ["WireCodec"]),
     // Real servers of XMPP, for the tests of what talks to them.
     .target(

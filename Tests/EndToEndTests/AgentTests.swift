@@ -14,6 +14,14 @@ struct AgentTests {
     return (alice, bob, id)
   }
 
+  /// Runs a command that does well only by the agent. One that gets no turn for a second counts as away: then it is run again.
+  private func heard(_ peer: Peer, _ arguments: String...) async throws -> Outcome {
+    var outcome = try await peer.run(arguments)
+    for _ in 0..<4 where outcome.status != 0 { outcome = try await peer.run(arguments) }
+    try #require(outcome.status == 0, "\(outcome)")
+    return outcome
+  }
+
   @Test("an unlocked secret is recovered without any peer, and after locking it is not")
   func withoutPeers() async throws {
     try await Bench.run { bench in
@@ -22,18 +30,20 @@ struct AgentTests {
       let unlocked = try await alice.succeed("unlock", "house keys")
       #expect(unlocked.output.isEmpty && unlocked.complaint.contains("unlocked with bob, until 20"), "\(unlocked)")
       try await bob.stopDaemon()
-      let recovered = try await alice.succeed("recover", id, "-o", "out", "--json")
+      let recovered = try await heard(alice, "recover", id, "-o", "out", "--json")
       try alice.expect("out", toHold: sample(300_000))
       #expect(recovered.complaint.contains("no peer is asked") && !recovered.complaint.contains("asking"))
       #expect(try recovered.json()["secret"]["unlocked"].bool == true)
       #expect(try recovered.json()["holders"].array.isEmpty)
-      #expect(try await alice.succeed("recover", id, "-o", "-").bytes == sample(300_000))
+      #expect(try await heard(alice, "recover", id, "-o", "-").bytes == sample(300_000))
       #expect(try await alice.run("recover", id, "-o", "out").status == 9)
 
-      let list = try await alice.succeed("list", "--json").json()
-      #expect(list[0]["unlocked"].bool == true)
-      #expect(try await alice.succeed("list").output.contains("2 of 2, unlocked"))
-      #expect(try await alice.succeed("info", id).output.contains("it is unlocked"))
+      try await bench.wait(for: "the lists to say so") {
+        let list = try await alice.succeed("list", "--json").json()
+        let (lines, details) = (try await alice.succeed("list").output, try await alice.succeed("info", id).output)
+        return list[0]["unlocked"].bool == true && lines.contains("2 of 2, unlocked")
+          && details.contains("it is unlocked")
+      }
       let shown = try await alice.succeed("unlock", "--list", "--json").json()
       #expect(shown.keys == ["vault", "timeoutSeconds", "secrets"] && shown["vault"].isNull)
       #expect(shown["timeoutSeconds"].int == 600)
@@ -87,7 +97,7 @@ struct AgentTests {
       try await alice.succeed("settings", "set", "agent-timeout", "1s")
       try await alice.succeed("unlock", id)
       try await bob.stopDaemon()
-      #expect(alice.daemonLog.contains("secret \(id) is unlocked"))
+      try await bench.wait(for: "the log to say so") { alice.daemonLog.contains("secret \(id) is unlocked") }
       try await bench.wait(for: "the daemon to lock it by itself") {
         alice.daemonLog.contains("secret \(id) is locked: it was not used for some time")
       }
@@ -181,8 +191,8 @@ struct AgentTests {
 
       let unlocked = try await alice.succeed("unlock", "--passphrase-file", pass, "--json")
       #expect(try unlocked.json()["vault"]["unlocked"].bool == true)
-      #expect(try await alice.succeed("list", "--json").output == "[]\n")
-      #expect(try await alice.succeed("id", "--text").line.hasPrefix("vaultpeer1"))
+      #expect(try await heard(alice, "list", "--json").output == "[]\n")
+      #expect(try await heard(alice, "id", "--text").line.hasPrefix("vaultpeer1"))
       // What the caller says counts.
       #expect(try await alice.run("list", "--passphrase-fd", "0", input: Array("wrong".utf8)).status == 7)
       try await alice.succeed("lock")

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Glibc
 import Testing
 
@@ -280,9 +279,7 @@ struct DamageTests {
       try await alice.succeed("key", "create", "family", "--threshold", "2")
       try await alice.stopDaemon()
       let item = try await alice.succeed("item", "add", "family", "note.txt").line
-      let database = try GRDB.DatabaseQueue(path: alice.home + "/data/vault.db")
-      try await database.write { db in try db.execute(sql: "DELETE FROM items") }
-      try database.close()
+      try alice.changeStore("DELETE FROM items")
       try await alice.succeed("item", "show", item, "-o", "copy")
       try alice.expect("copy", toHold: sample(9000))
       try FileManager.default.removeItem(atPath: alice.home + "/data/items/" + item)

@@ -4,8 +4,9 @@ import Testing
 
 @Suite("Under attack, honest peers go on", .serialized)
 struct FloodTests {
-  /// What docs/SECURITY.md states, in seconds, of sharing and of recovering: until it is done, however many attempts it takes.
-  private static let timeLimit = 30.0
+  /// What docs/SECURITY.md states, in seconds, of sharing and of recovering: until it is done, however many attempts it takes. Seconds count where
+  /// the machine does nothing else.
+  private static let timeLimit = Effort.isSoak ? 30.0 : 120
   /// What docs/SECURITY.md states of a daemon's memory under attack, in KiB.
   private static let memoryLimit = (160 << 10) * Sanitizer.memoryFactor
   /// What the second flood may take that the first has not, in KiB.

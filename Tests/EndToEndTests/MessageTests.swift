@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Glibc
 import Testing
 
@@ -271,11 +270,7 @@ struct MessageTests {
       }
       let inbox = try await bob.succeed("inbox", "--json").json().array
       let gone = try #require(inbox.first { $0["text"].string == "the bridge" }?["number"].int)
-      let database = try DatabaseQueue(path: bob.home + "/data/vault.db")
-      try await database.write { db in
-        try db.execute(sql: "DELETE FROM message_parts WHERE number = ?", arguments: [gone])
-      }
-      try database.close()
+      try bob.changeStore("DELETE FROM message_parts WHERE number = ?", [gone])
       let found = try await bob.succeed("messages", "--search", "bridge", "--json")
       #expect(try found.json().array.map { $0["text"].string } == ["burnt bridges"])
       #expect(found.complaint.contains("message \(gone) is damaged"), "\(found)")
@@ -295,6 +290,9 @@ struct MessageTests {
       let deleted = try await alice.succeed("messages", "delete", first.line, "--yes")
       #expect(deleted.complaint.contains("waits here, and isn't sent any more"), "\(deleted)")
       try await bob.startDaemon()
+      // Hers has dialled in vain, and would do so again minutes later.
+      try await alice.stopDaemon()
+      try await alice.startDaemon()
       try await wait(for: "delivered", of: second.line, at: alice, bench)
       #expect(try await bob.succeed("inbox", "--json").json().array.map { $0["text"].string } == ["the second"])
     }

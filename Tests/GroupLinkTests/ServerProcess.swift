@@ -1,3 +1,4 @@
+import ChatServers
 import Foundation
 import Glibc
 import Testing
@@ -38,7 +39,7 @@ final class ServerProcess {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     clock = secondsAhead == nil ? nil : folder.path + "/clock"
     if let secondsAhead { try setClock(ahead: secondsAhead) }
-    address = try "http://" + launch(at: "127.0.0.1:0")
+    address = try "http://" + launch(at: "127.0.0.1:\(Loopback.freePort())")
   }
 
   deinit {

@@ -50,7 +50,7 @@ import Testing
     // So many that each thread of the service has a connection.
     for number in 0..<20 {
       let id = number == 0 ? share : freshID()
-      #expect(try await group.put([1], as: group.ownUser, id: id, at: service.place).status == 201)
+      try await group.keep([1], as: group.ownUser, id: id, at: service.place)
     }
     replica.end()
     try await eventually("the replica is gone") {
@@ -166,7 +166,7 @@ import Testing
     let renewed = try await group.addUser(at: service.place)
     let (one, two) = (freshID(), freshID())
     for id in [one, two] {
-      #expect(try await group.put([1], as: group.ownUser, id: id, at: service.place).status == 201)
+      try await group.keep([1], as: group.ownUser, id: id, at: service.place)
     }
     try await redis.ask(["CONFIG", "SET", "maxmemory", "1"])
     await service.stop()

@@ -18,24 +18,28 @@ import Testing
     let store = try RedisStore(
       RedisOptions(store: url), limits: ServerLimits(), clock: nil, board: WaitingBoard(), log: quietLogger)
     defer { store.close() }
-    let (id, owner, share) = (try Identifier.fresh(), try Identifier.fresh(), try Identifier.fresh())
+    let (id, owner) = (try Identifier.fresh(), try Identifier.fresh())
     let master = try ServerKey(drawing: .master)
     let access = try ServerKey(drawing: .access)
     let stored = try StoredKey(access, group: id, user: owner)
     try await store.makeGroup(
       id, ttl: 3, owner: owner, master: try StoredKey(master, group: id, user: nil), access: stored)
     let caller = Caller(group: RedisStore.number(id), groupID: id, ttl: 3, seat: Caller.ownerSeat, tag: stored.tag)
-    let receipt = try await store.put(caller, NewShare(id: share, bytes: [1, 2, 3], recipients: nil))
     func now() -> Int64 { ClockSources.machine.wall() }
+    // Where nobody here or there gets a turn for three seconds, it is over before the first look.
     var reads = 0
-    while now() < receipt.expires + 300 {
-      let before = now()
-      do {
-        #expect(try await store.share(caller, share) == [1, 2, 3])
-        reads += 1
-        #expect(before < receipt.expires)
-      } catch let refusal as Refusal {
-        #expect(refusal == .notFound && now() >= receipt.expires)
+    for _ in 0..<5 where reads == 0 {
+      let share = try Identifier.fresh()
+      let receipt = try await store.put(caller, NewShare(id: share, bytes: [1, 2, 3], recipients: nil))
+      while now() < receipt.expires + 300 {
+        let before = now()
+        do {
+          #expect(try await store.share(caller, share) == [1, 2, 3])
+          reads += 1
+          #expect(before < receipt.expires)
+        } catch let refusal as Refusal {
+          #expect(refusal == .busy || refusal == .notFound && now() >= receipt.expires)
+        }
       }
     }
     #expect(reads > 0)
@@ -85,7 +89,7 @@ import Testing
     struct Counts: Decodable { let shares: Int }
     let group = try await service.makeGroup()
     // So many that each thread of the service has a connection.
-    for number in 0..<20 { #expect(try await put(group, "\(number)", at: service.place).status == 201) }
+    for number in 0..<20 { try await group.keep(Array("\(number)".utf8), as: group.ownUser, at: service.place) }
     replica.end()
     try await eventually("the replica is gone") {
       try await primary.ask(["INFO", "replication"]).contains("connected_slaves:0")
@@ -191,7 +195,8 @@ import Testing
       listing = try? await group.list(as: reader, at: service.place)
       return listing != nil
     }
-    #expect(try #require(listing).texts.prefix(2) == ["before", "after"])
+    // What went before Redis was gone has been kept.
+    #expect(try #require(listing).texts.filter { $0 != "no" }.prefix(2) == ["before", "after"])
     #expect([200, 503].contains(try await waited.status))
     try await eventually("it is healthy") { try await service.ask("GET", "/health").status == 200 }
     await service.stop()

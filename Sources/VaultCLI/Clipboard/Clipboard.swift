@@ -1,6 +1,7 @@
 import Glibc
 import SecretVault
 import Sodium
+import Synchronization
 
 /// Copies secrets to the clipboard, and sees to it that they don't stay there.
 enum Clipboard {
@@ -57,6 +58,7 @@ enum Clipboard {
     let record = try records.add(
       ClipboardRecord(tool: nil, salt: salt, tag: [UInt8](repeating: 0, count: Digest.byteCount)))
     defer { close(record.descriptor) }
+    defer { Interruption.redirect(to: nil) }
     try terminal.copy(content)
     console.caution(
       "the \(what) went to the terminal's clipboard, which can't be looked at: it will be overwritten in \(seconds) s whatever is on it then, or at once if you press Enter"
@@ -86,11 +88,24 @@ struct TerminalClipboard: ~Copyable {
 
   deinit { close(terminal) }
 
-  /// Puts something on it.
+  /// Puts something on it. From now on a signal ends the program, but not before that is overwritten.
   func copy(_ content: borrowing SecretBytes) throws(VaultError) {
     let sequence = try Self.sequence(content)
-    try SecretStream.write(sequence.bytes, to: terminal)
+    let terminal = terminal
+    Interruption.redirect { _ in
+      Self.isOver.withLock { isOver in
+        isOver = true
+        Self.wipe(terminal)
+      }
+      Interruption.end()
+    }
+    try Self.isOver.withLock { (isOver) throws(VaultError) in
+      if !isOver { try SecretStream.write(sequence.bytes, to: terminal) }
+    }
   }
+
+  /// Whether a signal has come: nothing is put there any more.
+  private static let isOver = Mutex(false)
 
   /// `ESC ] 52 ; c ; base64 BEL`
   static func sequence(_ content: borrowing SecretBytes) throws(VaultError) -> SecretBytes {
@@ -129,13 +144,6 @@ struct TerminalClipboard: ~Copyable {
 
   /// Waits for the time, for Enter, or for a signal, and overwrites what is there, unseen, with a space.
   func waitAndWipe(seconds: UInt32) {
-    let terminal = terminal
-    // A signal ends the program, but not before this.
-    Interruption.redirect { _ in
-      Self.wipe(terminal)
-      Interruption.end()
-    }
-    defer { Interruption.redirect(to: nil) }
     var waiting = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
     let end = ChildProcess.milliseconds() + Int64(seconds) * 1000
     while ChildProcess.milliseconds() < end {

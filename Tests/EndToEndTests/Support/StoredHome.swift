@@ -203,8 +203,15 @@ extension Peer {
 extension Peer {
   /// Lets the daemon send now what a command has left behind, rather than when the command's lease is over.
   func makeDeliveriesDue() throws {
-    let database = try DatabaseQueue(path: home + "/data/vault.db")
-    try database.write { db in try db.execute(sql: "UPDATE outbox SET next_attempt_at = 0 WHERE state = 'waiting'") }
+    try changeStore("UPDATE outbox SET next_attempt_at = 0 WHERE state = 'waiting'")
+  }
+
+  /// Changes the database behind the vault's back, beside whoever uses it.
+  func changeStore(_ statement: String, _ arguments: StatementArguments = []) throws {
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(60)
+    let database = try DatabaseQueue(path: home + "/data/vault.db", configuration: configuration)
+    try database.write { db in try db.execute(sql: statement, arguments: arguments) }
     try database.close()
   }
 }

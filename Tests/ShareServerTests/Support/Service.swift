@@ -123,20 +123,23 @@ struct Group: Sendable, Decodable {
   var path: String { "/v1/groups/" + group }
 
   static func make(at place: String, ttl: Int = 3600) async throws -> Group {
-    let answer = try await Ask(
+    let ask = Ask(
       method: "POST", path: "/v1/groups", headers: ["Content-Type": "application/json"],
-      body: Array("{\"ttl\": \(ttl)}".utf8)
-    ).send(to: place)
-    try #require(answer.status == 201, "\(answer.text)")
-    return try answer.json()
+      body: Array("{\"ttl\": \(ttl)}".utf8))
+    return try await made(at: place, by: ask).json()
   }
 
   func addUser(at place: String) async throws -> User {
-    let answer = try await Ask(
-      method: "POST", path: path + "/users", headers: ["Authorization": "Bearer " + masterKey]
-    ).send(to: place)
+    let ask = Ask(method: "POST", path: path + "/users", headers: ["Authorization": "Bearer " + masterKey])
+    return try await Self.made(at: place, by: ask).json()
+  }
+
+  /// A Redis or a replica that gets no turn for a second and a half is away for so long, and the service says so.
+  private static func made(at place: String, by ask: Ask) async throws -> Answer {
+    var answer = try await ask.send(to: place)
+    while answer.status == 503 { answer = try await ask.send(to: place) }
     try #require(answer.status == 201, "\(answer.text)")
-    return try answer.json()
+    return answer
   }
 
   /// The owner as one of the users.
@@ -149,6 +152,13 @@ struct Group: Sendable, Decodable {
     ask.headers = ["Authorization": "Bearer " + user.accessKey, "Content-Type": "application/octet-stream"]
     ask.headers["Recipients"] = recipients
     return try await ask.send(to: place)
+  }
+
+  /// The same again and again, as clients do, until the service has it.
+  func keep(_ bytes: [UInt8], as user: User, id: String = freshID(), at place: String) async throws {
+    var answer = try await put(bytes, as: user, id: id, at: place)
+    while answer.status == 503 { answer = try await put(bytes, as: user, id: id, at: place) }
+    try #require([200, 201].contains(answer.status), "\(answer.text)")
   }
 
   func list(_ query: String = "", as user: User, at place: String) async throws -> Listing {
