@@ -339,6 +339,14 @@ struct ClipboardTests {
       try await ended.expect("\u{1B}]52;c;IA==\u{7}")
       #expect(try await ended.end() == 130)
 
+      // One that takes nothing any more, after Ctrl-S, keeps nobody from ending it, and the next command says what is left.
+      let stopped = try PseudoTerminal(desk.bob, ["recover", "--clip"])
+      try await stopped.expect("which can't be looked at")
+      stopped.type("\u{13}")
+      stopped.signal(SIGTERM)
+      #expect(try await stopped.end() == 130)
+      #expect(try await desk.bob.succeed("list").complaint.contains("terminal's clipboard"))
+
       let killed = try PseudoTerminal(desk.bob, ["recover", "--clip"])
       try await killed.expect("which can't be looked at")
       killed.signal(SIGKILL)

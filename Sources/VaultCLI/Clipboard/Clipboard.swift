@@ -93,6 +93,7 @@ struct TerminalClipboard: ~Copyable {
     let sequence = try Self.sequence(content)
     let terminal = terminal
     Interruption.redirect { _ in
+      Interruption.end(after: 1)
       Self.isOver.withLock { isOver in
         isOver = true
         Self.wipe(terminal)

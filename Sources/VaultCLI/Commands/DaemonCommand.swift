@@ -95,7 +95,7 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
       agent?.memory.lockAll("the daemon ends")
       // A log that nobody reads any more holds up neither this nor the next signal.
       Task { await group.triggerGracefulShutdown() }
-      Interruption.stop(after: UInt32(Self.patience) + 3, console: console)
+      Interruption.end(after: UInt32(Self.patience) + 3)
       ServiceManager.notify("STOPPING=1")
       Task { log.info("stopping") }
     }

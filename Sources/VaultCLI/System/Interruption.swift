@@ -83,11 +83,11 @@ enum Interruption {
   }
 
   /// Ends the program as a signal does, unless it has ended by itself before: for an orderly end that may get stuck, as
-  /// a thread does that writes its log into a full pipe.
-  static func stop(after seconds: UInt32, console: Console) {
+  /// a thread does that writes into a full pipe or to a stopped terminal.
+  static func end(after seconds: UInt32) {
     BackgroundThread.start {
       sleep(seconds)
-      stop(console)
+      end()
     }
   }
 
