@@ -338,11 +338,12 @@ struct ClipboardTests {
       ended.signal(SIGTERM)
       try await ended.expect("\u{1B}]52;c;IA==\u{7}")
       #expect(try await ended.end() == 130)
+      #expect(desk.notes.isEmpty)
 
       // One that takes nothing any more, after Ctrl-S, keeps nobody from ending it, and the next command says what is left.
       let stopped = try PseudoTerminal(desk.bob, ["recover", "--clip"])
       try await stopped.expect("which can't be looked at")
-      stopped.type("\u{13}")
+      try await stopped.stopScreen()
       stopped.signal(SIGTERM)
       #expect(try await stopped.end() == 130)
       #expect(try await desk.bob.succeed("list").complaint.contains("terminal's clipboard"))
@@ -353,6 +354,40 @@ struct ClipboardTests {
       #expect(try await killed.end() == 128 + SIGKILL)
       let next = try await desk.bob.succeed("list")
       #expect(next.complaint.contains("terminal's clipboard"))
+      #expect(desk.notes.isEmpty)
+    }
+  }
+
+  @Test(
+    "a bare terminal that is hung up can't be overwritten, which the next command says, if the program outlives it too")
+  func hungUp() async throws {
+    try await Bench.run { bench in
+      let desk = try await Desk(bench, seconds: 3600)
+      for (script, code) in [("", Int32(130)), ("trap '' HUP; ", 1)] {
+        let terminal = try PseudoTerminal(
+          desk.bob, ["-c", script + "exec \"$0\" recover --clip", Bench.vault], program: "/bin/sh")
+        try await terminal.expect("which can't be looked at")
+        terminal.hangUp()
+        #expect(try await terminal.end() == code)
+        #expect(try await desk.bob.succeed("list").complaint.contains("terminal's clipboard"))
+        #expect(desk.notes.isEmpty)
+      }
+    }
+  }
+
+  @Test(
+    "what is typed for others while the program is in the background neither stops it nor ends its time, and is left to them"
+  )
+  func background() async throws {
+    try await Bench.run { bench in
+      let desk = try await Desk(bench, seconds: 3)
+      let script = "set -m; \"$0\" recover --clip & read one; stty tostop; echo it was \"$one\"; wait"
+      let terminal = try PseudoTerminal(desk.bob, ["-c", script, Bench.vault], program: "/bin/sh")
+      try await terminal.expect("which can't be looked at")
+      terminal.type("mine\n")
+      try await terminal.expect("it was mine")
+      try await terminal.expect("\u{1B}]52;c;IA==\u{7}")
+      #expect(try await terminal.end() == 0)
       #expect(desk.notes.isEmpty)
     }
   }

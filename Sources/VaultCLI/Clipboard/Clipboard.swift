@@ -59,12 +59,11 @@ enum Clipboard {
       ClipboardRecord(tool: nil, salt: salt, tag: [UInt8](repeating: 0, count: Digest.byteCount)))
     defer { close(record.descriptor) }
     defer { Interruption.redirect(to: nil) }
-    try terminal.copy(content)
+    try terminal.copy(content, notedIn: record.path)
     console.caution(
       "the \(what) went to the terminal's clipboard, which can't be looked at: it will be overwritten in \(seconds) s whatever is on it then, or at once if you press Enter"
     )
-    terminal.waitAndWipe(seconds: seconds)
-    unlink(record.path)
+    try terminal.waitAndWipe(seconds: seconds, notedIn: record.path)
     console.note("the terminal's clipboard was overwritten")
     return Outcome(tool: "terminal", seconds: Int(seconds))
   }
@@ -88,16 +87,15 @@ struct TerminalClipboard: ~Copyable {
 
   deinit { close(terminal) }
 
-  /// Puts something on it. From now on a signal ends the program, but not before that is overwritten.
-  func copy(_ content: borrowing SecretBytes) throws(VaultError) {
+  /// Puts something on it, of which there is a note. From now on a signal ends the program, but not before that is overwritten, if the
+  /// terminal takes that within half a second.
+  func copy(_ content: borrowing SecretBytes, notedIn path: String) throws(VaultError) {
     let sequence = try Self.sequence(content)
     let terminal = terminal
     Interruption.redirect { _ in
-      Interruption.end(after: 1)
-      Self.isOver.withLock { isOver in
-        isOver = true
-        Self.wipe(terminal)
-      }
+      Interruption.end(afterMilliseconds: 500)
+      // If not, the note stays, and the next command says so.
+      try? Self.wipe(terminal, notedIn: path)
       Interruption.end()
     }
     try Self.isOver.withLock { (isOver) throws(VaultError) in
@@ -105,7 +103,7 @@ struct TerminalClipboard: ~Copyable {
     }
   }
 
-  /// Whether a signal has come: nothing is put there any more.
+  /// Whether it was overwritten, or a signal has come: nothing is put there any more, and the terminal may be closed.
   private static let isOver = Mutex(false)
 
   /// `ESC ] 52 ; c ; base64 BEL`
@@ -143,16 +141,38 @@ struct TerminalClipboard: ~Copyable {
     return UInt8(truncatingIfNeeded: upper | lower | number | plus | slash)
   }
 
-  /// Waits for the time, for Enter, or for a signal, and overwrites what is there, unseen, with a space.
-  func waitAndWipe(seconds: UInt32) {
-    var waiting = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
+  /// Waits for the time or for Enter, and overwrites what is there, unseen, with a space.
+  func waitAndWipe(seconds: UInt32, notedIn path: String) throws(VaultError) {
+    var waiting = pollfd(fd: terminal, events: 0, revents: 0)
     let end = ChildProcess.milliseconds() + Int64(seconds) * 1000
-    while ChildProcess.milliseconds() < end {
-      if poll(&waiting, 1, Int32(clamping: end - ChildProcess.milliseconds())) > 0 { break }
+    while waiting.revents == 0, ChildProcess.milliseconds() < end {
+      // What is typed is meant for whoever is in the foreground, which changes.
+      waiting.events = isInForeground ? Int16(POLLIN) : 0
+      if poll(&waiting, 1, Int32(clamping: min(end - ChildProcess.milliseconds(), 250))) <= 0 { waiting.revents = 0 }
+      if waiting.revents == Int16(POLLIN), !isInForeground { waiting.revents = 0 }
     }
-    if waiting.revents & Int16(POLLIN) != 0 { tcflush(terminal, TCIFLUSH) }
-    Self.wipe(terminal)
+    let isDone = (try? Self.wipe(terminal, notedIn: path)) != nil
+    // If a signal was faster, it ends the program, whatever came of this.
+    Interruption.settle()
+    guard isDone else {
+      throw VaultError(
+        .inputOutput, "the terminal's clipboard could not be overwritten",
+        hint: "copy something else if the secret is still there")
+    }
+    if waiting.revents & Int16(POLLIN) != 0, isInForeground { tcflush(terminal, TCIFLUSH) }
   }
 
-  private static func wipe(_ terminal: Int32) { try? Console.write("\u{1B}]52;c;IA==\u{7}", to: terminal) }
+  private var isInForeground: Bool { tcgetpgrp(terminal) == getpgrp() }
+
+  /// Overwrites it, once. The note goes if that was done.
+  private static func wipe(_ terminal: Int32, notedIn path: String) throws(VaultError) {
+    // Writing from the background stops a program on some terminals.
+    Interruption.block([SIGTTOU])
+    try isOver.withLock { (isOver) throws(VaultError) in
+      guard !isOver else { return }
+      isOver = true
+      try Console.write("\u{1B}]52;c;IA==\u{7}", to: terminal)
+      unlink(path)
+    }
+  }
 }

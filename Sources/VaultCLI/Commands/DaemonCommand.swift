@@ -95,7 +95,7 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
       agent?.memory.lockAll("the daemon ends")
       // A log that nobody reads any more holds up neither this nor the next signal.
       Task { await group.triggerGracefulShutdown() }
-      Interruption.end(after: UInt32(Self.patience) + 3)
+      Interruption.end(afterMilliseconds: (UInt32(Self.patience) + 3) * 1000)
       ServiceManager.notify("STOPPING=1")
       Task { log.info("stopping") }
     }

@@ -84,9 +84,9 @@ enum Interruption {
 
   /// Ends the program as a signal does, unless it has ended by itself before: for an orderly end that may get stuck, as
   /// a thread does that writes into a full pipe or to a stopped terminal.
-  static func end(after seconds: UInt32) {
+  static func end(afterMilliseconds time: UInt32) {
     BackgroundThread.start {
-      sleep(seconds)
+      usleep(time * 1000)
       end()
     }
   }
@@ -108,7 +108,8 @@ enum Interruption {
     return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
-  private static func block(_ signals: [Int32]) {
+  /// Blocks these signals in this thread.
+  static func block(_ signals: [Int32]) {
     var blocked = set(of: signals)
     pthread_sigmask(SIG_BLOCK, &blocked, nil)
   }

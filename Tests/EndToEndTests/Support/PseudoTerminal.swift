@@ -4,7 +4,8 @@ import Testing
 
 /// `vault` run at a terminal, with somebody at the keyboard.
 final class PseudoTerminal {
-  private let keyboard: Int32
+  private var keyboard: Int32
+  private let name: [CChar]
   private let process: pid_t
   /// Everything that was on the screen so far, escape sequences included.
   private(set) var screen = ""
@@ -13,7 +14,7 @@ final class PseudoTerminal {
   /// Starts a program with a terminal of its own for all three standard descriptors.
   init(_ peer: Peer, _ arguments: [String], program: String = Bench.vault) throws {
     let terminal = try #require(GNU.openTerminal())
-    keyboard = terminal.keyboard
+    (keyboard, name) = (terminal.keyboard, terminal.name)
     var size = winsize(ws_row: 60, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0)
     _ = ioctl(keyboard, UInt(TIOCSWINSZ), &size)
     _ = fcntl(keyboard, F_SETFL, O_NONBLOCK)
@@ -45,6 +46,22 @@ final class PseudoTerminal {
   func type(_ text: String) {
     let bytes = Array(text.utf8)
     _ = write(keyboard, bytes, bytes.count)
+  }
+
+  /// Types Ctrl-S, and returns when the terminal takes nothing any more.
+  func stopScreen() async throws {
+    let screen = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    try #require(screen >= 0)
+    defer { close(screen) }
+    type("\u{13}")
+    var room = pollfd(fd: screen, events: Int16(POLLOUT), revents: 0)
+    while poll(&room, 1, 0) > 0 { try await Task.sleep(for: .milliseconds(10)) }
+  }
+
+  /// Hangs up, as a connection does that is lost.
+  func hangUp() {
+    close(keyboard)
+    keyboard = -1
   }
 
   /// Forgets what was on the screen, so that the same words can be waited for again.
