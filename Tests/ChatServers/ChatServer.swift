@@ -110,8 +110,10 @@ public final class ChatServer: @unchecked Sendable {
     ]) { $1 }
     process.standardInput = input
     try process.run()
+    // Whether it runs can't be asked: what kills it keeps open what Foundation tells its end by.
+    let end = ContinuousClock.now + .seconds(300)
     while !Loopback.answers(port) {
-      guard process.isRunning else { throw Failure("\(kind) did not start, see \(folder)/output") }
+      guard ContinuousClock.now < end else { throw Failure("\(kind) did not start, see \(folder)/output") }
       usleep(20_000)
     }
   }

@@ -134,12 +134,21 @@ struct Group: Sendable, Decodable {
     return try await Self.made(at: place, by: ask).json()
   }
 
-  /// A Redis or a replica that gets no turn for a second and a half is away for so long, and the service says so.
   private static func made(at place: String, by ask: Ask) async throws -> Answer {
-    var answer = try await ask.send(to: place)
-    while answer.status == 503 { answer = try await ask.send(to: place) }
+    let answer = try await insistently { try await ask.send(to: place) }
     try #require(answer.status == 201, "\(answer.text)")
     return answer
+  }
+
+  /// The same again and again while the service is unavailable: a Redis or a replica that gets no turn for a second and a
+  /// half is away for so long.
+  private static func insistently(_ send: () async throws -> Answer) async throws -> Answer {
+    var answer: Answer?
+    try await eventually("an answer other than 503") {
+      answer = try await send()
+      return answer?.status != 503
+    }
+    return try #require(answer)
   }
 
   /// The owner as one of the users.
@@ -154,10 +163,9 @@ struct Group: Sendable, Decodable {
     return try await ask.send(to: place)
   }
 
-  /// The same again and again, as clients do, until the service has it.
+  /// As clients do, until the service has it.
   func keep(_ bytes: [UInt8], as user: User, id: String = freshID(), at place: String) async throws {
-    var answer = try await put(bytes, as: user, id: id, at: place)
-    while answer.status == 503 { answer = try await put(bytes, as: user, id: id, at: place) }
+    let answer = try await Self.insistently { try await put(bytes, as: user, id: id, at: place) }
     try #require([200, 201].contains(answer.status), "\(answer.text)")
   }
 
