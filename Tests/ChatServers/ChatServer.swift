@@ -110,10 +110,10 @@ public final class ChatServer: @unchecked Sendable {
     ]) { $1 }
     process.standardInput = input
     try process.run()
-    // Whether it runs can't be asked: what kills it keeps open what Foundation tells its end by.
-    let end = ContinuousClock.now + .seconds(300)
+    // Foundation doesn't know whether it runs: what kills it keeps open what Foundation tells its end by.
     while !Loopback.answers(port) {
-      guard ContinuousClock.now < end else { throw Failure("\(kind) did not start, see \(folder)/output") }
+      let state = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8)
+      guard let state, !state.contains(") Z ") else { throw Failure("\(kind) did not start, see \(folder)/output") }
       usleep(20_000)
     }
   }
