@@ -56,7 +56,13 @@ struct PasswordCommand: OpenedCommand {
       code = error
     }
     if entry.show { try Self.show(fields.password) }
-    if entry.clip { try await copy(fields, vault, console) }
+    do {
+      if entry.clip { try await copy(fields, vault, console) }
+    } catch let error as VaultError {
+      // Whom it isn't shared with yet weighs more.
+      guard code != nil else { throw error }
+      console.warning(error.reason)
+    }
     if let code { throw code }
   }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import SecretVault
+import Sodium
 import VaultGroups
 
 /// `vault item add`
@@ -112,7 +113,8 @@ struct ItemAddCommand: OpenedCommand {
     // Before anything is asked or encrypted: that there is no such group should be known first.
     let destination: GroupFacts?
     if let group { destination = try await groups.findMember(group) } else { destination = nil }
-    let (source, mediaType) = try await source(vault, console)
+    var entered: SecretBytes?
+    let (source, mediaType) = try await source(vault, console, password: &entered)
     if destination != nil { try Self.check(source) }
     let layer = wantsPassword ? try password.layer(console) : nil
     let request = ItemRequest(
@@ -131,6 +133,10 @@ struct ItemAddCommand: OpenedCommand {
         GroupedItems.note("it is in the group \(destination.name)", report, console)
       } catch let error as VaultError { throw error.whileItemStays(item) }
     }
+    // A terminal's clipboard takes its time, in which much can happen: by now the item is everywhere that it belongs.
+    guard let entered else { return }
+    if entry.show { try PasswordCommand.show(entered) }
+    if entry.clip { _ = try await Clipboard.copy(entered, called: "password", vault, console) }
   }
 
   /// Before anything is encrypted: a file that is too large for a group.
@@ -144,7 +150,9 @@ struct ItemAddCommand: OpenedCommand {
       hint: "leave out --group, and send it with `vault item send`")
   }
 
-  private func source(_ vault: Vault, _ console: Console) async throws -> (ShareSource, mediaType: String) {
+  private func source(
+    _ vault: Vault, _ console: Console, password entered: inout SecretBytes?
+  ) async throws -> (ShareSource, mediaType: String) {
     if note {
       let content = try await ContentInput.note(file, title: entry.title, vault, console)
       return (.memory(content.shared()), "")
@@ -156,8 +164,7 @@ struct ItemAddCommand: OpenedCommand {
     if meansEntry {
       let fields = try entry.fields(console)
       let content = try NewContent.password(fields)
-      if entry.clip { _ = try await Clipboard.copy(fields.password, called: "password", vault, console) }
-      if entry.show { try PasswordCommand.show(fields.password) }
+      entered = .some(fields.password)
       return (.memory(content.shared()), "")
     }
     if let photo { return (.file(path: photo), try MediaType.ofPicture(photo)) }
