@@ -55,11 +55,12 @@ enum Clipboard {
         hint: "install wl-clipboard or xclip, or print it with --field")
     }
     guard content.count <= terminalByteLimit else { throw tooLarge(what, terminalByteLimit) }
+    let sequence = try TerminalClipboard.sequence(content)
     let record = try records.add(
       ClipboardRecord(tool: nil, salt: salt, tag: [UInt8](repeating: 0, count: Digest.byteCount)))
     defer { close(record.descriptor) }
     defer { Interruption.redirect(to: nil) }
-    try terminal.copy(content, notedIn: record.path)
+    try terminal.copy(sequence, notedIn: record.path)
     console.caution(
       "the \(what) went to the terminal's clipboard, which can't be looked at: it will be overwritten in \(seconds) s whatever is on it then, or at once if you press Enter"
     )
@@ -88,18 +89,22 @@ struct TerminalClipboard: ~Copyable {
   deinit { close(terminal) }
 
   /// Puts something on it, of which there is a note. From now on a signal ends the program, but not before that is overwritten, if the
-  /// terminal takes that within half a second.
-  func copy(_ content: borrowing SecretBytes, notedIn path: String) throws(VaultError) {
-    let sequence = try Self.sequence(content)
+  /// terminal takes that in time.
+  func copy(_ sequence: borrowing SecretBytes, notedIn path: String) throws(VaultError) {
     let terminal = terminal
     Interruption.redirect { _ in
-      Interruption.end(afterMilliseconds: 500)
-      // If not, the note stays, and the next command says so.
-      try? Self.wipe(terminal, notedIn: path)
+      // If it isn't overwritten, the note stays, and the next command says so.
+      if Interruption.end(afterMilliseconds: 700) { try? Self.wipe(terminal, notedIn: path) }
       Interruption.end()
     }
-    try Self.isOver.withLock { (isOver) throws(VaultError) in
-      if !isOver { try SecretStream.write(sequence.bytes, to: terminal) }
+    do throws(VaultError) {
+      try Self.isOver.withLock { (isOver) throws(VaultError) in
+        if !isOver { try SecretStream.write(sequence.bytes, to: terminal) }
+      }
+    } catch {
+      // A signal that came with it may still use the terminal.
+      Interruption.settle()
+      throw error
     }
   }
 
@@ -148,7 +153,9 @@ struct TerminalClipboard: ~Copyable {
     while waiting.revents == 0, ChildProcess.milliseconds() < end {
       // What is typed is meant for whoever is in the foreground, which changes.
       waiting.events = isInForeground ? Int16(POLLIN) : 0
-      if poll(&waiting, 1, Int32(clamping: min(end - ChildProcess.milliseconds(), 250))) <= 0 { waiting.revents = 0 }
+      if poll(&waiting, 1, Int32(clamping: max(0, min(end - ChildProcess.milliseconds(), 250)))) <= 0 {
+        waiting.revents = 0
+      }
       if waiting.revents == Int16(POLLIN), !isInForeground { waiting.revents = 0 }
     }
     let isDone = (try? Self.wipe(terminal, notedIn: path)) != nil

@@ -69,7 +69,8 @@ struct ClipboardRecords {
     // Somebody is still going to do it.
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else { return }
     var facts = stat()
-    guard fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return }
+    // Who was going to do it may have done it just now.
+    guard fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_nlink > 0 else { return }
     let age = Clocks.now() / 1000 - Int64(facts.st_mtim.tv_sec)
     guard let bytes = try? PublicFile.read(file, limit: ClipboardRecord.byteLimit, name: path),
       let record = ClipboardRecord(bytes), age < Self.lifetime

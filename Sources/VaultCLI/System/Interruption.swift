@@ -83,8 +83,9 @@ enum Interruption {
   }
 
   /// Ends the program as a signal does, unless it has ended by itself before: for an orderly end that may get stuck, as
-  /// a thread does that writes into a full pipe or to a stopped terminal.
-  static func end(afterMilliseconds time: UInt32) {
+  /// a thread does that writes into a full pipe or to a stopped terminal. False if the system has no thread left for that.
+  @discardableResult
+  static func end(afterMilliseconds time: UInt32) -> Bool {
     BackgroundThread.start {
       usleep(time * 1000)
       end()

@@ -55,7 +55,10 @@ final class PseudoTerminal {
     defer { close(screen) }
     type("\u{13}")
     var room = pollfd(fd: screen, events: Int16(POLLOUT), revents: 0)
-    while poll(&room, 1, 0) > 0 { try await Task.sleep(for: .milliseconds(10)) }
+    while poll(&room, 1, 0) > 0 {
+      try #require(room.revents == Int16(POLLOUT), "the program has ended")
+      try await Task.sleep(for: .milliseconds(10))
+    }
   }
 
   /// Hangs up, as a connection does that is lost.
