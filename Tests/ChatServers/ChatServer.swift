@@ -111,9 +111,12 @@ public final class ChatServer: @unchecked Sendable {
     process.standardInput = input
     try process.run()
     // Foundation doesn't know whether it runs: what kills it keeps open what Foundation tells its end by.
+    let end = ContinuousClock.now + .seconds(300)
     while !Loopback.answers(port) {
       let state = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8)
-      guard let state, !state.contains(") Z ") else { throw Failure("\(kind) did not start, see \(folder)/output") }
+      guard let state, !state.contains(") Z "), .now < end else {
+        throw Failure("\(kind) did not start, see \(folder)/output")
+      }
       usleep(20_000)
     }
   }
