@@ -398,13 +398,29 @@ struct ClipboardTests {
   @Test("an entry is kept before its password goes to a terminal, where it stays for a while")
   func keptFirst() async throws {
     try await Bench.run { bench in
-      let (alice, _) = try await bench.pair()
+      let (alice, bob) = try await bench.pair()
       try await alice.succeed("key", "create", "own", "--threshold", "2")
       let terminal = try PseudoTerminal(alice, ["item", "add", "own", "--password-entry", "--title", "mail", "--clip"])
       try await terminal.expect("if you press Enter\r\n")
       terminal.signal(SIGINT)
       #expect(try await terminal.end() == 130)
       #expect(try await alice.succeed("item", "list").output.contains("own"))
+
+      // Nor is it lost, or kept twice by who tries again, where there is no clipboard.
+      func withoutTerminal(_ arguments: String...) async throws -> Outcome {
+        try await bench.start(
+          "/usr/bin/setsid", ["--wait", Bench.vault] + arguments + ["--title", "web", "--clip"],
+          environment: alice.environment
+        ).end(within: 180)
+      }
+      let added = try await withoutTerminal("item", "add", "own", "--password-entry")
+      #expect(added.status == 1 && added.complaint.contains("the item is kept here, as"), "\(added)")
+      #expect(try await alice.succeed("item", "list", "--json").json().array.count == 2)
+
+      // Whom it isn't shared with yet weighs more.
+      try await bob.stopDaemon()
+      let shared = try await withoutTerminal("password", "--threshold", "2")
+      #expect(shared.status == 3 && shared.complaint.contains("there is no clipboard here"), "\(shared)")
     }
   }
 }

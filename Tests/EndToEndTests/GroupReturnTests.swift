@@ -199,6 +199,14 @@ struct GroupReturnTests {
       #expect(outcome.status != 0 && !outcome.line.isEmpty, "\(outcome)")
       let list = try await alice.succeed("item", "list", "--json").json().array.map { $0["id"].string }
       #expect(list == [outcome.line])
+
+      // Where it fails otherwise, an entry's password is still shown, as was asked.
+      try FileManager.default.removeItem(atPath: lock)
+      try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: false)
+      let entry = try await alice.run(
+        "item", "add", "family", "--password-entry", "--title", "web", "--show", "--public", "--group", "Family")
+      #expect(entry.status != 0 && entry.complaint.contains("the item is kept here nevertheless"), "\(entry)")
+      #expect(entry.complaint.contains("password: "), "\(entry)")
     }
   }
 }

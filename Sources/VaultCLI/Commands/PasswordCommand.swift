@@ -55,19 +55,14 @@ struct PasswordCommand: OpenedCommand {
       // It is shared, if not with everybody yet. What is not shared at all is of no use to anybody.
       code = error
     }
-    if entry.show { try Self.show(fields.password) }
-    do {
-      if entry.clip { try await copy(fields, vault, console) }
-    } catch let error as VaultError {
-      // Whom it isn't shared with yet weighs more.
-      guard code != nil else { throw error }
-      console.warning(error.reason)
+    do { try await giveOut(fields, vault, console) } catch let error as VaultError {
+      try error.report(after: code, kept: "the secret is shared", console)
     }
     if let code { throw code }
   }
 
-  private func copy(_ fields: borrowing EntryFields, _ vault: Vault, _ console: Console) async throws {
-    _ = try await Clipboard.copy(fields.password, called: "password", vault, console)
+  private func giveOut(_ fields: borrowing EntryFields, _ vault: Vault, _ console: Console) async throws {
+    try await entry.giveOut(fields.password, vault, console)
   }
 
   /// On the terminal itself: standard output is for the id.
@@ -78,6 +73,14 @@ struct PasswordCommand: OpenedCommand {
     try text.append("\n")
     let line = try text.finish()
     try SecretStream.write(line.bytes, to: STDERR_FILENO)
+  }
+}
+
+extension VaultError {
+  /// For what fails when something is `kept` already: thrown with these words, or only told if something else has failed before.
+  func report(after failure: (any Error)?, kept: String, _ console: Console) throws(VaultError) {
+    guard failure != nil else { throw VaultError(code, "\(reason); \(kept) nevertheless", hint: hint) }
+    console.warning(reason + (hint.map { "; " + $0 } ?? ""))
   }
 }
 
@@ -150,6 +153,12 @@ struct EntryOptions: ParsableArguments {
     } catch {
       throw ValidationError(error.hint.map { "\(error.reason): \($0)." } ?? error.reason + ".")
     }
+  }
+
+  /// Shows and copies the password, as was asked for, of what is kept by now: a terminal's clipboard takes its time, in which much can happen.
+  func giveOut(_ password: borrowing SecretBytes, _ vault: Vault, _ console: Console) async throws {
+    if show { try PasswordCommand.show(password) }
+    if clip { _ = try await Clipboard.copy(password, called: "password", vault, console) }
   }
 
   /// The descriptor or file that the password is read from.

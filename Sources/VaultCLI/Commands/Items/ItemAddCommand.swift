@@ -125,18 +125,21 @@ struct ItemAddCommand: OpenedCommand {
     console.note("encrypted \(item.shortName) under the key \(item.key)")
     // First: whatever becomes of it in the group, it is here.
     try console.result([item.id], json: item.json)
+    var failure: VaultError?
     if let destination {
       do {
         let watch = GroupWatch(item, into: [destination.name], before: "the item is here, as \(item.id.prefix(12))")
         defer { watch.end() }
         let report = try await groups.add(item.id, to: destination) { watch.note($0) }
         GroupedItems.note("it is in the group \(destination.name)", report, console)
-      } catch let error as VaultError { throw error.whileItemStays(item) }
+      } catch let error as VaultError { failure = error.whileItemStays(item) }
     }
-    // A terminal's clipboard takes its time, in which much can happen: by now the item is everywhere that it belongs.
-    guard let entered else { return }
-    if entry.show { try PasswordCommand.show(entered) }
-    if entry.clip { _ = try await Clipboard.copy(entered, called: "password", vault, console) }
+    if let entered {
+      do { try await entry.giveOut(entered, vault, console) } catch let error as VaultError {
+        try error.report(after: failure, kept: "the item is kept here, as \(item.id.prefix(12)),", console)
+      }
+    }
+    if let failure { throw failure }
   }
 
   /// Before anything is encrypted: a file that is too large for a group.
@@ -164,7 +167,7 @@ struct ItemAddCommand: OpenedCommand {
     if meansEntry {
       let fields = try entry.fields(console)
       let content = try NewContent.password(fields)
-      entered = .some(fields.password)
+      if entry.show || entry.clip { entered = .some(fields.password) }
       return (.memory(content.shared()), "")
     }
     if let photo { return (.file(path: photo), try MediaType.ofPicture(photo)) }
