@@ -55,12 +55,11 @@ enum Clipboard {
         hint: "install wl-clipboard or xclip, or print it with --field")
     }
     guard content.count <= terminalByteLimit else { throw tooLarge(what, terminalByteLimit) }
-    let sequence = try TerminalClipboard.sequence(content)
     let record = try records.add(
       ClipboardRecord(tool: nil, salt: salt, tag: [UInt8](repeating: 0, count: Digest.byteCount)))
     defer { close(record.descriptor) }
     defer { Interruption.redirect(to: nil) }
-    try terminal.copy(sequence, notedIn: record.path)
+    try terminal.copy(content, notedIn: record.path)
     console.caution(
       "the \(what) went to the terminal's clipboard, which can't be looked at: it will be overwritten in \(seconds) s whatever is on it then, or at once if you press Enter"
     )
@@ -90,7 +89,8 @@ struct TerminalClipboard: ~Copyable {
 
   /// Puts something on it, of which there is a note. From now on a signal ends the program, but not before that is overwritten, if the
   /// terminal takes that in time.
-  func copy(_ sequence: borrowing SecretBytes, notedIn path: String) throws(VaultError) {
+  func copy(_ content: borrowing SecretBytes, notedIn path: String) throws(VaultError) {
+    let sequence = try Self.sequence(content)
     let terminal = terminal
     Interruption.redirect { _ in
       // If it isn't overwritten, the note stays, and the next command says so.
@@ -102,8 +102,9 @@ struct TerminalClipboard: ~Copyable {
         if !isOver { try SecretStream.write(sequence.bytes, to: terminal) }
       }
     } catch {
-      // A signal that came with it may still use the terminal.
+      // A signal that came with it ends the program here; the terminal is not for later ones.
       Interruption.settle()
+      Self.isOver.withLock { $0 = true }
       throw error
     }
   }
