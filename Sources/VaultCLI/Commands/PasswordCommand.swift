@@ -56,7 +56,7 @@ struct PasswordCommand: OpenedCommand {
       code = error
     }
     do { try await giveOut(fields, vault, console) } catch let error as VaultError {
-      try error.report(after: code, kept: "the secret is shared", console)
+      try error.report(after: code, kept: "the secret is shared nevertheless", console)
     }
     if let code { throw code }
   }
@@ -79,7 +79,7 @@ struct PasswordCommand: OpenedCommand {
 extension VaultError {
   /// For what fails when something is `kept` already: thrown with these words, or only told if something else has failed before.
   func report(after failure: (any Error)?, kept: String, _ console: Console) throws(VaultError) {
-    guard failure != nil else { throw VaultError(code, "\(reason); \(kept) nevertheless", hint: hint) }
+    guard failure != nil else { throw VaultError(code, "\(reason); \(kept)", hint: hint) }
     console.warning(reason + (hint.map { "; " + $0 } ?? ""))
   }
 }

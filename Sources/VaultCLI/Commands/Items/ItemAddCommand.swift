@@ -136,7 +136,7 @@ struct ItemAddCommand: OpenedCommand {
     }
     if let entered {
       do { try await entry.giveOut(entered, vault, console) } catch let error as VaultError {
-        try error.report(after: failure, kept: "the item is kept here, as \(item.id.prefix(12)),", console)
+        try error.report(after: failure, kept: "the item is kept here nevertheless, as \(item.id.prefix(12))", console)
       }
     }
     if let failure { throw failure }
