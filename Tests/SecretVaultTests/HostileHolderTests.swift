@@ -51,6 +51,7 @@ extension VaultTests {
       if misdeed == .saysNothingInPieces {
         // All others have sent what they were asked for.
         let deadlines = VaultEnvironment.Deadlines.distinct
+        await holder.isSilent.wait()
         await world.clock.isAwaited(deadlines.slowHolder)
         await world.clock.passOnce(deadlines.reply)
       }
@@ -92,7 +93,7 @@ extension VaultTests {
           if case .problem(let peer, let reason) = event { problems.add("\(peer) \(reason)") }
         }
       }
-      await holder.hasAnswered.wait()
+      await holder.isSilent.wait()
       await world.clock.passOnce(VaultEnvironment.Deadlines.distinct.reply)
       let recovered = try await recovering.value
       #expect(recovered.bytes == secret)

@@ -52,6 +52,8 @@ struct HostileHolder: Sendable {
   let accomplice: Member
   /// Raised once it has said what it has to say about its share.
   let hasAnswered = Flag()
+  /// Raised once it says nothing more and the other side waits for that: no deadline of what was sent to it runs then, but the answer's alone.
+  let isSilent = Flag()
   /// The requests behind whose answers it was asked for cards, and said nothing.
   let questionsForCards = Collected<ReleaseRequest>()
 
@@ -87,8 +89,7 @@ struct HostileHolder: Sendable {
     do { wanted = try await session.expect(PieceRequest.self) } catch {
       if misdeed == .saysNothingOfCards {
         questionsForCards.add(asked)
-        hasAnswered.raise()
-        _ = try await session.nextType()
+        try await fallSilent(session, transport)
       }
       throw error
     }
@@ -96,6 +97,12 @@ struct HostileHolder: Sendable {
       guard try await pieces(wanted, asked, session, transport) else { return await session.close() }
       wanted = try await session.expect(PieceRequest.self)
     }
+  }
+
+  private func fallSilent(_ session: PeerSession, _ transport: any PeerTransport) async throws {
+    if let end = transport as? LineEnd { _ = try await eventually { end.isAwaited } }
+    isSilent.raise()
+    _ = try await session.nextType()
   }
 
   /// False to hang up.
@@ -167,7 +174,7 @@ struct HostileHolder: Sendable {
       case .saysNothingInPieces:
         // Behind the requester's goodbye too, until it hangs up.
         if number == last {
-          _ = try await session.nextType()
+          try await fallSilent(session, transport)
           _ = try await transport.read(atMost: 1)
           return false
         }

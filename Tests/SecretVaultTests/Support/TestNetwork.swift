@@ -136,8 +136,10 @@ final class Flag: Sendable {
 final class LineEnd: PeerTransport {
   private struct State {
     var taken = 0
+    var written = 0
     var isReading = false
     var hasEnded = false
+    weak var other: LineEnd?
   }
 
   private let inner: InMemoryTransport
@@ -151,6 +153,14 @@ final class LineEnd: PeerTransport {
   func hasTaken(_ count: Int) -> Bool {
     state.withLock { $0.hasEnded || ($0.isReading && $0.taken >= count) }
   }
+
+  /// Whether the other end has taken all that this one has written, and waits for more or has ended.
+  var isAwaited: Bool {
+    let (other, count) = state.withLock { ($0.other, $0.written) }
+    return other?.hasTaken(count) ?? true
+  }
+
+  fileprivate func meet(_ other: LineEnd) { state.withLock { $0.other = other } }
 
   var remoteDescription: String { inner.remoteDescription }
 
@@ -170,7 +180,10 @@ final class LineEnd: PeerTransport {
     }
   }
 
-  func write(_ bytes: [UInt8]) async throws(TransportError) { try await inner.write(bytes) }
+  func write(_ bytes: [UInt8]) async throws(TransportError) {
+    state.withLock { $0.written += bytes.count }
+    try await inner.write(bytes)
+  }
 
   func close() async {
     await inner.close()
@@ -204,6 +217,8 @@ private final class Line: Sendable {
 
   func connect(_ dialler: LineEnd, _ answerer: LineEnd) {
     state.withLock { ($0.dialler, $0.answerer) = (dialler, answerer) }
+    dialler.meet(answerer)
+    answerer.meet(dialler)
   }
 
   func forth(_ bytes: [UInt8]) async -> [UInt8] {
