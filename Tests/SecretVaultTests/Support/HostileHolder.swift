@@ -138,7 +138,7 @@ struct HostileHolder: Sendable {
       return false
     default: try await session.release(asked.request, own)
     }
-    if misdeed != .saysNothingOfCards { hasAnswered.raise() }
+    hasAnswered.raise()
     return true
   }
 
