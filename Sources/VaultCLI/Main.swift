@@ -31,7 +31,8 @@ enum Main {
     case .failure(let error): code = report(error, console)
     }
     Interruption.yieldIfEnding()
-    exit(code)
+    // Not `exit`: what libraries have it do, such as OpenSSL, takes away what other threads still use.
+    _exit(code)
   }
 
   /// The command, if it makes sense and the caller has left open what it needs.

@@ -107,6 +107,17 @@ struct ProcessTests {
     }
   }
 
+  @Test("the end of the program has no library take away what another thread may still use")
+  func end() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      // The loader's own account, of which library it has begun, and which it lets clean up at the end.
+      let outcome = try await alice.shell("LD_DEBUG=files exec \"$VAULT\" peer list")
+      #expect(outcome.status == 0 && outcome.complaint.contains("calling init:"), "\(outcome)")
+      #expect(!outcome.complaint.contains("calling fini"), "\(outcome)")
+    }
+  }
+
   @Test("a name that is not UTF-8 is refused, not changed")
   func encoding() async throws {
     try await Bench.run { bench in

@@ -75,7 +75,7 @@ extension AccountTests {
 
     @Test func `what wants no server isn't given to one, also by a round of a command`() async throws {
       let (ada, bob, cy) = try await people(.prosody)
-      try ada.vault.send(.text(held("hidden")), to: "Cy", pigeonsOnly: true)
+      _ = try ada.vault.send(.text(held("hidden")), to: "Cy", pigeonsOnly: true)
       try ada.send("open", to: cy)
       try ada.hand(to: bob)
       for person in [bob, cy] { #expect(await AccountRound.run(person.vault, limit: .seconds(20)).problem == nil) }

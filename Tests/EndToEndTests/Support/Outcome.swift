@@ -24,7 +24,7 @@ struct Outcome: Sendable, CustomStringConvertible {
   var complaints: [String] { complaint.split(separator: "\n").map(String.init) }
 
   var description: String {
-    "`\(command)` ended with \(status)\nstdout: \(output.prefix(2000))\nstderr: \(complaint.prefix(4000))"
+    "`\(command)` ended with \(status)\nstderr: \(complaint.prefix(4000))\nstdout: \(output.prefix(2000))"
   }
 
   /// Whether the program ended by a trap or a bad access: never right, whatever it was given.
