@@ -62,7 +62,7 @@ struct AccountTests {
       let accepted = try await bob.succeed("friend", "accept", address(alice), "--peer", "alice")
       #expect(accepted.complaint.contains("accepted \(address(alice)), and asked back; "), "\(accepted)")
       #expect(!accepted.complaint.contains("--peer PEER"), "\(accepted)")
-      try await bench.wait(for: "both to be friends") {
+      try await bench.wait(every: 250, for: "both to be friends") {
         try await alice.succeed("account", "sync")
         return try await alice.succeed("friend", "list", "--json").json()[0]["subscription"].string == "both"
       }
@@ -85,7 +85,7 @@ struct AccountTests {
       #expect(shared.complaint.contains(words), "\(shared)")
       // Bob's keys are proved on the way, as the two are never there together.
       #expect(try await alice.succeed("peer", "show", "bob", "--json").json()["state"].string == "scanned")
-      try await bench.wait(for: "the share to be with bob") {
+      try await bench.wait(every: 250, for: "the share to be with bob") {
         try await bob.succeed("account", "sync")
         try await alice.succeed("account", "sync")
         return try await bob.succeed("list", "--json").json().array.first?["id"].string == id
@@ -172,7 +172,7 @@ struct AccountTests {
         #expect(try await alice.run("send", address(bob), "hello", "--plain").status == 0)
       }
       try await alice.succeed("settings", "set", "pigeons-only", "on")
-      try await bench.wait(for: "the account to be left") {
+      try await bench.wait(every: 250, for: "the account to be left") {
         try await alice.succeed("account", "--json").json()[0]["connection"].isNull
       }
       #expect(try await alice.succeed("account").complaint.contains("pigeons-only is on"))

@@ -38,7 +38,7 @@ struct AgentTests {
       #expect(try await heard(alice, "recover", id, "-o", "-").bytes == sample(300_000))
       #expect(try await alice.run("recover", id, "-o", "out").status == 9)
 
-      try await bench.wait(for: "the lists to say so") {
+      try await bench.wait(every: 250, for: "the lists to say so") {
         let list = try await alice.succeed("list", "--json").json()
         let (lines, details) = (try await alice.succeed("list").output, try await alice.succeed("info", id).output)
         return list[0]["unlocked"].bool == true && lines.contains("2 of 2, unlocked")

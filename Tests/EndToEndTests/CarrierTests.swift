@@ -62,9 +62,9 @@ struct CarrierTests {
       let people = try await people(bench)
       let (alice, bob, carol) = (people.alice, people.bob, people.carol)
       let sent = try await alice.succeed("send", "carol", "the marked words")
-      try await bench.wait(upTo: 120, every: 200, for: "bob to carry it") { try await carried(by: bob) > 0 }
+      try await bench.wait(upTo: 120, every: 500, for: "bob to carry it") { try await carried(by: bob) > 0 }
       // She hears a little later that he has it.
-      try await bench.wait(upTo: 120, every: 200, for: "alice to know that it is on its way") {
+      try await bench.wait(upTo: 120, every: 500, for: "alice to know that it is on its way") {
         try await state(of: sent.line, at: alice)["state"].string == "underway"
       }
       // Bob can see neither what it is nor from or for whom.
@@ -73,18 +73,18 @@ struct CarrierTests {
       #expect(try await bob.shell("grep -rla 'marked words' \"$VAULT_HOME\"").output.isEmpty)
 
       try await travel(bob, from: alice, to: carol)
-      try await bench.wait(upTo: 120, every: 200, for: "carol to have it") {
+      try await bench.wait(upTo: 120, every: 500, for: "carol to have it") {
         try await carol.succeed("inbox", "--json").json().array.count == 1
       }
       let came = try await carol.succeed("inbox", "--json").json()[0]
       #expect(came["text"].string == "the marked words" && came["peer"].string == "alice")
       #expect(came["route"].string == "carriers" && came["hops"].int == 1)
-      try await bench.wait(upTo: 120, every: 200, for: "bob to carry her receipt") {
+      try await bench.wait(upTo: 120, every: 500, for: "bob to carry her receipt") {
         try await given("receipt", by: carol) != nil
       }
 
       try await travel(bob, from: carol, to: alice)
-      try await bench.wait(upTo: 120, every: 200, for: "alice to hear of it") {
+      try await bench.wait(upTo: 120, every: 500, for: "alice to hear of it") {
         try await state(of: sent.line, at: alice)["state"].string == "delivered"
       }
       let known = try await state(of: sent.line, at: alice)
@@ -105,9 +105,9 @@ struct CarrierTests {
       let photo = MessageTests.photo(of: sample(2_200_000))
       try alice.write(photo, to: "photo.jpg")
       try await alice.succeed("send", "carol", "--photo", "photo.jpg", "--pigeons-only")
-      try await bench.wait(upTo: 120, every: 200, for: "bob to carry all parts") { try await carried(by: bob) == 3 }
+      try await bench.wait(upTo: 120, every: 500, for: "bob to carry all parts") { try await carried(by: bob) == 3 }
       try await travel(bob, from: alice, to: carol)
-      try await bench.wait(upTo: 120, every: 200, for: "carol to have it") {
+      try await bench.wait(upTo: 120, every: 500, for: "carol to have it") {
         try await carol.succeed("inbox", "--json").json()[0]["state"].string == "new"
       }
       try await carol.succeed("messages", "save", "1", "got.jpg")
@@ -130,34 +130,34 @@ struct CarrierTests {
         try await alice.succeed("info", shared.line, "--json").json()["deliveries"][0]["state"].string == "delivered"
       }
       // Carol's keys are proved first, by a parcel that only she can open.
-      try await bench.wait(upTo: 120, every: 200, for: "bob to carry the probe") {
+      try await bench.wait(upTo: 120, every: 500, for: "bob to carry the probe") {
         try await given("probe", by: alice) != nil
       }
       try await travel(bob, from: alice, to: carol)
-      try await bench.wait(upTo: 120, every: 200, for: "bob to carry her receipt") {
+      try await bench.wait(upTo: 120, every: 500, for: "bob to carry her receipt") {
         try await given("receipt", by: carol) != nil
       }
       try await travel(bob, from: carol, to: alice)
-      try await bench.wait(upTo: 120, every: 200, for: "bob to carry the share") {
+      try await bench.wait(upTo: 120, every: 500, for: "bob to carry the share") {
         try await given("deposit", by: alice) != nil
       }
       try await travel(bob, from: alice, to: carol)
-      try await bench.wait(upTo: 120, every: 200, for: "carol to have the share") {
+      try await bench.wait(upTo: 120, every: 500, for: "carol to have the share") {
         try await carol.succeed("list", "--json").json().array.count == 1
       }
-      try await bench.wait(upTo: 120, every: 200, for: "bob to carry her answer") {
+      try await bench.wait(upTo: 120, every: 500, for: "bob to carry her answer") {
         try await given("answer", by: carol) != nil
       }
       try await travel(bob, from: carol, to: alice)
-      try await bench.wait(upTo: 120, every: 200, for: "alice to hear of her share") { try await isDelivered() }
+      try await bench.wait(upTo: 120, every: 500, for: "alice to hear of her share") { try await isDelivered() }
 
       let asking = try alice.start(["recover", shared.line, "-o", "out", "--wait", "400s"])
-      try await bench.wait(upTo: 120, every: 200, for: "bob to carry the request") {
+      try await bench.wait(upTo: 120, every: 500, for: "bob to carry the request") {
         try await given("request", by: alice) != nil
       }
       let since = try await given("request", by: alice) ?? ""
       try await travel(bob, from: alice, to: carol)
-      try await bench.wait(upTo: 120, every: 200, for: "bob to carry carol's share") {
+      try await bench.wait(upTo: 120, every: 500, for: "bob to carry carol's share") {
         try await given("answer", by: carol, since: since) != nil
       }
       try await travel(bob, from: carol, to: alice)
@@ -175,7 +175,7 @@ struct CarrierTests {
       let off = try await bob.succeed("carry", "off", "--json").json()
       #expect(off["on"].bool == false)
       let sent = try await alice.succeed("send", "carol", "hello")
-      try await bench.wait(upTo: 120, every: 200, for: "alice to meet bob") {
+      try await bench.wait(upTo: 120, every: 500, for: "alice to meet bob") {
         try await alice.succeed("carry", "--diagnostics", "--json").json()["encounters"].array.contains {
           $0["name"].string == "bob"
         }

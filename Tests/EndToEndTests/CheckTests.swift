@@ -24,7 +24,7 @@ struct CheckTests {
         let log = try await peer.succeed("log").output
         #expect(!log.contains("share-released"), "\(log)")
       }
-      try await bench.wait(for: "the drill in carol's log") {
+      try await bench.wait(every: 250, for: "the drill in carol's log") {
         try await carol.succeed("log").output.contains("share-drilled")
       }
     }
@@ -109,7 +109,7 @@ struct CheckTests {
       let json = try JSON(parsing: Data(event.utf8))
       #expect(json["secret"].string == id && json["detail"].string == "2 of 3 holders answered, 2 needed")
       // It warns before it notes what it found.
-      try await bench.wait(for: "the drill to be noted") {
+      try await bench.wait(every: 250, for: "the drill to be noted") {
         let status = try await alice.succeed("status", "--json").json()
         return status["secrets"].array.first?["lastCheck"]["answered"].int == 2
       }

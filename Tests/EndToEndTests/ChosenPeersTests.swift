@@ -152,7 +152,7 @@ struct ChosenPeersTests {
       #expect(stopped.complaint.contains("interrupted; what isn't delivered waits here"), "\(stopped)")
       try await bob.succeed("settings", "set", "confirm-sharing", "off")
       let id = try #require(report["id"].string)
-      try await bench.wait(for: "bob to have its share") { try await alice.run("retry", id).status == 0 }
+      try await bench.wait(every: 250, for: "bob to have its share") { try await alice.run("retry", id).status == 0 }
       try bob.expect(try await bob.succeed("recover").line, toHold: sample(300))
     }
   }

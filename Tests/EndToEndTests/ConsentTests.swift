@@ -185,7 +185,7 @@ struct ConsentTests {
       let waiting = try await alice.run("share", "note.txt", "--threshold", "2")
       #expect(waiting.status == 3, "\(waiting)")
       try await bob.startDaemon()
-      try await bench.wait(upTo: 180, for: "the delivery") {
+      try await bench.wait(upTo: 180, every: 250, for: "the delivery") {
         try await bob.succeed("list", "--json").json().array.count == 2
       }
       try await alice.succeed("settings", "set", "listen", alice.address)

@@ -140,7 +140,7 @@ struct FloodTests {
         try await bench.wait(for: "connections") { attacker.connectionCount >= 400 }
         try await Task.sleep(for: .milliseconds(500))
         try await attacker.stop()
-        try await bench.wait(for: "an answer with \(limit) descriptors") {
+        try await bench.wait(every: 250, for: "an answer with \(limit) descriptors") {
           try await alice.run("peer", "ping", "bob").status == 0
         }
         try await bob.stopDaemon()

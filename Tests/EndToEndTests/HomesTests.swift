@@ -91,7 +91,7 @@ struct HomesTests {
       try old.alice.write(Array("newer".utf8), to: "newer.txt")
       let newer = try await old.succeed(old.alice, "item", "add", "family", "newer.txt").line
       try await old.succeed(old.alice, "group", "add", group, newer)
-      try await old.bench.wait(for: "the newer item to reach Bob") {
+      try await old.bench.wait(every: 250, for: "the newer item to reach Bob") {
         _ = try await old.bob.run("group", "sync", group)
         let items = try await old.succeed(old.bob, "group", "items", group, "--json").json().array
         return items.contains { $0["id"].string == newer }

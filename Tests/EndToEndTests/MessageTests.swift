@@ -14,7 +14,7 @@ struct MessageTests {
     for state: String, of number: String, at peer: Peer, _ bench: Bench,
     _ location: SourceLocation = #_sourceLocation
   ) async throws {
-    try await bench.wait(every: 200, for: "message \(number) of \(peer.name) to be \(state)", location) {
+    try await bench.wait(every: 400, for: "message \(number) of \(peer.name) to be \(state)", location) {
       try await message(number, at: peer)["state"].string == state
     }
   }
@@ -145,7 +145,7 @@ struct MessageTests {
       try alice.write(said, to: "beach.jpg")
       /// They are numbered as they come.
       func wait(for count: Int) async throws {
-        try await bench.wait(for: "\(count) to be there") {
+        try await bench.wait(every: 250, for: "\(count) to be there") {
           try await bob.succeed("inbox", "--json").json().array.count == count
         }
       }

@@ -125,7 +125,7 @@ struct QuickStartTests {
       let status = try await alice.succeed("status", "--json").json()
       #expect(status["daemon"]["process"].int == Int(process))
       kill(process, SIGTERM)
-      try await bench.wait(for: "the daemon to end") {
+      try await bench.wait(every: 250, for: "the daemon to end") {
         try await alice.succeed("status", "--json").json()["daemon"]["running"].bool == false
       }
     }

@@ -27,7 +27,7 @@ struct RecoveryTests {
       try await bob.succeed("recover")
       // The daemon writes its log in groups, once a second.
       var released = JSON(nil)
-      try await bench.wait(for: "the daemon to write its log") {
+      try await bench.wait(every: 250, for: "the daemon to write its log") {
         released = try await alice.succeed("log", "--json").json().first(where: "event", is: "share-released")
         return released["peer"].string != nil
       }

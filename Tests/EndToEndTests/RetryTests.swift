@@ -100,7 +100,7 @@ struct RetryTests {
       try await bob.startDaemon()
       #expect(try await bob.succeed("list", "--json").json().array.isEmpty)
       try await alice.startDaemon()
-      try await bench.wait(upTo: 180, for: "the daemon to deliver") {
+      try await bench.wait(upTo: 180, every: 250, for: "the daemon to deliver") {
         try await !bob.succeed("list", "--json").json().array.isEmpty
       }
       try await bob.succeed("recover", id)

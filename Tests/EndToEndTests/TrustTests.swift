@@ -15,7 +15,7 @@ struct TrustTests {
       try await alice.succeed("peer", "ping", "bob")
       #expect(try await alice.succeed("peer", "show", "bob", "--json").json()["state"].string == "proven")
       #expect(try await alice.succeed("peer", "list").output.contains("🔒"))
-      try await bench.wait(for: "bob to know alice as proven") {
+      try await bench.wait(every: 250, for: "bob to know alice as proven") {
         try await bob.succeed("peer", "show", "alice", "--json").json()["state"].string == "proven"
       }
     }

@@ -11,11 +11,11 @@ struct PictureBombTests {
     #expect([1, 2].contains(scan.status), "\(scan)")
   }
 
-  @Test("a PNG with texts or profiles that unpack to gigabytes", arguments: ["zTXt", "iTXt", "iCCP"])
+  @Test("a PNG with texts or profiles that unpack to more than a gigabyte", arguments: ["zTXt", "iTXt", "iCCP"])
   func texts(kind: String) throws {
     let packed = Deflate.zeros(8 << 20)
     let head: [UInt8] = kind == "iTXt" ? Array("bomb".utf8) + [0, 1, 0, 0, 0] : Array("bomb".utf8) + [0, 0]
-    let bombs = [(String, [UInt8])](repeating: (kind, head + packed), count: kind == "iCCP" ? 1 : 300)
+    let bombs = [(String, [UInt8])](repeating: (kind, head + packed), count: kind == "iCCP" ? 1 : 150)
     let scan = try Scan(of: png(10, 10, bombs + [("IDAT", Deflate.zeros(11 * 10))]))
     #expect([1, 2].contains(scan.status), "\(scan)")
   }

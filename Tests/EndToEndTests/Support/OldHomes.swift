@@ -92,10 +92,7 @@ struct OldHomes {
   func startDaemons(of some: [Peer]? = nil) async throws {
     let peers = some ?? [alice, bob, carol]
     for peer in peers where peer !== carol { try await peer.startDaemon() }
-    if peers.contains(where: { $0 === carol }) {
-      try await carol.startDaemon("--passphrase-file", passphrase)
-      try await carol.succeed("unlock", "--passphrase-file", passphrase)
-    }
+    if peers.contains(where: { $0 === carol }) { try await carol.startDaemon("--passphrase-file", passphrase) }
     for peer in peers {
       for other in peers where other !== peer {
         try await succeed(peer, "peer", "address", other.name, other.address)
