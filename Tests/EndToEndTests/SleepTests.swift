@@ -50,7 +50,9 @@ struct SleepTests {
       #expect(late.status == 5 && late.complaint.contains("about to sleep"), "\(late)")
       bus.announce(sleep: false)
       try await bench.wait(for: "the next lock") { bus.isInhibited }
-      try await bench.wait(every: 250, for: "unlocking to be possible again") { try await alice.run("unlock", id).status == 0 }
+      try await bench.wait(every: 250, for: "unlocking to be possible again") {
+        try await alice.run("unlock", id).status == 0
+      }
       bus.announce(sleep: true)
       try await bench.wait(every: 2, for: "the lock to be given back") { !bus.isInhibited }
       #expect(try await alice.succeed("unlock", "--list").output == "nothing is unlocked\n")
