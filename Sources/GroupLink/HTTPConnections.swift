@@ -1,5 +1,6 @@
 import CCurl
 import CCurlShims
+import Dispatch
 import Glibc
 import Synchronization
 import Threading
@@ -27,6 +28,7 @@ public final class HTTPConnections: Sendable {
     self.certificates = certificates
   }
 
+  /// Waits for the thread: what comes next may be the end of the program, whose handlers take away what libcurl uses.
   deinit { loop.end() }
 
   /// libcurl's own preparation, once for a process.
@@ -70,6 +72,7 @@ extension HTTPConnections {
 
     private let multi: UnsafeMutableRawPointer
     private let orders = Mutex(Orders())
+    private let ended = DispatchSemaphore(value: 0)
     private var running: [UnsafeMutableRawPointer: Transfer] = [:]
 
     init(_ multi: UnsafeMutableRawPointer) { self.multi = multi }
@@ -87,6 +90,7 @@ extension HTTPConnections {
         $0.hasEnded = true
         curl_multi_wakeup(multi)
       }
+      ended.wait()
     }
 
     func run() {
@@ -105,6 +109,7 @@ extension HTTPConnections {
       }
       for handle in running.keys.map({ $0 }) { finish(handle, CURLE_ABORTED_BY_CALLBACK) }
       curl_multi_cleanup(multi)
+      ended.signal()
     }
 
     private func carryOut(_ order: Order) {

@@ -61,6 +61,7 @@ struct BackgroundDaemon {
     }
     input.closeWrite()
     let line = relay(output.read, errors.read)
+    Interruption.settle()
     Interruption.redirect(to: nil)
     guard let line else {
       var status: Int32 = 0

@@ -1,3 +1,5 @@
+import Dispatch
+import Glibc
 import Grouper
 import Sodium
 import Synchronization
@@ -49,6 +51,26 @@ import Testing
     #expect(page.next == 6 && !page.hasMore)
     let request = try #require(server.requests.first)
     #expect(request.hasPrefix("GET /v1/groups/\(Self.group)/shares?after=4&limit=10&wait=0 "))
+  }
+
+  @Test func `whoever lets connections go finds them closed`() async throws {
+    let (isLetGo, (ends, end)) = (DispatchSemaphore(value: 0), AsyncStream.makeStream(of: Bool.self))
+    let listener = try LoopbackListener { connection in
+      guard HTTPText(from: connection) != nil else { return }
+      _ = LoopbackListener.send(ScriptedServer.answer(200, Self.page([], next: 4)), to: connection)
+      isLetGo.wait()
+      var byte: UInt8 = 0
+      end.yield(recv(connection, &byte, 1, Int32(MSG_DONTWAIT)) == 0)
+    }
+    do {
+      defer { isLetGo.signal() }
+      let server = HTTPGroupServer(try ServerAddress("http://127.0.0.1:\(listener.port)"), try HTTPConnections())
+      _ = try await server.list(after: 4, limit: 2, wait: 0, access())
+    }
+    for await isClosed in ends {
+      #expect(isClosed)
+      break
+    }
   }
 
   @Test(arguments: [

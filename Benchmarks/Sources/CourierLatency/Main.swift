@@ -17,14 +17,20 @@ struct CourierLatency {
     do {
       let given = try Options(Array(CommandLine.arguments.dropFirst()))
       try await run(given)
-      exit(0)
+      end(0)
     } catch let error as Options.Mistake {
       FileHandle.standardError.write(Data((error.words + "\n\n" + usage + "\n").utf8))
-      exit(2)
+      end(2)
     } catch {
       Complaint.say("\(error)")
-      exit(1)
+      end(1)
     }
+  }
+
+  /// Without handlers of the end: OpenSSL's takes away what connections' threads use.
+  private static func end(_ code: Int32) -> Never {
+    fflush(nil)
+    _exit(code)
   }
 
   private static func run(_ given: Options) async throws {
