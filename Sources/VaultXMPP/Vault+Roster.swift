@@ -4,12 +4,20 @@ import XMPPLink
 
 extension Vault {
   /// Keeps an account's contacts as the server has them. Those that wait to be accepted aren't among them.
-  func keepRoster(_ account: [UInt8], _ contacts: [XMPPContact]) throws(VaultError) {
+  ///
+  /// With `before`, what was known before the server was asked, it leaves whoever has changed since: that was told to another connection, which hears of
+  /// every change, and may be newer than this answer.
+  func keepRoster(
+    _ account: [UInt8], _ contacts: [XMPPContact], unlessChangedSince before: [FriendRecord]? = nil
+  ) throws(VaultError) {
     let named = Set(contacts.map(\.address.description))
     let known = try friendRecords(account)
+    let former = before.map { Dictionary($0.map { ($0.address, $0) }) { first, _ in first } }
     for friend in known
     where !named.contains(friend.address) && !friend.asks && friend.subscription != .blocked {
-      try forgetFriend(account, friend.address)
+      try changeFriend(account, friend.address) {
+        if former == nil || $0 == former?[friend.address] { $0 = nil }
+      }
     }
     let blocked = Set(known.filter { $0.subscription == .blocked }.map(\.address))
     for contact in contacts.prefix(FriendRecord.limit) {
@@ -17,7 +25,11 @@ extension Vault {
         // Another program has added it again.
         let address = contact.address.description
         if blocked.contains(address) { try unblockContact(account, address) }
-        try keepContact(account, contact)
+        try keepContact(account, contact) { friend in
+          guard let former else { return true }
+          let was = blocked.contains(address) ? nil : former[address]
+          return friend.subscription == (was?.subscription ?? .none) && friend.name == was?.name
+        }
       } catch  where error.code == .usage {
         // One that can't be kept keeps none of the others back.
         surroundings.log.warning("a contact can't be kept: \(error.reason)")
@@ -25,8 +37,10 @@ extension Vault {
     }
   }
 
-  /// Keeps one contact as the server has it.
-  func keepContact(_ account: [UInt8], _ contact: XMPPContact) throws(VaultError) {
+  /// Keeps one contact as the server has it, unless `isExpected` says otherwise of what is known.
+  func keepContact(
+    _ account: [UInt8], _ contact: XMPPContact, where isExpected: (FriendRecord) -> Bool = { _ in true }
+  ) throws(VaultError) {
     let address = contact.address.description
     guard contact.subscription != .remove else {
       return try changeFriend(account, address) { friend in
@@ -38,7 +52,7 @@ extension Vault {
     }
     try keepFriend(account, address) { friend in
       // What comes about while it is removed says nothing against that.
-      guard friend.subscription != .blocked else { return }
+      guard friend.subscription != .blocked, isExpected(friend) else { return }
       friend.name = contact.name
       friend.subscription = FriendRecord.Subscription(contact.subscription)
       if contact.subscription == .from || contact.subscription == .both { friend.asks = false }

@@ -27,7 +27,8 @@ extension VaultAccounts {
     let contact = try address(text)
     guard contact.description != account.address else { throw VaultError(.usage, "this is the account itself") }
     let digest = try peer.map { (peer) throws(VaultError) in try vault.peerDigest(peer) }
-    let asks = try vault.friendRecord(account.id, contact.description)?.asks == true
+    let before = try vault.friendRecords(account.id)
+    let asks = before.contains { $0.address == contact.description && $0.asks }
     let contacts = try await connected(account) { (connection) throws(XMPPError) in
       // To set a contact replaces what other programs have put there.
       let known = try await connection.roster().first { $0.address == contact }
@@ -39,7 +40,7 @@ extension VaultAccounts {
       try await connection.change(.requested, with: contact)
       return try await connection.roster()
     }
-    try vault.keepRoster(account.id, contacts)
+    try vault.keepRoster(account.id, contacts, unlessChangedSince: before)
     if let peer, let digest {
       try vault.changeFriend(account.id, contact.description) { $0?.peer = digest }
       try vault.setAccountAddress(peer, to: contact.description)

@@ -4,6 +4,7 @@ import Testing
 import VaultStore
 
 @testable import VaultXMPP
+@testable import XMPPLink
 
 extension AccountTests {
   @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(10)))
@@ -35,6 +36,28 @@ extension AccountTests {
         try await ada.accounts.removeFriend(bob.address)
         #expect(try ada.accounts.friends().map(\.subscription) == ["blocked"])
       }
+    }
+
+    @Test func `what a command is answered undoes nothing that was told to somebody who listens`() async throws {
+      let ada = try Person("Ada")
+      try await ada.register(at: try ChatServer.shared(.prosody))
+      let account = try #require(try ada.vault.currentAccount()).id
+      func contact(_ name: String, _ subscription: XMPPContact.Subscription) throws -> XMPPContact {
+        XMPPContact(address: try JID("\(name)@localhost"), name: nil, subscription: subscription, isAsking: false)
+      }
+      func subscriptions() throws -> [FriendRecord.Subscription] {
+        try ada.vault.friendRecords(account).sorted { $0.address < $1.address }.map(\.subscription)
+      }
+      try ada.vault.keepFriend(account, "bob@localhost") { $0.asks = true }
+      let before = try ada.vault.friendRecords(account)
+      // While a command accepts Bob, he accepts too, and Cy becomes a friend.
+      for name in ["bob", "cy"] { try ada.vault.keepContact(account, try contact(name, .both)) }
+      try ada.vault.keepRoster(account, [try contact("bob", .from)], unlessChangedSince: before)
+      #expect(try subscriptions() == [.both, .both])
+      // Where nobody has listened, the answer counts.
+      let known = try ada.vault.friendRecords(account)
+      try ada.vault.keepRoster(account, [try contact("bob", .from)], unlessChangedSince: known)
+      #expect(try subscriptions() == [.from])
     }
 
     @Test func `who is asked back while away has accepted at the next look, and waits for nobody`() async throws {
