@@ -23,7 +23,9 @@ struct Composition {
     let notifications = NotificationRunner { log.warning("\($0)") }
     self.notifications = notifications
     let alarm = AlarmClock()
-    agent = AgentClient(folders)
+    agent = AgentClient(folders) { [console] in
+      console.warning("the agent in `vault daemon` does not answer: what is unlocked there counts as locked")
+    }
     var environment = VaultEnvironment(
       now: { Clocks.now() },
       monotonic: { Clocks.monotonic() },

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import ShamirKit
 import Sodium
+import Synchronization
 import Testing
 import VaultStore
 
@@ -128,12 +129,13 @@ struct AgentServerTests {
     defer { remove(folders) }
     let listener = LocalSocket.listen(at: AgentServer.socketName, in: folders.state, waiting: 8)
     #expect(listener != nil)
-    let client = AgentClient(folders)
+    let told = Atomic(0)
+    let client = AgentClient(folders) { told.add(1, ordering: .relaxed) }
     #expect(client.ids() == [])
     let isNothing = try client.secret(try SecretID([UInt8](0..<16))) == nil
     #expect(isNothing)
     var connections = 0
     while listener?.accept() != nil { connections += 1 }
-    #expect(connections == 1)
+    #expect(connections == 1 && told.load(ordering: .relaxed) == 1)
   }
 }

@@ -18,11 +18,14 @@ final class AgentClient: UnlockedSecrets {
   /// Milliseconds that requests by the way may take.
   private let patience: Int32
   private let isSilent = Atomic<Bool>(false)
+  /// Told once that it has not answered in time.
+  private let foundSilent: @Sendable () -> Void
 
   /// The agent of the vault in `folders`.
-  init(_ folders: VaultFolders, patience: Int32 = 900) {
+  init(_ folders: VaultFolders, patience: Int32 = 900, foundSilent: @escaping @Sendable () -> Void = {}) {
     folder = folders.state
     self.patience = patience
+    self.foundSilent = foundSilent
   }
 
   /// Why there is no answer.
@@ -48,7 +51,7 @@ final class AgentClient: UnlockedSecrets {
   private func ask(_ request: AgentRequest) -> Exchange? {
     guard !isSilent.load(ordering: .relaxed), let message = try? request.message() else { return nil }
     do throws(Failure) { return try exchange(message, within: patience) } catch {
-      if error == .silent { isSilent.store(true, ordering: .relaxed) }
+      if error == .silent, !isSilent.exchange(true, ordering: .relaxed) { foundSilent() }
       return nil
     }
   }
