@@ -1,0 +1,14 @@
+import Foundation
+import Testing
+
+@testable import ShareServer
+
+@Suite struct KeptServersTests {
+  @Test func `databases of every schema but the newest are kept, and of 2, with which no program came, none`() throws {
+    let list = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("EndToEndTests/Homes/README.md")
+    let rows = try String(contentsOf: list, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
+    let kept = rows.map { $0.split(separator: "|")[3].trimmingCharacters(in: .whitespaces) }
+    #expect(Set(ServerSchema.migrator.migrations.dropLast()).subtracting(kept) == ["2"])
+  }
+}
