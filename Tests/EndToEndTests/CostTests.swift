@@ -25,7 +25,7 @@ struct CostTests {
     return try #require(Int(match.1))
   }
 
-  @Test("commands take no more instructions than they did")
+  @Test("commands, and each MiB dealt, dispersed, sent and assembled, take no more instructions than they did")
   func instructions() async throws {
     try await Bench.run { bench in
       let (alice, _) = try await bench.pair()
@@ -41,6 +41,16 @@ struct CostTests {
       let recovery = try await instructions(program, ["recover", id, "-o", "copy"], of: alice)
       try Budgets.expect("instructions of vault recover, 1 kB", recovery)
       try alice.expect("copy", toHold: sample(1000))
+      // A daemon's instructions aren't counted: they grow while it waits.
+      var (sharing, recovering) = (0, 0)
+      for (size, sign) in [(1, -1), (5, 1)] {
+        try alice.write(sample(size << 20), to: "film")
+        let id = try await alice.succeed("share", "film", "--threshold", "2").line
+        sharing += sign * (try await instructions(program, ["share", "film", "--threshold", "2"], of: alice))
+        recovering += sign * (try await instructions(program, ["recover", id, "-o", "copy", "--force"], of: alice))
+      }
+      try Budgets.expect("instructions per MiB of vault share", sharing / 4)
+      try Budgets.expect("instructions per MiB of vault recover", recovering / 4)
     }
   }
 
