@@ -38,8 +38,7 @@ struct FloodTests {
       print("before: \(before)")
       for round in 1...2 {
         // The second round tells whether the first one's memory is used again: the widest of the waves does.
-        let all = Effort.isSoak && round == 1
-        for (number, (name, habits, sources, rate)) in waves.enumerated() where all || number == 2 {
+        for (number, (name, habits, sources, rate)) in waves.enumerated() where round == 1 || number == 2 {
           let attacker = Attacker(bob, habits, from: sources, width: 1500, rate: rate)
           try attacker.start()
           let many = Effort.isSoak ? 1000 : 300
@@ -137,8 +136,8 @@ struct FloodTests {
         let attacker = Attacker(
           bob, [.silent, .sends([1, 2, 3])], from: Self.crowd, width: 400, rate: 2000)
         try attacker.start()
-        try await bench.wait(for: "connections") { attacker.connectionCount >= 400 }
-        try await Task.sleep(for: .milliseconds(500))
+        // More than there can be at a time: it has let some go for others.
+        try await bench.wait(for: "connections") { attacker.connectionCount >= 800 }
         try await attacker.stop()
         try await bench.wait(every: 250, for: "an answer with \(limit) descriptors") {
           try await alice.run("peer", "ping", "bob").status == 0

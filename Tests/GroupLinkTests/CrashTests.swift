@@ -7,9 +7,7 @@ import Testing
 /// A device that is killed at any change of its disk, or whose disk is full, while it sends and receives.
 ///
 /// With `VAULT_SOAK=1` at every change, otherwise at some.
-@Suite(
-  .serialized, .timeLimit(.minutes(20)), .enabled(if: ServerProcess.canSetClocks, "a sanitizer is at work"))
-struct CrashTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct CrashTests {
   /// An owner in this process, and a device with a folder of its own, in one group.
   private final class Pair {
     let servers: [ServerProcess]

@@ -30,9 +30,6 @@ final class ServerProcess {
     return URL(fileURLWithPath: tests ?? "").deletingLastPathComponent().path
   }
 
-  /// Whether a clock can be set wrong: a sanitizer has the same means in use.
-  static var canSetClocks: Bool { ProcessInfo.processInfo.environment["LD_PRELOAD"] == nil }
-
   /// Starts it. `secondsAhead`: its clock isn't the machine's, and can be changed.
   init(_ options: [String] = [], secondsAhead: Int64? = nil) throws {
     self.options = options

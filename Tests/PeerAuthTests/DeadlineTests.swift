@@ -63,14 +63,15 @@ import Testing
 
   @Test("is not to blame when the surrounding task is cancelled") func cancelled() async throws {
     let ends = InMemoryTransport.pair()
-    let task = Task {
+    let stage = Stage()
+    let task = Task(executorPreference: stage) {
       await failure { () async throws(TransportError) in
         try await withDeadline(.seconds(1), sleeper: Self.never) { () async throws(TransportError) in
           try await ends.first.read(atMost: 1)
         }
       }
     }
-    await Task.yield()
+    await stage.rests()
     task.cancel()
     #expect(await task.value == .closed)
   }

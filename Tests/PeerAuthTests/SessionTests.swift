@@ -1,5 +1,6 @@
 import Sodium
 import Synchronization
+import TestTime
 import Testing
 import WireCodec
 
@@ -262,11 +263,14 @@ import WireCodec
 
   @Test("closing ends a pending receive") func closing() async throws {
     let (alice, bob) = try await Pair().sessions()
-    async let pending = failure { () async throws(SessionError) in try await alice.receive() }
-    await Task.yield()
+    let stage = Stage()
+    let pending = Task(executorPreference: stage) {
+      await failure { () async throws(SessionError) in try await alice.receive() }
+    }
+    await stage.rests()
     await alice.close()
     await alice.close()
-    #expect(await pending == .transport(.closed))
+    #expect(await pending.value == .transport(.closed))
     let last = try await bob.receive { _ in nil }.kind
     #expect(last == .goodbye)
   }
@@ -274,8 +278,11 @@ import WireCodec
   @Test("a cancelled receive returns promptly and closes the transport") func cancellation() async throws {
     let ends = InMemoryTransport.pair()
     let (alice, bob) = try await Pair().sessions(over: ends)
-    let pending = Task { await failure { () async throws(SessionError) in try await alice.receive() } }
-    await Task.yield()
+    let stage = Stage()
+    let pending = Task(executorPreference: stage) {
+      await failure { () async throws(SessionError) in try await alice.receive() }
+    }
+    await stage.rests()
     pending.cancel()
     #expect(await pending.value == .transport(.closed))
     #expect(await failure { () async throws(SessionError) in try await bob.receive() } == .cutOff)
@@ -283,13 +290,14 @@ import WireCodec
 
   @Test("a cancelled send returns promptly, and so does one that waits its turn") func cancelledSends() async throws {
     let (alice, bob) = try await Pair().sessions(over: InMemoryTransport.pair(capacity: 100))
+    let stage = Stage()
     let senders = (0..<3).map { _ in
-      Task {
+      Task(executorPreference: stage) {
         await failure { () async throws(SessionError) in try await alice.send(1, [UInt8](repeating: 0, count: 100_000))
         }
       }
     }
-    await Task.yield()
+    await stage.rests()
     for sender in senders.reversed() { sender.cancel() }
     for sender in senders { #expect(await sender.value == .transport(.closed)) }
     #expect(await failure { () async throws(SessionError) in try await bob.receive() } == .cutOff)

@@ -3,6 +3,7 @@ import Glibc
 import NIOCore
 import PeerAuth
 import Sodium
+import TestTime
 import Testing
 
 @testable import PeerLink
@@ -148,11 +149,12 @@ import Testing
 
   @Test("a cancelled read returns promptly and closes the connection") func cancelledRead() async throws {
     let (_, dialled, accepted) = try await connected()
-    let reading = Task { () -> TransportError? in
+    let stage = Stage()
+    let reading = Task(executorPreference: stage) { () -> TransportError? in
       do throws(TransportError) { _ = try await dialled.read(atMost: 1) } catch { return error }
       return nil
     }
-    await Task.yield()
+    await stage.rests()
     reading.cancel()
     #expect(await reading.value == .closed)
     #expect(try await accepted.read(atMost: 1) == [])
@@ -160,11 +162,12 @@ import Testing
 
   @Test("closing ends a pending read") func closing() async throws {
     let (_, dialled, accepted) = try await connected()
-    let reading = Task { () -> TransportError? in
+    let stage = Stage()
+    let reading = Task(executorPreference: stage) { () -> TransportError? in
       do throws(TransportError) { _ = try await dialled.read(atMost: 1) } catch { return error }
       return nil
     }
-    await Task.yield()
+    await stage.rests()
     await dialled.close()
     #expect(await reading.value == .closed)
     #expect(try await accepted.read(atMost: 1) == [])

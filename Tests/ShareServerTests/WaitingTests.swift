@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShareServer
 
-@Suite struct WaitingTests {
+@Suite(.timeLimit(.minutes(5))) struct WaitingTests {
   @Test(arguments: Keeping.allCases) func `who waits is answered as soon as there is something`(_ keeping: Keeping)
     async throws
   {

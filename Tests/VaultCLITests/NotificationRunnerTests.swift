@@ -83,18 +83,21 @@ struct NotificationRunnerTests {
     let folder = Shell.folder()
     let runner = NotificationRunner(timeLimit: 120_000) { _ in }
     for _ in 0..<12 {
-      runner.run("echo start >> \(folder)/log; sleep 0.05; echo end >> \(folder)/log", event)
+      runner.run("echo start >> \(folder)/log; \(held("\(folder)/go")); echo end >> \(folder)/log", event)
     }
+    func lines() -> [Substring] { (Shell.contents(folder + "/log") ?? "").split(separator: "\n") }
+    for _ in 0..<6000 where lines().count < NotificationRunner.concurrencyLimit { usleep(10_000) }
+    Shell.file(folder + "/go", "")
     #expect(runner.finish(within: 120_000))
     var (running, most, ended) = (0, 0, 0)
-    for line in (Shell.contents(folder + "/log") ?? "").split(separator: "\n") {
+    for line in lines() {
       running += line == "start" ? 1 : -1
       ended += line == "end" ? 1 : 0
       most = max(most, running)
     }
     #expect(ended == 12)
-    #expect(most <= NotificationRunner.concurrencyLimit)
-    unlink(folder + "/log")
+    #expect(most == NotificationRunner.concurrencyLimit)
+    for name in ["go", "log"] { unlink("\(folder)/\(name)") }
     rmdir(folder)
   }
 

@@ -137,9 +137,8 @@ private final class FakeServer: Sendable {
     let server = try FakeServer(lines.map { Array($0.utf8) })
     let task = Task { try await server.connect() }
     await server.isSilent()
-    let start = ContinuousClock.now
     task.cancel()
+    // Where a deadline had ended it, it would say so.
     await #expect(throws: XMPPError.cancelled) { try await task.value }
-    #expect(start.duration(to: .now) < .seconds(20))
   }
 }

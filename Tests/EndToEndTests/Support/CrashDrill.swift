@@ -159,7 +159,7 @@ enum Effort {
   /// Whether every single step is visited with every fault, and attackers come in their thousands.
   static let isSoak = variables["VAULT_SOAK"] == "1"
   /// Random instants for each kind of process.
-  static let instants = Int(variables["VAULT_CRASH_INSTANTS"] ?? "") ?? (isSoak ? 50 : 5)
+  static let instants = Int(variables["VAULT_CRASH_INSTANTS"] ?? "") ?? (isSoak ? 300 : 5)
   /// What random choices follow from.
   static let seed = UInt64(variables["VAULT_CRASH_SEED"] ?? "") ?? UInt64.random(in: 1...UInt64(UInt32.max))
 }

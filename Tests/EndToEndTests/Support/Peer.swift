@@ -113,6 +113,15 @@ final class Peer: Sendable {
       try bench.start("/bin/sh", ["-c", script], environment: environment, folder: folder), location)
   }
 
+  /// Starts the daemon on a clock that is so many seconds ahead. Only where ``Fault/isPossible``.
+  func startDaemon(ahead seconds: Int64, location: SourceLocation = #_sourceLocation) async throws {
+    let clock = try bench.file("\(name).clock", withUnsafeBytes(of: seconds) { Array($0) })
+    let variables = environment.merging(["LD_PRELOAD": Fault.library, "VAULT_FAULT_CLOCK": clock]) { $1 }
+    let options = ["daemon", "--listen", address]
+    try await listen(
+      try bench.start(Bench.vault, options, environment: variables, folder: folder), location)
+  }
+
   /// The number of the daemon's process.
   var daemonProcess: Int32 {
     get throws { try #require(daemon.withLock { $0 }).process }
