@@ -15,13 +15,13 @@ desktopdir = $(PREFIX)/share/applications
 
 # Swift may lie outside PATH; the scripts know the usual places.
 SWIFT = . scripts/common.sh && find_swift && swift
-swift_files = Sources Tests Fuzz/Sources/VaultFuzz Package.swift Fuzz/Package.swift Benchmarks
+swift_files = Sources Tests Fuzz/Sources/VaultFuzz Package.swift Fuzz/Package.swift Benchmarks Examples
 RELEASE = -c release --static-swift-stdlib --disable-local-rpath --product
 # The link that SwiftPM keeps to where it builds: known without running it.
 release_bin = .build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency account-book build-tests test-server test test-xmpp soak test-elsewhere test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build-benchmarks build release server install-server bench-server bench-grouper bench-courier bench-latency account-book build-tests test-server test test-xmpp soak test-elsewhere test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -40,9 +40,11 @@ bench: release ## compare speed and memory with other programs, for half an hour
 	@$(BENCHMARKS) -c release --static-swift-stdlib
 	@Benchmarks/compare
 
-bench-smoke: build ## see that the comparisons work; their figures mean nothing
-	@scripts/setup python3 ejabberdctl openssl
+build-benchmarks: setup
 	@$(BENCHMARKS)
+
+bench-smoke: build build-benchmarks ## see that the comparisons work; their figures mean nothing
+	@scripts/setup python3 ejabberdctl openssl
 	@Benchmarks/compare --smoke --vault .build/debug/vault --benchmarks .build/debug
 	@Benchmarks/grouper --smoke --programs .build/debug
 	@Benchmarks/courier --smoke --program .build/debug/courier-simulation
@@ -85,7 +87,8 @@ test-xmpp: xmpp-servers release server build-tests ## run those tests that talk 
 soak: ## run for hours what is too long for every change, or PARTS of it; before a release, and when its subject was touched
 	@scripts/soak $(PARTS)
 
-test-elsewhere: release build-tests ## run tests as root and as a plain user on a desktop with all that could disturb them, in a container; as root
+test-elsewhere: xmpp-servers release server build-tests ## run all tests as root and as a plain user on a desktop with all that could disturb them, in a container; as root
+	@scripts/test-elsewhere "$(release_bin)"
 	@scripts/test-elsewhere "$(release_bin)" --filter 'ClipboardTests|EditorTests|JSONTests|VaultCLITests|VaultStoreTests|PeerLinkTests|VaultScanTests|SystemBusTests|RedisTests'
 
 test-thread: setup xmpp-servers ## run the tests under the thread sanitizer, which finds data races
