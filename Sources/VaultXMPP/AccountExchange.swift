@@ -116,8 +116,11 @@ final class AccountExchange: Sendable {
     }
     let exchange = AccountExchange(vault, account, connection, answers: answers, memory: memory)
     do throws(XMPPError) {
+      let before = (try? vault.friendRecords(account.id)) ?? []
       let contacts = try await within(Limits.answer, sleep) { () throws(XMPPError) in try await connection.roster() }
-      exchange.note { () throws(VaultError) in try vault.keepRoster(account.id, contacts) }
+      exchange.note { () throws(VaultError) in
+        try vault.keepRoster(account.id, contacts, since: before, stays: true)
+      }
       // Those who are there say so anew.
       if !answers { exchange.note { () throws(VaultError) in try vault.forgetPresence(account.id) } }
       try await within(Limits.answer, sleep) { () throws(XMPPError) in

@@ -5,31 +5,28 @@ import XMPPLink
 extension Vault {
   /// Keeps an account's contacts as the server has them. Those that wait to be accepted aren't among them.
   ///
-  /// With `before`, what was known before the server was asked, it leaves whoever has changed since: that was told to another connection, which hears of
-  /// every change, and may be newer than this answer.
+  /// `before` is what was known before the server was asked: nobody is forgotten, or unblocked, by an answer that may be older than what is known. Where the
+  /// connection that was answered doesn't stay, which would hear of later changes, none of those is changed who have been since, either: another does.
   func keepRoster(
-    _ account: [UInt8], _ contacts: [XMPPContact], unlessChangedSince before: [FriendRecord]? = nil
+    _ account: [UInt8], _ contacts: [XMPPContact], since before: [FriendRecord], stays: Bool
   ) throws(VaultError) {
     let named = Set(contacts.map(\.address.description))
-    let known = try friendRecords(account)
-    let former = before.map { Dictionary($0.map { ($0.address, $0) }) { first, _ in first } }
-    for friend in known
-    where !named.contains(friend.address) && !friend.asks && friend.subscription != .blocked {
-      try changeFriend(account, friend.address) {
-        if former == nil || $0 == former?[friend.address] { $0 = nil }
+    for former in before where !named.contains(former.address) {
+      try changeFriend(account, former.address) { friend in
+        guard let known = friend, known.isAs(former), !known.asks, known.subscription != .blocked else { return }
+        friend = nil
       }
     }
-    let blocked = Set(known.filter { $0.subscription == .blocked }.map(\.address))
+    var known = Dictionary(before.map { ($0.address, $0) }) { first, _ in first }
     for contact in contacts.prefix(FriendRecord.limit) {
       do throws(VaultError) {
-        // Another program has added it again.
         let address = contact.address.description
-        if blocked.contains(address) { try unblockContact(account, address) }
-        try keepContact(account, contact) { friend in
-          guard let former else { return true }
-          let was = blocked.contains(address) ? nil : former[address]
-          return friend.subscription == (was?.subscription ?? .none) && friend.name == was?.name
+        // Another program has added it again.
+        if known[address]?.subscription == .blocked {
+          try unblockContact(account, address)
+          known[address] = nil
         }
+        if stays { try keepContact(account, contact) } else { try keepContact(account, contact, ifAs: known[address]) }
       } catch  where error.code == .usage {
         // One that can't be kept keeps none of the others back.
         surroundings.log.warning("a contact can't be kept: \(error.reason)")
@@ -37,10 +34,8 @@ extension Vault {
     }
   }
 
-  /// Keeps one contact as the server has it, unless `isExpected` says otherwise of what is known.
-  func keepContact(
-    _ account: [UInt8], _ contact: XMPPContact, where isExpected: (FriendRecord) -> Bool = { _ in true }
-  ) throws(VaultError) {
+  /// Keeps one contact as the server has it.
+  func keepContact(_ account: [UInt8], _ contact: XMPPContact) throws(VaultError) {
     let address = contact.address.description
     guard contact.subscription != .remove else {
       return try changeFriend(account, address) { friend in
@@ -50,13 +45,19 @@ extension Vault {
         friend?.presence = nil
       }
     }
-    try keepFriend(account, address) { friend in
-      // What comes about while it is removed says nothing against that.
-      guard friend.subscription != .blocked, isExpected(friend) else { return }
-      friend.name = contact.name
-      friend.subscription = FriendRecord.Subscription(contact.subscription)
-      if contact.subscription == .from || contact.subscription == .both { friend.asks = false }
-      if contact.subscription == .none || contact.subscription == .from { friend.presence = nil }
+    try keepFriend(account, address) { $0.take(contact) }
+  }
+
+  /// The same where it is still known as it was, or still unknown.
+  private func keepContact(
+    _ account: [UInt8], _ contact: XMPPContact, ifAs former: FriendRecord?
+  ) throws(VaultError) {
+    let address = contact.address.description
+    if let former {
+      try changeFriend(account, address) { if $0?.isAs(former) == true { $0?.take(contact) } }
+    } else {
+      let unknown = FriendRecord(account: account, address: address)
+      try keepFriend(account, address) { if $0.isAs(unknown) { $0.take(contact) } }
     }
   }
 }
@@ -66,6 +67,18 @@ extension FriendRecord {
   var isContact: Bool {
     guard subscription != .blocked else { return false }
     return !asks || subscription != .none || name != nil || peer != nil
+  }
+
+  /// Whether a server would say the same of both.
+  fileprivate func isAs(_ other: FriendRecord) -> Bool { subscription == other.subscription && name == other.name }
+
+  fileprivate mutating func take(_ contact: XMPPContact) {
+    // What comes about while it is removed says nothing against that.
+    guard subscription != .blocked else { return }
+    name = contact.name
+    subscription = FriendRecord.Subscription(contact.subscription)
+    if contact.subscription == .from || contact.subscription == .both { asks = false }
+    if contact.subscription == .none || contact.subscription == .from { presence = nil }
   }
 }
 

@@ -40,13 +40,20 @@ extension VaultAccounts {
       try await connection.change(.requested, with: contact)
       return try await connection.roster()
     }
-    try vault.keepRoster(account.id, contacts, unlessChangedSince: before)
+    try vault.keepRoster(account.id, contacts, since: before, stays: false)
     if let peer, let digest {
       try vault.changeFriend(account.id, contact.description) { $0?.peer = digest }
       try vault.setAccountAddress(peer, to: contact.description)
     }
     if asks { try vault.changeFriend(account.id, contact.description) { $0?.asks = false } }
-    return try friend(contact)
+    guard let entry = contacts.first(where: { $0.address == contact }) else {
+      throw VaultError(.refused, "the server has not taken \(contact) as a contact")
+    }
+    // What is known here may be a moment behind.
+    let known = try friends().first { $0.address == contact.description }
+    return FriendSummary(
+      address: contact.description, name: entry.name, peer: known?.peer,
+      subscription: FriendRecord.Subscription(entry.subscription).word, asks: false, presence: known?.presence)
   }
 
   /// Accepts somebody who asks, and asks back.
@@ -99,12 +106,6 @@ extension VaultAccounts {
     return contact.description
   }
 
-  private func friend(_ contact: JID) throws(VaultError) -> FriendSummary {
-    guard let found = try friends().first(where: { $0.address == contact.description }) else {
-      throw VaultError(.refused, "the server has not taken \(contact) as a contact")
-    }
-    return found
-  }
 }
 
 extension FriendRecord.Subscription {

@@ -52,12 +52,39 @@ extension AccountTests {
       let before = try ada.vault.friendRecords(account)
       // While a command accepts Bob, he accepts too, and Cy becomes a friend.
       for name in ["bob", "cy"] { try ada.vault.keepContact(account, try contact(name, .both)) }
-      try ada.vault.keepRoster(account, [try contact("bob", .from)], unlessChangedSince: before)
+      try ada.vault.keepRoster(account, [try contact("bob", .from)], since: before, stays: false)
       #expect(try subscriptions() == [.both, .both])
       // Where nobody has listened, the answer counts.
       let known = try ada.vault.friendRecords(account)
-      try ada.vault.keepRoster(account, [try contact("bob", .from)], unlessChangedSince: known)
+      try ada.vault.keepRoster(account, [try contact("bob", .from)], since: known, stays: false)
       #expect(try subscriptions() == [.from])
+    }
+
+    @Test(arguments: [true, false])
+    func `who is removed or blocked while the server answers stays so`(_ stays: Bool) async throws {
+      let ada = try Person("Ada")
+      try await ada.register(at: try ChatServer.shared(.prosody))
+      let account = try #require(try ada.vault.currentAccount()).id
+      let addresses = ["bob@localhost", "cy@localhost"]
+      let contacts = try addresses.map {
+        XMPPContact(address: try JID($0), name: nil, subscription: .both, isAsking: false)
+      }
+      for contact in contacts { try ada.vault.keepContact(account, contact) }
+      let before = try ada.vault.friendRecords(account)
+      try ada.vault.blockContact(account, addresses[0])
+      try ada.vault.forgetFriend(account, addresses[1])
+      // Whoever stays connected hears by itself that Cy was removed.
+      let answer = stays ? [contacts[0]] : contacts
+      try ada.vault.keepRoster(account, answer, since: before, stays: stays)
+      #expect(try ada.vault.friendRecords(account).map(\.subscription) == [.blocked])
+      // An answer that doesn't name whoever was blocked or has asked since forgets neither.
+      try ada.vault.keepFriend(account, addresses[1]) { $0.asks = true }
+      try ada.vault.keepRoster(account, [], since: before, stays: stays)
+      #expect(try ada.vault.friendRecords(account).count == 2)
+      // Added again by another program.
+      let known = try ada.vault.friendRecords(account)
+      try ada.vault.keepRoster(account, contacts, since: known, stays: stays)
+      #expect(try ada.vault.friendRecords(account).map(\.subscription) == [.both, .both])
     }
 
     @Test func `who is asked back while away has accepted at the next look, and waits for nobody`() async throws {
