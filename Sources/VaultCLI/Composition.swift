@@ -24,7 +24,7 @@ struct Composition {
     self.notifications = notifications
     let alarm = AlarmClock()
     agent = AgentClient(folders) { [console] in
-      console.warning("the agent in `vault daemon` does not answer: what is unlocked there counts as locked")
+      console.note("the agent in `vault daemon` does not answer: this goes on as if nothing were unlocked there")
     }
     var environment = VaultEnvironment(
       now: { Clocks.now() },

@@ -31,7 +31,7 @@ struct LockCommand: AsyncParsableCommand, UnlockingCommand {
       return
     }
     let meant = try secret.map { try id(of: $0, agent, composition) }
-    let unlocked = agent.ids()
+    let unlocked = console.json ? try agent.status().secrets.map(\.id) : []
     try agent.lockNow(meant)
     guard console.json else { return }
     let locked = unlocked.filter { meant == nil || $0 == meant }
