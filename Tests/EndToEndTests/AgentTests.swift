@@ -15,12 +15,12 @@ struct AgentTests {
   }
 
   /// What a command says that goes on without an agent.
-  private static let silence = "warning: the agent in `vault daemon` does not answer"
+  private static let silence = "the agent in `vault daemon` does not answer: this goes on"
 
   /// Runs a command that does well only by the agent. An agent that got no turn for a second counts as away: then it is run again.
   private func heard(_ peer: Peer, _ arguments: String...) async throws -> Outcome {
     var outcome = try await peer.run(arguments)
-    while outcome.complaint.contains(Self.silence) { outcome = try await peer.run(arguments) }
+    for _ in 0..<4 where outcome.complaint.contains(Self.silence) { outcome = try await peer.run(arguments) }
     try #require(outcome.status == 0, "\(outcome)")
     return outcome
   }
@@ -139,11 +139,13 @@ struct AgentTests {
     try await Bench.run { bench in
       let (alice, bob, id) = try await shared(bench, 2_000_000)
       try await alice.succeed("unlock", id)
-      let open = try openFiles(of: alice.daemonProcess).filter {
-        $0.hasPrefix(alice.home + "/data/") && $0.contains("deleted")
+      if Child.seesDescriptors {
+        let open = try openFiles(of: alice.daemonProcess).filter {
+          $0.hasPrefix(alice.home + "/data/") && $0.contains("deleted")
+        }
+        // The ciphertext, and nothing else of SQLite's, lies in a file without a name.
+        #expect(open.contains { !$0.contains("vault.db") }, "\(open)")
       }
-      // The ciphertext, and nothing else of SQLite's, lies in a file without a name.
-      #expect(open.contains { !$0.contains("vault.db") }, "\(open)")
       let child = try alice.daemonProcess
       _ = try await alice.stopDaemon(SIGKILL)
       #expect(kill(child, 0) != 0)

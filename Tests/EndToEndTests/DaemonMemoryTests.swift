@@ -136,7 +136,7 @@ struct DaemonMemoryTests {
       // It waits for standard input.
       let sharing = try start("\"$VAULT\" share - --threshold 2")
       try await bench.wait(for: "vault to open its home") {
-        try Self.name(of: sharing) == "vault" && sharing.hasOpenFile(in: alice.home + "/data")
+        try Self.name(of: sharing) == "vault" && sharing.hasOpenVault
       }
       #expect(try await !isReadable(sharing))
       for child in [usual, daemon, sharing] {

@@ -192,7 +192,7 @@ struct ProcessFacts: CustomStringConvertible {
   /// KiB in memory now, and at most so far.
   let resident: Int
   let peak: Int
-  /// Open descriptors.
+  /// Open descriptors; none where ``Child/seesDescriptors`` is false.
   let descriptors: Int
 
   init(_ process: Int32) throws {
@@ -203,7 +203,8 @@ struct ProcessFacts: CustomStringConvertible {
     }
     resident = try number("VmRSS")
     peak = try number("VmHWM")
-    descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count
+    descriptors =
+      Child.seesDescriptors ? try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count : 0
   }
 
   var description: String { "\(resident) KiB, at most \(peak) KiB, \(descriptors) descriptors" }

@@ -36,10 +36,16 @@ final class Child: Sendable {
   let pipe: Int32
   private let start: Start
   private let began: Double
+  /// The connections of this machine when it began, where they are needed to tell its own by.
+  private let formerConnections: Set<String>
+
+  /// Whether tests see what files and connections the programs have: these let only root look.
+  static let seesDescriptors = geteuid() == 0
 
   init(_ start: Start) throws {
     self.start = start
     began = Self.now()
+    formerConnections = Self.seesDescriptors ? [] : Set(Self.connections().map(\.socket))
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -142,24 +148,36 @@ final class Child: Sendable {
     return status
   }
 
-  /// Whether it has a file open in `folder`, one without a name included.
-  func hasOpenFile(in folder: String) -> Bool { openFiles.contains { $0.hasPrefix(folder + "/") } }
+  /// Whether it has opened its vault: whoever has locks a part of the database.
+  var hasOpenVault: Bool {
+    Self.contents("/proc/locks").contains { $0.split(separator: " ").dropFirst(4).first == "\(process)" }
+  }
 
   /// Whether it is connected to a port of IPv4, or has ended.
   func isConnected(to port: Int) -> Bool {
     guard isRunning else { return true }
-    // Foundation reads no more than a page of a file that doesn't say how long it is.
+    let sockets = Set(Self.connections().filter { $0.port == port }.map(\.socket))
+    guard Self.seesDescriptors else { return !sockets.isSubset(of: formerConnections) }
+    return openFiles.contains { sockets.contains($0) }
+  }
+
+  /// Connections of IPv4 on this machine, by the names of their sockets, with the ports at the other ends.
+  private static func connections() -> [(socket: String, port: Int)] {
+    contents("/proc/net/tcp").compactMap { line in
+      let fields = line.split(separator: " ")
+      guard fields.count > 9, fields[3] == "01", let port = Int(fields[2].suffix(4), radix: 16) else { return nil }
+      return ("socket:[\(fields[9])]", port)
+    }
+  }
+
+  /// The lines of a table of the system: Foundation reads no more than a page of a file that doesn't say how long it is.
+  private static func contents(_ path: String) -> [Substring] {
     var table: [UInt8] = []
-    let file = open("/proc/net/tcp", O_RDONLY | O_CLOEXEC)
+    let file = open(path, O_RDONLY | O_CLOEXEC)
     defer { close(file) }
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while case let count = read(file, &buffer, buffer.count), count > 0 { table += buffer.prefix(count) }
-    let connections = String(decoding: table, as: UTF8.self).split(separator: "\n")
-    let end = ":" + String(format: "%04X", port)
-    let sockets = Set(
-      connections.map { $0.split(separator: " ") }.filter { $0.count > 9 && $0[2].hasSuffix(end) && $0[3] == "01" }
-        .map { "socket:[\($0[9])]" })
-    return openFiles.contains { sockets.contains($0) }
+    return String(decoding: table, as: UTF8.self).split(separator: "\n")
   }
 
   /// What its descriptors stand for.
