@@ -105,7 +105,7 @@ struct EditorTests {
   func signalToEditor(trap: String) async throws {
     try await Bench.run { bench in
       let (alice, _) = try await bench.pair()
-      repeat {
+      for _ in 0..<5 where !alice.has("signals") {
         let terminal = try edit(
           "printf %s \"$1\" > path\n\(trap)\necho $$ > pid\necho waiting\nwhile :; do sleep 1000 & wait; done", bench,
           alice)
@@ -121,7 +121,7 @@ struct EditorTests {
         try await bench.wait(for: "the editor to be gone") { kill(editor, 0) != 0 }
         let folder = (try text(alice, "path") as NSString).deletingLastPathComponent
         #expect(!FileManager.default.fileExists(atPath: folder))
-      } while !alice.has("signals")
+      }
       #expect(try !text(alice, "signals").isEmpty)
     }
   }
