@@ -101,11 +101,6 @@ extension VaultDatabase {
     return true
   }
 
-  /// Forgets a friend; that there is none is no error.
-  public func removeFriend(_ account: [UInt8], _ address: String) throws(StoreError) {
-    try write { db in try Self.deleteFriend(account, address, db) }
-  }
-
   private static func deleteFriend(_ account: [UInt8], _ address: String, _ db: Database) throws {
     try db.execute(
       sql: "DELETE FROM friends WHERE account = ? AND address = ?", arguments: [account.blob, address])

@@ -41,14 +41,14 @@ extension VaultAccounts {
       return try await connection.roster()
     }
     try vault.keepRoster(account.id, contacts, since: before, stays: false)
+    guard let entry = contacts.first(where: { $0.address == contact }) else {
+      throw VaultError(.refused, "the server has not taken \(contact) as a contact")
+    }
     if let peer, let digest {
       try vault.changeFriend(account.id, contact.description) { $0?.peer = digest }
       try vault.setAccountAddress(peer, to: contact.description)
     }
     if asks { try vault.changeFriend(account.id, contact.description) { $0?.asks = false } }
-    guard let entry = contacts.first(where: { $0.address == contact }) else {
-      throw VaultError(.refused, "the server has not taken \(contact) as a contact")
-    }
     // What is known here may be a moment behind.
     let known = try friends().first { $0.address == contact.description }
     return FriendSummary(
@@ -105,7 +105,6 @@ extension VaultAccounts {
     }
     return contact.description
   }
-
 }
 
 extension FriendRecord.Subscription {

@@ -174,8 +174,8 @@ import VaultProtocol
     #expect(try reopened.friends(sampleID(2)) == [other])
     #expect(try reopened.friend(sampleID(1), "zoe@example.org") == full)
     #expect(try reopened.friend(sampleID(2), "zoe@example.org") == nil)
-    try database.removeFriend(sampleID(1), "abe@example.org")
-    try database.removeFriend(sampleID(1), "abe@example.org")
+    try database.changeFriend(sampleID(1), "abe@example.org") { $0 = nil }
+    try database.changeFriend(sampleID(1), "abe@example.org") { $0 = nil }
     #expect(try database.friends(sampleID(1)) == [full])
     #expect(try database.friends(sampleID(2)) == [other])
   }
@@ -396,7 +396,8 @@ import VaultProtocol
     let changes: [() throws -> Void] = [
       { try database.setAccount(sampleAccount(1)) }, { try database.setAccountPassword(sampleID(1), text("x")) },
       { try database.setFriend(friend) }, { try database.setPeerAddress(digest("cleo"), "a@b") },
-      { try database.setPeerAddress(digest("cleo"), nil) }, { try database.removeFriend(sampleID(1), "f@b") },
+      { try database.setPeerAddress(digest("cleo"), nil) },
+      { try database.changeFriend(sampleID(1), "f@b") { $0 = nil } },
       { try database.updateAccount(sampleID(1)) { $0.host = "h" } },
       { try database.endAccount(sampleID(1)) }, { try database.removeAccount(sampleID(1)) },
     ]

@@ -72,7 +72,7 @@ extension AccountTests {
       for contact in contacts { try ada.vault.keepContact(account, contact) }
       let before = try ada.vault.friendRecords(account)
       try ada.vault.blockContact(account, addresses[0])
-      try ada.vault.forgetFriend(account, addresses[1])
+      try ada.vault.changeFriend(account, addresses[1]) { $0 = nil }
       // Whoever stays connected hears by itself that Cy was removed.
       let answer = stays ? [contacts[0]] : contacts
       try ada.vault.keepRoster(account, answer, since: before, stays: stays)

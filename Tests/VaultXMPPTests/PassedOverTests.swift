@@ -71,7 +71,11 @@ extension AccountTests {
         try await hear(exchange, nil, archived: "b")
       }
       for blocks in [true, false] {
-        if blocks { try ada.vault.blockContact(id, address) } else { try ada.vault.forgetFriend(id, address) }
+        if blocks {
+          try ada.vault.blockContact(id, address)
+        } else {
+          try ada.vault.changeFriend(id, address) { $0 = nil }
+        }
         try await connection { exchange in
           try await hear(exchange, "5", archived: "a", isArchived: true)
           try await hear(exchange, nil, archived: "b", isArchived: true)

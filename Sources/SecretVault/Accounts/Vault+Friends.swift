@@ -30,11 +30,6 @@ extension Vault {
     try stored { () throws(StoreError) in try database.changeFriend(account, address, change) }
   }
 
-  /// Forgets a contact. What is known of a peer's address stays.
-  public func forgetFriend(_ account: [UInt8], _ address: String) throws(VaultError) {
-    try stored { () throws(StoreError) in try database.removeFriend(account, address) }
-  }
-
   /// Wants nothing more of an address: what it writes isn't kept, and it can't ask to be a friend.
   public func blockContact(_ account: [UInt8], _ address: String) throws(VaultError) {
     try keepFriend(account, address) { friend in

@@ -174,7 +174,7 @@ final class AgentClient: UnlockedSecrets {
       throw errno == EAGAIN ? .silent : .absent
     }
     guard socket.isOwnUser else { throw .absent }
-    guard socket.send(message, descriptor: descriptor) else { throw errno == EPIPE ? .absent : .silent }
+    guard socket.send(message, descriptor: descriptor) else { throw .silent }
     var buffer: SecretBytes
     do { buffer = try SecretBytes(zeros: AgentMessage.answerLimit) } catch { throw .garbled }
     guard socket.waitForMessage(milliseconds: milliseconds) else { throw .silent }
