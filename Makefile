@@ -67,14 +67,15 @@ server: setup ## build vault-server, which keeps messages for groups, as it is i
 	@$(SWIFT) build $(RELEASE) vault-server
 
 test-server: setup ## let schemathesis (from PyPI) ask vault-server everything that docs/openapi.yaml allows, and more
+	@scripts/pypi schemathesis==4.32.5
 	@$(SWIFT) build --product vault-server
 	@scripts/test-server .build/debug
 
-# Two real XMPP servers, started by the tests on loopback with settings of their own, and an independent client from PyPI.
+# Two real XMPP servers, started by the tests on loopback with settings of their own, and an independent client from PyPI, or of XMPP_PYTHON.
 .PHONY: xmpp-servers
 xmpp-servers:
 	@scripts/setup prosody ejabberdctl openssl
-	@scripts/slixmpp
+	@[ -n "$$XMPP_PYTHON" ] || scripts/pypi slixmpp==1.17.0
 
 # The programs that tests start are those that are installed: they begin several times as fast as those built for debugging.
 test: xmpp-servers release server build-tests ## run all tests that need neither a virtual machine nor an hour

@@ -2,7 +2,7 @@ public import Foundation
 import Glibc
 public import XMPPLink
 
-/// slixmpp from PyPI, in the virtual environment that `scripts/slixmpp` makes: a client that shares nothing with this one.
+/// slixmpp from PyPI, in the virtual environment that `scripts/pypi` makes: a client that shares nothing with this one.
 public final class IndependentClient: @unchecked Sendable {
   static let python =
     ProcessInfo.processInfo.environment["XMPP_PYTHON"]
