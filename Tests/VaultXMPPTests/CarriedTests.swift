@@ -97,6 +97,7 @@ extension AccountTests {
     ) async throws {
       let (ada, bob, cy) = try await people(kind)
       try bob.vault.setAccountAddress("Cy", to: "nobody-\(cy.address)")
+      try bob.outlastMidnight()
       try ada.send("where to", to: cy)
       try ada.hand(to: bob)
       let before = try bob.vault.carryStatus().leftToday
