@@ -24,10 +24,15 @@ public struct CarryingLimits: Hashable, Sendable, Codable {
   public static let parcelLimit = 2048
 
   /// What a parcel of `size` bytes takes of the room.
-  func cost(of size: Int) -> Int { max(size, (max(bytes, 0) + Self.parcelLimit - 1) / Self.parcelLimit) }
+  func cost(of size: Int) -> Int { max(size, (room + Self.parcelLimit - 1) / Self.parcelLimit) }
+
+  /// ``bytes`` as far as they can be meant: at most so many that sums of them can be counted.
+  var room: Int { min(max(bytes, 0), Self.roomLimit) }
+
+  static let roomLimit = 1 << 60
 
   /// The room of those who aren't peers.
-  var strangerRoom: Int { max(bytes, 0) / 100 * min(max(strangersPercent, 0), 100) }
+  var strangerRoom: Int { room / 100 * min(max(strangersPercent, 0), 100) }
 }
 
 /// How much more a device carries for others than others carried for it.
@@ -64,7 +69,7 @@ public struct CarryingAccount: Hashable, Sendable, Codable {
   /// Bytes that may still be moved for others on the day of `now`. A clock that is set back by no more than a day doesn't
   /// start a day anew.
   func leftToday(_ limits: CarryingLimits, at now: Int64) -> Int {
-    max(0, limits.bytesADay - (isOver(at: now) ? 0 : movedToday))
+    max(0, max(0, limits.bytesADay) - (isOver(at: now) ? 0 : movedToday))
   }
 
   /// Whether ``day`` isn't that of `now`. One that lies more than a day ahead was counted by a clock that was wrong, and

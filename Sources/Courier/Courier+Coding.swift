@@ -208,7 +208,9 @@ extension Satchel {
       try ascend(parcel.header.copy, &last)
       let cost = try reader.number("cost")
       let (sum, overflow) = self.cost.addingReportingOverflow(cost)
-      guard cost >= parcel.header.size, !overflow else { throw .invalidValue(field: "cost") }
+      guard cost >= parcel.header.size, !overflow, sum <= 2 * CarryingLimits.roomLimit else {
+        throw .invalidValue(field: "cost")
+      }
       self.cost = sum
       put(parcel)
       costByParcel[parcel.header.copy] = cost

@@ -53,7 +53,7 @@ public struct Satchel: Sendable, Codable {
     let after = self.cost(of: parcel.from) + cost
     guard after <= limits.bytesPerGiver else { return .giverFull }
     let stranger = isStranger(parcel)
-    guard cost <= (stranger ? limits.strangerRoom : limits.bytes) else { return .full }
+    guard cost <= (stranger ? limits.strangerRoom : limits.room) else { return .full }
     guard let victims = victims(for: cost, of: parcel.from, stranger, after, limits) else { return .full }
     return .taken(evicted: victims)
   }
@@ -173,7 +173,7 @@ public struct Satchel: Sendable, Codable {
   private func victims(
     for needed: Int, of giver: DeviceKey, _ stranger: Bool, _ after: Int, _ limits: CarryingLimits
   ) -> [CopyKey]? {
-    var excess = cost + needed - limits.bytes
+    var excess = cost + needed - limits.room
     let moving = stranger && !strangers.contains(giver) ? costs[giver, default: 0] : 0
     var strangerExcess = stranger ? strangerCost + moving + needed - limits.strangerRoom : 0
     guard excess > 0 || strangerExcess > 0 else { return [] }

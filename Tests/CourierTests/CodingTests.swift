@@ -159,6 +159,36 @@ import WireCodec
     #expect(same.limits == courier.limits)
   }
 
+  /// Whatever a person or a row says: a device can carry with it, or doesn't.
+  @Test(arguments: [.min, -1, 0, .max]) func `a device holds under limits of any number`(number: Int) throws {
+    for limit in [
+      \.bytes, \.bytesADay, \.bytesPerGiver, \.strangersPercent, \.leastBattery,
+    ] as [WritableKeyPath<CarryingLimits, Int> & Sendable] {
+      for isPeer in [false, true] {
+        var courier = Courier(own: try device(1))
+        courier.movedInVain(1, at: start)
+        courier.limits[keyPath: limit] = number
+        courier.limits.fairShare = FairShare(allowance: number, percent: number)
+        courier = try read(courier.encoded())
+        #expect(courier.leftToday(at: start) >= 0)
+        _ = courier.greeting(DeviceCondition(battery: 50), at: start)
+        for parcel in try [carried(1, from: 2, isPeer: isPeer), carried(2, from: 3, isPeer: isPeer)] {
+          let isTaken = if case .taken = courier.satchel.take(parcel, courier.limits) { true } else { false }
+          // In room without end no giver may have as much as one parcel takes of it.
+          let isRoomy =
+            switch limit {
+            case \.bytes: false
+            case \.bytesPerGiver: number == .max
+            case \.strangersPercent: isPeer || number == .max
+            default: true
+            }
+          #expect(isTaken == isRoomy)
+        }
+        #expect(try read(courier.encoded()).satchel.parcels == courier.satchel.parcels)
+      }
+    }
+  }
+
   @Test func `nothing that was cut short is read, and nothing that is too long`() throws {
     let bytes = try lived(5).devices[0].encoded()
     #expect(bytes.count > 2000)
@@ -184,6 +214,7 @@ import WireCodec
   static let impossible: [(String, @Sendable (inout Courier) throws -> Void)] = [
     ("parcels from this device", { try $0.satchel.put(carried(1, from: 1), cost: 1000) }),
     ("a parcel that costs less than its size", { try $0.satchel.put(carried(1, from: 2), cost: 999) }),
+    ("a parcel that costs more than any room", { try $0.satchel.put(carried(1, from: 2), cost: 1 << 62) }),
     ("a stranger's parcel of no stranger", { try $0.satchel.put(carried(1, from: 2, isPeer: false), cost: 1000) }),
     ("a stranger without parcels", { try $0.satchel.strangers.insert(device(4)) }),
     (

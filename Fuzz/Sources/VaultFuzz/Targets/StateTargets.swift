@@ -48,6 +48,15 @@ enum StateTargets {
     let offers = courier.offers(to: other, greeting, condition, isTheirs: { _ in false }, at: now)
     _ = courier.replies(
       to: offers, from: other, isPeer: false, condition, isMine: { _ in false }, recipient: { _ in other }, at: now)
+    guard let copy = CopyKey([UInt8](repeating: 8, count: 32)),
+      let tag = RecipientTag([UInt8](repeating: 9, count: 16)),
+      let header = ParcelHeader(
+        copy: copy, tag: tag, size: 1000, expiresAt: now + 86_400_000, hopsLeft: 3, branch: 1, allowsServers: true)
+    else { violated("a header has an expiry and hops") }
+    _ = courier.took(header, from: other, isPeer: false, isMine: false, at: now)
+    _ = courier.send(copy, tag: tag, size: 1000, expiresAt: now + 86_400_000, to: other, allowsServers: true, at: now)
+    _ = courier.estimate(for: other, allowsServers: true, at: now)
+    _ = courier.encounters.meetings(at: now)
     for copy in courier.deposits(condition, at: now) { courier.deposited(copy, at: now) }
     require(courier.deposits(condition, at: now).isEmpty, "a server gets a parcel once")
     _ = courier.fit()
