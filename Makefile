@@ -21,7 +21,7 @@ RELEASE = -c release --static-swift-stdlib --disable-local-rpath --product
 release_bin = .build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build-benchmarks build release server install-server bench-server bench-grouper bench-courier bench-latency account-book build-tests test-server test test-xmpp soak test-elsewhere test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency account-book build-tests test-server test test-xmpp soak test-elsewhere test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -31,19 +31,15 @@ help: ## show this list
 demo: release ## set everything up, build a release, and watch four peers share and recover a file
 	@scripts/demo "$(release_bin)"
 
-# In the same folder as the program itself, so that nothing is built twice, and for that with the same versions. The plan that SwiftPM finds
-# there may be the other package's.
-BENCHMARKS = cp Package.resolved Benchmarks/ && $(SWIFT) build --disable-build-manifest-caching --package-path Benchmarks --scratch-path .build
 
 bench: release ## compare speed and memory with other programs, for half an hour on a quiet machine
 	@scripts/setup python3 age libgfshare-bin ssss
-	@$(BENCHMARKS) -c release --static-swift-stdlib
+	@$(SWIFT) build $(RELEASE) pipeline-bench
+	@$(SWIFT) build $(RELEASE) micro-bench
+	@$(SWIFT) build $(RELEASE) daemon-load
 	@Benchmarks/compare
 
-build-benchmarks: setup
-	@$(BENCHMARKS)
-
-bench-smoke: build build-benchmarks ## see that the comparisons work; their figures mean nothing
+bench-smoke: build ## see that the comparisons work; their figures mean nothing
 	@scripts/setup python3 ejabberdctl openssl
 	@Benchmarks/compare --smoke --vault .build/debug/vault --benchmarks .build/debug
 	@Benchmarks/grouper --smoke --programs .build/debug
@@ -114,19 +110,17 @@ bench-server: server ## measure how many shares a share server takes a second, a
 
 bench-grouper: server ## repeat the experiments of the papers on groups, with thirty share servers
 	@scripts/setup python3
-	@$(BENCHMARKS) -c release --static-swift-stdlib --product grouper-bench
+	@$(SWIFT) build $(RELEASE) grouper-bench
 	@Benchmarks/grouper
 
 bench-courier: setup ## simulate a thousand people who carry parcels, for a quarter of an hour
 	@scripts/setup python3
-	@$(SWIFT) package resolve
-	@$(BENCHMARKS) -c release --static-swift-stdlib --product courier-simulation
+	@$(SWIFT) build $(RELEASE) courier-simulation
 	@Benchmarks/courier
 
 bench-latency: setup ## measure how long messages take directly, through ejabberd and by a carrier, for nine minutes
 	@scripts/setup ejabberdctl openssl python3
-	@$(SWIFT) package resolve
-	@$(BENCHMARKS) -c release --static-swift-stdlib --product courier-latency
+	@$(SWIFT) build $(RELEASE) courier-latency
 	@Benchmarks/latency
 
 test-release: release server ## install a release somewhere else, look at what the loader makes of the programs, and run each

@@ -31,6 +31,13 @@ func tests(of name: String, _ dependencies: [Target.Dependency] = [], vectors: [
     swiftSettings: settings)
 }
 
+func benchmark(
+  _ name: String, _ folder: String, _ dependencies: [Target.Dependency], _ settings: [SwiftSetting] = settings
+) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies, path: "Benchmarks/Sources/" + folder, swiftSettings: settings)
+}
+
 // Flags from pkg-config reach everybody who depends on a library's importer, even through an executable; the module maps'
 // own `link` lines reach importers only. The picture libraries do without, so that `vault` doesn't link them.
 func system(_ name: String, _ pkgConfig: String?, _ debian: String) -> Target {
@@ -57,23 +64,14 @@ let package = Package(
     .executable(name: "vault", targets: ["VaultCLI"]),
     .executable(name: "vault-scan", targets: ["VaultScan"]),
     .executable(name: "vault-server", targets: ["VaultServer"]),
+    // For other programs. Everything else is between the targets of this package.
     .library(name: "ShamirKit", targets: ["ShamirKit"]),
     .library(name: "SealedPayload", targets: ["SealedPayload"]),
     .library(name: "PeerAuth", targets: ["PeerAuth"]),
-    .library(name: "PeerLink", targets: ["PeerLink"]),
-    .library(name: "CallbackURL", targets: ["CallbackURL"]),
-    .library(name: "SecretVault", targets: ["SecretVault"]),
-    .library(name: "Grouper", targets: ["Grouper"]),
-    .library(name: "GroupLink", targets: ["GroupLink"]),
-    .library(name: "Courier", targets: ["Courier"]),
-    .library(name: "XMPPLink", targets: ["XMPPLink"]),
-    .library(name: "VaultXMPP", targets: ["VaultXMPP"]),
-    .library(name: "ShareServer", targets: ["ShareServer"]),
-    // Of the tests: preloaded into `vault` to make its disk fail.
+    .library(name: "Grouper", targets: ["Grouper", "GroupLink"]),
+    // Of the tests: preloaded into `vault` to make its disk fail, and to count.
     .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),
     .library(name: "AllocationCount", type: .dynamic, targets: ["AllocationCount"]),
-    // Of the tests: real servers, for a benchmark.
-    .library(name: "ChatServers", targets: ["ChatServers"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -248,6 +246,16 @@ let package = Package(
     tests(
       of: "ShareServer",
       [grdb, "ChatServers", "MemoryScan", "VaultServer", "FaultInjection", "Sodium", "TestTime", lifecycle, logging]),
+    // Comparisons and measurements: built where they are asked for.
+    benchmark("pipeline-bench", "PipelineBench", ["SecretVault", "VaultStore", "PeerAuth", "ShamirKit", "Sodium", logging]),
+    benchmark("micro-bench", "MicroBench", ["ShamirKit", "SealedPayload", "PeerAuth", "Sodium", "WireCodec"]),
+    benchmark("daemon-load", "DaemonLoad", ["SecretVault", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "Sodium", logging]),
+    benchmark("grouper-bench", "GrouperBench", ["Grouper", "GroupLink", "Sodium"]),
+    // Parcels over real sessions and a real server, which the tests' code starts.
+    benchmark("courier-latency", "CourierLatency", ["VaultXMPP", "ChatServers", "PeerLink", "PeerAuth", "XMPPLink", "SecretVault", "VaultStore", "VaultProtocol", "Sodium", logging]),
+    // A thousand people for days: always optimised.
+    benchmark("courier-simulation", "CourierSimulation", ["Courier"], optimised),
+
     .target(name: "FaultInjection", path: "Tests/FaultInjection"),
     // Linked by nobody.
     .target(name: "AllocationCount", path: "Tests/AllocationCount"),

@@ -1,5 +1,5 @@
 /// What is wrong with a request. The names of parameters are this protocol's; what they hold never stands here.
-public enum CallbackError: Error, Hashable, Sendable {
+package enum CallbackError: Error, Hashable, Sendable {
   /// Longer than ``CallbackRequest/byteLimit``.
   case tooLong
   /// It doesn't begin with `coresecret://x-callback-url/`.
@@ -22,7 +22,7 @@ public enum CallbackError: Error, Hashable, Sendable {
 
 extension CallbackError: CustomStringConvertible {
   /// The fault in words.
-  public var description: String {
+  package var description: String {
     switch self {
     case .tooLong: "the request is longer than \(CallbackRequest.byteLimit) bytes"
     case .otherScheme: "the request doesn't begin with \(CallbackRequest.prefix)"

@@ -1,44 +1,44 @@
-public import Sodium
+package import Sodium
 
 /// Another program's request to encrypt or decrypt something: a URL of the scheme `coresecret`, after x-callback-url.
 ///
 ///     coresecret://x-callback-url/encrypt?plaintext=…&x-success=…
 ///
 /// The content lies in secret memory from here on; everything else in the URL counts as public. See `docs/formats/callback.md`.
-public struct CallbackRequest: ~Copyable, Sendable {
+package struct CallbackRequest: ~Copyable, Sendable {
   /// What a request asks for.
-  public enum Action: String, Hashable, Sendable {
+  package enum Action: String, Hashable, Sendable {
     case encrypt, decrypt
   }
 
   /// What every request begins with.
-  public static let prefix = "coresecret://x-callback-url/"
+  package static let prefix = "coresecret://x-callback-url/"
   /// Most bytes of a request.
-  public static let byteLimit = 8 << 20
+  package static let byteLimit = 8 << 20
   /// Most bytes of a description or a file name.
-  public static let textByteLimit = 1024
+  package static let textByteLimit = 1024
 
   /// What to do.
-  public let action: Action
+  package let action: Action
   /// What the other program calls itself (`x-source`). Anybody can claim any name.
-  public let source: String?
+  package let source: String?
   /// Where answers go.
-  public let targets: CallbackTargets
+  package let targets: CallbackTargets
   /// What is to be encrypted, or the encrypted data, decoded.
-  public let content: SecretBytes
+  package let content: SecretBytes
   /// Name of the file whose content is to be encrypted; nil for text.
-  public let fileName: SecretBytes?
+  package let fileName: SecretBytes?
   /// Public words about what is to be encrypted.
-  public let description: String?
+  package let description: String?
   /// Whether the result is to be kept here too.
-  public let isStored: Bool
+  package let isStored: Bool
   /// Whether a password is to be asked for and used.
-  public let addsPassword: Bool
+  package let addsPassword: Bool
   /// log2 of scrypt's N for that password, 15 … 20; nil leaves the choice to the user.
-  public let scryptLogarithm: Int?
+  package let scryptLogarithm: Int?
 
   /// Reads a request. `targets`, read before by ``CallbackTargets/init(of:)``, can be told of the failure.
-  public init(_ url: RawSpan) throws(CallbackError) {
+  package init(_ url: RawSpan) throws(CallbackError) {
     let (action, queryStart) = try Self.parts(url)
     let query = url.extracting(queryStart..<url.byteCount)
     let parameters = try QueryParameters(query)
@@ -153,16 +153,16 @@ public struct CallbackRequest: ~Copyable, Sendable {
 }
 
 /// Where the answers to a request go. Each may be missing: then nobody is told.
-public struct CallbackTargets: Hashable, Sendable {
+package struct CallbackTargets: Hashable, Sendable {
   /// When it was done.
-  public let success: CallbackTarget?
+  package let success: CallbackTarget?
   /// When it failed.
-  public let failure: CallbackTarget?
+  package let failure: CallbackTarget?
   /// When the user said no.
-  public let cancel: CallbackTarget?
+  package let cancel: CallbackTarget?
 
   /// The targets of a request that may otherwise be faulty; nil if they are themselves.
-  public init?(of url: RawSpan) {
+  package init?(of url: RawSpan) {
     do throws(CallbackError) {
       let (_, queryStart) = try CallbackRequest.parts(url)
       let query = url.extracting(queryStart..<url.byteCount)

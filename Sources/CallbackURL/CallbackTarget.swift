@@ -1,12 +1,12 @@
-public import Sodium
+package import Sodium
 
 /// Where an answer goes: the URL of another program, which gets parameters put behind it.
-public struct CallbackTarget: Hashable, Sendable {
+package struct CallbackTarget: Hashable, Sendable {
   /// Most bytes of such a URL before the answer's parameters.
-  public static let byteLimit = 8192
+  package static let byteLimit = 8192
 
   /// The URL as the other program gave it: printable ASCII.
-  public let text: String
+  package let text: String
 
   /// Takes a URL with a scheme of its own. `name` is the parameter it came in.
   init(_ bytes: RawSpan, name: String) throws(CallbackError) {
@@ -57,13 +57,13 @@ public struct CallbackTarget: Hashable, Sendable {
   }
 
   /// The scheme, in small letters.
-  public var scheme: String { text.prefix { $0 != ":" }.lowercased() }
+  package var scheme: String { text.prefix { $0 != ":" }.lowercased() }
 
   /// Who gets the answer, as it is said to the user: the scheme and `://`. What stands behind that, any program may write.
-  public var receiver: String { scheme + "://" }
+  package var receiver: String { scheme + "://" }
 
   /// The answer to a successful encryption: `encryptedData`, in base64.
-  public func answer(encryptedData: RawSpan) throws(CallbackError) -> SecretBytes {
+  package func answer(encryptedData: RawSpan) throws(CallbackError) -> SecretBytes {
     let base64 = try Self.base64(encryptedData)
     var answer = try AnswerWriter(self, room: AnswerWriter.room("encryptedData", base64.count))
     try answer.add("encryptedData", base64.bytes)
@@ -71,7 +71,7 @@ public struct CallbackTarget: Hashable, Sendable {
   }
 
   /// The answer to a successful decryption. With a file name, empty or not, the content is sent in base64.
-  public func answer(
+  package func answer(
     plaintext: RawSpan, fileName: borrowing SecretBytes?, description: String?
   ) throws(CallbackError) -> SecretBytes {
     let description = Array((description ?? "").utf8)
@@ -95,7 +95,7 @@ public struct CallbackTarget: Hashable, Sendable {
   }
 
   /// The answer to a request that failed, with the parameters that x-callback-url names for it.
-  public func answer(errorCode: Int32, message: String) throws(CallbackError) -> SecretBytes {
+  package func answer(errorCode: Int32, message: String) throws(CallbackError) -> SecretBytes {
     let code = Array("\(errorCode)".utf8)
     let message = Array(message.utf8)
     var answer = try AnswerWriter(
@@ -106,7 +106,7 @@ public struct CallbackTarget: Hashable, Sendable {
   }
 
   /// The answer to a request that its user turned down: nothing is put behind the URL.
-  public func answer() throws(CallbackError) -> SecretBytes {
+  package func answer() throws(CallbackError) -> SecretBytes {
     let answer = try AnswerWriter(self, room: 0)
     return try answer.finish()
   }

@@ -13,15 +13,15 @@
 /// waited for long.
 ///
 /// At most ``limit`` carriers are remembered; only who was given a parcel of this device's own is among them.
-public struct CarrierRecords: Sendable, Codable {
+package struct CarrierRecords: Sendable, Codable {
   /// Most carriers remembered.
-  public static let limit = 1024
+  package static let limit = 1024
   /// When half of what is remembered counts no more: 30 days, in milliseconds.
-  public static let halfLife: Int64 = 30 * 86_400_000
+  package static let halfLife: Int64 = 30 * 86_400_000
   /// Parcels that an average carrier would have delivered, after which a carrier can be shunned.
-  public static let enough = 2.0
+  package static let enough = 2.0
   /// The part of parcels that an average carrier delivers at least, as long as nothing arrives.
-  public static let least = 0.15
+  package static let least = 0.15
 
   struct Record: Hashable, Sendable, Codable {
     var settled = 0.0
@@ -38,10 +38,10 @@ public struct CarrierRecords: Sendable, Codable {
   var all = Record(at: 0)
 
   /// Knows nobody.
-  public init() {}
+  package init() {}
 
   /// How many carriers are remembered.
-  public var count: Int { records.count }
+  package var count: Int { records.count }
 
   /// Settles one parcel that `carrier` had.
   mutating func settle(_ carrier: DeviceKey, arrived: Bool, othersArrived: Bool, at now: Int64) {
@@ -61,13 +61,13 @@ public struct CarrierRecords: Sendable, Codable {
   var average: Double { (all.arrived + 0.5) / (all.settled + 1) }
 
   /// How much of what `carrier` says is believed, from 0 to 1: all of it, unless it delivers less than the average.
-  public func belief(in carrier: DeviceKey, at now: Int64) -> Double {
+  package func belief(in carrier: DeviceKey, at now: Int64) -> Double {
     guard let record = records[carrier]?.faded(to: now) else { return 1 }
     return min(1, (record.arrived + 1) / (record.settled * average + 1))
   }
 
   /// Whether others are preferred to `carrier` in any case.
-  public func isShunned(_ carrier: DeviceKey, at now: Int64) -> Bool {
+  package func isShunned(_ carrier: DeviceKey, at now: Int64) -> Bool {
     guard let record = records[carrier]?.faded(to: now) else { return false }
     let expected = record.settled * max(average, Self.least)
     return expected >= Self.enough && record.arrived <= expected / 3

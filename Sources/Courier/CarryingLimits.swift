@@ -1,27 +1,27 @@
 /// What a person gives of their device to others.
-public struct CarryingLimits: Hashable, Sendable, Codable {
+package struct CarryingLimits: Hashable, Sendable, Codable {
   /// Whether parcels of others are carried at all. On, unless a person says otherwise.
-  public var isOn = true
+  package var isOn = true
   /// Most bytes carried at a time.
-  public var bytes = 64 << 20
+  package var bytes = 64 << 20
   /// Most bytes moved for others, in and out, in a day of UTC.
-  public var bytesADay = 128 << 20
+  package var bytesADay = 128 << 20
   /// Most bytes carried at a time that came from one device.
-  public var bytesPerGiver = 16 << 20
+  package var bytesPerGiver = 16 << 20
   /// The part of ``bytes`` that devices which aren't peers may use together, in percent.
-  public var strangersPercent = 50
+  package var strangersPercent = 50
   /// Least battery, in percent, with which parcels are taken.
-  public var leastBattery = 20
+  package var leastBattery = 20
   /// When enough has been done. Nil: never.
-  public var fairShare: FairShare?
+  package var fairShare: FairShare?
 
   /// The limits with which a device starts.
-  public init() {}
+  package init() {}
 
   /// Most parcels carried at a time, whatever their size.
   ///
   /// A parcel counts as at least this part of ``bytes``, so that many small ones fill the room as few large ones do.
-  public static let parcelLimit = 2048
+  package static let parcelLimit = 2048
 
   /// What a parcel of `size` bytes takes of the room.
   func cost(of size: Int) -> Int { max(size, (room + Self.parcelLimit - 1) / Self.parcelLimit) }
@@ -36,35 +36,35 @@ public struct CarryingLimits: Hashable, Sendable, Codable {
 }
 
 /// How much more a device carries for others than others carried for it.
-public struct FairShare: Hashable, Sendable, Codable {
+package struct FairShare: Hashable, Sendable, Codable {
   /// Bytes that it carries in any case.
-  public var allowance: Int
+  package var allowance: Int
   /// Bytes that it carries for each hundred that others delivered for it.
-  public var percent: Int
+  package var percent: Int
 
   /// So many bytes in any case, and so many for each hundred that others delivered.
-  public init(allowance: Int, percent: Int) { (self.allowance, self.percent) = (allowance, percent) }
+  package init(allowance: Int, percent: Int) { (self.allowance, self.percent) = (allowance, percent) }
 }
 
 /// What was done for others, and by others: what a person sees, and what the limits go by.
-public struct CarryingAccount: Hashable, Sendable, Codable {
+package struct CarryingAccount: Hashable, Sendable, Codable {
   /// Bytes taken to be carried for others, ever.
-  public internal(set) var carriedForOthers = 0
+  package internal(set) var carriedForOthers = 0
   /// Bytes that carriers delivered for this device: only what recipients confirmed, so that nobody can claim it.
-  public internal(set) var carriedForMe = 0
+  package internal(set) var carriedForMe = 0
   /// Bytes moved for others on ``day``, in and out.
-  public internal(set) var movedToday = 0
+  package internal(set) var movedToday = 0
   /// The day that ``movedToday`` counts, in days since 1970.
-  public internal(set) var day: Int64 = 0
+  package internal(set) var day: Int64 = 0
   /// Parcels of others that their recipients got from this device.
-  public internal(set) var deliveredForOthers = 0
+  package internal(set) var deliveredForOthers = 0
   /// Own parcels that recipients got from this device.
-  public internal(set) var sentDirectly = 0
+  package internal(set) var sentDirectly = 0
   /// Own parcels that recipients got from carriers.
-  public internal(set) var sentByCarriers = 0
+  package internal(set) var sentByCarriers = 0
 
   /// Nothing done yet.
-  public init() {}
+  package init() {}
 
   /// Bytes that may still be moved for others on the day of `now`. A clock that is set back by no more than a day doesn't
   /// start a day anew.
@@ -106,10 +106,10 @@ public struct CarryingAccount: Hashable, Sendable, Codable {
 }
 
 /// How the device is at the moment.
-public struct DeviceCondition: Hashable, Sendable {
+package struct DeviceCondition: Hashable, Sendable {
   /// The battery's charge in percent. Nil: there is none, or it is being charged.
-  public var battery: Int?
+  package var battery: Int?
 
   /// With this much battery.
-  public init(battery: Int? = nil) { self.battery = battery }
+  package init(battery: Int? = nil) { self.battery = battery }
 }

@@ -1,4 +1,4 @@
-public import WireCodec
+package import WireCodec
 
 /// How the whole state is written: a version, then each part with its counts, all numbers big-endian, tables in the order of their
 /// keys. What can be worked out isn't written. Byte by byte in `docs/formats/store.md`.
@@ -6,7 +6,7 @@ public import WireCodec
 /// Reading believes nothing: what no device could have come to is refused.
 extension Courier: WireValue {
   /// Most bytes of the state.
-  public static let byteLimit = 16 << 20
+  package static let byteLimit = 16 << 20
   static let version: UInt8 = 4
   /// Before this, headers don't say whether a parcel may be left at servers: none may.
   static let serverVersion: UInt8 = 2
@@ -18,7 +18,7 @@ extension Courier: WireValue {
   static let copyVersion: UInt8 = 4
 
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int {
+  package var encodedByteCount: Int {
     1 + 32 + CourierPolicy.encodedByteCount + limits.encodedByteCount + CarryingAccount.encodedByteCount
       + satchel.encodedByteCount + 4 + outgoing.values.reduce(0) { $0 + $1.encodedByteCount }
       + receipts.encodedByteCount + encounters.encodedByteCount + records.encodedByteCount
@@ -26,7 +26,7 @@ extension Courier: WireValue {
   }
 
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     guard encodedByteCount <= Self.byteLimit else { throw .limitExceeded(field: "courier", limit: Self.byteLimit) }
     try writer.u8(Self.version)
     try writer.key(own)
@@ -44,7 +44,7 @@ extension Courier: WireValue {
   }
 
   /// Reads a state, of the versions before as well.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let version = try reader.u8("version")
     guard (1...Self.version).contains(version) else { throw .invalidValue(field: "version") }
     let own = try reader.device("own")

@@ -1,4 +1,4 @@
-public import WireCodec
+package import WireCodec
 
 // What a device knows of others, and what its person has chosen.
 
@@ -208,27 +208,27 @@ extension SeenParcels {
 
 extension ParcelName {
   /// The same for all of a kind.
-  public var encodedByteCount: Int { Self.byteCount }
+  package var encodedByteCount: Int { Self.byteCount }
 }
 
 extension ParcelKey {
   /// Writes its 16 bytes.
-  public func encode(into writer: inout Writer) throws(WireError) { try writer.key(self) }
+  package func encode(into writer: inout Writer) throws(WireError) { try writer.key(self) }
 
   /// Reads 16 bytes.
-  public init(from reader: inout Reader) throws(WireError) { self = try reader.parcel("parcel") }
+  package init(from reader: inout Reader) throws(WireError) { self = try reader.parcel("parcel") }
 }
 
 extension CopyKey {
   /// Writes the id, and then the digest.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.key(id)
     try writer.u64(digest.high)
     try writer.u64(digest.low)
   }
 
   /// Reads 32 bytes.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let id = try reader.parcel("parcel")
     guard let digest = CopyDigest(try reader.bytes(16, "copy")) else { throw .invalidValue(field: "copy") }
     self.init(id: id, digest: digest)

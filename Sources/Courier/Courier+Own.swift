@@ -1,14 +1,14 @@
 /// What a device's own records say about parcels, which count more than what is remembered here.
 extension Courier {
   /// Forgets an own parcel that isn't wanted any more, or that has arrived by another way. That says nothing about the carriers that have it.
-  public mutating func withdraw(_ id: ParcelKey) { outgoing[id] = nil }
+  package mutating func withdraw(_ id: ParcelKey) { outgoing[id] = nil }
 
   /// Forgets a parcel of somebody else whose content is lost. It counts as having been here.
-  public mutating func drop(_ copy: CopyKey) { satchel.remove(copy) }
+  package mutating func drop(_ copy: CopyKey) { satchel.remove(copy) }
 
   /// Parcels of which a state of an older version doesn't tell what their bytes hash to: those that are carried, and own
   /// ones. Nothing may be done with them before they have their names.
-  public var unnamed: (carried: [ParcelKey], own: [ParcelKey]) {
+  package var unnamed: (carried: [ParcelKey], own: [ParcelKey]) {
     (
       satchel.parcels.keys.filter { !$0.isNamed }.map(\.id).sorted(),
       outgoing.values.filter { !$0.header.copy.isNamed }.map(\.header.id).sorted()
@@ -16,13 +16,13 @@ extension Courier {
   }
 
   /// Whether there are none of these.
-  public var isNamed: Bool {
+  package var isNamed: Bool {
     satchel.parcels.keys.allSatisfy(\.isNamed) && outgoing.values.allSatisfy(\.header.copy.isNamed)
   }
 
   /// Says what the bytes of such a parcel hash to. Nil: they are here no more, so it isn't carried any more, and none of
   /// this device's own that is on its way.
-  public mutating func name(carried id: ParcelKey, _ digest: CopyDigest?) {
+  package mutating func name(carried id: ParcelKey, _ digest: CopyDigest?) {
     let unnamed = CopyKey.unnamed(id)
     guard let parcel = satchel.parcels[unnamed] else { return }
     guard let digest, let header = parcel.header.named(digest), header.copy.isNamed else {
@@ -34,7 +34,7 @@ extension Courier {
   }
 
   /// The same of an own one.
-  public mutating func name(own id: ParcelKey, _ digest: CopyDigest?) {
+  package mutating func name(own id: ParcelKey, _ digest: CopyDigest?) {
     guard let parcel = outgoing[id], !parcel.header.copy.isNamed else { return }
     guard let digest, let header = parcel.header.named(digest) else {
       outgoing[id] = nil
@@ -44,32 +44,32 @@ extension Courier {
   }
 
   /// Whether there are receipts that a device hasn't been told since it was met.
-  public func hasNews(for device: DeviceKey) -> Bool {
+  package func hasNews(for device: DeviceKey) -> Bool {
     !receipts.toTell(device, [], since: encounters.told(device)).isEmpty
   }
 
   /// How many bytes may still be moved for others on this day.
-  public func leftToday(at now: Int64) -> Int { account.leftToday(limits, at: now) }
+  package func leftToday(at now: Int64) -> Int { account.leftToday(limits, at: now) }
 
   /// Whether enough was carried for others, as the limits say, until others have carried more.
-  public var hasDoneItsShare: Bool { !account.isFair(0, limits) }
+  package var hasDoneItsShare: Bool { !account.isFair(0, limits) }
 }
 
 extension Encounters {
   /// A device that was met.
-  public struct Meeting: Hashable, Sendable {
+  package struct Meeting: Hashable, Sendable {
     /// The device, or ``DeviceKey/network``.
-    public let device: DeviceKey
+    package let device: DeviceKey
     /// Whether it was a peer.
-    public let isPeer: Bool
+    package let isPeer: Bool
     /// When it was met last, in milliseconds since 1970.
-    public let at: Int64
+    package let at: Int64
     /// How likely it is to be met again, from 0 to 1.
-    public let predictability: Double
+    package let predictability: Double
   }
 
   /// All that are remembered, the last one first.
-  public func meetings(at now: Int64) -> [Meeting] {
+  package func meetings(at now: Int64) -> [Meeting] {
     entries.map { device, entry in
       Meeting(
         device: device, isPeer: entry.isPeer, at: entry.metAt, predictability: predictability(of: device, at: now))

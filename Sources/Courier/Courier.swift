@@ -40,40 +40,40 @@
 /// - **Watch.** It sees ids, sizes, times, and who gives what to whom; and asks with an offer how likely one meets
 ///   whoever a tag is for, if it knows the tag. Only devices that know the recipient answer more than how often they
 ///   reach a server.
-public struct Courier: Sendable, Codable {
+package struct Courier: Sendable, Codable {
   /// Most parcels of this device's own on their way.
-  public static let outgoingLimit = 4096
+  package static let outgoingLimit = 4096
 
   /// This device.
-  public let own: DeviceKey
+  package let own: DeviceKey
   /// How it spreads parcels.
-  public var policy: CourierPolicy
+  package var policy: CourierPolicy
   /// What its person gives to others. After lowering them, see ``fit()``.
-  public var limits: CarryingLimits
+  package var limits: CarryingLimits
   /// What it carries for others.
-  public internal(set) var satchel = Satchel()
+  package internal(set) var satchel = Satchel()
   /// Its own parcels that haven't arrived.
-  public internal(set) var outgoing: [ParcelKey: OutgoingParcel] = [:]
+  package internal(set) var outgoing: [ParcelKey: OutgoingParcel] = [:]
   /// Receipts that it passes on.
-  public internal(set) var receipts = ReceiptBook()
+  package internal(set) var receipts = ReceiptBook()
   /// Whom it has met.
-  public internal(set) var encounters = Encounters()
+  package internal(set) var encounters = Encounters()
   /// What its carriers delivered.
-  public internal(set) var records = CarrierRecords()
+  package internal(set) var records = CarrierRecords()
   /// What was done for others and by others.
-  public internal(set) var account = CarryingAccount()
+  package internal(set) var account = CarryingAccount()
   var carried = SeenParcels<CopyKey>()
   var received = SeenParcels<ParcelKey>()
 
   /// A device that has nothing and has met nobody. It carries for others, unless `limits` say otherwise.
-  public init(own: DeviceKey, policy: CourierPolicy = CourierPolicy(), limits: CarryingLimits = CarryingLimits()) {
+  package init(own: DeviceKey, policy: CourierPolicy = CourierPolicy(), limits: CarryingLimits = CarryingLimits()) {
     (self.own, self.policy, self.limits) = (own, policy, limits)
     receipts.own = own
   }
 
   /// Sends a parcel of this device's own, by servers too if it `allowsServers`. Returns false if it can't: expired,
   /// known, or too many are on their way.
-  public mutating func send(
+  package mutating func send(
     _ copy: CopyKey, tag: RecipientTag, size: Int, expiresAt: Int64, to recipient: DeviceKey,
     allowsServers: Bool = false, at now: Int64
   ) -> Bool {
@@ -88,12 +88,12 @@ public struct Courier: Sendable, Codable {
   }
 
   /// Notes that a meeting with another device began, or that a server was reached (``DeviceKey/network``).
-  public mutating func met(_ device: DeviceKey, isPeer: Bool, at now: Int64) {
+  package mutating func met(_ device: DeviceKey, isPeer: Bool, at now: Int64) {
     if device != own { encounters.met(device, isPeer: isPeer || device == .network, at: now) }
   }
 
   /// Forgets what has expired. Returns the own parcels that never arrived; their carriers are settled.
-  public mutating func expire(at now: Int64) -> [ParcelKey] {
+  package mutating func expire(at now: Int64) -> [ParcelKey] {
     _ = satchel.removeExpired(at: now)
     receipts.removeExpired(at: now)
     carried.removeExpired(at: now)
@@ -109,10 +109,10 @@ public struct Courier: Sendable, Codable {
   }
 
   /// Drops what no longer fits in ``limits``; returns which copies that were.
-  public mutating func fit() -> [CopyKey] { satchel.fit(limits) }
+  package mutating func fit() -> [CopyKey] { satchel.fit(limits) }
 
   /// Takes receipts that the caller has checked: see ``Receipt``. At most ``Greeting/idLimit`` at once are read.
-  public mutating func learn(_ receipts: [Receipt], from device: DeviceKey, at now: Int64) -> Learned {
+  package mutating func learn(_ receipts: [Receipt], from device: DeviceKey, at now: Int64) -> Learned {
     var learned = Learned()
     for receipt in receipts.prefix(Greeting.idLimit) {
       // What is known has done its work: no parcel is taken whose receipt is here.
@@ -143,7 +143,7 @@ public struct Courier: Sendable, Codable {
 
   /// Notes that a parcel for this device has been opened and found genuine, and keeps its receipt, to tell it to
   /// others.
-  public mutating func confirmed(_ receipt: Receipt, at now: Int64) {
+  package mutating func confirmed(_ receipt: Receipt, at now: Int64) {
     received.insert(receipt.id, until: receipt.expiresAt, at: now)
     _ = receipts.learn(receipt, from: own, at: now)
   }
@@ -152,7 +152,7 @@ public struct Courier: Sendable, Codable {
   /// first; none whose sender wants no server.
   ///
   /// `isReachable` tells whether a server that this device reaches keeps anything for whoever a parcel of others is for.
-  public func deposits(
+  package func deposits(
     _ condition: DeviceCondition, at now: Int64, isReachable: (ParcelHeader) -> Bool = { _ in true }
   ) -> [CopyKey] {
     let mine = outgoing.values.filter { !$0.isDeposited }.map(\.header)
@@ -174,7 +174,7 @@ public struct Courier: Sendable, Codable {
   }
 
   /// Notes that a server has a parcel, or is about to get it.
-  public mutating func deposited(_ copy: CopyKey, at now: Int64) {
+  package mutating func deposited(_ copy: CopyKey, at now: Int64) {
     if outgoing[copy.id]?.header.copy == copy { outgoing[copy.id]?.isDeposited = true }
     if let parcel = satchel.parcels[copy], !parcel.isDeposited {
       account.moved(parcel.header.size, at: now)
@@ -183,13 +183,13 @@ public struct Courier: Sendable, Codable {
   }
 
   /// Notes that the server doesn't have a parcel of others after all. What it was counted for stays counted.
-  public mutating func notDeposited(_ copy: CopyKey) { satchel.update(copy) { $0.isDeposited = false } }
+  package mutating func notDeposited(_ copy: CopyKey) { satchel.update(copy) { $0.isDeposited = false } }
 
   /// How likely this device gets a parcel to `recipient`, by a meeting or by a server. Nil: it doesn't know who that is.
   ///
   /// A server counts a quarter: nobody here knows whether the recipient reaches it; and nothing, if the parcel isn't for
   /// servers.
-  public func estimate(for recipient: DeviceKey?, allowsServers: Bool, at now: Int64) -> Double {
+  package func estimate(for recipient: DeviceKey?, allowsServers: Bool, at now: Int64) -> Double {
     let meets = recipient.map { encounters.predictability(of: $0, at: now) } ?? 0
     guard allowsServers else { return meets }
     return 1 - (1 - meets) * (1 - CourierPolicy.serverWeight * encounters.predictability(of: .network, at: now))

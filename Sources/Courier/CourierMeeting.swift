@@ -6,7 +6,7 @@ extension Courier {
   /// arrived; a quarter of the places is for the rest. Half of each part is for own ones, half for others'; what one
   /// doesn't need, the other gets. Where not all of a kind are named, it is other ones at another time, so that each is
   /// named in some meeting. `isTheirs` tells whether a parcel's tag is that of `device`.
-  public func greeting(
+  package func greeting(
     for device: DeviceKey? = nil, _ condition: DeviceCondition, isTheirs: (ParcelHeader) -> Bool = { _ in false },
     at now: Int64
   ) -> Greeting {
@@ -43,7 +43,7 @@ extension Courier {
   }
 
   /// Receipts for the other: of what it carries or has sent, and what is new since the last meeting with it.
-  public mutating func receipts(for device: DeviceKey, _ greeting: Greeting, at now: Int64) -> [Receipt] {
+  package mutating func receipts(for device: DeviceKey, _ greeting: Greeting, at now: Int64) -> [Receipt] {
     let told = receipts.toTell(device, greeting.copies.map(\.id), since: encounters.told(device))
     encounters.tell(device, at: now)
     return told.filter { $0.expiresAt > now }
@@ -55,7 +55,7 @@ extension Courier {
   ///
   /// `isTheirs` tells whether a parcel's tag is that of `device`. Own parcels that have gone out to it, but of which it
   /// hasn't said that it has them, it may have again, by the same branch, ``OutgoingParcel/Grant/limit`` times in all.
-  public func offers(
+  package func offers(
     to device: DeviceKey, _ greeting: Greeting, _ condition: DeviceCondition, isTheirs: (ParcelHeader) -> Bool,
     declined: Set<CopyKey> = [], at now: Int64
   ) -> [Offer] {
@@ -94,7 +94,7 @@ extension Courier {
   /// Which of the other's offers this device wants.
   ///
   /// `isMine` tells whether a parcel's tag is this device's, `recipient` whose it is, if this device knows them.
-  public func replies(
+  package func replies(
     to offers: [Offer], from device: DeviceKey, isPeer: Bool, _ condition: DeviceCondition,
     isMine: (ParcelHeader) -> Bool,
     recipient: (ParcelHeader) -> DeviceKey?, at now: Int64
@@ -135,7 +135,7 @@ extension Courier {
   ///   device to reach the recipient, at once; to any, when patience is over; to one that is shunned, once in a while,
   ///   or when a quarter of the parcel's time is over.
   /// - Others' parcels, to a carrier that is more likely than this device; the last to one that meets the recipient.
-  public func selection(
+  package func selection(
     _ offers: [Offer], _ replies: [Reply], to device: DeviceKey, budget: Int, recipient: (ParcelHeader) -> DeviceKey?,
     at now: Int64, using generator: inout some RandomNumberGenerator
   ) -> [ParcelHeader] {
@@ -180,7 +180,7 @@ extension Courier {
   ///
   /// Returns false if it may not be given: it has arrived meanwhile, another carrier has got this branch, or this one
   /// has said in another meeting that it has the parcel.
-  public mutating func promise(_ header: ParcelHeader, to device: DeviceKey, isTheirs: Bool, at now: Int64) -> Bool {
+  package mutating func promise(_ header: ParcelHeader, to device: DeviceKey, isTheirs: Bool, at now: Int64) -> Bool {
     guard let parcel = own(header) else { return satchel.parcels[header.copy] != nil }
     guard !isTheirs else { return true }
     guard branch(of: parcel, for: device) == header.branch else { return false }
@@ -194,7 +194,7 @@ extension Courier {
 
   /// Notes that `device` didn't want what it was promised. Its place is free again, unless there is one behind it, or
   /// the parcel has gone out to it more than once: it may have another of these copies.
-  public mutating func takeBack(_ header: ParcelHeader, from device: DeviceKey) {
+  package mutating func takeBack(_ header: ParcelHeader, from device: DeviceKey) {
     guard let carriers = own(header)?.carriers, let last = carriers.last, last.carrier == device,
       carriers.count == Int(header.branch) + 1, last.times == 1, !last.isConfirmed
     else { return }
@@ -202,7 +202,7 @@ extension Courier {
   }
 
   /// Notes that `device` has got a parcel of the selection: before its receipt, if it is the recipient, is learned.
-  public mutating func gave(_ header: ParcelHeader, to device: DeviceKey, isTheirs: Bool, at now: Int64) {
+  package mutating func gave(_ header: ParcelHeader, to device: DeviceKey, isTheirs: Bool, at now: Int64) {
     if let parcel = own(header) {
       guard !isTheirs else { return }
       if place(of: device, in: parcel) == nil { _ = promise(header, to: device, isTheirs: isTheirs, at: now) }
@@ -224,7 +224,7 @@ extension Courier {
   /// Takes a parcel that `device` gave, or that a server kept.
   ///
   /// What isn't for this device is carried within ``limits``; of what the header says nothing is believed beyond them.
-  public mutating func took(
+  package mutating func took(
     _ header: ParcelHeader, from device: DeviceKey, isPeer: Bool, isMine: Bool, at now: Int64
   ) -> Arrival {
     guard isAlive(header.expiresAt, at: now), device != own else { return .refused }
@@ -244,7 +244,7 @@ extension Courier {
   }
 
   /// Counts bytes that came for nothing: they use up the day's as what is carried does.
-  public mutating func movedInVain(_ byteCount: Int, at now: Int64) { account.moved(byteCount, at: now) }
+  package mutating func movedInVain(_ byteCount: Int, at now: Int64) { account.moved(byteCount, at: now) }
 
   /// An own parcel, if this is it: its sender never has another copy.
   private func own(_ header: ParcelHeader) -> OutgoingParcel? {

@@ -1,18 +1,18 @@
 /// How a device spreads its own parcels, and what it does with those of others.
-public struct CourierPolicy: Hashable, Sendable, Codable {
+package struct CourierPolicy: Hashable, Sendable, Codable {
   /// Carriers that get a parcel from its sender, at most five.
-  public var carriers: Int
+  package var carriers: Int
   /// Carriers in a row, at most eight. With one, carriers give it to nobody but its recipient or a server.
-  public var hops: UInt8
+  package var hops: UInt8
   /// Better carriers that a carrier hands a parcel on to.
-  public var handOn: Int
+  package var handOn: Int
   /// Milliseconds after which a sender stops waiting for a carrier better than itself, for each of its carriers.
-  public var patience: Int64
+  package var patience: Int64
   /// Whether a sender goes by what its carriers delivered.
-  public var usesRecords: Bool
+  package var usesRecords: Bool
 
   /// Numbers out of bounds become the nearest that are allowed.
-  public init(carriers: Int = 5, hops: UInt8 = 3, handOn: Int = 2, patience: Int64 = 0, usesRecords: Bool = true) {
+  package init(carriers: Int = 5, hops: UInt8 = 3, handOn: Int = 2, patience: Int64 = 0, usesRecords: Bool = true) {
     self.carriers = min(max(carriers, 0), ParcelHeader.branchLimit)
     self.hops = min(max(hops, 1), ParcelHeader.hopLimit)
     self.handOn = min(max(handOn, 0), Self.handOnLimit)
@@ -21,7 +21,7 @@ public struct CourierPolicy: Hashable, Sendable, Codable {
   }
 
   /// Most carriers that a carrier hands a parcel on to.
-  public static let handOnLimit = 4
+  package static let handOnLimit = 4
   /// How much reaching a server counts against meeting the recipient.
   static let serverWeight = 0.25
   /// One in so many parcels is given to a carrier that is shunned, to see whether it does better.

@@ -11,9 +11,9 @@
 ///
 /// At most ``limit`` devices are remembered. Those with the smallest predictability make room, strangers before peers,
 /// so that a crowd of invented devices pushes out no peer.
-public struct Encounters: Sendable, Codable {
+package struct Encounters: Sendable, Codable {
   /// Most devices remembered.
-  public static let limit = 1024
+  package static let limit = 1024
   static let largest = 0.7
   static let first = 0.5
   static let ceiling = 1 - 0.01
@@ -34,13 +34,13 @@ public struct Encounters: Sendable, Codable {
   var entries: [DeviceKey: Entry] = [:]
 
   /// Has met nobody.
-  public init() {}
+  package init() {}
 
   /// How many devices are remembered.
-  public var count: Int { entries.count }
+  package var count: Int { entries.count }
 
   /// Notes that a meeting with `device` began at `now`.
-  public mutating func met(_ device: DeviceKey, isPeer: Bool, at now: Int64) {
+  package mutating func met(_ device: DeviceKey, isPeer: Bool, at now: Int64) {
     guard var entry = entries[device] else {
       if entries.count >= Self.limit { makeRoom(at: now) }
       entries[device] = Entry(value: Self.first, metAt: now, isPeer: isPeer)
@@ -56,7 +56,7 @@ public struct Encounters: Sendable, Codable {
   }
 
   /// The predictability of `device` at `now`, from 0 to 1. Of whom nothing is known: 0.
-  public func predictability(of device: DeviceKey, at now: Int64) -> Double {
+  package func predictability(of device: DeviceKey, at now: Int64) -> Double {
     guard let entry = entries[device] else { return 0 }
     return aged(entry, at: now)
   }

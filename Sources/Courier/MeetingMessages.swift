@@ -1,16 +1,16 @@
 /// What a device says first when it meets another.
-public struct Greeting: Hashable, Sendable {
+package struct Greeting: Hashable, Sendable {
   /// Most parcels of a greeting, and most that are read of one.
-  public static let idLimit = 256
+  package static let idLimit = 256
 
   /// Parcels that it carries or has sent, copy by copy, in the order of their bytes, so that one can't tell which is which.
   /// None of what it received: that would tell strangers whom those were for.
-  public let copies: [CopyKey]
+  package let copies: [CopyKey]
   /// Whether it takes parcels for others at present.
-  public let takes: Bool
+  package let takes: Bool
 
   /// What arrives in `copies` beyond the limit is ignored.
-  public init(copies: [CopyKey], takes: Bool) {
+  package init(copies: [CopyKey], takes: Bool) {
     self.copies = copies.prefix(Self.idLimit).sorted()
     self.takes = takes
   }
@@ -28,23 +28,23 @@ public struct Greeting: Hashable, Sendable {
 }
 
 /// A parcel that a device could give to the one it meets.
-public struct Offer: Hashable, Sendable {
+package struct Offer: Hashable, Sendable {
   /// Most offers of a meeting, and most that are read.
-  public static let limit = 256
+  package static let limit = 256
 
   /// The parcel as the other would have it.
-  public let header: ParcelHeader
+  package let header: ParcelHeader
   /// Whether it is addressed to the other, as far as the one who offers it can tell.
-  public let isYours: Bool
+  package let isYours: Bool
 
   /// An offer of this parcel.
-  public init(header: ParcelHeader, isYours: Bool) { (self.header, self.isYours) = (header, isYours) }
+  package init(header: ParcelHeader, isYours: Bool) { (self.header, self.isYours) = (header, isYours) }
 }
 
 /// What a device says to an offer.
-public struct Reply: Hashable, Sendable {
+package struct Reply: Hashable, Sendable {
   /// The words of a reply.
-  public enum Answer: Hashable, Sendable {
+  package enum Answer: Hashable, Sendable {
     /// It takes the parcel; as a carrier it says how likely it is to get it to the recipient, in 1/65535.
     case wanted(UInt16)
     /// It is here, or was.
@@ -54,16 +54,16 @@ public struct Reply: Hashable, Sendable {
   }
 
   /// The copy.
-  public let copy: CopyKey
+  package let copy: CopyKey
   /// What is said.
-  public let answer: Answer
+  package let answer: Answer
 
   /// A reply to the offer of `copy`.
-  public init(copy: CopyKey, answer: Answer) { (self.copy, self.answer) = (copy, answer) }
+  package init(copy: CopyKey, answer: Answer) { (self.copy, self.answer) = (copy, answer) }
 }
 
 /// What became of a parcel that came from another device.
-public enum Arrival: Hashable, Sendable {
+package enum Arrival: Hashable, Sendable {
   /// It is for this device, and new: when it has been opened and found genuine, its receipt is given to
   /// ``Courier/confirmed(_:at:)``. Until then it counts as not received, so that an altered copy keeps no true one
   /// away.
@@ -77,9 +77,9 @@ public enum Arrival: Hashable, Sendable {
 }
 
 /// What receipts led to.
-public struct Learned: Hashable, Sendable {
+package struct Learned: Hashable, Sendable {
   /// Own parcels that have arrived.
-  public var delivered: [ParcelKey] = []
+  package var delivered: [ParcelKey] = []
   /// Copies of others' that needn't be carried any more.
-  public var dropped: [CopyKey] = []
+  package var dropped: [CopyKey] = []
 }

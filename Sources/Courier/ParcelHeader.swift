@@ -4,36 +4,36 @@
 /// nobody from taking a true one; hops are capped by whoever takes it, and the branch and whether servers may have it are
 /// the carrier's word. A dishonest
 /// carrier can leave at a server what its sender wanted at none, as it can give it to anybody; an honest one never does.
-public struct ParcelHeader: Hashable, Sendable, Codable {
+package struct ParcelHeader: Hashable, Sendable, Codable {
   /// Most bytes of one parcel: 8 MiB of sealed content, and 64 around it.
-  public static let sizeLimit = 8 << 20 | 64
+  package static let sizeLimit = 8 << 20 | 64
   /// Most carriers that the sender gives a parcel to, and so the number of branches.
-  public static let branchLimit = 5
+  package static let branchLimit = 5
   /// Stands for no branch: a copy that comes from the sender itself.
-  public static let noBranch: UInt8 = 5
+  package static let noBranch: UInt8 = 5
   /// Most carriers in a row.
-  public static let hopLimit: UInt8 = 8
+  package static let hopLimit: UInt8 = 8
   /// How long a parcel can last, in milliseconds: 31 days.
-  public static let longest: Int64 = 31 * 86_400_000
+  package static let longest: Int64 = 31 * 86_400_000
 
   /// The copy: the parcel's id, and what its bytes hash to.
-  public let copy: CopyKey
+  package let copy: CopyKey
   /// Whom it is for, to those who can tell.
-  public let tag: RecipientTag
+  package let tag: RecipientTag
   /// Bytes of the whole parcel.
-  public let size: Int
+  package let size: Int
   /// When it is worth nothing any more, in milliseconds since 1970.
-  public let expiresAt: Int64
+  package let expiresAt: Int64
   /// Carriers that may still take it. One that holds it with none left gives it to its recipient or a server only.
-  public let hopsLeft: UInt8
+  package let hopsLeft: UInt8
   /// Which of its sender's carriers this copy went to first, from zero, or ``noBranch``: what the recipient's receipt
   /// tells the sender.
-  public let branch: UInt8
+  package let branch: UInt8
   /// Whether it may be left at servers: its sender uses them for it, too.
-  public let allowsServers: Bool
+  package let allowsServers: Bool
 
   /// A header, or nil if a number is out of bounds. Not for servers, unless that is said.
-  public init?(
+  package init?(
     copy: CopyKey, tag: RecipientTag, size: Int, expiresAt: Int64, hopsLeft: UInt8, branch: UInt8,
     allowsServers: Bool = false
   ) {
@@ -47,7 +47,7 @@ public struct ParcelHeader: Hashable, Sendable, Codable {
   }
 
   /// The parcel's id.
-  public var id: ParcelKey { copy.id }
+  package var id: ParcelKey { copy.id }
 
   /// The same parcel in the hands of its next carrier: one hop less.
   func handedOn(branch: UInt8) -> ParcelHeader? {
@@ -73,59 +73,59 @@ public struct ParcelHeader: Hashable, Sendable, Codable {
 }
 
 /// A parcel that this device carries for somebody else.
-public struct CarriedParcel: Hashable, Sendable, Codable {
+package struct CarriedParcel: Hashable, Sendable, Codable {
   /// What everybody sees of it.
-  public internal(set) var header: ParcelHeader
+  package internal(set) var header: ParcelHeader
   /// Who gave it: its sender, as this device knows it, or the carrier before.
-  public let from: DeviceKey
+  package let from: DeviceKey
   /// Whether that was a peer rather than a stranger, when it came.
-  public let fromPeer: Bool
+  package let fromPeer: Bool
   /// When it came, in milliseconds since 1970.
-  public let receivedAt: Int64
+  package let receivedAt: Int64
   /// Carriers that it was handed on to.
-  public internal(set) var handedTo: [DeviceKey] = []
+  package internal(set) var handedTo: [DeviceKey] = []
   /// Whether a server has it.
-  public internal(set) var isDeposited = false
+  package internal(set) var isDeposited = false
   /// Whether its recipient got it from here, though the receipt may not have come back.
-  public internal(set) var isHandedOver = false
+  package internal(set) var isHandedOver = false
 
   /// A parcel that `from` gave at `receivedAt`.
-  public init(header: ParcelHeader, from: DeviceKey, fromPeer: Bool, receivedAt: Int64) {
+  package init(header: ParcelHeader, from: DeviceKey, fromPeer: Bool, receivedAt: Int64) {
     (self.header, self.from, self.fromPeer, self.receivedAt) = (header, from, fromPeer, receivedAt)
   }
 }
 
 /// A parcel of this device's own, on its way.
-public struct OutgoingParcel: Hashable, Sendable, Codable {
+package struct OutgoingParcel: Hashable, Sendable, Codable {
   /// One that was given to a carrier.
   ///
   /// It has the branch to itself as soon as the first byte may have gone out; whether it has the parcel, only its own
   /// word tells.
-  public struct Grant: Hashable, Sendable, Codable {
+  package struct Grant: Hashable, Sendable, Codable {
     /// How often a parcel goes out to a carrier that doesn't say that it has it.
-    public static let limit = 4
+    package static let limit = 4
 
     /// The carrier.
-    public let carrier: DeviceKey
+    package let carrier: DeviceKey
     /// When the parcel first went out to it.
-    public let at: Int64
+    package let at: Int64
     /// How often it has gone out to it, from once to ``limit``.
-    public internal(set) var times = 1
+    package internal(set) var times = 1
     /// Whether the carrier has said that it has it.
-    public internal(set) var isConfirmed = false
+    package internal(set) var isConfirmed = false
 
     /// Whether it may have got lost on its way, and may go out once more.
     var isOpen: Bool { !isConfirmed && times < Self.limit }
   }
 
   /// What everybody sees of it, before the first carrier.
-  public internal(set) var header: ParcelHeader
+  package internal(set) var header: ParcelHeader
   /// Whom it is for.
-  public let recipient: DeviceKey
+  package let recipient: DeviceKey
   /// When it was made, in milliseconds since 1970.
-  public let createdAt: Int64
+  package let createdAt: Int64
   /// The carriers that it has gone out to, at most five; a carrier's place is its branch.
-  public internal(set) var carriers: [Grant] = []
+  package internal(set) var carriers: [Grant] = []
   /// Whether a server has it.
-  public internal(set) var isDeposited = false
+  package internal(set) var isDeposited = false
 }

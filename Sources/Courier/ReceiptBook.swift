@@ -4,21 +4,21 @@
 /// parcels dropped everywhere. What does that: the id of a parcel is a hash of a secret inside it, so that only who has
 /// opened the parcel can show what the id is the hash of. And a code under a second secret inside it, which only the
 /// sender can check, covers ``branch``, so that no carrier can claim to have delivered. Both checks are the caller's.
-public struct Receipt: Hashable, Sendable, Codable {
+package struct Receipt: Hashable, Sendable, Codable {
   /// Most bytes of a proof.
-  public static let proofLimit = 96
+  package static let proofLimit = 96
 
   /// The parcel's id.
-  public let id: ParcelKey
+  package let id: ParcelKey
   /// The branch whose copy arrived first, or ``ParcelHeader/noBranch`` if it came from the sender itself.
-  public let branch: UInt8
+  package let branch: UInt8
   /// When the parcel expires, and so when the receipt is worth nothing any more.
-  public let expiresAt: Int64
+  package let expiresAt: Int64
   /// What shows that it is the recipient's.
-  public let proof: [UInt8]
+  package let proof: [UInt8]
 
   /// A receipt, or nil if something is out of bounds.
-  public init?(id: ParcelKey, branch: UInt8, expiresAt: Int64, proof: [UInt8]) {
+  package init?(id: ParcelKey, branch: UInt8, expiresAt: Int64, proof: [UInt8]) {
     guard branch <= ParcelHeader.noBranch, expiresAt > 0, proof.count <= Self.proofLimit else { return nil }
     (self.id, self.branch, self.expiresAt, self.proof) = (id, branch, expiresAt, proof)
   }
@@ -28,11 +28,11 @@ public struct Receipt: Hashable, Sendable, Codable {
 ///
 /// At most ``limit``. When it is full, whoever gave most loses the ones that expire first, as in ``Satchel``: receipts
 /// of parcels that somebody makes up push out their own.
-public struct ReceiptBook: Sendable, Codable {
+package struct ReceiptBook: Sendable, Codable {
   /// Most receipts kept.
-  public static let limit = 4096
+  package static let limit = 4096
   /// Most that a device is told in a meeting of parcels that it doesn't carry.
-  public static let newestLimit = 32
+  package static let newestLimit = 32
   /// Of these, how many of this device's own come first.
   static let ownLimit = 24
   /// Of these, how many of one giver come before those of others.
@@ -60,13 +60,13 @@ public struct ReceiptBook: Sendable, Codable {
   var own: DeviceKey?
 
   /// Has none.
-  public init() {}
+  package init() {}
 
   /// How many are kept.
-  public var count: Int { entries.count }
+  package var count: Int { entries.count }
 
   /// The receipt of a parcel.
-  public subscript(id: ParcelKey) -> Receipt? { entries[id]?.receipt }
+  package subscript(id: ParcelKey) -> Receipt? { entries[id]?.receipt }
 
   /// Keeps a receipt that `from` gave; returns whether it is new.
   mutating func learn(_ receipt: Receipt, from: DeviceKey, at now: Int64) -> Bool {

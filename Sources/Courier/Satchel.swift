@@ -8,9 +8,9 @@
 /// - Of one parcel there may be several copies, and nobody but its recipient can tell which is true: each is carried for
 ///   itself, at its giver's cost, at most ``copyLimit`` from one giver.
 /// - A stranger displaces only strangers: a crowd of invented identities gets their room, never that of peers.
-public struct Satchel: Sendable, Codable {
+package struct Satchel: Sendable, Codable {
   /// What became of a parcel that somebody gave.
-  public enum Taking: Hashable, Sendable {
+  package enum Taking: Hashable, Sendable {
     /// It is carried; these were dropped for it.
     case taken(evicted: [CopyKey])
     /// It is here already.
@@ -23,30 +23,30 @@ public struct Satchel: Sendable, Codable {
 
   /// Most copies of one parcel from one giver. An honest one has more than one where somebody has spoilt the id: so many
   /// that a true one gets through three carriers behind one liar that meets each of them.
-  public static let copyLimit = 4
+  package static let copyLimit = 4
 
   /// The parcels by their copies.
-  public internal(set) var parcels: [CopyKey: CarriedParcel] = [:]
+  package internal(set) var parcels: [CopyKey: CarriedParcel] = [:]
   /// The copies of each parcel.
   private var names: [ParcelKey: Set<CopyKey>] = [:]
   var costs: [DeviceKey: Int] = [:]
   var strangers: Set<DeviceKey> = []
   /// Room that is taken.
-  public internal(set) var cost = 0
+  package internal(set) var cost = 0
   var strangerCost = 0
   var costByParcel: [CopyKey: Int] = [:]
 
   /// Carries nothing.
-  public init() {}
+  package init() {}
 
   /// Bytes of all parcels.
-  public var bytes: Int { parcels.values.reduce(0) { $0 + $1.header.size } }
+  package var bytes: Int { parcels.values.reduce(0) { $0 + $1.header.size } }
 
   /// Room that parcels from `giver` take.
-  public func cost(of giver: DeviceKey) -> Int { costs[giver, default: 0] }
+  package func cost(of giver: DeviceKey) -> Int { costs[giver, default: 0] }
 
   /// What would become of `parcel`.
-  public func taking(_ parcel: CarriedParcel, _ limits: CarryingLimits) -> Taking {
+  package func taking(_ parcel: CarriedParcel, _ limits: CarryingLimits) -> Taking {
     guard parcels[parcel.header.copy] == nil else { return .known }
     guard copies(of: parcel.header.id, from: parcel.from) < Self.copyLimit else { return .giverFull }
     let cost = limits.cost(of: parcel.header.size)
@@ -59,7 +59,7 @@ public struct Satchel: Sendable, Codable {
   }
 
   /// Puts `parcel` in if there is room for it, or if somebody who has more can make room.
-  public mutating func take(_ parcel: CarriedParcel, _ limits: CarryingLimits) -> Taking {
+  package mutating func take(_ parcel: CarriedParcel, _ limits: CarryingLimits) -> Taking {
     let taking = taking(parcel, limits)
     guard case .taken(let victims) = taking else { return taking }
     let (cost, stranger) = (limits.cost(of: parcel.header.size), isStranger(parcel))
@@ -73,7 +73,7 @@ public struct Satchel: Sendable, Codable {
   }
 
   /// The copies of a parcel that are here.
-  public func copies(of id: ParcelKey) -> Set<CopyKey> { names[id] ?? [] }
+  package func copies(of id: ParcelKey) -> Set<CopyKey> { names[id] ?? [] }
 
   /// How many copies of a parcel `giver` has brought that are here.
   func copies(of id: ParcelKey, from giver: DeviceKey) -> Int {
@@ -120,7 +120,7 @@ public struct Satchel: Sendable, Codable {
 
   /// Takes a parcel out; returns it if it was here.
   @discardableResult
-  public mutating func remove(_ copy: CopyKey) -> CarriedParcel? {
+  package mutating func remove(_ copy: CopyKey) -> CarriedParcel? {
     guard let parcel = parcels.removeValue(forKey: copy) else { return nil }
     forget(copy)
     add(-(costByParcel.removeValue(forKey: copy) ?? 0), to: parcel.from)
@@ -128,14 +128,14 @@ public struct Satchel: Sendable, Codable {
   }
 
   /// Drops what has expired; returns which copies that were.
-  public mutating func removeExpired(at now: Int64) -> [CopyKey] {
+  package mutating func removeExpired(at now: Int64) -> [CopyKey] {
     let expired = parcels.values.filter { $0.header.expiresAt <= now }.map(\.header.copy).sorted()
     for copy in expired { remove(copy) }
     return expired
   }
 
   /// Drops what no longer fits when a person has lowered the limits; returns which copies that were.
-  public mutating func fit(_ limits: CarryingLimits) -> [CopyKey] {
+  package mutating func fit(_ limits: CarryingLimits) -> [CopyKey] {
     // All at their cost under the new limits, in an order that doesn't depend on anything but the parcels.
     let old = parcels.values.sorted { ($0.receivedAt, $0.header.copy) < ($1.receivedAt, $1.header.copy) }
     self = Satchel()

@@ -1,23 +1,23 @@
-public import WireCodec
+package import WireCodec
 
 /// What a device has had, so that it doesn't come twice: at most ``limit``, each until it expires.
 ///
 /// When it is full, the quarter that expires first is forgotten. What a recipient shows to a person is guarded once
 /// more by the ids that its vault keeps.
-public struct SeenParcels<Key: ParcelName>: Sendable, Codable {
+package struct SeenParcels<Key: ParcelName>: Sendable, Codable {
   /// Most that are remembered.
-  public static var limit: Int { 8192 }
+  package static var limit: Int { 8192 }
 
   var expiries: [Key: Int64] = [:]
 
   /// Has seen nothing.
-  public init() {}
+  package init() {}
 
   /// How many are remembered.
-  public var count: Int { expiries.count }
+  package var count: Int { expiries.count }
 
   /// Whether it was here.
-  public func contains(_ key: Key) -> Bool { expiries[key] != nil }
+  package func contains(_ key: Key) -> Bool { expiries[key] != nil }
 
   mutating func insert(_ key: Key, until expiry: Int64, at now: Int64) {
     if expiries.count >= Self.limit { removeExpired(at: now) }
@@ -32,17 +32,17 @@ public struct SeenParcels<Key: ParcelName>: Sendable, Codable {
 }
 
 /// A parcel, or one of its copies.
-public protocol ParcelName: Hashable, Comparable, Sendable, Codable, WireValue {
+package protocol ParcelName: Hashable, Comparable, Sendable, Codable, WireValue {
   /// Number of its bytes.
   static var byteCount: Int { get }
 }
 
 extension ParcelKey: ParcelName {
   /// Always 16.
-  public static let byteCount = 16
+  package static let byteCount = 16
 }
 
 extension CopyKey: ParcelName {
   /// Always 32.
-  public static let byteCount = 32
+  package static let byteCount = 32
 }

@@ -1,22 +1,22 @@
 import NIOCore
 import NIOPosix
-public import PeerAuth
+package import PeerAuth
 import Synchronization
 
 /// Opens TCP connections.
-public struct TCPConnector: Sendable {
+package struct TCPConnector: Sendable {
   private let connectTimeout: Duration
   /// See ``TCPTransport/lingerTime``.
   var lingerTime = TCPTransport.lingerTime
 
   /// A connector that gives up on an address after `connectTimeout`.
-  public init(connectTimeout: Duration = .seconds(5)) { self.connectTimeout = connectTimeout }
+  package init(connectTimeout: Duration = .seconds(5)) { self.connectTimeout = connectTimeout }
 
   /// Connects to an IPv4 or IPv6 address or a name.
   ///
   /// Throws ``PeerAuth/TransportError/unreachable(_:)`` with the system's reason, `.timedOut` after the connect timeout, and
   /// `.closed` at once if the task is cancelled.
-  public func connect(_ address: PeerAddress) async throws(TransportError) -> any PeerTransport {
+  package func connect(_ address: PeerAddress) async throws(TransportError) -> any PeerTransport {
     let stream = TCPStream()
     let bootstrap = ClientBootstrap(group: EventLoops.shared)
       .connectTimeout(.nanoseconds(connectTimeout.clampedNanoseconds))

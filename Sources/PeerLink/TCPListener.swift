@@ -1,23 +1,23 @@
 import NIOCore
 import NIOPosix
-public import PeerAuth
+package import PeerAuth
 
 /// Accepts TCP connections, no more than its limits allow.
-public final class TCPListener: Sendable {
+package final class TCPListener: Sendable {
   /// How many connections may be open at once. When there are more, one that has proved nothing is closed without a word.
-  public struct Limits: Sendable {
+  package struct Limits: Sendable {
     /// Connections from one IPv4 address or one IPv6 /64 network. A whole group of 255 peers may sit behind one address.
-    public var perAddress = 256
+    package var perAddress = 256
     /// Connections from everywhere.
-    public var total = 1024
+    package var total = 1024
     /// Connections that the system keeps until they are accepted.
-    public var backlog = 1024
+    package var backlog = 1024
     /// Whether places from which a peer has proved itself are spared when there is no room.
-    public var remembersPlaces = true
+    package var remembersPlaces = true
     /// The usual limits.
-    public init() {}
+    package init() {}
     /// Other limits.
-    public init(perAddress: Int, total: Int, backlog: Int = 1024) {
+    package init(perAddress: Int, total: Int, backlog: Int = 1024) {
       self.perAddress = perAddress
       self.total = total
       self.backlog = backlog
@@ -25,9 +25,9 @@ public final class TCPListener: Sendable {
   }
 
   /// Where it listens; with port 0 asked for, the port that was found.
-  public let address: PeerAddress
+  package let address: PeerAddress
   /// Connections as they come; ends after ``close()``. To be consumed by one task.
-  public let incoming: AsyncStream<any PeerTransport>
+  package let incoming: AsyncStream<any PeerTransport>
   private let channel: any Channel
   private let arrivals: AsyncStream<any PeerTransport>.Continuation
   private let register: ConnectionRegister
@@ -49,7 +49,7 @@ public final class TCPListener: Sendable {
   }
 
   /// Listens at an address or name, and a port; 0 takes any free one.
-  public static func bind(
+  package static func bind(
     host: String, port: Int, limits: Limits = Limits()
   ) async throws(TransportError) -> TCPListener {
     // The register bounds the queue: it takes no more while too many wait.
@@ -88,10 +88,10 @@ public final class TCPListener: Sendable {
   }
 
   /// Connections open now.
-  public var connectionCount: Int { register.total }
+  package var connectionCount: Int { register.total }
 
   /// Stops listening and ends ``incoming``. Connections that were accepted stay open.
-  public func close() async {
+  package func close() async {
     arrivals.finish()
     try? await channel.close().get()
   }

@@ -2,13 +2,13 @@ import CPNG
 
 extension QRSymbol {
   /// Most pixels on a side of a picture.
-  public static let imageSideLimit = 8192
+  package static let imageSideLimit = 8192
 
   /// A PNG file, 8-bit gray: `scale` pixels a module, `quietZone` light modules around the symbol.
   ///
   /// Throws ``QRCodeError/imageSize`` unless `scale` is at least 1, `quietZone` is not negative and the side of the
   /// picture, `(side + 2 * quietZone) * scale`, is at most ``imageSideLimit``.
-  public func png(scale: Int = 8, quietZone: Int = 4) throws(QRCodeError) -> [UInt8] {
+  package func png(scale: Int = 8, quietZone: Int = 4) throws(QRCodeError) -> [UInt8] {
     let limit = Self.imageSideLimit
     guard (1...limit).contains(scale), (0...limit).contains(quietZone) else { throw .imageSize }
     let pixelSide = (side + 2 * quietZone) * scale

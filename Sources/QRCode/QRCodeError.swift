@@ -1,5 +1,5 @@
 /// Why a symbol or its picture could not be made.
-public enum QRCodeError: Error, Sendable, Hashable {
+package enum QRCodeError: Error, Sendable, Hashable {
   /// There is nothing to write into a symbol.
   case empty
   /// The content is too long for the largest symbol (177 modules a side) at the correction level asked for.

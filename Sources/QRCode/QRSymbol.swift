@@ -4,9 +4,9 @@ import Glibc
 /// A QR code (ISO/IEC 18004, model 2): a square of dark and light modules, without its quiet zone.
 ///
 /// The content is public: it ends on screens and in pictures, and nothing here is wiped.
-public struct QRSymbol: Sendable, Hashable {
+package struct QRSymbol: Sendable, Hashable {
   /// How much of a damaged symbol can be repaired.
-  public enum Correction: Sendable, Hashable, CaseIterable {
+  package enum Correction: Sendable, Hashable, CaseIterable {
     /// About 7 percent of the codewords.
     case low
     /// About 15 percent.
@@ -28,24 +28,24 @@ public struct QRSymbol: Sendable, Hashable {
 
   /// Most bytes that any symbol holds; longer content is refused before anything is allocated.
   /// (Digits alone could be 7089 in a mode that isn't used here.)
-  public static let byteLimit = 4296
+  package static let byteLimit = 4296
 
   /// Modules on each side: 21, 25, … 177.
-  public let side: Int
+  package let side: Int
 
   private let modules: [Bool]
 
   /// The smallest symbol for `text`. Text made only of the 45 characters `0-9 A-Z $%*+-./:` and space is packed at 5.5
   /// bits a character (alphanumeric mode): 279 characters fit 49 modules at low correction. Other text is written as
   /// its UTF-8 bytes, without a mark that says so.
-  public init(text: String, correction: Correction = .low) throws(QRCodeError) {
+  package init(text: String, correction: Correction = .low) throws(QRCodeError) {
     let bytes = Array(text.utf8.prefix(Self.byteLimit + 1))
     let mode = bytes.allSatisfy(Self.isAlphanumeric) ? QR_MODE_AN : QR_MODE_8
     try self.init(bytes, mode, correction)
   }
 
   /// The smallest symbol for any bytes, in byte mode: at most 2953 of them at low correction.
-  public init(bytes: [UInt8], correction: Correction = .low) throws(QRCodeError) {
+  package init(bytes: [UInt8], correction: Correction = .low) throws(QRCodeError) {
     try self.init(bytes, QR_MODE_8, correction)
   }
 
@@ -64,7 +64,7 @@ public struct QRSymbol: Sendable, Hashable {
 
   /// Whether the module in column `x` and row `y`, counted from the top left corner, is dark.
   /// Everything around the symbol is light.
-  public subscript(x: Int, y: Int) -> Bool {
+  package subscript(x: Int, y: Int) -> Bool {
     guard x >= 0, x < side, y >= 0, y < side else { return false }
     return modules[y * side + x]
   }

@@ -3,7 +3,7 @@ extension QRSymbol {
   ///
   /// One unit is one module, and 8 pixels where nobody says how large it is to be. The path has one subpath `Mx yhNv1h-Nz` for each unbroken run of N dark modules in a row,
   /// top to bottom and left to right.
-  public func svg() -> String {
+  package func svg() -> String {
     let quietZone = 4
     let size = side + 2 * quietZone
     var path = ""

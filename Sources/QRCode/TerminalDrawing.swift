@@ -5,7 +5,7 @@ extension QRSymbol {
   /// leave alone, and ends by resetting again. So the symbol is dark on light, quiet zone included, on any background.
   /// `quietZone` is the number of light modules around it: four by the standard, two is what scanners get along with,
   /// and is the least drawn. The symbol takes `side + 2 * quietZone` columns and half as many lines, rounded up.
-  public func terminal(quietZone: Int = 2) -> String {
+  package func terminal(quietZone: Int = 2) -> String {
     let margin = min(max(quietZone, 2), 16)
     var text = ""
     for y in stride(from: -margin, to: side + margin, by: 2) {

@@ -1,18 +1,18 @@
-public import Sodium
+package import Sodium
 import VaultStore
 
 /// Somebody who is asked for a share: is who its card says, whatever it is called here at the moment.
-public struct AskedHolder: Hashable, Sendable {
+package struct AskedHolder: Hashable, Sendable {
   /// Digest over its card's keys.
-  public let digest: Digest
+  package let digest: Digest
   /// What it is called.
-  public let name: String
+  package let name: String
 
   /// Two of one name are two.
-  public static func == (one: AskedHolder, other: AskedHolder) -> Bool { one.digest == other.digest }
+  package static func == (one: AskedHolder, other: AskedHolder) -> Bool { one.digest == other.digest }
 
   /// See `==`.
-  public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }
 
 extension Recipient {

@@ -1,9 +1,9 @@
-public import VaultProtocol
+package import VaultProtocol
 
 /// How one holder did in a drill.
-public struct HolderCheck: Hashable, Sendable {
+package struct HolderCheck: Hashable, Sendable {
   /// What came of asking.
-  public enum State: String, Hashable, Sendable, CaseIterable {
+  package enum State: String, Hashable, Sendable, CaseIterable {
     /// It has proved its share and shown every piece of its fragment that was asked for.
     case answered
     /// Its share or its fragment is damaged.
@@ -20,50 +20,50 @@ public struct HolderCheck: Hashable, Sendable {
     case removed
   }
   /// The peer's local name; nil for this device.
-  public let peer: String?
+  package let peer: String?
   /// The share's number, where it is known.
-  public let index: Int?
+  package let index: Int?
   /// What came of asking.
-  public let state: State
+  package let state: State
   /// Whether it has proved its key share.
-  public let hasProvedShare: Bool
+  package let hasProvedShare: Bool
   /// Pieces of its fragment that were seen.
-  public let piecesSeen: Int
+  package let piecesSeen: Int
   /// Why, in words that follow its name.
-  public let reason: String?
+  package let reason: String?
   /// How many holders besides itself and this device it can call on, by what it says: at least and at most.
-  public var othersInReach: ClosedRange<Int>?
+  package var othersInReach: ClosedRange<Int>?
   /// Whether this device knows no place to call on it.
-  public var listensNowhere = false
+  package var listensNowhere = false
   /// How many of the other holders it knows and could dial, if its program says so.
-  public var reach: HolderReach?
+  package var reach: HolderReach?
 }
 
 /// What a drill of one secret found.
-public struct CheckReport: Sendable {
+package struct CheckReport: Sendable {
   /// The secret.
-  public let secret: SecretSummary
+  package let secret: SecretSummary
   /// Milliseconds since 1970.
-  public let checkedAt: Int64
+  package let checkedAt: Int64
   /// This device's own share and fragment; nil where it has none, and then nobody was asked.
-  public let own: HolderCheck?
+  package let own: HolderCheck?
   /// Those that hold a share, as far as this device knows, and whoever else has answered.
-  public let holders: [HolderCheck]
+  package let holders: [HolderCheck]
   /// Peers that may hold a share, for all that this device knows, and could not be asked.
-  public let possible: [HolderCheck]
+  package let possible: [HolderCheck]
   /// Peers that were asked and hold nothing of it.
-  public let others: Int
+  package let others: Int
   /// Pieces of one fragment.
-  public let pieceCount: UInt64
+  package let pieceCount: UInt64
   /// Why nobody could be asked.
-  public let problem: VaultError?
+  package let problem: VaultError?
   /// Whether holders may be unknown here because this device's setting for introductions is off.
-  public var areIntroductionsOff = false
+  package var areIntroductionsOff = false
 
   /// Holders, this device included, that have proved their share and shown their pieces.
-  public var answered: Int { all.count { $0.state == .answered } }
+  package var answered: Int { all.count { $0.state == .answered } }
   /// Whether enough key shares and enough fragments are there.
-  public var isRecoverable: Bool {
+  package var isRecoverable: Bool {
     let fragments = all.count { $0.state == .answered }
     let shares = all.count { $0.hasProvedShare }
     return own?.hasProvedShare == true && shares >= secret.threshold && fragments >= secret.threshold
@@ -72,7 +72,7 @@ public struct CheckReport: Sendable {
   /// they don't say enough.
   ///
   /// A holder gives its share only to whom it knows itself: nobody counts on those that don't say that they know everybody.
-  public var isRecoverableElsewhere: Bool? {
+  package var isRecoverableElsewhere: Bool? {
     let others = secret.shareCount - (own == nil ? 0 : 1)
     guard others >= secret.threshold else { return false }
     let answered = holders.filter { $0.state == .answered }
@@ -91,27 +91,27 @@ public struct CheckReport: Sendable {
     return isPossible || answered.count < others ? nil : false
   }
   /// Whether every holder that this device knows of has answered.
-  public var haveAllAnswered: Bool {
+  package var haveAllAnswered: Bool {
     guard own?.state == .answered, holders.allSatisfy({ $0.state == .answered }) else { return false }
     return possible.isEmpty || answered == secret.shareCount
   }
   /// Holders that this device does not know.
-  public var strangers: Int { max(0, secret.shareCount - all.count) }
+  package var strangers: Int { max(0, secret.shareCount - all.count) }
   /// How likely damage of one piece in a hundred would have been seen in each fragment that was found sound.
-  public var onePercentNoticed: Double {
+  package var onePercentNoticed: Double {
     let damaged = max(1, (pieceCount + 99) / 100)
     return all.filter { $0.state == .answered }
       .map { PieceSample.chance(ofNoticing: damaged, of: pieceCount, seeing: $0.piecesSeen) }.min() ?? 0
   }
 
   /// Whether this device can't even read what it has of the secret.
-  public var isUnreadable: Bool { own == nil && problem?.code == .damaged }
+  package var isUnreadable: Bool { own == nil && problem?.code == .damaged }
 
   private var all: [HolderCheck] { (own.map { [$0] } ?? []) + holders }
 }
 
 /// What happens while checking.
-public enum CheckEvent: Sendable {
+package enum CheckEvent: Sendable {
   /// Peers are being asked, about so many secrets.
   case asking(peers: Int, secrets: Int)
   /// What was found of a secret can't be noted, on a full disk for example.

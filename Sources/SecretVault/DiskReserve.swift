@@ -28,5 +28,5 @@ extension Vault {
   }
 
   /// Whether so many bytes more, brought by somebody else, leave enough of the disk free.
-  public func hasDiskRoom(for byteCount: Int = 0) -> Bool { diskReserve.allows(UInt64(max(0, byteCount))) }
+  package func hasDiskRoom(for byteCount: Int = 0) -> Bool { diskReserve.allows(UInt64(max(0, byteCount))) }
 }

@@ -1,43 +1,43 @@
 import ShamirKit
-public import Sodium
+package import Sodium
 import Synchronization
-public import VaultProtocol
+package import VaultProtocol
 
 /// Questions of a drill to one peer: does it still hold its shares of these secrets?
-public struct DrillJob: Sendable {
+package struct DrillJob: Sendable {
   /// One secret, and the own share that proves the right to ask.
-  public struct Question: Sendable {
+  package struct Question: Sendable {
     /// The requester's header.
-    public let header: SecretHeader
+    package let header: SecretHeader
     /// The requester's own share and salt.
-    public let own: HeldShare
+    package let own: HeldShare
     /// Commitment to the own share.
-    public let evaluation: RistrettoPoint
+    package let evaluation: RistrettoPoint
     /// How many pieces of the holder's fragment are to be seen, if there are so many.
-    public let pieceCount: Int
+    package let pieceCount: Int
     /// What this device has of the other holders' cards, to ask for newer ones.
     var cards: CardExchange?
   }
 
   /// One entry a secret.
-  public let questions: [Question]
+  package let questions: [Question]
   /// Told of each answer as it comes, with the question's place. Not called for those behind a failure of the session.
-  public let found: @Sendable (Int, DrillFinding) -> Void
+  package let found: @Sendable (Int, DrillFinding) -> Void
 }
 
 /// What a drill of one holder found.
-public struct DrillFinding: Hashable, Sendable {
+package struct DrillFinding: Hashable, Sendable {
   /// The number of the share that it has proved to hold, if it has.
-  public let index: UInt8?
+  package let index: UInt8?
   /// Pieces of its fragment that were seen and belong to it.
-  public let piecesSeen: Int
+  package let piecesSeen: Int
   /// What it could not or would not show.
-  public let failure: LinkFailure?
+  package let failure: LinkFailure?
   /// Whom it could reach itself, if it has said so.
-  public var reach: HolderReach?
+  package var reach: HolderReach?
 
   /// Whether it has proved its share and shown every piece that was asked for.
-  public var isWhole: Bool { index != nil && failure == nil }
+  package var isWhole: Bool { index != nil && failure == nil }
 
   static func failed(_ failure: LinkFailure) -> DrillFinding {
     DrillFinding(index: nil, piecesSeen: 0, failure: failure)

@@ -1,12 +1,12 @@
 /// Spans of time as users type and read them: `30s`, `5m`, `24h`, `2d`, `1w`.
-public enum DurationText {
+package enum DurationText {
   private static let units: [(letter: UInt8, name: String, milliseconds: Int64)] = [
     (UInt8(ascii: "w"), "week", 7 * 86_400_000), (UInt8(ascii: "d"), "day", 86_400_000),
     (UInt8(ascii: "h"), "hour", 3_600_000), (UInt8(ascii: "m"), "minute", 60_000), (UInt8(ascii: "s"), "second", 1000),
   ]
 
   /// Milliseconds of a text such as `5m`; nil for anything else, and for more than a hundred years.
-  public static func milliseconds(_ text: String) -> Int64? {
+  package static func milliseconds(_ text: String) -> Int64? {
     // By its bytes: digits of other scripts are none.
     guard let unit = units.first(where: { $0.letter == text.utf8.last }) else { return nil }
     let digits = text.utf8.dropLast()
@@ -17,7 +17,7 @@ public enum DurationText {
   }
 
   /// The shortest such text: `2d`. What is less than a second is left out.
-  public static func text(_ milliseconds: Int64) -> String {
+  package static func text(_ milliseconds: Int64) -> String {
     for unit in units where milliseconds >= unit.milliseconds && milliseconds % unit.milliseconds == 0 {
       return "\(milliseconds / unit.milliseconds)\(Character(UnicodeScalar(unit.letter)))"
     }
@@ -25,7 +25,7 @@ public enum DurationText {
   }
 
   /// How long something still takes, in words and never too short: `2 days`, `5 hours`, `1 second`.
-  public static func words(_ milliseconds: Int64) -> String {
+  package static func words(_ milliseconds: Int64) -> String {
     for unit in units.dropFirst() where milliseconds > 2 * unit.milliseconds {
       return "\(milliseconds / unit.milliseconds + (milliseconds % unit.milliseconds == 0 ? 0 : 1)) \(unit.name)s"
     }

@@ -2,11 +2,11 @@ import Dispatch
 import PeerAuth
 import ShamirKit
 import Sodium
-public import VaultStore
+package import VaultStore
 
 extension VaultError {
   /// A failure of the store in the words of a vault.
-  public init(_ error: StoreError) {
+  package init(_ error: StoreError) {
     switch error {
     case .damaged:
       self.init(

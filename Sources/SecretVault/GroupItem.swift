@@ -1,24 +1,24 @@
 import Sodium
 import VaultProtocol
-public import VaultStore
+package import VaultStore
 
 /// Where a group has an item, and which message put it there.
-public struct GroupPlace: Sendable {
+package struct GroupPlace: Sendable {
   /// The group as this device calls it: 8 bytes.
-  public let group: [UInt8]
+  package let group: [UInt8]
   /// The item's place in the group, through all its versions: 16 bytes.
-  public let slot: [UInt8]
+  package let slot: [UInt8]
   /// Who has made this version, in which counting: 24 bytes.
-  public let author: [UInt8]
+  package let author: [UInt8]
   /// With which message.
-  public let sequence: UInt64
+  package let sequence: UInt64
   /// This device as the group knows it: what the names of authors begin with that are its own.
-  public let own: [UInt8]
+  package let own: [UInt8]
   /// Whether who made this version knew of an earlier one, given who made that and with which message.
-  public let knows: @Sendable (_ author: [UInt8], _ sequence: UInt64) -> Bool
+  package let knows: @Sendable (_ author: [UInt8], _ sequence: UInt64) -> Bool
 
   /// A place.
-  public init(
+  package init(
     group: [UInt8], slot: [UInt8], author: [UInt8], sequence: UInt64, own: [UInt8],
     knows: @escaping @Sendable (_ author: [UInt8], _ sequence: UInt64) -> Bool
   ) {
@@ -32,7 +32,7 @@ public struct GroupPlace: Sendable {
 }
 
 /// What became of an item that a group has brought.
-public enum GroupItemOutcome: Hashable, Sendable {
+package enum GroupItemOutcome: Hashable, Sendable {
   /// It is here, durably.
   case kept
   /// It isn't: this device holds no share of its key. The group is asked for it again once it does.
@@ -44,41 +44,41 @@ public enum GroupItemOutcome: Hashable, Sendable {
 }
 
 /// An item of a group.
-public struct GroupItem: Sendable {
+package struct GroupItem: Sendable {
   /// Its place in the group, 32 hexadecimal digits.
-  public let slot: String
+  package let slot: String
   /// Its id, 64 hexadecimal digits.
-  public let id: String
+  package let id: String
   /// Its key's id, 32 hexadecimal digits. Under another key it is another item, whatever its id.
-  public let keyID: String
+  package let keyID: String
   /// The item, if it is here.
-  public let item: ItemSummary?
+  package let item: ItemSummary?
   /// Its key's name, or the beginning of the key's id.
-  public let key: String
+  package let key: String
   /// Whether this device holds a share of its key: without, the item isn't kept here.
-  public let isKeyHeld: Bool
+  package let isKeyHeld: Bool
   /// When this version came here, in milliseconds since 1970.
-  public let changedAt: Int64
+  package let changedAt: Int64
   /// Whether the user has put it there or the group has brought it. Else somebody has put something there that was on this device
   /// before: changes made here don't go there, and the group's don't come here.
-  public let isShared: Bool
+  package let isShared: Bool
   /// Whether somebody's change, made without knowledge of this version, has taken its place, or somebody has taken it out: it stands beside
   /// what counts, for all members to see.
-  public let isAside: Bool
+  package let isAside: Bool
   /// The id of what counts in its place; nil if there is nothing any more.
-  public let counts: String?
+  package let counts: String?
 }
 
 /// An item that is put into a group: its public header, and its ciphertext.
-public struct GroupItemSource: Sendable {
+package struct GroupItemSource: Sendable {
   /// 32 bytes.
-  public let id: [UInt8]
+  package let id: [UInt8]
   /// The encoded header, at most 8 KiB.
-  public let header: [UInt8]
+  package let header: [UInt8]
   /// Bytes of the ciphertext.
-  public let byteCount: UInt64
+  package let byteCount: UInt64
   /// How it is called in a sentence.
-  public let name: String
+  package let name: String
   private let file: FragmentReader
 
   init(_ record: ItemRecord, name: String, _ file: FragmentReader) {
@@ -90,7 +90,7 @@ public struct GroupItemSource: Sendable {
   }
 
   /// Bytes of the ciphertext.
-  public func read(at offset: UInt64, count: Int) throws(VaultError) -> [UInt8] {
+  package func read(at offset: UInt64, count: Int) throws(VaultError) -> [UInt8] {
     try stored { () throws(StoreError) in
       try file.read(at: Int64(clamping: offset) + Int64(header.count), count: count)
     }

@@ -1,31 +1,31 @@
-public import PeerAuth
-public import Sodium
+package import PeerAuth
+package import Sodium
 import Synchronization
-public import VaultProtocol
-public import VaultStore
+package import VaultProtocol
+package import VaultStore
 
 /// Answers letters about groups: the part of the program that keeps them.
-public protocol GroupLetterTaker: Sendable {
+package protocol GroupLetterTaker: Sendable {
   /// What becomes of a letter. The peer is trusted, and has proved who it is.
   func take(_ letter: GroupLetter, from peer: GroupPeer) async -> GroupReply.Outcome
 }
 
 /// A peer as the part of the program that keeps groups knows it.
-public struct GroupPeer: Hashable, Sendable {
+package struct GroupPeer: Hashable, Sendable {
   /// Its card digest, which never changes.
-  public let digest: Digest
+  package let digest: Digest
   /// The local user's name for it.
-  public let name: String
+  package let name: String
 
   /// Takes both.
-  public init(digest: Digest, name: String) {
+  package init(digest: Digest, name: String) {
     self.digest = digest
     self.name = name
   }
 }
 
 /// What the log and the notification command are told of groups.
-public enum GroupNote: Sendable {
+package enum GroupNote: Sendable {
   /// A peer invites this device.
   case invited
   /// This device has made a group, or joined one; or a peer has joined one of this device's.
@@ -49,22 +49,22 @@ public enum GroupNote: Sendable {
 
 extension Vault {
   /// Lets letters about groups be answered: the daemon's part.
-  public func answerGroupLetters(by taker: any GroupLetterTaker) { letterTaker.withLock { $0 = taker } }
+  package func answerGroupLetters(by taker: any GroupLetterTaker) { letterTaker.withLock { $0 = taker } }
 
   /// A trusted peer by name, or the start of its card digest or fingerprint.
-  public func groupPeer(_ reference: String) throws(VaultError) -> GroupPeer {
+  package func groupPeer(_ reference: String) throws(VaultError) -> GroupPeer {
     let record = try find(reference)
     return GroupPeer(digest: record.digest, name: record.name)
   }
 
   /// A peer by its digest; nil if it isn't trusted any more.
-  public func groupPeer(_ digest: Digest) throws(VaultError) -> GroupPeer? {
+  package func groupPeer(_ digest: Digest) throws(VaultError) -> GroupPeer? {
     try stored { () throws(StoreError) in try database.peer(digest) }
       .map { GroupPeer(digest: $0.digest, name: $0.name) }
   }
 
   /// Hands a letter to a peer and returns what it answers.
-  public func sendGroupLetter(
+  package func sendGroupLetter(
     _ purpose: GroupLetter.Purpose, _ content: [UInt8], to peer: GroupPeer
   ) async throws(LinkFailure) -> [UInt8] {
     let recipient: Recipient
@@ -82,12 +82,12 @@ extension Vault {
   }
 
   /// Letters that wait, and what has come of others.
-  public func groupLetters() throws(VaultError) -> [GroupLetterRecord] {
+  package func groupLetters() throws(VaultError) -> [GroupLetterRecord] {
     try stored { () throws(StoreError) in try database.groupLetters() }
   }
 
   /// Changes them in one step: others see them as they were, or as they are behind `body`.
-  public func changeGroupLetters<Value>(
+  package func changeGroupLetters<Value>(
     _ body: (inout [GroupLetterRecord]) -> Value
   ) throws(VaultError) -> Value {
     try stored { () throws(StoreError) in try database.changeGroupLetters(body) }
@@ -95,7 +95,7 @@ extension Vault {
 
   /// Writes a line into the log and tells the notification command, where the event is one for it. What a peer can cause as often as it
   /// likes is written within an allowance.
-  public func note(_ note: GroupNote, _ peer: GroupPeer?, _ detail: String) {
+  package func note(_ note: GroupNote, _ peer: GroupPeer?, _ detail: String) {
     let known = peer.flatMap { peer in (try? database.peer(peer.digest)).flatMap { $0 } }
     switch (note, known) {
     case (.invited, let known?), (.refused, let known?): recordUnlessTooMany(note.event, peer: known, detail: detail)

@@ -1,10 +1,10 @@
 import PeerAuth
-public import VaultProtocol
+package import VaultProtocol
 
 /// Why a peer could not do what it was asked, in the words that follow its name.
-public struct LinkFailure: Error, Hashable, Sendable {
+package struct LinkFailure: Error, Hashable, Sendable {
   /// Kinds that decide what happens next.
-  public enum Kind: String, Hashable, Sendable {
+  package enum Kind: String, Hashable, Sendable {
     /// No answer at any address, or none known: it may be asked again later.
     case unreachable
     /// It doesn't know this device's key.
@@ -25,15 +25,15 @@ public struct LinkFailure: Error, Hashable, Sendable {
   var isOfLine: Bool { kind == .cutOff || kind == .unreachable }
 
   /// What kind of failure.
-  public let kind: Kind
+  package let kind: Kind
   /// What happened, to be read after the peer's name.
-  public let reason: String
+  package let reason: String
   /// What to do about it.
-  public let hint: String?
+  package let hint: String?
   /// The peer's own reason, if it gave one.
-  public let refusal: RefusalReason?
+  package let refusal: RefusalReason?
   /// Milliseconds after which the peer does what it was asked for, if it said so.
-  public let wait: Int64?
+  package let wait: Int64?
 
   init(
     _ kind: Kind, _ reason: String, hint: String? = nil, refusal: RefusalReason? = nil, wait: Int64? = nil
@@ -135,7 +135,7 @@ public struct LinkFailure: Error, Hashable, Sendable {
 }
 
 /// A name as it has to be typed at the end of a command that a hint suggests. Quotes don't keep `-x` from being an option: what precedes it does.
-public func shellQuoted(_ name: String) -> String {
+package func shellQuoted(_ name: String) -> String {
   let isPlain = name.utf8.allSatisfy { byte in
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

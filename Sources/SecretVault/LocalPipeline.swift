@@ -8,9 +8,9 @@ import VaultStore
 /// The way of a file into fragments and back without peers between: what ``Vault/share(_:events:)`` does before anything is
 /// sent, and ``Vault/recover(_:to:events:)`` once all sources are there, by the same code. Only for measuring these apart.
 @_spi(Benchmarks)
-public struct LocalPipeline {
+package struct LocalPipeline {
   /// A point that the work has reached, to look at the clock.
-  public enum Stage: Sendable {
+  package enum Stage: Sendable {
     /// Everything is encrypted, hashed and in the fragments' files; or decoded, verified and in the output's.
     case processed
     /// It is durable and has its name.
@@ -22,14 +22,14 @@ public struct LocalPipeline {
 
   /// A pipeline with its fragments below `folder`, laid out as in a vault. Beside them lie the header and, in the clear, the
   /// shares: what goes through here must be worth nothing.
-  public init(folder: String, reached: @escaping (Stage) -> Void) throws(VaultError) {
+  package init(folder: String, reached: @escaping (Stage) -> Void) throws(VaultError) {
     folders = VaultFolders(home: folder)
     self.reached = reached
     try stored { () throws(StoreError) in try folders.create() }
   }
 
   /// Encrypts the file at `path` under a fresh key and spreads it over `count` fragments, of which `threshold` rebuild it.
-  public func share(_ path: String, threshold: Int, count: Int) throws(VaultError) {
+  package func share(_ path: String, threshold: Int, count: Int) throws(VaultError) {
     do {
       let source = try FileSource(path: path)
       let name = Array("file".utf8)
@@ -82,7 +82,7 @@ public struct LocalPipeline {
   }
 
   /// Combines the shares and rebuilds the file at `path` from the first fragments that are not `missing`.
-  public func recover(
+  package func recover(
     to path: String, missing: Set<Int>, environment: VaultEnvironment
   ) async throws(VaultError) {
     do {

@@ -1,13 +1,13 @@
-public import PeerAuth
-public import ShamirKit
-public import Sodium
-public import VaultProtocol
+package import PeerAuth
+package import ShamirKit
+package import Sodium
+package import VaultProtocol
 
 /// A way by which requests reach a peer: a direct session today; carriers and servers are more of them.
 ///
 /// A request carries an id of its own, and its answer may come later and by another route: a route that can't answer
 /// at once returns a ticket.
-public protocol PeerRoute: Sendable {
+package protocol PeerRoute: Sendable {
   /// Its name in the outbox and the log: `session`, …
   var name: String { get }
   /// Hands a request to a peer.
@@ -15,7 +15,7 @@ public protocol PeerRoute: Sendable {
 }
 
 /// What became of a request.
-public enum RouteOutcome: Sendable {
+package enum RouteOutcome: Sendable {
   /// The peer has answered.
   case answered(PeerReply)
   /// The route took it and will see to it; the ticket names it there.
@@ -25,9 +25,9 @@ public enum RouteOutcome: Sendable {
 }
 
 /// A request to one peer.
-public struct Envelope: Sendable {
+package struct Envelope: Sendable {
   /// What is asked.
-  public enum Content: Sendable {
+  package enum Content: Sendable {
     /// "Are you there?"
     case ping
     /// "Would you take a fragment of this size?"
@@ -66,14 +66,14 @@ public struct Envelope: Sendable {
   var isRepeatable: Bool { if case .drill = content { false } else { true } }
 
   /// Names the request on every route.
-  public let id: UInt64
+  package let id: UInt64
   /// Whom to reach, where, and as which peer.
-  public let recipient: Recipient
+  package let recipient: Recipient
   /// What is asked.
-  public let content: Content
+  package let content: Content
 
   /// A request.
-  public init(id: UInt64, recipient: Recipient, content: Content) {
+  package init(id: UInt64, recipient: Recipient, content: Content) {
     self.id = id
     self.recipient = recipient
     self.content = content
@@ -81,92 +81,92 @@ public struct Envelope: Sendable {
 }
 
 /// A peer as routes need it.
-public struct Recipient: Hashable, Sendable {
+package struct Recipient: Hashable, Sendable {
   /// The local user's name for it.
-  public let name: String
+  package let name: String
   /// Its keys.
-  public let keys: CardKeys
+  package let keys: CardKeys
   /// Where it listens.
-  public let addresses: [PeerAddress]
+  package let addresses: [PeerAddress]
   /// How it is found in the same room; nil if Bluetooth is off here, or its card came without a beacon key.
-  public var nearby: NearbyAccess?
+  package var nearby: NearbyAccess?
   /// Whether it is a peer, and not only somebody whom a peer has introduced.
-  public var isPeer = true
+  package var isPeer = true
   /// Asked before each call at one of its addresses.
   var mayDial: @Sendable () -> Bool = { true }
 
   /// A recipient is who it is, wherever it is found.
-  public static func == (one: Recipient, other: Recipient) -> Bool {
+  package static func == (one: Recipient, other: Recipient) -> Bool {
     one.name == other.name && one.keys == other.keys && one.addresses == other.addresses
   }
 
   /// See `==`.
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(keys)
     hasher.combine(addresses)
   }
 }
 
 /// What it takes to find a peer over Bluetooth.
-public struct NearbyAccess: Sendable {
+package struct NearbyAccess: Sendable {
   /// Recognises it.
-  public let beacon: BeaconKey
+  package let beacon: BeaconKey
   /// The adapters that the setting names.
-  public let adapters: String
+  package let adapters: String
   /// Most bytes that go this way at once.
-  public let byteLimit: UInt64
+  package let byteLimit: UInt64
   /// Whether Bluetooth is still to be used like that.
   let isWanted: @Sendable () -> Bool
 }
 
 /// A share to be left with a peer. All of it is stored already; nothing here can open the share.
-public struct DepositJob: Sendable {
+package struct DepositJob: Sendable {
   /// The signed header.
-  public let header: SecretHeader
+  package let header: SecretHeader
   /// The share's number.
-  public let index: UInt8
+  package let index: UInt8
   /// The share, sealed to the recipient.
-  public let sealedShare: [UInt8]
+  package let sealedShare: [UInt8]
   /// Reads a piece of the fragment.
-  public let piece: @Sendable (UInt64) throws(VaultError) -> [UInt8]
+  package let piece: @Sendable (UInt64) throws(VaultError) -> [UInt8]
   /// Told of bytes as they are sent.
-  public let progress: @Sendable (Int) -> Void
+  package let progress: @Sendable (Int) -> Void
   /// Told, again and again, that the peer's user is asked, for at most so many seconds more. What it throws ends the delivery.
-  public var asking: @Sendable (UInt64) throws(VaultError) -> Void = { _ in }
+  package var asking: @Sendable (UInt64) throws(VaultError) -> Void = { _ in }
   /// What is said about the other holders in the same session, once the share is there.
-  public var introduction: IntroductionJob?
+  package var introduction: IntroductionJob?
 }
 
 /// What a dealer says to a holder about the others. Nothing here can be opened by this device.
-public struct IntroductionJob: Sendable {
+package struct IntroductionJob: Sendable {
   /// The secret's id.
-  public let secret: [UInt8]
+  package let secret: [UInt8]
   /// The number of the recipient's share.
-  public let index: UInt8
+  package let index: UInt8
   /// The others' cards, sealed to the recipient.
-  public let sealed: [UInt8]
+  package let sealed: [UInt8]
   /// Told what became of it: nil once it is durable there. Not called if it wasn't said.
-  public let settle: @Sendable (LinkFailure?) -> Void
+  package let settle: @Sendable (LinkFailure?) -> Void
 }
 
 /// A letter about a group.
-public struct LetterJob: Sendable {
+package struct LetterJob: Sendable {
   /// What it is for.
-  public let purpose: GroupLetter.Purpose
+  package let purpose: GroupLetter.Purpose
   /// What it says.
-  public let content: [UInt8]
+  package let content: [UInt8]
 }
 
 /// A share to be asked for, and the own share that proves the right to it.
-public struct ReleaseJob: Sendable {
+package struct ReleaseJob: Sendable {
   /// The requester's header.
-  public let header: SecretHeader
+  package let header: SecretHeader
   /// Epoch of the requester's share.
-  public let epoch: UInt32
+  package let epoch: UInt32
   /// The requester's own share and salt.
-  public let own: HeldShare
+  package let own: HeldShare
   /// Commitment to the own share.
-  public let evaluation: RistrettoPoint
+  package let evaluation: RistrettoPoint
   /// Which pieces will be wanted of whoever releases its share.
   let due: DuePieces
   /// What this device has of the others' cards, to ask for newer ones; and what is done with those.
@@ -174,7 +174,7 @@ public struct ReleaseJob: Sendable {
 }
 
 /// Asking another holder for newer cards of those who hold the same secret.
-public struct CardExchange: Sendable {
+package struct CardExchange: Sendable {
   /// What this device has, to be asked under this number.
   let request: @Sendable (UInt64) -> CardRequest?
   /// Takes what has come.
@@ -182,11 +182,11 @@ public struct CardExchange: Sendable {
 }
 
 /// A share that this device holds, opened. Reference semantics, because several sessions prove with it at once.
-public final class HeldShare: Sendable {
+package final class HeldShare: Sendable {
   /// The share.
-  public let share: KeyShare
+  package let share: KeyShare
   /// The salt of its row.
-  public let salt: SecretBytes
+  package let salt: SecretBytes
 
   init(share: consuming KeyShare, salt: consuming SecretBytes) {
     self.share = share
@@ -195,7 +195,7 @@ public final class HeldShare: Sendable {
 }
 
 /// What a peer answered.
-public enum PeerReply: Sendable {
+package enum PeerReply: Sendable {
   /// Its pong, and how long handshake and round trip took in milliseconds, and where it answered.
   case pong(handshake: Double, roundTrip: Double, address: String)
   /// It would take the fragment.
@@ -217,13 +217,13 @@ public enum PeerReply: Sendable {
 }
 
 /// A share that a peer gave, with its row checked but not yet verified against the commitments.
-public final class ReleasedShare: Sendable {
+package final class ReleasedShare: Sendable {
   /// Who gave it.
-  public let peer: AskedHolder
+  package let peer: AskedHolder
   /// The share.
-  public let share: KeyShare
+  package let share: KeyShare
   /// Where its fragment's pieces come from.
-  public let pieces: any PieceSource
+  package let pieces: any PieceSource
 
   init(peer: AskedHolder, share: consuming KeyShare, pieces: any PieceSource) {
     self.peer = peer
@@ -233,7 +233,7 @@ public final class ReleasedShare: Sendable {
 }
 
 /// Somewhere to read the pieces of one fragment, each verified against the fragment's root.
-public protocol PieceSource: Sendable {
+package protocol PieceSource: Sendable {
   /// Whose it is; nil for this device.
   var holder: AskedHolder? { get }
   /// The fragment's number.
@@ -246,9 +246,9 @@ public protocol PieceSource: Sendable {
 }
 
 /// A piece that belongs to its fragment.
-public struct VerifiedPiece: Sendable {
+package struct VerifiedPiece: Sendable {
   /// Its bytes.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
   /// Its leaf hash.
-  public let leaf: Digest
+  package let leaf: Digest
 }

@@ -1,17 +1,17 @@
-public import SealedPayload
-public import Sodium
+package import SealedPayload
+package import Sodium
 
 /// A secret that was recovered into memory: its header, which has its kind and its fields, and its body.
-public struct RecoveredContent: ~Copyable, Sendable {
+package struct RecoveredContent: ~Copyable, Sendable {
   /// Most bytes of a body, unless somebody asks for more.
-  public static let usualLimit = 1 << 20
+  package static let usualLimit = 1 << 20
 
   /// Kind, media type, file name and fields.
-  public let header: PayloadHeader
+  package let header: PayloadHeader
   /// The body.
-  public let body: SecretBytes
+  package let body: SecretBytes
   /// How recovering went; nil only while it goes on.
-  public internal(set) var report: RecoveryReport?
+  package internal(set) var report: RecoveryReport?
 
   init(header: consuming PayloadHeader, body: consuming SecretBytes) {
     self.header = header
@@ -20,18 +20,18 @@ public struct RecoveredContent: ~Copyable, Sendable {
   }
 
   /// What it is.
-  public var kind: PayloadKind { header.kind }
+  package var kind: PayloadKind { header.kind }
 }
 
 /// A question for the password of a secret.
-public struct PasswordAttempt: Hashable, Sendable {
+package struct PasswordAttempt: Hashable, Sendable {
   /// Wrong passwords after which recovering is given up.
-  public static let limit = 3
+  package static let limit = 3
 
   /// Which attempt this is, from 1 to ``limit``.
-  public let number: Int
+  package let number: Int
   /// log2 of scrypt's N, to tell the user how long a try takes.
-  public let logarithm: Int
+  package let logarithm: Int
 
   /// Nobody has answered.
   var unanswered: VaultError {
@@ -59,14 +59,14 @@ public struct PasswordAttempt: Hashable, Sendable {
 }
 
 /// Answers the question for a secret's password, in UTF-8; nil gives up.
-public typealias PasswordSource = @Sendable (PasswordAttempt) async throws(VaultError) -> SecretBytes?
+package typealias PasswordSource = @Sendable (PasswordAttempt) async throws(VaultError) -> SecretBytes?
 
 extension Vault {
   /// Answers no question: for secrets that have no password.
-  public static let noPassword: PasswordSource = { (_) async throws(VaultError) in nil }
+  package static let noPassword: PasswordSource = { (_) async throws(VaultError) in nil }
 
   /// Recovers what has no password of its own. See ``recover(_:to:passwords:events:)``.
-  public func recover(
+  package func recover(
     _ reference: String?, to destination: RecoveryDestination, events: @escaping @Sendable (RecoveryEvent) -> Void
   ) async throws(VaultError) -> RecoveryReport {
     try await recover(reference, to: destination, passwords: Self.noPassword, events: events)

@@ -1,10 +1,10 @@
-public import SealedPayload
+package import SealedPayload
 
 /// A recovered payload on its way into another sharing: its header in secret memory, its body in an ``EncryptedSpool``, which
 /// holds a file of any size without a readable byte on the disk.
 ///
 /// Written by one recovery and then read by one sharing, one after the other, so that nobody is at it at the same time.
-public final class RecoveredSpool: @unchecked Sendable {
+package final class RecoveredSpool: @unchecked Sendable {
   struct Parts: ~Copyable {
     let header: PayloadHeader
     let body: any PlaintextSource
@@ -31,7 +31,7 @@ public final class RecoveredSpool: @unchecked Sendable {
   func append(_ bytes: UnsafeRawBufferPointer) throws(VaultError) { try spool.append(bytes) }
 
   /// What it is; nil before anything was recovered into it.
-  public var kind: PayloadKind? {
+  package var kind: PayloadKind? {
     switch header {
     case .some(let header): header.kind
     case .none: nil

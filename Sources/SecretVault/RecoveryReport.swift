@@ -1,5 +1,5 @@
 /// Where the recovered file goes.
-public enum RecoveryDestination: Sendable {
+package enum RecoveryDestination: Sendable {
   /// To this path.
   case file(path: String, overwrites: Bool)
   /// Into this folder, under the sanitised original name.
@@ -9,7 +9,7 @@ public enum RecoveryDestination: Sendable {
 }
 
 /// What happens while recovering.
-public enum RecoveryEvent: Sendable {
+package enum RecoveryEvent: Sendable {
   /// The secret that is being recovered.
   case started(SecretSummary)
   /// The secret that is being recovered, from what is unlocked: no peer is asked.
@@ -27,9 +27,9 @@ public enum RecoveryEvent: Sendable {
 }
 
 /// How a holder took part in a recovery.
-public struct HolderOutcome: Sendable {
+package struct HolderOutcome: Sendable {
   /// What came of asking.
-  public enum State: String, Sendable {
+  package enum State: String, Sendable {
     /// Its share verified.
     case answered
     /// It said no.
@@ -44,30 +44,30 @@ public struct HolderOutcome: Sendable {
     case notNeeded
   }
   /// The peer's local name.
-  public let peer: String
+  package let peer: String
   /// What came of asking.
-  public let state: State
+  package let state: State
   /// Why, in words.
-  public let reason: String?
+  package let reason: String?
 }
 
 /// How recovering ended.
-public struct RecoveryReport: Sendable {
+package struct RecoveryReport: Sendable {
   /// The secret.
-  public let secret: SecretSummary
+  package let secret: SecretSummary
   /// The path written, or nil for a descriptor.
-  public let path: String?
+  package let path: String?
   /// The original file name, sanitised.
-  public let suggestedName: String
+  package let suggestedName: String
   /// The original file name, where the file got another one for safety. Whatever its dealer wrote: to be escaped.
-  public var originalName: String?
+  package var originalName: String?
   /// Bytes written.
-  public let byteCount: UInt64
+  package let byteCount: UInt64
   /// One entry a peer that was asked.
-  public let holders: [HolderOutcome]
+  package let holders: [HolderOutcome]
 
   /// A report from its parts.
-  public init(
+  package init(
     secret: SecretSummary, path: String?, suggestedName: String, byteCount: UInt64, holders: [HolderOutcome]
   ) {
     self.secret = secret

@@ -2,7 +2,7 @@
 ///
 /// The waiting time with a veto is that of emergency access in password managers; there, too, whoever is trusted asks, and
 /// gets it when nobody has objected in time.
-public enum ReleasePolicy: Hashable, Sendable {
+package enum ReleasePolicy: Hashable, Sendable {
   /// Nothing: the proof is enough.
   case auto
   /// The user says yes.
@@ -11,12 +11,12 @@ public enum ReleasePolicy: Hashable, Sendable {
   case delay(Int64)
 
   /// The shortest delay: one second.
-  public static let shortestDelay: Int64 = 1000
+  package static let shortestDelay: Int64 = 1000
   /// The longest delay: a year.
-  public static let longestDelay: Int64 = 365 * 86_400_000
+  package static let longestDelay: Int64 = 365 * 86_400_000
 
   /// The policy in a text: `auto`, `ask` or `delay:2d`.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     switch text {
     case "auto": self = .auto
     case "ask": self = .ask
@@ -31,7 +31,7 @@ public enum ReleasePolicy: Hashable, Sendable {
   }
 
   /// `auto`, `ask` or `delay:2d`.
-  public var text: String {
+  package var text: String {
     switch self {
     case .auto: "auto"
     case .ask: "ask"
@@ -41,11 +41,11 @@ public enum ReleasePolicy: Hashable, Sendable {
 }
 
 /// How a secret's share is released, and why so.
-public struct SecretPolicy: Hashable, Sendable {
+package struct SecretPolicy: Hashable, Sendable {
   /// The secret.
-  public let secret: SecretReference
+  package let secret: SecretReference
   /// The policy that holds.
-  public let policy: ReleasePolicy
+  package let policy: ReleasePolicy
   /// Whether it is that of the setting, and not the secret's own.
-  public let isDefault: Bool
+  package let isDefault: Bool
 }

@@ -1,24 +1,24 @@
 /// A request to share a secret anew, as another one: a copy under a new id and a new key, for other holders or another
 /// threshold, or with another content.
-public struct ReshareRequest: Sendable {
+package struct ReshareRequest: Sendable {
   /// What the user makes of the recovered content before it is shared again. Nil leaves it as it is.
-  public typealias Edit = @Sendable (consuming RecoveredContent) async throws(VaultError) -> SecretContent
+  package typealias Edit = @Sendable (consuming RecoveredContent) async throws(VaultError) -> SecretContent
 
   /// The old secret.
-  public var reference: String
+  package var reference: String
   /// Shares needed; nil takes as many as before.
-  public var threshold: Int?
+  package var threshold: Int?
   /// Peers by name; empty takes those that hold a share of the old one, as far as this device knows.
-  public var recipients: [String]
+  package var recipients: [String]
   /// Whether the names of the recipients travel with the shares; nil does as before.
-  public var includesLabels: Bool?
+  package var includesLabels: Bool?
   /// Changes the content. Only for what fits into memory.
-  public var edit: Edit?
+  package var edit: Edit?
   /// Shows who will get a share to somebody who may still say no, by an error: before anything is encrypted.
-  public var confirm: (@Sendable (SharePlan) async throws(VaultError) -> Void)?
+  package var confirm: (@Sendable (SharePlan) async throws(VaultError) -> Void)?
 
   /// A request that changes nothing unless it is told to.
-  public init(
+  package init(
     reference: String, threshold: Int? = nil, recipients: [String] = [], includesLabels: Bool? = nil, edit: Edit? = nil
   ) {
     self.reference = reference
@@ -30,27 +30,27 @@ public struct ReshareRequest: Sendable {
 }
 
 /// What is known before anything is done.
-public struct ResharePlan: Sendable {
+package struct ResharePlan: Sendable {
   /// The old secret.
-  public let old: SecretSummary
+  package let old: SecretSummary
   /// Shares needed of the new one.
-  public let threshold: Int
+  package let threshold: Int
   /// Who is to get one.
-  public let recipients: [String]
+  package let recipients: [String]
   /// Who holds a share of the old one by the word of who shared it, and can't get one of the new one: they are no peers of this device. Empty
   /// where the user has chosen.
-  public let leftOut: [String]
+  package let leftOut: [String]
 }
 
 /// How sharing anew ended.
-public struct ReshareReport: Sendable {
+package struct ReshareReport: Sendable {
   /// The old secret. It is still there.
-  public let old: SecretSummary
+  package let old: SecretSummary
   /// The new one.
-  public let share: ShareReport
+  package let share: ShareReport
 
   /// A report from its parts.
-  public init(old: SecretSummary, share: ShareReport) {
+  package init(old: SecretSummary, share: ShareReport) {
     self.old = old
     self.share = share
   }

@@ -1,15 +1,15 @@
-public import SealedPayload
-public import ShamirKit
-public import Sodium
+package import SealedPayload
+package import ShamirKit
+package import Sodium
 import Synchronization
-public import WireCodec
+package import WireCodec
 
 /// Something to share that lies in memory only: a note, a password, a contact, a key.
 ///
 /// It is taken by the one request that shares it, so that nothing of it is left in memory while shares are delivered.
-public final class SecretContent: Sendable {
+package final class SecretContent: Sendable {
   /// Makes what stands in the clear beside the secret, from its id and its body.
-  public typealias HeaderExtensions =
+  package typealias HeaderExtensions =
     @Sendable (SecretID, borrowing SecretBytes) throws(VaultError) -> Extensions
 
   struct Parts: ~Copyable, Sendable {
@@ -22,7 +22,7 @@ public final class SecretContent: Sendable {
 
   /// Takes a header, which says of what kind it is, and a body. `extensions` is asked for entries in the public, signed
   /// header of the secret.
-  public init(
+  package init(
     header: consuming PayloadHeader, body: consuming SecretBytes, extensions: HeaderExtensions? = nil
   ) {
     parts = Mutex(Parts(header: header, body: body, extensions: extensions))
@@ -37,13 +37,13 @@ public final class SecretContent: Sendable {
 }
 
 /// The password of a new secret. It is taken by the one request that shares the secret.
-public final class SharePassword: Sendable {
+package final class SharePassword: Sendable {
   /// log2 of scrypt's N.
-  public let logarithm: Int
+  package let logarithm: Int
   private let password: Mutex<SecretBytes?>
 
   /// A password of at least one byte, in UTF-8, and a cost from ``Scrypt/acceptedLogarithms``.
-  public init(_ password: consuming SecretBytes, logarithm: Int) throws(VaultError) {
+  package init(_ password: consuming SecretBytes, logarithm: Int) throws(VaultError) {
     guard password.count > 0 else { throw VaultError(.usage, "an empty password protects nothing") }
     guard Scrypt.acceptedLogarithms.contains(logarithm) else {
       throw VaultError(.usage, "a password costs 2^15 to 2^20, not 2^\(logarithm)")

@@ -1,26 +1,26 @@
 import SealedPayload
-public import ShamirKit
+package import ShamirKit
 import Sodium
-public import VaultStore
+package import VaultStore
 
 /// All secrets of a vault, newest first, packed: for lists of very many. ``summary(_:)`` unpacks one.
-public struct SecretList: Sendable {
+package struct SecretList: Sendable {
   /// The secrets as they are stored.
-  public let listing: SecretListing
+  package let listing: SecretListing
   /// The dealers' names here, by their places in ``listing``.
-  public let dealers: [String]
+  package let dealers: [String]
   /// Ids of the secrets that are unlocked just now.
   private let unlocked: Set<[UInt8]>
 
   /// A list from its parts.
-  public init(listing: SecretListing, dealers: [String], unlocked: Set<SecretID> = []) {
+  package init(listing: SecretListing, dealers: [String], unlocked: Set<SecretID> = []) {
     self.listing = listing
     self.dealers = dealers
     self.unlocked = Set(unlocked.map(\.bytes))
   }
 
   /// Whether a secret is unlocked just now.
-  public func isUnlocked(_ line: SecretListing.Line) -> Bool {
+  package func isUnlocked(_ line: SecretListing.Line) -> Bool {
     // Rarely any are: no bytes are made of an id then.
     !unlocked.isEmpty && unlocked.contains(SecretListing.bytes(line.id))
   }
@@ -38,10 +38,10 @@ public struct SecretList: Sendable {
   }
 
   /// The word for a kind: file, note, password, contact, key.
-  public static func kind(_ number: UInt8) -> String { kinds[Int(number)] }
+  package static func kind(_ number: UInt8) -> String { kinds[Int(number)] }
 
   /// One secret by itself.
-  public func summary(_ line: SecretListing.Line) -> SecretSummary {
+  package func summary(_ line: SecretListing.Line) -> SecretSummary {
     let isDealt = line.origin == .dealt
     return SecretSummary(
       id: hexadecimal(SecretListing.bytes(line.id)), description: listing.description(of: line),

@@ -1,111 +1,111 @@
-public import VaultStore
+package import VaultStore
 
 /// A secret in the list.
-public struct SecretSummary: Hashable, Sendable {
+package struct SecretSummary: Hashable, Sendable {
   /// Where it came from.
-  public enum Origin: String, Hashable, Sendable { case dealt, held }
+  package enum Origin: String, Hashable, Sendable { case dealt, held }
   /// 32 hexadecimal digits.
-  public let id: String
+  package let id: String
   /// The dealer's public description, if any.
-  public let description: String?
+  package let description: String?
   /// What it is: file, note, password, contact, encryption key.
-  public let kind: String
+  package let kind: String
   /// Where it came from.
-  public let origin: Origin
+  package let origin: Origin
   /// The dealer's name here, or its key's fingerprint if it is no peer any more; "you" is said by the caller.
-  public let dealer: String
+  package let dealer: String
   /// Shares needed.
-  public let threshold: Int
+  package let threshold: Int
   /// Shares dealt.
-  public let shareCount: Int
+  package let shareCount: Int
   /// This device's share, if it holds one.
-  public let ownIndex: Int?
+  package let ownIndex: Int?
   /// Milliseconds since 1970, by the dealer's clock.
-  public let createdAt: Int64
+  package let createdAt: Int64
   /// Deliveries done, if this device is the dealer.
-  public let delivered: Int?
+  package let delivered: Int?
   /// Deliveries that still wait, if this device is the dealer.
-  public let waiting: Int?
+  package let waiting: Int?
   /// Whether it is unlocked just now, where somebody has looked.
-  public var isUnlocked = false
+  package var isUnlocked = false
 }
 
 /// Everything known about a secret before it is recovered.
-public struct SecretDetails: Sendable {
+package struct SecretDetails: Sendable {
   /// The line of the list.
-  public let summary: SecretSummary
+  package let summary: SecretSummary
   /// Bytes of the ciphertext: an upper bound of the file's size, padded.
-  public let ciphertextByteCount: UInt64
+  package let ciphertextByteCount: UInt64
   /// Bytes of the fragment stored here.
-  public let fragmentByteCount: UInt64
+  package let fragmentByteCount: UInt64
   /// Names that the dealer attached to the shares, in order of index; nil if left out. Hints, not facts.
-  public let labels: [String]?
+  package let labels: [String]?
   /// Who was given what, as far as this device knows it: only where it is the dealer.
-  public let deliveries: [Delivery]
+  package let deliveries: [Delivery]
   /// Digest of the signed header.
-  public let headerDigest: String
+  package let headerDigest: String
   /// Peers that showed another header for the same id.
-  public let conflictingHeadersFrom: [String]
+  package let conflictingHeadersFrom: [String]
   /// Peers with a share who listen nowhere that this device knows: only where it is the dealer.
-  public var listensNowhere: [String] = []
+  package var listensNowhere: [String] = []
   /// What the last check found.
-  public var lastCheck: DrillRecord?
+  package var lastCheck: DrillRecord?
 }
 
 /// One peer's share on its way.
-public struct Delivery: Hashable, Sendable {
+package struct Delivery: Hashable, Sendable {
   /// How far it got.
-  public enum State: String, Hashable, Sendable { case delivered, waiting, refused, unreachable, cancelled }
+  package enum State: String, Hashable, Sendable { case delivered, waiting, refused, unreachable, cancelled }
   /// The peer's local name.
-  public let peer: String
+  package let peer: String
   /// The share's number.
-  public let index: Int
+  package let index: Int
   /// How far it got.
-  public let state: State
+  package let state: State
   /// Why it is not delivered.
-  public let reason: String?
+  package let reason: String?
   /// The way by which it travels meanwhile, if its peer can't be reached.
-  public var onItsWay: ParcelWay?
+  package var onItsWay: ParcelWay?
   /// The way by which its peer is asked to prove its keys, which has to come before the share.
-  public var probe: ParcelWay?
+  package var probe: ParcelWay?
 }
 
 /// What deleting a share means.
-public struct DeletionConsequence: Sendable {
+package struct DeletionConsequence: Sendable {
   /// The secret.
-  public let secret: SecretSummary
+  package let secret: SecretSummary
   /// Whether the secret can certainly not be recovered any more without this share, as far as this device knows.
-  public let makesUnrecoverable: Bool
+  package let makesUnrecoverable: Bool
   /// The consequence in one or two sentences.
-  public let explanation: String
+  package let explanation: String
   /// Deliveries that still wait and would be destroyed.
-  public let waitingDeliveries: [String]
+  package let waitingDeliveries: [String]
   /// Items under it, if it is a shared key: they are deleted with it.
-  public let items: [ItemSummary]
+  package let items: [ItemSummary]
 }
 
 /// One line of the audit log.
-public struct LogEntry: Sendable {
+package struct LogEntry: Sendable {
   /// Milliseconds since 1970.
-  public let at: Int64
+  package let at: Int64
   /// What happened: `share-received`, `share-released`, `refused`, …
-  public let event: String
+  package let event: String
   /// The peer's name at that time.
-  public let peer: String?
+  package let peer: String?
   /// The secret's id.
-  public let secret: String?
+  package let secret: String?
   /// More words.
-  public let detail: String?
+  package let detail: String?
 }
 
 /// A setting, its value and what it means.
-public struct Setting: Sendable {
+package struct Setting: Sendable {
   /// Its name.
-  public let key: String
+  package let key: String
   /// Its value now.
-  public let value: String
+  package let value: String
   /// The value it has when nobody sets it.
-  public let defaultValue: String
+  package let defaultValue: String
   /// One sentence.
-  public let explanation: String
+  package let explanation: String
 }

@@ -1,5 +1,5 @@
 /// Every setting, its default, what it accepts and what it means.
-public enum SettingKey: String, CaseIterable, Sendable {
+package enum SettingKey: String, CaseIterable, Sendable {
   /// Where the daemon listens.
   case listen
   /// The command that is told of events.
@@ -50,7 +50,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case carryFairShare = "carry-fair-share"
 
   /// The value when nobody sets one.
-  public var defaultValue: String {
+  package var defaultValue: String {
     switch self {
     case .listen: "0.0.0.0:4721"
     case .notifyCommand: ""
@@ -78,7 +78,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   }
 
   /// One sentence.
-  public var explanation: String {
+  package var explanation: String {
     switch self {
     case .listen: "address and port where `vault daemon` waits for peers; off: it answers nobody, and only delivers"
     case .notifyCommand:
@@ -199,17 +199,17 @@ public enum SettingKey: String, CaseIterable, Sendable {
   }
 
   /// What `listen` says when nobody is answered, and others when something is not done.
-  public static let off = "off"
+  package static let off = "off"
   /// What settings say when nobody has chosen.
   static let automatic = "auto"
   /// What settings say when something is done.
-  public static let on = "on"
+  package static let on = "on"
   /// Milliseconds that a user may have to answer.
   static let confirmTimes: ClosedRange<Int64> = 5000...600_000
 
   /// Host and port of `HOST:PORT` or `[V6]:PORT`; port 0 lets the system choose. Without brackets, nobody knows where an address of
   /// IPv6 ends.
-  public static func endpoint(_ text: String) -> (host: String, port: Int)? {
+  package static func endpoint(_ text: String) -> (host: String, port: Int)? {
     guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
       (0...65535).contains(port)
     else { return nil }
@@ -237,7 +237,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   }
 
   /// Milliseconds of a text such as `90s`, `10m`, `2h`; a bare number is minutes. At most 30 days.
-  public static func milliseconds(_ text: String) -> Int64? {
+  package static func milliseconds(_ text: String) -> Int64? {
     let unit: Int64? =
       switch text.utf8.last {
       case UInt8(ascii: "s"): 1000

@@ -1,5 +1,5 @@
 /// Where the plaintext of a new secret comes from.
-public enum ShareSource: Sendable {
+package enum ShareSource: Sendable {
   /// Something of any kind that lies in memory only. What shares it takes it: it can be shared once.
   case memory(SecretContent)
   /// Something that was recovered to be shared again; once.
@@ -11,26 +11,26 @@ public enum ShareSource: Sendable {
 }
 
 /// A request to share.
-public struct ShareRequest: Sendable {
+package struct ShareRequest: Sendable {
   /// Where the plaintext comes from.
-  public var source: ShareSource
+  package var source: ShareSource
   /// Shares needed to recover.
-  public var threshold: Int
+  package var threshold: Int
   /// Peers by name; empty means every authenticated peer.
-  public var recipients: [String]
+  package var recipients: [String]
   /// Public description, in clear.
-  public var description: String?
+  package var description: String?
   /// Whether the names of the recipients travel with the shares, in clear.
-  public var includesLabels: Bool
+  package var includesLabels: Bool
   /// Whether this device keeps a share.
-  public var keepsOwnShare: Bool
+  package var keepsOwnShare: Bool
   /// Whether the source file is removed once the secret is recoverable without it.
-  public var removesSource: Bool
+  package var removesSource: Bool
   /// The second encryption under a password, if there is one. What shares it takes the password.
-  public var password: SharePassword?
+  package var password: SharePassword?
 
   /// Shows who will get a share to somebody who may still say no, by an error: before anything is encrypted.
-  public var confirm: (@Sendable (SharePlan) async throws(VaultError) -> Void)?
+  package var confirm: (@Sendable (SharePlan) async throws(VaultError) -> Void)?
 
   /// How this device releases its share of it, from the beginning on; nil goes by the setting.
   var policy: String?
@@ -38,7 +38,7 @@ public struct ShareRequest: Sendable {
   var leavesOutRefusing: Bool
 
   /// A request with the usual choices.
-  public init(
+  package init(
     source: ShareSource, threshold: Int, recipients: [String] = [], description: String? = nil,
     includesLabels: Bool = true, keepsOwnShare: Bool = true, removesSource: Bool = false,
     password: SharePassword? = nil
@@ -56,19 +56,19 @@ public struct ShareRequest: Sendable {
 }
 
 /// Who will get what, before anything is sent.
-public struct SharePlan: Sendable {
+package struct SharePlan: Sendable {
   /// Shares needed.
-  public let threshold: Int
+  package let threshold: Int
   /// Shares dealt.
-  public let shareCount: Int
+  package let shareCount: Int
   /// The peers that get a share, in order of index.
-  public let recipients: [PeerSummary]
+  package let recipients: [PeerSummary]
   /// Whether this device keeps a share.
-  public let keepsOwnShare: Bool
+  package let keepsOwnShare: Bool
 }
 
 /// What happens while sharing or retrying.
-public enum ShareEvent: Sendable {
+package enum ShareEvent: Sendable {
   /// Peers are being contacted.
   case contacting([String])
   /// A peer that nobody has chosen by name refuses and gets no share of this secret, and why; with a hint.
@@ -90,40 +90,40 @@ public enum ShareEvent: Sendable {
 }
 
 /// How sharing ended.
-public struct ShareReport: Sendable {
+package struct ShareReport: Sendable {
   /// The secret's id.
-  public let id: String
+  package let id: String
   /// The public description.
-  public let description: String?
+  package let description: String?
   /// Shares needed.
-  public let threshold: Int
+  package let threshold: Int
   /// Shares dealt.
-  public let shareCount: Int
+  package let shareCount: Int
   /// Whether this device keeps a share.
-  public let keepsOwnShare: Bool
+  package let keepsOwnShare: Bool
   /// One entry a peer.
-  public let deliveries: [Delivery]
+  package let deliveries: [Delivery]
   /// Peers that were left out before dealing.
-  public let leftOut: [String]
+  package let leftOut: [String]
   /// Whether the source file was removed.
-  public let sourceRemoved: Bool
+  package let sourceRemoved: Bool
   /// Why the source file is still there although it was to be removed.
-  public internal(set) var sourceRemovalFailure: String?
+  package internal(set) var sourceRemovalFailure: String?
   /// Peers with a share who listen nowhere that this device knows: nobody can call on them.
-  public var listensNowhere: [String] = []
+  package var listensNowhere: [String] = []
   /// Whether this device keeps a share and publishes no address, so that holders can't call on it.
-  public var isOwnAddressUnknown = false
+  package var isOwnAddressUnknown = false
   /// Whether each holder is told of all others, and can call on them, so that any of them bring it back.
-  public var areHoldersIntroduced = false
+  package var areHoldersIntroduced = false
 
   /// Shares that are where they belong, the own one included.
-  public var placed: Int { deliveries.count { $0.state == .delivered } + (keepsOwnShare ? 1 : 0) }
+  package var placed: Int { deliveries.count { $0.state == .delivered } + (keepsOwnShare ? 1 : 0) }
   /// Whether everybody who was to get a share has it.
-  public var isFinished: Bool { leftOut.isEmpty && deliveries.allSatisfy { $0.state == .delivered } }
+  package var isFinished: Bool { leftOut.isEmpty && deliveries.allSatisfy { $0.state == .delivered } }
   /// Whether what hasn't arrived can still be delivered.
-  public var isOpen: Bool { deliveries.contains { $0.state != .delivered && $0.state != .cancelled } }
+  package var isOpen: Bool { deliveries.contains { $0.state != .delivered && $0.state != .cancelled } }
   /// Whether enough shares are placed to recover, by somebody who knows and can call their holders.
-  public var hasEnoughPlaced: Bool { placed >= threshold }
+  package var hasEnoughPlaced: Bool { placed >= threshold }
   /// Whether it can be recovered: by this device, which knows all holders, or, where it keeps no share, by holders who know one another.
-  public var isRecoverable: Bool { hasEnoughPlaced && (keepsOwnShare || areHoldersIntroduced) }
+  package var isRecoverable: Bool { hasEnoughPlaced && (keepsOwnShare || areHoldersIntroduced) }
 }

@@ -1,6 +1,6 @@
-public import ShamirKit
-public import Sodium
-public import VaultStore
+package import ShamirKit
+package import Sodium
+package import VaultStore
 
 /// What is unlocked on this device just now: secrets whose file keys somebody, the agent in `vault daemon` as a rule, keeps
 /// in locked memory until they are locked, their time is over, or the machine sleeps.
@@ -8,7 +8,7 @@ public import VaultStore
 /// Everything here answers at once, and as if nothing were unlocked where nobody answers. To get at what a secret
 /// holds, don't decrypt it yourself: ``Vault/recover(_:to:events:)`` looks here before it asks a peer, and so does everything
 /// that recovers into memory. These methods are for who must know *whether* that would ask peers.
-public protocol UnlockedSecrets: Sendable {
+package protocol UnlockedSecrets: Sendable {
   /// Ids of all secrets that are unlocked. Asking does not count as a use.
   func ids() -> Set<SecretID>
 
@@ -29,33 +29,33 @@ public protocol UnlockedSecrets: Sendable {
 }
 
 /// A secret's file key and its whole ciphertext, as `SealedPayload` opens it.
-public struct UnlockedSecret: ~Copyable, Sendable {
+package struct UnlockedSecret: ~Copyable, Sendable {
   /// 32 bytes.
-  public let key: SecretBytes
+  package let key: SecretBytes
   /// The ciphertext. It was checked against the dealer's roots when the secret was unlocked, and each chunk verifies under the key.
-  public let ciphertext: CiphertextFile
+  package let ciphertext: CiphertextFile
 
   /// An unlocked secret from its parts.
-  public init(key: consuming SecretBytes, ciphertext: CiphertextFile) {
+  package init(key: consuming SecretBytes, ciphertext: CiphertextFile) {
     self.key = key
     self.ciphertext = ciphertext
   }
 }
 
 /// Nothing is unlocked, and nothing can be.
-public struct NothingUnlocked: UnlockedSecrets {
+package struct NothingUnlocked: UnlockedSecrets {
   /// The usual one where there is no agent.
-  public init() {}
+  package init() {}
   /// None.
-  public func ids() -> Set<SecretID> { [] }
+  package func ids() -> Set<SecretID> { [] }
   /// None.
-  public func fileKey(of id: SecretID) throws(VaultError) -> SecretBytes? { nil }
+  package func fileKey(of id: SecretID) throws(VaultError) -> SecretBytes? { nil }
   /// None.
-  public func secret(_ id: SecretID) throws(VaultError) -> UnlockedSecret? { nil }
+  package func secret(_ id: SecretID) throws(VaultError) -> UnlockedSecret? { nil }
   /// Always refused.
-  public func prepare() throws(VaultError) { throw VaultError(.other, "nobody keeps secrets unlocked here") }
+  package func prepare() throws(VaultError) { throw VaultError(.other, "nobody keeps secrets unlocked here") }
   /// Always refused.
-  public func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws(VaultError) { try prepare() }
+  package func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws(VaultError) { try prepare() }
   /// Does nothing.
-  public func lock(_ id: SecretID) {}
+  package func lock(_ id: SecretID) {}
 }

@@ -1,4 +1,4 @@
-public import PeerAuth
+package import PeerAuth
 import ShamirKit
 import Sodium
 import VaultProtocol
@@ -7,7 +7,7 @@ import WireCodec
 
 extension Vault {
   /// Answers one incoming connection, to its end.
-  public func answer(_ transport: any PeerTransport) async {
+  package func answer(_ transport: any PeerTransport) async {
     let remote = transport.remoteDescription
     let session: PeerSession
     do {

@@ -1,9 +1,9 @@
-public import Sodium
-public import VaultStore
+package import Sodium
+package import VaultStore
 
 extension Vault {
   /// Writes everything that this vault has but the device key into one file.
-  public func createBackup(to path: String, overwrites: Bool) throws(VaultError) -> BackupReport {
+  package func createBackup(to path: String, overwrites: Bool) throws(VaultError) -> BackupReport {
     do throws(StoreError) {
       let summary = try database.writeBackup(to: path, overwrites: overwrites, at: environment.now())
       record(.backedUp, detail: "\(summary.fileCount) files")
@@ -17,7 +17,7 @@ extension Vault {
   }
 
   /// The same into an open pipe, device or file, which `name` names.
-  public func createBackup(into descriptor: Int32, named name: String) throws(VaultError) -> BackupReport {
+  package func createBackup(into descriptor: Int32, named name: String) throws(VaultError) -> BackupReport {
     let summary = try stored { () throws(StoreError) in
       try database.writeBackup(into: descriptor, at: environment.now())
     }
@@ -27,7 +27,7 @@ extension Vault {
 
   /// Puts a backup back, whole, on the device where it was made. Everything in it is checked before anything changes. `confirm` is
   /// told what would change, and stops it by throwing.
-  public static func restoreBackup(
+  package static func restoreBackup(
     from path: String, at folders: VaultFolders, overwrites: Bool,
     passphrase: () throws(VaultError) -> SecretBytes, confirm: (RestorePlan) throws(VaultError) -> Void,
     environment: VaultEnvironment

@@ -7,14 +7,14 @@ import VaultStore
 /// Fire drills: who could help to recover a secret right now, found out without recovering it.
 extension Vault {
   /// Pieces of each fragment that a drill looks at unless it is told otherwise.
-  public static let usualPieceCount = 64
+  package static let usualPieceCount = 64
   /// Most pieces of each fragment.
-  public static let pieceCountLimit = AnswererDialogue.drillPieceLimit
+  package static let pieceCountLimit = AnswererDialogue.drillPieceLimit
   /// Secrets that are drilled in one session a peer.
   private static let batch = 64
 
   /// Drills one secret, or all of which this device holds a share. Each result is kept, for ``status()``.
-  public func check(
+  package func check(
     _ reference: String?, pieces: Int, events: @escaping @Sendable (CheckEvent) -> Void
   ) async throws(VaultError) -> [CheckReport] {
     let pieces = max(1, min(pieces, Self.pieceCountLimit))

@@ -1,16 +1,16 @@
-public import Sodium
-public import VaultStore
+package import Sodium
+package import VaultStore
 
 /// What commands need that show, edit or copy something in the clear.
 extension Vault {
   /// A folder in memory for what an editor must have as a file. It is noted in this vault, so that whoever opens the vault
   /// next removes it if this process is killed.
-  public func makeClearFolder(in bases: [String]) throws(VaultError) -> ClearFolder {
+  package func makeClearFolder(in bases: [String]) throws(VaultError) -> ClearFolder {
     try stored { () throws(StoreError) in try ClearFolder(in: bases, notes: OutputNotes(folders)) }
   }
 
   /// Writes something to a file, which gets its name only when all is on the disk. Returns the path.
-  public func write(
+  package func write(
     _ content: borrowing SecretBytes, to path: String, overwrites: Bool
   ) throws(VaultError) -> String {
     do throws(StoreError) {
@@ -24,10 +24,10 @@ extension Vault {
   }
 
   /// Where it is noted what is on the clipboard.
-  public var clipboardFolder: String { folders.clipboardPath }
+  package var clipboardFolder: String { folders.clipboardPath }
 
   /// A hash by which this vault, and nobody else, knows something secret again.
-  public func recognition(of secret: borrowing SecretBytes, salt: [UInt8]) throws(VaultError) -> [UInt8] {
+  package func recognition(of secret: borrowing SecretBytes, salt: [UInt8]) throws(VaultError) -> [UInt8] {
     do throws(StoreError) { return try keys.recognition(of: secret, salt: salt) } catch { throw VaultError(error) }
   }
 }

@@ -187,7 +187,7 @@ extension Vault {
   }
 
   /// Retries with backoff until the task is cancelled: the daemon's part.
-  public func runOutbox() async {
+  package func runOutbox() async {
     let running = RunningDeliveries()
     await withDiscardingTaskGroup { group in
       await runOutbox(&group, running)

@@ -1,7 +1,7 @@
 import Sodium
 import Synchronization
 import VaultProtocol
-public import VaultStore
+package import VaultStore
 
 /// Drills that the daemon runs by itself, as often as the setting `check-interval` says.
 extension Vault {
@@ -11,7 +11,7 @@ extension Vault {
   private static let firstSpread: Int64 = 600_000
 
   /// Drills what is due until the task is cancelled: the daemon's part.
-  public func runDrills() async {
+  package func runDrills() async {
     let began = environment.now()
     while !Task.isCancelled {
       var pause = Duration.seconds(2)
@@ -72,14 +72,14 @@ extension Vault {
   }
 
   /// Takes the lock that tells others of a running daemon.
-  public func takeDaemonLock(_ facts: DaemonFacts) throws(VaultError) -> DaemonLock {
+  package func takeDaemonLock(_ facts: DaemonFacts) throws(VaultError) -> DaemonLock {
     let taken = try stored { () throws(StoreError) in try DaemonLock.take(folders, facts) }
     guard let taken else { throw Self.anotherDaemon(folders) }
     return taken
   }
 
   /// What to say to a second daemon.
-  public static func anotherDaemon(_ folders: VaultFolders) -> VaultError {
+  package static func anotherDaemon(_ folders: VaultFolders) -> VaultError {
     let other = (try? DaemonLock.running(folders))??.facts
     let name = other.map { " (process \($0.process))" } ?? ""
     return VaultError(

@@ -5,10 +5,10 @@ import VaultStore
 /// Items that a group keeps in step. What a group says about them is decided by the group; here is what it means for the vault.
 extension Vault {
   /// Most bytes of an item in a group: everything goes through all its servers, once for each member who comes late.
-  public static let groupItemByteLimit: UInt64 = 64 << 20
+  package static let groupItemByteLimit: UInt64 = 64 << 20
 
   /// The items of a group, those that changed last first.
-  public func groupItems(of group: [UInt8]) throws(VaultError) -> [GroupItem] {
+  package func groupItems(of group: [UInt8]) throws(VaultError) -> [GroupItem] {
     let entries = try stored { () throws(StoreError) in try database.groupEntries(of: group) }
     var counting: [ArraySlice<UInt8>: GroupEntry] = [:]
     for entry in entries where try !Self.isAside(entry) {
@@ -31,7 +31,7 @@ extension Vault {
   }
 
   /// The groups that keep an item in step, as this device calls them, and its place in each.
-  public func groups(ofItem reference: String) throws(VaultError) -> [(group: [UInt8], slot: [UInt8])] {
+  package func groups(ofItem reference: String) throws(VaultError) -> [(group: [UInt8], slot: [UInt8])] {
     try groups(of: resolveItem(reference))
   }
 
@@ -43,7 +43,7 @@ extension Vault {
 
   /// Places in a group of items that aren't here although this device holds a share of their keys now: one place for each item, and
   /// none while the group has brought as much as it may.
-  public func missingGroupItems(of group: [UInt8]) throws(VaultError) -> [[UInt8]] {
+  package func missingGroupItems(of group: [UInt8]) throws(VaultError) -> [[UInt8]] {
     guard let quota, hasDiskRoom() else { return [] }
     let (entries, usage) = try stored { () throws(StoreError) in
       (try database.groupEntries(of: group), try database.usage(ofGroup: group))
@@ -61,7 +61,7 @@ extension Vault {
   }
 
   /// Whether what a group has at a place is here.
-  public func hasGroupItem(_ group: [UInt8], slot: [UInt8]) throws(VaultError) -> Bool {
+  package func hasGroupItem(_ group: [UInt8], slot: [UInt8]) throws(VaultError) -> Bool {
     try stored { () throws(StoreError) in
       guard let entry = try database.groupEntry(group, slot: slot) else { return false }
       return try database.item(entry.itemID)?.keyID == entry.keyID
@@ -69,7 +69,7 @@ extension Vault {
   }
 
   /// An item, to be put into a group. One that waits to be accepted isn't anybody's to hand on.
-  public func itemForGroup(_ reference: String) throws(VaultError) -> GroupItemSource {
+  package func itemForGroup(_ reference: String) throws(VaultError) -> GroupItemSource {
     let item = try openableItem(reference)
     guard item.header.ciphertextByteCount <= Self.groupItemByteLimit else {
       throw VaultError(
@@ -81,7 +81,7 @@ extension Vault {
   }
 
   /// Forgets what a group has kept in step. The items stay.
-  public func forgetGroup(_ group: [UInt8]) throws(VaultError) {
+  package func forgetGroup(_ group: [UInt8]) throws(VaultError) {
     try stored { () throws(StoreError) in try database.removeGroupEntries(of: group) }
   }
 

@@ -9,7 +9,7 @@ extension Vault {
   /// A version of which the new one's maker didn't know is no version that he has replaced: it stays beside it in the group, and the user
   /// is told.
   /// - Parameter contents: writes the ciphertext piece by piece.
-  public func keepGroupItem(
+  package func keepGroupItem(
     _ place: GroupPlace, header encoded: [UInt8], contents: (_ write: ([UInt8]) throws -> Void) throws -> Void
   ) throws(VaultError) -> GroupItemOutcome {
     let header: ItemHeader
@@ -81,7 +81,7 @@ extension Vault {
 
   /// Takes an item away that a group has no more. Repeating it changes nothing. What was changed without the knowledge of who has
   /// taken it away stays in the group, beside its place, and what this device itself has taken out of it stays here.
-  public func dropGroupItem(_ place: GroupPlace) throws(VaultError) {
+  package func dropGroupItem(_ place: GroupPlace) throws(VaultError) {
     let before = try stored { () throws(StoreError) in try database.groupEntry(place.group, slot: place.slot) }
     let overtaken = try overtaken(before, by: place, unless: nil)
     let isOwn = place.author.starts(with: place.own)

@@ -49,7 +49,7 @@ extension Vault {
   }
 
   /// Notes whose word has put what a group has where that isn't settled.
-  public func settleGroupItems(of group: [UInt8], own: [UInt8]) throws(VaultError) {
+  package func settleGroupItems(of group: [UInt8], own: [UInt8]) throws(VaultError) {
     for entry in try stored({ () throws(StoreError) in try database.groupEntries(of: group) })
     where entry.placing == .notRecorded {
       let settled = entry.again(placing: try isShared(entry, own) ? .shared : .foreign)
@@ -62,7 +62,7 @@ extension Vault {
   /// Where a group has a version of an item whose place another one has taken that didn't know of it. Everybody finds the same: the first
   /// half is the old place's, so that it shows what the version belongs to, and the other half the first 8 bytes of
   /// BLAKE2b-256("vault/group-aside/v1", first half, item id).
-  public static func asideSlot(of slot: [UInt8], item: [UInt8]) throws(VaultError) -> [UInt8] {
+  package static func asideSlot(of slot: [UInt8], item: [UInt8]) throws(VaultError) -> [UInt8] {
     let family = family(slot)
     do throws(SodiumError) {
       var hash = try DomainHash("vault/group-aside/v1")
@@ -81,7 +81,7 @@ extension Vault {
   }
 
   /// Versions that were pushed aside here, and which message the group is known to have them by.
-  public func asideGroupItems(
+  package func asideGroupItems(
     of group: [UInt8]
   ) throws(VaultError) -> [(slot: [UInt8], itemID: [UInt8], author: [UInt8], sequence: UInt64)] {
     var aside: [(slot: [UInt8], itemID: [UInt8], author: [UInt8], sequence: UInt64)] = []

@@ -1,11 +1,11 @@
-public import PeerAuth
+package import PeerAuth
 import Sodium
-public import VaultStore
+package import VaultStore
 import WireCodec
 
 extension Vault {
   /// This device's card, fingerprint and texts.
-  public func ownIdentity() throws(VaultError) -> OwnIdentity {
+  package func ownIdentity() throws(VaultError) -> OwnIdentity {
     let card = try ownCard()
     let beacon = try stored { () throws(StoreError) in try database.beaconKey() }
     do {
@@ -21,7 +21,7 @@ extension Vault {
   }
 
   /// Publishes other addresses in this device's card.
-  public func setOwnAddresses(_ addresses: [PeerAddress]) throws(VaultError) -> OwnIdentity {
+  package func setOwnAddresses(_ addresses: [PeerAddress]) throws(VaultError) -> OwnIdentity {
     guard var record = try stored({ () throws(StoreError) in try database.identity() }) else {
       throw VaultError(.damaged, "the vault in \(folders.data) has no identity")
     }
@@ -54,7 +54,7 @@ extension Vault {
 extension Vault {
   /// The text form of this device's card, from the copy that needs no passphrase. Nil if there is none; throws if this device has not
   /// written it so.
-  public static func lockedCard(at folders: VaultFolders) throws(VaultError) -> String? {
+  package static func lockedCard(at folders: VaultFolders) throws(VaultError) -> String? {
     let bytes: [UInt8]
     do throws(StoreError) { bytes = try CardCopy.read(folders) } catch .notFound { return nil } catch {
       throw VaultError(error)

@@ -1,20 +1,20 @@
-public import SealedPayload
+package import SealedPayload
 import Sodium
 import VaultProtocol
 import VaultStore
 
 /// An item that was changed: another one in its place.
-public struct ItemChange: Sendable {
+package struct ItemChange: Sendable {
   /// What it was.
-  public let old: ItemSummary
+  package let old: ItemSummary
   /// What it is now.
-  public let new: ItemSummary
+  package let new: ItemSummary
   /// Groups that have the old one, or had it when the change began, as this device calls them, and its place in each.
-  public let groups: [(group: [UInt8], slot: [UInt8])]
+  package let groups: [(group: [UInt8], slot: [UInt8])]
 }
 
 /// What an item is to hold from now on.
-public enum ItemEdit: Sendable {
+package enum ItemEdit: Sendable {
   /// What the user makes of its contents. Only for what fits into memory. A password of the item's own stays.
   case contents(@Sendable (consuming RecoveredContent) async throws(VaultError) -> SecretContent)
   /// Something else. A password of the item's own stays.
@@ -29,7 +29,7 @@ public enum ItemEdit: Sendable {
 extension Vault {
   /// Encrypts what an item is to hold from now on, under the same key. The old item is still there afterwards: whoever has groups
   /// that keep it in step puts the new one into its place there, which removes it; otherwise it is to be deleted.
-  public func changeItem(
+  package func changeItem(
     _ reference: String, _ edit: ItemEdit, access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> ItemChange {
     let item = try openableItem(reference)

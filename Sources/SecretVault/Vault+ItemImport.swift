@@ -8,7 +8,7 @@ import WireCodec
 extension Vault {
   /// Brings an item in from a file, a stream or the text of a QR code, and thereby accepts it: its key is recovered, every
   /// byte of it verified, and only then is it kept, marked as new.
-  public func importItem(
+  package func importItem(
     _ source: ShareSource, access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> ItemArrival {
     let (input, name) = try Self.itemInput(source)
@@ -16,12 +16,12 @@ extension Vault {
   }
 
   /// The same for the text of a QR code.
-  public func importItem(text: String, access: ItemAccess = ItemAccess()) async throws(VaultError) -> ItemArrival {
+  package func importItem(text: String, access: ItemAccess = ItemAccess()) async throws(VaultError) -> ItemArrival {
     try await importItem(PrefixedInput(Self.itemBytes(text), nil), "the item", access)
   }
 
   /// What the text of a QR code says of its item without opening it: the key that it needs, if that is known here.
-  public func itemText(_ text: String) throws(VaultError) -> (keyID: String, key: String?, isHeld: Bool) {
+  package func itemText(_ text: String) throws(VaultError) -> (keyID: String, key: String?, isHeld: Bool) {
     let bytes = try Self.itemBytes(text)
     guard let header = try? ItemHeader.parse(beginningOf: bytes) else {
       throw VaultError(.damaged, "the item in this text is damaged")

@@ -8,7 +8,7 @@ import VaultStore
 extension Vault {
   /// Encrypts something under a key and keeps it here. Recovers the key first if it isn't unlocked, unless the request is
   /// to use the key's public half.
-  public func addItem(
+  package func addItem(
     _ request: ItemRequest, under key: String, access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> ItemSummary {
     try Self.checkDescription(request)
@@ -40,7 +40,7 @@ extension Vault {
   }
 
   /// Encrypts something under a key to somewhere, and keeps nothing here.
-  public func encrypt(
+  package func encrypt(
     _ request: ItemRequest, under key: String, armored: Bool, to destination: RecoveryDestination,
     access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> ItemReport {
@@ -60,7 +60,7 @@ extension Vault {
   }
 
   /// Encrypts an item's contents once more, under another key, and keeps that here too. A password of its own goes along.
-  public func copyItem(
+  package func copyItem(
     _ reference: String, to key: String, usesPublicHalf: Bool = false, access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> ItemSummary {
     let item = try openableItem(reference)
@@ -81,7 +81,7 @@ extension Vault {
 
   /// The text of a small item for a QR code: its contents encrypted once more with the least padding. An item that has that
   /// already is shown as it is, without its key.
-  public func itemQRText(_ reference: String, access: ItemAccess = ItemAccess()) async throws(VaultError) -> String {
+  package func itemQRText(_ reference: String, access: ItemAccess = ItemAccess()) async throws(VaultError) -> String {
     let item = try openableItem(reference)
     if item.header.padding == .compact, item.header.itemByteCount <= UInt64(ItemText.itemByteLimit) {
       return ItemText.text(of: try itemBytes(item))

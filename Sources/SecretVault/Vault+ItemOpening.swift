@@ -14,7 +14,7 @@ extension Vault {
   }
 
   /// Decrypts an item of the store to somewhere; after that it counts as looked at.
-  public func openItem(
+  package func openItem(
     _ reference: String, to destination: RecoveryDestination, range: ItemRange? = nil,
     access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> ItemReport {
@@ -40,7 +40,7 @@ extension Vault {
   }
 
   /// Decrypts an item of the store into memory; after that it counts as looked at.
-  public func itemContent(
+  package func itemContent(
     _ reference: String, limit: Int = RecoveredContent.usualLimit, access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> RecoveredContent {
     let item = try openableItem(reference)
@@ -65,7 +65,7 @@ extension Vault {
   }
 
   /// Decrypts an item that is not kept here: the key is found by its header.
-  public func decrypt(
+  package func decrypt(
     _ source: ShareSource, to destination: RecoveryDestination, access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> ItemReport {
     let (input, name) = try Self.itemInput(source)
@@ -80,7 +80,7 @@ extension Vault {
   }
 
   /// Writes the encrypted item to somewhere: to be mailed, or imported elsewhere.
-  public func exportItem(
+  package func exportItem(
     _ reference: String, armored: Bool, to destination: RecoveryDestination, access: ItemAccess = ItemAccess()
   ) throws(VaultError) -> ItemReport {
     let record = try resolveItem(reference)

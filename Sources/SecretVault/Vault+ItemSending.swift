@@ -1,26 +1,26 @@
 import PeerAuth
-public import Sodium
+package import Sodium
 import VaultProtocol
 import VaultStore
 
 /// An item to be left with a peer. Only ciphertext.
-public struct ItemJob: Sendable {
+package struct ItemJob: Sendable {
   /// The encoded header.
-  public let header: [UInt8]
+  package let header: [UInt8]
   /// Bytes of the ciphertext.
-  public let byteCount: UInt64
+  package let byteCount: UInt64
   /// What it hashes to.
-  public let digest: Digest
+  package let digest: Digest
   /// Reads a piece of it.
-  public let piece: @Sendable (UInt64) throws(VaultError) -> [UInt8]
+  package let piece: @Sendable (UInt64) throws(VaultError) -> [UInt8]
   /// Told of each piece's bytes once they are sent.
-  public let progress: @Sendable (Int) -> Void
+  package let progress: @Sendable (Int) -> Void
 }
 
 extension Vault {
   /// Sends an item to a peer, over a session. It waits there until its user accepts it; the peer takes it only if it holds a
   /// share of the item's key.
-  public func sendItem(
+  package func sendItem(
     _ reference: String, to peerReference: String, access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> ItemDelivery {
     let record = try resolveItem(reference)

@@ -7,13 +7,13 @@ import VaultStore
 /// The items that are kept here.
 extension Vault {
   /// The items under a key, or all, newest first.
-  public func items(under key: String? = nil) throws(VaultError) -> [ItemSummary] {
+  package func items(under key: String? = nil) throws(VaultError) -> [ItemSummary] {
     let record = try key.map { (reference) throws(VaultError) in try resolveKey(reference) }
     return try summaries(of: record?.id)
   }
 
   /// One item, by its id, a unique beginning of it, or its name.
-  public func item(_ reference: String) throws(VaultError) -> ItemSummary { try summary(resolveItem(reference)) }
+  package func item(_ reference: String) throws(VaultError) -> ItemSummary { try summary(resolveItem(reference)) }
 
   func summaries(of keyID: [UInt8]?) throws(VaultError) -> [ItemSummary] {
     let records = try stored { () throws(StoreError) in try database.items(ofKey: keyID) }
@@ -134,7 +134,7 @@ extension Vault {
 
 extension ItemSummary {
   /// How it is called in a sentence: its name, its public words, or what is known of it, with the beginning of its id.
-  public var shortName: String {
+  package var shortName: String {
     if let words = name ?? description { return words }
     let start = id.prefix(12)
     if hasPassword == true { return "an item under \(key), hidden by a password (\(start))" }

@@ -4,17 +4,17 @@ import VaultProtocol
 import VaultStore
 
 /// What an item's first bytes say, without its key.
-public struct ItemFacts: Hashable, Sendable {
+package struct ItemFacts: Hashable, Sendable {
   /// The key that opens it. Peers can deal keys of any name, so the name alone says little.
-  public let key: SecretSummary
+  package let key: SecretSummary
   /// Public words, in clear.
-  public let description: String?
+  package let description: String?
 }
 
 /// Small items that stay in memory, for programs that ask by URL.
 extension Vault {
   /// Encrypts something under a key and returns the whole item; with `keeps` it is an item of this vault too.
-  public func encryptInMemory(
+  package func encryptInMemory(
     _ request: ItemRequest, under key: String, keeps: Bool, access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> [UInt8] {
     if keeps {
@@ -33,12 +33,12 @@ extension Vault {
   }
 
   /// The key that a name or an id means.
-  public func encryptionKey(_ reference: String) throws(VaultError) -> SecretSummary {
+  package func encryptionKey(_ reference: String) throws(VaultError) -> SecretSummary {
     try summary(resolveKey(reference), names: peerNames())
   }
 
   /// Which key opens an item, and its public words. Throws if this device holds no share of the key.
-  public func itemFacts(_ item: [UInt8]) throws(VaultError) -> ItemFacts {
+  package func itemFacts(_ item: [UInt8]) throws(VaultError) -> ItemFacts {
     let (header, _) = try Self.readHeader(PrefixedInput(item, nil), "the encrypted data")
     let record = try keyRecord(of: header)
     return ItemFacts(
@@ -47,7 +47,7 @@ extension Vault {
   }
 
   /// Decrypts a whole item into memory; with `keeps` it is brought into this vault first.
-  public func decryptInMemory(
+  package func decryptInMemory(
     _ item: [UInt8], keeps: Bool, access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> RecoveredContent {
     let name = "the encrypted data"

@@ -8,7 +8,7 @@ import WireCodec
 /// Shared encryption keys: secrets like others, whose contents are 32 random bytes under which items are sealed.
 extension Vault {
   /// Makes a key and shares it. Its name travels in clear, as every description does.
-  public func createKey(
+  package func createKey(
     named name: String, threshold: Int, recipients: [String] = [], includesLabels: Bool = true,
     keepsOwnShare: Bool = true, confirm: (@Sendable (SharePlan) async throws(VaultError) -> Void)? = nil,
     events: @escaping @Sendable (ShareEvent) -> Void
@@ -43,7 +43,7 @@ extension Vault {
   }
 
   /// All keys that are known here, newest first.
-  public func encryptionKeys() throws(VaultError) -> [KeySummary] {
+  package func encryptionKeys() throws(VaultError) -> [KeySummary] {
     let counts = try stored { () throws(StoreError) in try database.itemCounts() }
     let names = try peerNames()
     let unlocked = environment.unlocked.ids()

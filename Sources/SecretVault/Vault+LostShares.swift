@@ -1,21 +1,21 @@
 import Sodium
-public import VaultStore
+package import VaultStore
 
 extension Vault {
   /// Shares that are on this device's disk and can't be served: for `status` and `list`.
-  public func lostShares() throws(VaultError) -> [LostShare] {
+  package func lostShares() throws(VaultError) -> [LostShare] {
     try stored { () throws(StoreError) in try database.lostShares() }
   }
 
   /// Looks at the records of each secret, unless there are very many, which the daemon does, and makes anew what can be: so that what
   /// is named as lost then is.
-  public func lookClosely() {
+  package func lookClosely() {
     guard (try? database.isSmall()) == true else { return }
     note(takenUp: (try? database.takeUpLost(thoroughly: true)) ?? [])
   }
 
   /// Items that are on this device's disk and can't be shown.
-  public func lostItems() throws(VaultError) -> [LostItem] {
+  package func lostItems() throws(VaultError) -> [LostItem] {
     try stored { () throws(StoreError) in try database.lostItems() }
   }
 

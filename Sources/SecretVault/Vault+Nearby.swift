@@ -1,21 +1,21 @@
-public import PeerAuth
+package import PeerAuth
 import Sodium
 import VaultStore
 
 /// What a vault does with Bluetooth: it knows whom it may look for, and what it shows itself.
 extension Vault {
   /// How Bluetooth is to be used, as the settings say now.
-  public struct NearbySettings: Hashable, Sendable {
+  package struct NearbySettings: Hashable, Sendable {
     /// Whether it is used at all.
-    public let isOn: Bool
+    package let isOn: Bool
     /// The adapters: `all`, a name or an address.
-    public let adapters: String
+    package let adapters: String
     /// Most bytes that go to one peer at once.
-    public let byteLimit: UInt64
+    package let byteLimit: UInt64
   }
 
   /// How Bluetooth is to be used. Settings that can't be read, or were damaged, leave it alone.
-  public func nearbySettings() -> NearbySettings {
+  package func nearbySettings() -> NearbySettings {
     let values = try? settingsFile.load()
     func value(_ key: SettingKey) -> String { values?[key.rawValue] ?? key.defaultValue }
     let isOn = values != nil && value(.ble) == SettingKey.on
@@ -46,7 +46,7 @@ extension Vault {
   }
 
   /// What this device shows in the air just now.
-  public func beaconTag() throws(VaultError) -> BeaconTag {
+  package func beaconTag() throws(VaultError) -> BeaconTag {
     let key = try stored { () throws(StoreError) in try database.beaconKey() }
     do throws(SodiumError) { return try BeaconKey(key).tag(at: environment.now()) } catch {
       throw VaultError(.other, "this device's Bluetooth tag can't be computed")
@@ -55,7 +55,7 @@ extension Vault {
 
   /// Which peers show which tags just now, an hour before and after included: names by tag. Peers whose cards came without a beacon key show none
   /// that is known here.
-  public func peersByTag() throws(VaultError) -> [BeaconTag: String] {
+  package func peersByTag() throws(VaultError) -> [BeaconTag: String] {
     let now = environment.now()
     var names: [BeaconTag: String] = [:]
     for peer in try stored({ () throws(StoreError) in try database.peers() }) {

@@ -13,7 +13,7 @@ extension Vault {
   private static let shortWait: Int64 = 15_000
 
   /// Answers what has come, and what waited and waits no more. Returns whether there is something to be posted now.
-  public func answerParcels() async throws(VaultError) -> Bool {
+  package func answerParcels() async throws(VaultError) -> Bool {
     try sweepParcels()
     guard try stored({ () throws(StoreError) in try database.hasParcels([.waiting], direction: .received) }),
       parcelMemory.beginAnswering()

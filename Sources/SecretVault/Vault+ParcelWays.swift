@@ -38,12 +38,12 @@ extension Vault {
   }
 
   /// How sharing a secret stands now.
-  public func sharing(_ id: String, leftOut: [String]) throws(VaultError) -> ShareReport {
+  package func sharing(_ id: String, leftOut: [String]) throws(VaultError) -> ShareReport {
     try report(bytes(hexadecimal: id) ?? [], leftOut: leftOut)
   }
 
   /// A report with its deliveries as they are now.
-  public func refreshed(_ report: ShareReport) throws(VaultError) -> ShareReport {
+  package func refreshed(_ report: ShareReport) throws(VaultError) -> ShareReport {
     let now = try sharing(report.id, leftOut: report.leftOut)
     return ShareReport(
       id: now.id, description: now.description, threshold: now.threshold, shareCount: now.shareCount,

@@ -1,28 +1,28 @@
 import PeerAuth
-public import Sodium
+package import Sodium
 import VaultProtocol
 import VaultStore
 
 /// A parcel that goes out.
-public struct ParcelPost: Hashable, Sendable {
+package struct ParcelPost: Hashable, Sendable {
   /// Its id, 16 bytes.
-  public let id: [UInt8]
+  package let id: [UInt8]
   /// Shows its recipient that it is for him, 16 bytes.
-  public let tag: [UInt8]
+  package let tag: [UInt8]
   /// The parcel, encoded.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
   /// From when on it is worth nothing, in milliseconds since 1970.
-  public let expiresAt: Int64
+  package let expiresAt: Int64
 }
 
 /// How something that wasn't delivered travels meanwhile.
-public struct ParcelWay: Hashable, Sendable {
+package struct ParcelWay: Hashable, Sendable {
   /// The folder of the group by which it goes, 8 bytes; empty if it goes by none.
-  public let folder: [UInt8]
+  package let folder: [UInt8]
   /// Since when, in milliseconds since 1970.
-  public let since: Int64
+  package let since: Int64
   /// The ways that were taken: `account`, `group`; or `carriers`, if it waits for somebody who carries it.
-  public let routes: [String]
+  package let routes: [String]
 
   init(folder: [UInt8], since: Int64, routes: [String] = ["group"]) {
     self.folder = folder
@@ -37,7 +37,7 @@ public struct ParcelWay: Hashable, Sendable {
 /// A *mailbox* is how a member of a group says that it takes parcels there. Which card one belongs to sees only who knows the card and the group.
 extension Vault {
   /// Most bytes of a fragment that goes by parcel.
-  public static let parcelFragmentLimit: UInt64 = 4 << 20
+  package static let parcelFragmentLimit: UInt64 = 4 << 20
   /// Milliseconds until a parcel is given up. The same for all, so that its expiry doesn't tell what one is about.
   static let parcelLifetime: Int64 = 14 * 86_400_000
   /// Milliseconds after which an unanswered parcel is posted again for the first time.
@@ -58,14 +58,14 @@ extension Vault {
   // MARK: - Groups and mailboxes
 
   /// Which group lies in a folder: who has a mailbox there can't be found out without. Kept in memory only.
-  public func knowGroup(_ group: [UInt8], folder: [UInt8]) { parcelMemory.note(group: group, in: folder) }
+  package func knowGroup(_ group: [UInt8], folder: [UInt8]) { parcelMemory.note(group: group, in: folder) }
 
   /// Lets parcels be fetched and posted while somebody waits for them, where no daemon does it.
-  public func fetchParcels(by fetch: @escaping @Sendable () async -> Void) { parcelFetch.withLock { $0 = fetch } }
+  package func fetchParcels(by fetch: @escaping @Sendable () async -> Void) { parcelFetch.withLock { $0 = fetch } }
 
   /// How a card's owner shows in a group that it takes parcels there: first 16 bytes of
   /// BLAKE2b-256("vault/mailbox/v1", group id, card digest).
-  public static func mailboxTag(group: [UInt8], card: Digest) throws(VaultError) -> [UInt8] {
+  package static func mailboxTag(group: [UInt8], card: Digest) throws(VaultError) -> [UInt8] {
     do throws(SodiumError) {
       var hash = try DomainHash("vault/mailbox/v1")
       hash.append(group)
@@ -77,19 +77,19 @@ extension Vault {
   }
 
   /// The same for this device's card.
-  public func ownMailboxTag(group: [UInt8]) throws(VaultError) -> [UInt8] {
+  package func ownMailboxTag(group: [UInt8]) throws(VaultError) -> [UInt8] {
     try Self.mailboxTag(group: group, card: identity.keys.digest)
   }
 
   /// The mailboxes that trusted peers would have in a group.
-  public func peerMailboxTags(group: [UInt8]) throws(VaultError) -> [[UInt8]] {
+  package func peerMailboxTags(group: [UInt8]) throws(VaultError) -> [[UInt8]] {
     try stored { () throws(StoreError) in try database.peers() }.map { (peer) throws(VaultError) in
       try Self.mailboxTag(group: group, card: peer.digest)
     }
   }
 
   /// Notes that a mailbox was seen in the group in this folder.
-  public func noteMailbox(_ tag: [UInt8], folder: [UInt8]) throws(VaultError) {
+  package func noteMailbox(_ tag: [UInt8], folder: [UInt8]) throws(VaultError) {
     let known = try mailboxes(in: folder)
     guard !known.contains(tag) else { return }
     try stored { () throws(StoreError) in _ = try database.setMailbox(group: folder, tag: tag) }
@@ -97,12 +97,12 @@ extension Vault {
   }
 
   /// Whether a mailbox was seen in the group in this folder.
-  public func hasMailbox(_ tag: [UInt8], folder: [UInt8]) throws(VaultError) -> Bool {
+  package func hasMailbox(_ tag: [UInt8], folder: [UInt8]) throws(VaultError) -> Bool {
     try mailboxes(in: folder).contains(tag)
   }
 
   /// The group in this folder is gone: its mailboxes are forgotten, and what was on its way through it may take another.
-  public func leaveMailboxes(folder: [UInt8]) throws(VaultError) {
+  package func leaveMailboxes(folder: [UInt8]) throws(VaultError) {
     try stored { () throws(StoreError) in try database.removeMailboxes(of: folder) }
     let going = try stored { () throws(StoreError) in try database.parcels() }.filter {
       $0.direction != .received && $0.state != .answered && $0.group == folder

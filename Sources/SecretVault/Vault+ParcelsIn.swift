@@ -23,7 +23,7 @@ extension Vault {
 
   /// Verifies a parcel that has come, and keeps it durably. Taking it again changes nothing. Throws only for this device's own faults: then it is
   /// to be tried again.
-  public func takeParcel(_ encoded: [UInt8], by arrival: ParcelArrival) throws(VaultError) -> ParcelTaking {
+  package func takeParcel(_ encoded: [UInt8], by arrival: ParcelArrival) throws(VaultError) -> ParcelTaking {
     try sweepParcels()
     guard let parcel = try? Parcel.decode(encoded, limit: Parcel.byteLimit) else {
       return .ignored("it makes no sense")

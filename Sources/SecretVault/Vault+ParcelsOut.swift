@@ -13,7 +13,7 @@ extension Vault {
   private static let makingLimit = 8
 
   /// What is to be posted to a group now; parcels for deliveries that wait are made first. To be asked again until nothing is left.
-  public func parcelsToPost(group: [UInt8], folder: [UInt8]) throws(VaultError) -> [ParcelPost] {
+  package func parcelsToPost(group: [UInt8], folder: [UInt8]) throws(VaultError) -> [ParcelPost] {
     parcelMemory.note(group: group, in: folder)
     try prepareParcels()
     try makeDepositParcels(group, folder)
@@ -39,13 +39,13 @@ extension Vault {
   }
 
   /// What is to be taken out of a group: ids.
-  public func parcelsToWithdraw(folder: [UInt8]) throws(VaultError) -> [[UInt8]] {
+  package func parcelsToWithdraw(folder: [UInt8]) throws(VaultError) -> [[UInt8]] {
     try stored { () throws(StoreError) in try database.parcels(nil, [.withdrawn]) }.filter { $0.group == folder }
       .map(\.id)
   }
 
   /// A parcel was taken out of its group.
-  public func withdrew(_ id: [UInt8]) throws(VaultError) {
+  package func withdrew(_ id: [UInt8]) throws(VaultError) {
     try stored { () throws(StoreError) in
       guard try database.parcel(id)?.state == .withdrawn else { return }
       try database.removeParcels([id])
@@ -53,7 +53,7 @@ extension Vault {
   }
 
   /// A parcel is durable among what its group sends.
-  public func posted(_ id: [UInt8]) throws(VaultError) {
+  package func posted(_ id: [UInt8]) throws(VaultError) {
     let now = environment.now()
     try stored { () throws(StoreError) in
       guard let before = try database.parcel(id), before.direction != .received,
@@ -71,7 +71,7 @@ extension Vault {
   }
 
   /// Somebody has taken a parcel out of its group: word of an arrival has done its work then.
-  public func wasTakenOut(_ id: [UInt8]) throws(VaultError) {
+  package func wasTakenOut(_ id: [UInt8]) throws(VaultError) {
     try stored { () throws(StoreError) in
       guard let record = try database.parcel(id), record.direction == .receipt, record.state == .posted else { return }
       try database.removeParcels([id])
@@ -79,7 +79,7 @@ extension Vault {
   }
 
   /// Folders of groups with something to post or to take out. Asked once a second.
-  public func foldersWithParcels() throws(VaultError) -> Set<[UInt8]> {
+  package func foldersWithParcels() throws(VaultError) -> Set<[UInt8]> {
     try sweepParcels()
     var folders = try stored { () throws(StoreError) in
       var folders: Set<[UInt8]> = []
@@ -116,7 +116,7 @@ extension Vault {
   }
 
   /// Folders of groups through which shares were asked for at `time` or later, and no answer has come.
-  public func foldersAwaitingReleases(since time: Int64) throws(VaultError) -> Set<[UInt8]> {
+  package func foldersAwaitingReleases(since time: Int64) throws(VaultError) -> Set<[UInt8]> {
     let posted = try stored { () throws(StoreError) in
       try database.hasParcels([.posted], direction: .request) ? try database.parcels(.request, [.posted]) : []
     }
@@ -124,7 +124,7 @@ extension Vault {
   }
 
   /// Whether a parcel with this tag and id is for this device.
-  public func isOwnParcel(_ tag: [UInt8], _ id: [UInt8]) -> Bool {
+  package func isOwnParcel(_ tag: [UInt8], _ id: [UInt8]) -> Bool {
     guard let id = ParcelID(id) else { return false }
     return (try? Parcel.tag(of: id, for: identity.keys.digest)) == tag
   }

@@ -1,5 +1,5 @@
-public import Sodium
-public import VaultStore
+package import Sodium
+package import VaultStore
 
 extension Vault {
   /// The keys of a vault, by whatever opens it.
@@ -21,7 +21,7 @@ extension Vault {
   }
 
   /// Whether the vault has a passphrase. Throws ``VaultError/Code/noVault`` if there is none here.
-  public static func needsPassphrase(at folders: VaultFolders) throws(VaultError) -> Bool {
+  package static func needsPassphrase(at folders: VaultFolders) throws(VaultError) -> Bool {
     guard try stored({ () throws(StoreError) in try folders.holdsVault() }) else {
       if try stored({ () throws(StoreError) in try folders.holdsRemains() }) { throw VaultError(folders.lostMasterKey) }
       throw VaultError(
@@ -32,7 +32,7 @@ extension Vault {
 
   /// What opens the vault instead of its passphrase, and without the time that scrypt takes: see ``VaultKeys/stretch(_:for:)``.
   /// Asks for the passphrase, and throws unless it is the right one. Nil if the vault has none.
-  public static func stretchedPassphrase(
+  package static func stretchedPassphrase(
     at folders: VaultFolders, passphrase: () throws(VaultError) -> SecretBytes
   ) throws(VaultError) -> SecretBytes? {
     guard try needsPassphrase(at: folders) else { return nil }

@@ -8,7 +8,7 @@ extension Vault {
   /// the task is cancelled. Nothing is kept between two attempts. `mayRepeat` says whether an attempt has left nothing that
   /// another one would add to; `waits` is told of each pause, in milliseconds, and why. Who can't be reached is asked by parcel meanwhile, and an answer
   /// that comes so ends the pause.
-  public func patiently<Result: ~Copyable>(
+  package func patiently<Result: ~Copyable>(
     for limit: Int64?, mayRepeat: () -> Bool = { true }, waits: (_ pause: Int64, _ reason: VaultError) -> Void,
     _ attempt: () async throws(VaultError) -> Result
   ) async throws(VaultError) -> Result {

@@ -1,11 +1,11 @@
-public import PeerAuth
+package import PeerAuth
 import Sodium
 import VaultStore
 import WireCodec
 
 extension Vault {
   /// Trusts a scanned card, or updates label and addresses of one with the same keys.
-  public func addPeer(
+  package func addPeer(
     _ card: PeerCard, name: String?, deviceOf: String? = nil
   ) throws(VaultError) -> PeerAddition {
     let digest = card.keys.digest
@@ -94,7 +94,7 @@ extension Vault {
   }
 
   /// Peers that go by the label of a card which is none of them.
-  public func namesakes(of card: PeerCard) throws(VaultError) -> [PeerSummary] {
+  package func namesakes(of card: PeerCard) throws(VaultError) -> [PeerSummary] {
     let label = PeerName.skeleton(card.label)
     let peers = try stored { () throws(StoreError) in try database.peers() }
     guard !peers.contains(where: { $0.digest == card.keys.digest }) else { return [] }
@@ -108,17 +108,17 @@ extension Vault {
   }
 
   /// All peers by name.
-  public func peers() throws(VaultError) -> [PeerSummary] {
+  package func peers() throws(VaultError) -> [PeerSummary] {
     try stored { () throws(StoreError) in try database.peers() }.map { (record) throws(VaultError) in
       try summary(record)
     }
   }
 
   /// One peer by name, or the start of its card digest or fingerprint.
-  public func peer(_ reference: String) throws(VaultError) -> PeerSummary { try summary(find(reference)) }
+  package func peer(_ reference: String) throws(VaultError) -> PeerSummary { try summary(find(reference)) }
 
   /// Gives a peer another local name.
-  public func renamePeer(_ reference: String, to name: String) throws(VaultError) -> PeerSummary {
+  package func renamePeer(_ reference: String, to name: String) throws(VaultError) -> PeerSummary {
     try Self.checkName(name)
     let peer = try find(reference)
     do throws(StoreError) {
@@ -133,7 +133,7 @@ extension Vault {
   }
 
   /// Says where a peer listens. An empty list falls back to the addresses in its card.
-  public func setPeerAddresses(
+  package func setPeerAddresses(
     _ reference: String, to addresses: [PeerAddress]
   ) throws(VaultError) -> PeerSummary {
     let peer = try find(reference)
@@ -145,7 +145,7 @@ extension Vault {
   }
 
   /// Ends the trust in a peer, destroys what waits for it, and changes the beacon key that it knew.
-  public func removePeer(_ reference: String) throws(VaultError) -> PeerRemoval {
+  package func removePeer(_ reference: String) throws(VaultError) -> PeerRemoval {
     let peer = try find(reference)
     let summary = try summary(peer)
     let holds = try secretsKnownHeld(by: peer)
@@ -179,7 +179,7 @@ extension Vault {
   }
 
   /// Opens a session and says how it went.
-  public func pingPeer(_ reference: String) async throws(VaultError) -> PingReport {
+  package func pingPeer(_ reference: String) async throws(VaultError) -> PingReport {
     let peer = try find(reference)
     switch await send(.ping, to: try recipient(peer)) {
     case .answered(.pong(let handshake, let roundTrip, let address)):

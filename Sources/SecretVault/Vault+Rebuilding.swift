@@ -1,26 +1,26 @@
-public import Sodium
-public import VaultStore
+package import Sodium
+package import VaultStore
 
 /// What is about to be made anew, or was.
-public struct RebuildReport: Sendable {
+package struct RebuildReport: Sendable {
   /// This device's label.
-  public let label: String
+  package let label: String
   /// Peers that are trusted again.
-  public let peerCount: Int
+  package let peerCount: Int
   /// Whether there is a settings file: the database that knew whether there should be one is gone.
-  public let hasSettings: Bool
+  package let hasSettings: Bool
   /// Ids of secrets that were taken up; empty before.
-  public internal(set) var secrets: [String] = []
+  package internal(set) var secrets: [String] = []
   /// Ids of items that were taken up; empty before.
-  public internal(set) var items: [String] = []
+  package internal(set) var items: [String] = []
   /// Where the old database is; nil before, and if there was none.
-  public internal(set) var aside: String?
+  package internal(set) var aside: String?
 }
 
 extension Vault {
   /// Makes the database anew from the files beside it: identity, peers, shares and items. Only where it is lost or damaged. `confirm` is
   /// told what would be there, and stops it by throwing.
-  public static func rebuild(
+  package static func rebuild(
     at folders: VaultFolders, passphrase: () throws(VaultError) -> SecretBytes,
     confirm: (RebuildReport) throws(VaultError) -> Void, environment: VaultEnvironment
   ) throws(VaultError) -> RebuildReport {

@@ -9,7 +9,7 @@ import VaultStore
 extension Vault {
   /// Collects shares, rebuilds the file and writes it. A secret that has a password too asks `passwords` for it, once all
   /// shares are in.
-  public func recover(
+  package func recover(
     _ reference: String?, to destination: RecoveryDestination, passwords: @escaping PasswordSource,
     events: @escaping @Sendable (RecoveryEvent) -> Void
   ) async throws(VaultError) -> RecoveryReport {
@@ -18,7 +18,7 @@ extension Vault {
   }
 
   /// Collects shares and rebuilds a secret of any kind in secret memory. One with a body of more than `limit` bytes is refused.
-  public func recoverContent(
+  package func recoverContent(
     _ reference: String?, limit: Int = RecoveredContent.usualLimit, passwords: @escaping PasswordSource,
     events: @escaping @Sendable (RecoveryEvent) -> Void
   ) async throws(VaultError) -> RecoveredContent {

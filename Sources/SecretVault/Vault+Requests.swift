@@ -6,14 +6,14 @@ import VaultStore
 
 extension Vault {
   /// Milliseconds for which a decision holds if nobody says otherwise: a day.
-  public static let usualDecision: Int64 = 86_400_000
+  package static let usualDecision: Int64 = 86_400_000
   /// The longest time for which a decision can hold: a year.
-  public static let longestDecision: Int64 = 365 * 86_400_000
+  package static let longestDecision: Int64 = 365 * 86_400_000
   /// How long a daemon has to take up a share that was approved.
   private static let takingTime = Duration.seconds(5)
 
   /// What peers want and the user decides about, and what was decided, oldest first.
-  public func requests() throws(VaultError) -> [VaultRequest] {
+  package func requests() throws(VaultError) -> [VaultRequest] {
     let now = environment.now()
     let rows = try stored { () throws(StoreError) in try database.requests() }
     var requests: [VaultRequest] = []
@@ -24,7 +24,7 @@ extension Vault {
   }
 
   /// Says yes to a request: a share is released to this peer from now on for so many milliseconds, or the share that it brings is kept.
-  public func approveRequest(_ id: Int64, for time: Int64? = nil) async throws(VaultError) -> VaultRequest {
+  package func approveRequest(_ id: Int64, for time: Int64? = nil) async throws(VaultError) -> VaultRequest {
     let decided = try decide(id, .approved, for: time)
     guard decided.kind == .deposit else { return try summary(decided) }
     let summary = try summary(decided)
@@ -33,7 +33,7 @@ extension Vault {
   }
 
   /// Says no to a request, for so many milliseconds; also where the peer only waits for its time, or was told yes.
-  public func refuseRequest(_ id: Int64, for time: Int64? = nil) throws(VaultError) -> VaultRequest {
+  package func refuseRequest(_ id: Int64, for time: Int64? = nil) throws(VaultError) -> VaultRequest {
     try summary(decide(id, .refused, for: time))
   }
 
@@ -101,7 +101,7 @@ extension Vault {
   }
 
   /// What a daemon that has ended was waiting with is nobody's any more, but for what came by parcel.
-  public func dropWaitingDeposits() throws(VaultError) {
+  package func dropWaitingDeposits() throws(VaultError) {
     let hasParcels = try stored { () throws(StoreError) in
       try database.hasParcels([.waiting], direction: .received)
     }
@@ -126,12 +126,12 @@ extension Vault {
   // MARK: - Policies
 
   /// How a secret's share is released.
-  public func releasePolicy(of reference: String) throws(VaultError) -> SecretPolicy {
+  package func releasePolicy(of reference: String) throws(VaultError) -> SecretPolicy {
     try policy(of: try resolve(reference))
   }
 
   /// Gives a secret a policy of its own, or with nil that of the setting.
-  public func setReleasePolicy(_ policy: ReleasePolicy?, of reference: String) throws(VaultError) -> SecretPolicy {
+  package func setReleasePolicy(_ policy: ReleasePolicy?, of reference: String) throws(VaultError) -> SecretPolicy {
     let record = try resolve(reference)
     guard record.ownIndex != nil else {
       throw VaultError(

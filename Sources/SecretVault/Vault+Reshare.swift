@@ -5,7 +5,7 @@ import VaultStore
 
 extension Vault {
   /// Who would get what, without asking anybody.
-  public func planReshare(_ request: ReshareRequest) throws(VaultError) -> ResharePlan {
+  package func planReshare(_ request: ReshareRequest) throws(VaultError) -> ResharePlan {
     let record = try resolve(request.reference)
     let header = try header(of: record)
     guard PayloadKind(rawValue: record.kind) != .encryptionKey else {
@@ -34,7 +34,7 @@ extension Vault {
   }
 
   /// Recovers a secret and shares a copy of it as a new one. The old one stays as it is, whatever happens.
-  public func reshare(
+  package func reshare(
     _ request: ReshareRequest, passwords: @escaping PasswordSource,
     recovering: @escaping @Sendable (RecoveryEvent) -> Void, sharing: @escaping @Sendable (ShareEvent) -> Void
   ) async throws(VaultError) -> ReshareReport {

@@ -6,20 +6,20 @@ import VaultStore
 
 extension Vault {
   /// All secrets that this device holds a share of or has dealt, newest first.
-  public func secrets() throws(VaultError) -> [SecretSummary] {
+  package func secrets() throws(VaultError) -> [SecretSummary] {
     let list = try secretList()
     return list.listing.lines.map { list.summary($0) }
   }
 
   /// The same, packed.
-  public func secretList() throws(VaultError) -> SecretList {
+  package func secretList() throws(VaultError) -> SecretList {
     let listing: SecretListing
     do throws(StoreError) { listing = try database.listing() } catch { throw damage(error) }
     return try secretList(of: listing)
   }
 
   /// The same without those that are damaged in the store, and the ids of these.
-  public func soundSecretList() throws(VaultError) -> (list: SecretList, damaged: [String]) {
+  package func soundSecretList() throws(VaultError) -> (list: SecretList, damaged: [String]) {
     let sound: (listing: SecretListing, damaged: [[UInt8]])
     do throws(StoreError) { sound = try database.soundListing() } catch { throw damage(error) }
     return (try secretList(of: sound.listing), sound.damaged.map { hexadecimal($0) })
@@ -35,7 +35,7 @@ extension Vault {
   static let formerPeer = "a former peer"
 
   /// One secret with everything known about it.
-  public func secret(_ reference: String) throws(VaultError) -> SecretDetails {
+  package func secret(_ reference: String) throws(VaultError) -> SecretDetails {
     let record = try resolve(reference)
     let header = try header(of: record)
     let names = try peerNames()
@@ -52,12 +52,12 @@ extension Vault {
   }
 
   /// What deleting this device's share would mean, without doing it.
-  public func consequenceOfDeleting(_ reference: String) throws(VaultError) -> DeletionConsequence {
+  package func consequenceOfDeleting(_ reference: String) throws(VaultError) -> DeletionConsequence {
     try consequence(of: resolve(reference))
   }
 
   /// Deletes this device's share for good and leaves a tombstone.
-  public func delete(_ reference: String) throws(VaultError) -> DeletionConsequence {
+  package func delete(_ reference: String) throws(VaultError) -> DeletionConsequence {
     let record = try resolve(reference)
     let consequence = try consequence(of: record)
     let header = try? header(of: record)
@@ -69,7 +69,7 @@ extension Vault {
   }
 
   /// What happened here, newest first.
-  public func log(limit: Int) throws(VaultError) -> [LogEntry] {
+  package func log(limit: Int) throws(VaultError) -> [LogEntry] {
     try stored { () throws(StoreError) in try database.auditLog(limit: limit) }.map {
       LogEntry(
         at: $0.at, event: $0.event, peer: $0.peerLabel, secret: $0.secretID.map { hexadecimal($0) },

@@ -10,7 +10,7 @@ import VaultStore
 /// another item, and neither takes the other's place without the user's word.
 extension Vault {
   /// What peers have sent and nobody has accepted, newest first: all, or as one item, or by one peer.
-  public func sentItems(as reference: String? = nil, from peer: String? = nil) throws(VaultError) -> [ItemSummary] {
+  package func sentItems(as reference: String? = nil, from peer: String? = nil) throws(VaultError) -> [ItemSummary] {
     let copies: [ItemRecord]
     if let reference {
       copies = try waitingCopies(of: itemHeader(of: resolveItem(reference)).id)
@@ -24,7 +24,7 @@ extension Vault {
   ///
   /// Of several copies under one key the newest that opens is taken. Under more than one key they are different items, and whose is meant
   /// must be said.
-  public func acceptItem(
+  package func acceptItem(
     _ reference: String, from peer: String? = nil, access: ItemAccess = ItemAccess()
   ) async throws(VaultError) -> ItemArrival {
     let record = try resolveItem(reference)
@@ -112,7 +112,7 @@ extension Vault {
 
   /// The one thing that the user means to delete: an item that is here, or what a peer has sent. What waits has no name, so a name is that
   /// of what is here.
-  public func deletableItem(_ reference: String, from peer: String? = nil) throws(VaultError) -> ItemSummary {
+  package func deletableItem(_ reference: String, from peer: String? = nil) throws(VaultError) -> ItemSummary {
     let record = try resolveItem(reference)
     let copies = try waitingCopies(of: itemHeader(of: record).id)
     if let peer {
@@ -143,14 +143,14 @@ extension Vault {
   }
 
   /// Deletes an item for good: what is here, or what a peer has sent, and nothing that waits beside it.
-  public func deleteItem(_ reference: String, from peer: String? = nil) throws(VaultError) -> ItemSummary {
+  package func deleteItem(_ reference: String, from peer: String? = nil) throws(VaultError) -> ItemSummary {
     let item = try deletableItem(reference, from: peer)
     try deleteItem(item)
     return item
   }
 
   /// The same of an item in hand.
-  public func deleteItem(_ item: ItemSummary) throws(VaultError) {
+  package func deleteItem(_ item: ItemSummary) throws(VaultError) {
     let missing = VaultError(.notFound, "\(item.shortName) was deleted meanwhile")
     guard let id = bytes(hexadecimal: item.id) else { throw missing }
     if item.state == .waiting {

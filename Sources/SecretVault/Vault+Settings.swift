@@ -2,7 +2,7 @@ import VaultStore
 
 extension Vault {
   /// All settings in a fixed order.
-  public func settings() throws(VaultError) -> [Setting] {
+  package func settings() throws(VaultError) -> [Setting] {
     let values = try stored { () throws(StoreError) in try settingsFile.load() }
     return SettingKey.allCases.map { key in
       Setting(
@@ -12,14 +12,14 @@ extension Vault {
   }
 
   /// Changes a setting; an empty value restores the default.
-  public func set(_ key: String, to value: String) throws(VaultError) -> Setting {
+  package func set(_ key: String, to value: String) throws(VaultError) -> Setting {
     let key = try Self.settingKey(key)
     try change([(key, value)])
     return Self.setting(key, value)
   }
 
   /// Changes several settings, or none if one of them isn't right.
-  public func set(_ changes: [(key: String, value: String)]) throws(VaultError) -> [Setting] {
+  package func set(_ changes: [(key: String, value: String)]) throws(VaultError) -> [Setting] {
     var known: [(key: SettingKey, value: String)] = []
     for change in changes { known.append((try Self.settingKey(change.key), change.value)) }
     try change(known)
@@ -27,7 +27,7 @@ extension Vault {
   }
 
   /// Puts every setting back to its default, also where their file is lost or damaged.
-  public func resetSettings() throws(VaultError) -> [Setting] {
+  package func resetSettings() throws(VaultError) -> [Setting] {
     try stored { () throws(StoreError) in try settingsFile.save([:]) }
     return try settings()
   }
@@ -58,7 +58,7 @@ extension Vault {
   }
 
   /// A setting's value now, or nil if the settings can't be read, for what must not become longer or weaker by that.
-  public func verifiedSetting(_ key: SettingKey) -> String? {
+  package func verifiedSetting(_ key: SettingKey) -> String? {
     do throws(StoreError) {
       return try settingsFile.load()[key.rawValue] ?? key.defaultValue
     } catch {
@@ -69,7 +69,7 @@ extension Vault {
 
   /// A setting's value now. A settings file that is lost or doesn't verify counts as untouched, and the log says so: `vault
   /// settings list` shows the error. For what nobody loses anything by.
-  public func settingValue(_ key: String) -> String {
+  package func settingValue(_ key: String) -> String {
     guard let key = SettingKey(rawValue: key) else { return "" }
     return verifiedSetting(key) ?? key.defaultValue
   }

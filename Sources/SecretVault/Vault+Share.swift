@@ -11,7 +11,7 @@ let contactConcurrency = 32
 
 extension Vault {
   /// Splits and hands out a file.
-  public func share(
+  package func share(
     _ request: ShareRequest, events: @escaping @Sendable (ShareEvent) -> Void
   ) async throws(VaultError) -> ShareReport {
     guard request.threshold >= 2 else {
@@ -84,7 +84,7 @@ extension Vault {
   }
 
   /// Delivers what still waits, of one secret or of all.
-  public func retry(
+  package func retry(
     _ reference: String?, events: @escaping @Sendable (ShareEvent) -> Void
   ) async throws(VaultError) -> [ShareReport] {
     let now = environment.now()

@@ -3,7 +3,7 @@ import VaultStore
 
 extension Vault {
   /// Where this device stands: itself, its daemon, peers, secrets and what waits. Asks nobody.
-  public func status() throws(VaultError) -> VaultStatus {
+  package func status() throws(VaultError) -> VaultStatus {
     let listing: SecretListing
     let damaged: [[UInt8]]
     do throws(StoreError) { (listing, damaged) = try database.soundListing() } catch { throw damage(error) }

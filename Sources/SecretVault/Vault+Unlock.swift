@@ -1,22 +1,22 @@
-public import ShamirKit
+package import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
 
 /// How unlocking ended.
-public struct UnlockReport: Sendable {
+package struct UnlockReport: Sendable {
   /// The secret.
-  public let secret: SecretSummary
+  package let secret: SecretSummary
   /// Bytes of ciphertext that are kept.
-  public let ciphertextByteCount: UInt64
+  package let ciphertextByteCount: UInt64
   /// One entry a peer that was asked; none if it was unlocked already.
-  public let holders: [HolderOutcome]
+  package let holders: [HolderOutcome]
 }
 
 extension Vault {
   /// Collects shares and the ciphertext of a secret, as for a recovery, and hands both to ``VaultEnvironment/unlocked``. Nothing
   /// is decrypted: a password of the secret's own is asked for when it is used. A secret that is unlocked already stays so for longer.
-  public func unlock(
+  package func unlock(
     _ reference: String, events: @escaping @Sendable (RecoveryEvent) -> Void
   ) async throws(VaultError) -> UnlockReport {
     let record = try resolve(reference)
@@ -52,7 +52,7 @@ extension Vault {
   }
 
   /// The id of a secret by what the user calls it.
-  public func secretID(_ reference: String) throws(VaultError) -> SecretID {
+  package func secretID(_ reference: String) throws(VaultError) -> SecretID {
     let record = try resolve(reference)
     return try shamir { () throws(ShamirError) in try SecretID(record.id) }
   }

@@ -1,16 +1,16 @@
 import Logging
-public import PeerAuth
+package import PeerAuth
 import ShamirKit
-public import Sodium
+package import Sodium
 import Synchronization
 import VaultProtocol
-public import VaultStore
+package import VaultStore
 
 /// An open vault: identity, trust list, shares and what can be done with them.
 ///
 /// One process may open it many times over, and many processes at once; what they share is the store. Everything secret that
 /// it keeps in memory lies in ``SecretBytes``.
-public final class Vault: VaultService, Sendable {
+package final class Vault: VaultService, Sendable {
   let folders: VaultFolders
   let keys: VaultKeys
   let database: VaultDatabase
@@ -67,7 +67,7 @@ public final class Vault: VaultService, Sendable {
 
   /// Makes a vault: folders, keys, identity. Throws ``VaultError/Code/vaultExists`` if there is one.
   /// A passphrase counts byte for byte, as it was typed; nil leaves the device key as the only protection.
-  public static func create(
+  package static func create(
     at folders: VaultFolders, label: String, addresses: [PeerAddress], passphrase: consuming SecretBytes?,
     environment: VaultEnvironment
   ) throws(VaultError) -> Vault {
@@ -135,7 +135,7 @@ public final class Vault: VaultService, Sendable {
 
   /// Opens a vault. Only if it has a passphrase, `stretched` is asked for what ``stretchedPassphrase(at:passphrase:)`` made of
   /// it before, and `passphrase` for the passphrase itself if there is no such thing or it doesn't fit.
-  public static func open(
+  package static func open(
     at folders: VaultFolders, passphrase: () throws(VaultError) -> SecretBytes,
     stretched: () -> SecretBytes? = { nil }, environment: VaultEnvironment
   ) throws(VaultError) -> Vault {
@@ -164,7 +164,7 @@ public final class Vault: VaultService, Sendable {
   }
 
   /// Writes what is buffered, and ends the use of the vault.
-  public func close() { database.finish() }
+  package func close() { database.finish() }
 
   /// A number that no other request of this vault has had.
   func requestNumber() -> UInt64 {

@@ -1,33 +1,33 @@
-public import Logging
-public import PeerAuth
+package import Logging
+package import PeerAuth
 
 /// What a vault gets from outside: time, waiting, a log, and a way to reach addresses.
 ///
 /// Nothing below the command line reads a clock or sleeps by itself, so that tests and simulations run on virtual time.
-public struct VaultEnvironment: Sendable {
+package struct VaultEnvironment: Sendable {
   /// Milliseconds since 1970.
-  public var now: @Sendable () -> Int64
+  package var now: @Sendable () -> Int64
   /// Milliseconds of a clock that never jumps, for measuring and deadlines.
-  public var monotonic: @Sendable () -> Double
+  package var monotonic: @Sendable () -> Double
   /// Waits, and throws when the task is cancelled.
-  public var sleep: @Sendable (Duration) async throws -> Void
+  package var sleep: @Sendable (Duration) async throws -> Void
   /// Where notes for operators go. Never peers' content, never secrets.
-  public var log: Logger
+  package var log: Logger
   /// Opens a byte stream to an address.
-  public var connect: @Sendable (PeerAddress) async throws(TransportError) -> any PeerTransport
+  package var connect: @Sendable (PeerAddress) async throws(TransportError) -> any PeerTransport
   /// Opens a byte stream to the peer with this beacon key if it is near, by the adapters that a setting names; nil where that can't be.
-  public var connectNearby: (@Sendable (NearbyAccess) async throws(TransportError) -> any PeerTransport)?
+  package var connectNearby: (@Sendable (NearbyAccess) async throws(TransportError) -> any PeerTransport)?
   /// Tells the user's notification command about an event, as JSON; returns at once.
-  public var notify: @Sendable (_ command: String, _ event: Notification) -> Void
+  package var notify: @Sendable (_ command: String, _ event: Notification) -> Void
   /// The battery's charge in percent; nil if there is none, or it is being charged.
-  public var battery: @Sendable () -> Int? = { nil }
+  package var battery: @Sendable () -> Int? = { nil }
   /// What is unlocked just now, and where to unlock more.
-  public var unlocked: any UnlockedSecrets = NothingUnlocked()
+  package var unlocked: any UnlockedSecrets = NothingUnlocked()
   /// How long anything may take.
-  public var deadlines = Deadlines()
+  package var deadlines = Deadlines()
 
   /// An environment from its parts.
-  public init(
+  package init(
     now: @escaping @Sendable () -> Int64,
     monotonic: @escaping @Sendable () -> Double,
     sleep: @escaping @Sendable (Duration) async throws -> Void,
@@ -44,49 +44,49 @@ public struct VaultEnvironment: Sendable {
   }
 
   /// How long anything may take before a peer counts as gone.
-  public struct Deadlines: Sendable {
+  package struct Deadlines: Sendable {
     /// Connecting and the handshake, card proof included.
-    public var handshake: Duration = .seconds(8)
+    package var handshake: Duration = .seconds(8)
     /// One answer, or the next piece of a transfer.
-    public var reply: Duration = .seconds(15)
+    package var reply: Duration = .seconds(15)
     /// Before another address of the same peer is tried as well, as RFC 8305 recommends.
-    public var nextAddress: Duration = .milliseconds(250)
+    package var nextAddress: Duration = .milliseconds(250)
     /// Finding a peer in the room, connecting to it, and the handshake.
-    public var nearby: Duration = .seconds(40)
+    package var nearby: Duration = .seconds(40)
     /// How much longer than the network it is waited before the radio is used for a peer that has addresses: on the network
     /// it will have answered.
-    public var headStart: Duration = .milliseconds(300)
+    package var headStart: Duration = .milliseconds(300)
     /// A session that says nothing, on the answering side.
-    public var idle: Duration = .seconds(60)
+    package var idle: Duration = .seconds(60)
     /// An answer to a request for a share, before holders are asked that would not be needed.
-    public var firstAnswer: Duration = .milliseconds(250)
+    package var firstAnswer: Duration = .milliseconds(250)
     /// Least time for a batch of pieces when another holder could take over.
-    public var slowHolder: Duration = .seconds(2)
+    package var slowHolder: Duration = .seconds(2)
     /// Before a holder is asked again that was cut off in the middle of a recovery and can't be reached since; twice as long each time.
-    public var comeback: Duration = .seconds(2)
+    package var comeback: Duration = .seconds(2)
     /// How much longer a delivery may take than its bytes would at the slowest rate that is of use.
-    public var slowDelivery: Duration = .seconds(60)
+    package var slowDelivery: Duration = .seconds(60)
     /// The usual choices.
-    public init() {}
+    package init() {}
   }
 
   /// An event for the notification command.
-  public struct Notification: Sendable {
+  package struct Notification: Sendable {
     /// `share-received`, `share-released`, `refused`.
-    public let event: String
+    package let event: String
     /// The peer's local name.
-    public let peer: String?
+    package let peer: String?
     /// The secret's id.
-    public let secret: String?
+    package let secret: String?
     /// The secret's public description.
-    public let description: String?
+    package let description: String?
     /// More words.
-    public let detail: String?
+    package let detail: String?
     /// Milliseconds since 1970.
-    public let at: Int64
+    package let at: Int64
 
     /// Whether the user is asked something by it: it is told once only, and must not be lost among others.
-    public var isQuestion: Bool {
+    package var isQuestion: Bool {
       [AuditEvent.releaseRequested, .depositRequested, .groupInvited].contains { $0.rawValue == event }
     }
   }

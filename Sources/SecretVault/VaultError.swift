@@ -1,9 +1,9 @@
 /// What went wrong, to whom or what, and what to do next: one or two plain sentences.
 ///
 /// `code` is stable and decides the exit code; `reason` and `hint` are for people. Neither ever holds secret bytes.
-public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Kinds of failure that a caller may want to tell apart.
-  public enum Code: String, Hashable, Sendable {
+  package enum Code: String, Hashable, Sendable {
     /// The request makes no sense as asked (a threshold of 1, an unknown name).
     case usage
     /// There is no vault here, or there is one already.
@@ -35,19 +35,19 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// What kind of failure.
-  public let code: Code
+  package let code: Code
   /// What happened, to which file or peer.
-  public let reason: String
+  package let reason: String
   /// What to do next, if there is something to do.
-  public let hint: String?
+  package let hint: String?
 
   /// An error with its advice.
-  public init(_ code: Code, _ reason: String, hint: String? = nil) {
+  package init(_ code: Code, _ reason: String, hint: String? = nil) {
     self.code = code
     self.reason = reason
     self.hint = hint
   }
 
   /// The reason, then the hint.
-  public var description: String { hint.map { "\(reason)\n\($0)" } ?? reason }
+  package var description: String { hint.map { "\(reason)\n\($0)" } ?? reason }
 }

@@ -1,10 +1,10 @@
-public import PeerAuth
+package import PeerAuth
 
 /// Everything that a command can ask of a vault, in process today and through an agent later.
 ///
 /// Implementations make all decisions; callers only parse arguments and render results. Names of peers and
 /// references to secrets are what the user typed: a secret is named by its id, a unique prefix of it, or its description.
-public protocol VaultService: Sendable {
+package protocol VaultService: Sendable {
   /// This device's card, fingerprint and texts.
   func ownIdentity() throws(VaultError) -> OwnIdentity
   /// Publishes other addresses in this device's card; takes effect for peers at their next session.

@@ -1,31 +1,31 @@
 /// What an operator decides.
-public struct ServerOptions: Sendable {
+package struct ServerOptions: Sendable {
   /// Where to listen.
-  public var host = "127.0.0.1"
+  package var host = "127.0.0.1"
   /// 0 lets the system choose.
-  public var port = 8420
+  package var port = 8420
   /// The folder of everything that is kept. Made if it isn't there.
-  public var data: String
+  package var data: String
   /// Redis in place of the folder.
-  public var redis: RedisOptions?
+  package var redis: RedisOptions?
   /// Where metrics are served, if anywhere.
-  public var metrics: (host: String, port: Int)?
+  package var metrics: (host: String, port: Int)?
   /// Certificate chain and private key, PEM; both or neither.
-  public var certificate: String?
+  package var certificate: String?
   /// See ``certificate``.
-  public var privateKey: String?
+  package var privateKey: String?
   /// A file with what has to be known to make a group, if not everybody may.
-  public var creationTokenFile: String?
+  package var creationTokenFile: String?
   /// Proxies whose `X-Forwarded-For` is believed.
-  public var proxies: [String] = []
+  package var proxies: [String] = []
   /// Limits.
-  public var limits = ServerLimits()
+  package var limits = ServerLimits()
 
   /// Everything by default but the folder.
-  public init(data: String) { self.data = data }
+  package init(data: String) { self.data = data }
 
   /// Everything by default but Redis.
-  public init(redis: RedisOptions) {
+  package init(redis: RedisOptions) {
     data = ""
     self.redis = redis
   }
@@ -33,61 +33,61 @@ public struct ServerOptions: Sendable {
 
 /// What one group, one key, one address and everybody together may have. 0 stands for no limit where a rate or a number of
 /// groups is meant.
-public struct ServerLimits: Sendable {
+package struct ServerLimits: Sendable {
   /// Bytes of the shares of one group.
-  public var groupBytes: Int64 = 256 << 20
+  package var groupBytes: Int64 = 256 << 20
   /// Shares of one group.
-  public var groupShares: Int64 = 100_000
+  package var groupShares: Int64 = 100_000
   /// Users of one group, removed ones not counted.
-  public var groupUsers: Int64 = 1000
+  package var groupUsers: Int64 = 1000
   /// Names of removed users that are kept for one group at a time.
   var groupNames: Int64 { 8 * groupUsers }
   /// Groups.
-  public var groups: Int64 = 100_000
+  package var groups: Int64 = 100_000
   /// Bytes of all shares.
-  public var totalBytes: Int64 = 10 << 30
+  package var totalBytes: Int64 = 10 << 30
   /// Bytes that are left free on the disk.
-  public var freeBytes: Int64 = 64 << 20
+  package var freeBytes: Int64 = 64 << 20
   /// Requests a second with one key; twice as many at once.
-  public var keyRate = 200
+  package var keyRate = 200
   /// Requests a second from one address; twice as many at once.
-  public var addressRate = 1000
+  package var addressRate = 1000
   /// Groups that one address makes in a day.
-  public var groupsPerDay = 100
+  package var groupsPerDay = 100
   /// Connections at a time.
-  public var connections = 4096
+  package var connections = 4096
   /// Connections at a time from one address.
-  public var connectionsPerAddress = 128
+  package var connectionsPerAddress = 128
   /// Memory for bodies that are under way, both ways.
-  public var bodyMemory = 64 << 20
+  package var bodyMemory = 64 << 20
 
   /// Bytes of one share.
-  public static let shareBytes = 1 << 20
+  package static let shareBytes = 1 << 20
   /// Bytes of a body of JSON.
-  public static let jsonBytes = 4096
+  package static let jsonBytes = 4096
   /// Bytes of a request's head.
-  public static let headBytes = 16_384
+  package static let headBytes = 16_384
   /// Users that one share may be for.
-  public static let recipients = 256
+  package static let recipients = 256
   /// Bytes of shares on one page.
-  public static let pageBytes = 4 << 20
+  package static let pageBytes = 4 << 20
   /// Shares on one page.
-  public static let pageShares = 500
+  package static let pageShares = 500
   /// Seconds that a request may wait for something new.
-  public static let wait = 60
+  package static let wait = 60
   /// Seconds that shares live.
-  public static let ttl: ClosedRange<Int64> = 60...2_592_000
+  package static let ttl: ClosedRange<Int64> = 60...2_592_000
 
   /// The defaults.
-  public init() {}
+  package init() {}
 }
 
 /// Why the service can't start, or had to stop.
-public struct ServerError: Error, Sendable, CustomStringConvertible {
+package struct ServerError: Error, Sendable, CustomStringConvertible {
   /// What happened.
-  public let reason: String
+  package let reason: String
   /// What to do about it.
-  public let hint: String?
+  package let hint: String?
 
   init(_ reason: String, hint: String? = nil) {
     self.reason = reason
@@ -95,5 +95,5 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
   }
 
   /// The reason, and behind it the hint.
-  public var description: String { hint.map { "\(reason); \($0)" } ?? reason }
+  package var description: String { hint.map { "\(reason); \($0)" } ?? reason }
 }

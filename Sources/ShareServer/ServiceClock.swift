@@ -29,16 +29,16 @@ final class ServiceClock: Sendable {
 }
 
 /// Where times come from; tests bring their own.
-public struct ClockSources: Sendable {
+package struct ClockSources: Sendable {
   /// Milliseconds since 1970, as the machine believes. May jump.
-  public var wall: @Sendable () -> Int64
+  package var wall: @Sendable () -> Int64
   /// Milliseconds since some moment. Never goes back.
-  public var uptime: @Sendable () -> Int64
+  package var uptime: @Sendable () -> Int64
   /// Waits so long.
-  public var sleep: @Sendable (Duration) async throws -> Void
+  package var sleep: @Sendable (Duration) async throws -> Void
 
   /// Takes all of it.
-  public init(
+  package init(
     wall: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Int64,
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) {
@@ -48,7 +48,7 @@ public struct ClockSources: Sendable {
   }
 
   /// The machine's.
-  public static let machine = ClockSources(
+  package static let machine = ClockSources(
     wall: { milliseconds(CLOCK_REALTIME) }, uptime: { milliseconds(CLOCK_BOOTTIME) })
 
   private static func milliseconds(_ clock: clockid_t) -> Int64 {

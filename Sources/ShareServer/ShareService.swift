@@ -2,15 +2,15 @@ import Glibc
 import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
-public import Logging
+package import Logging
 import NIOCore
 import NIOSSL
-public import ServiceLifecycle
+package import ServiceLifecycle
 import Sodium
 
 /// The untrusted service: keeps shares for groups until they expire. It learns who sends how much to whom and when, never
 /// what: that is encrypted, and the key is split over several such services, before anything comes here.
-public struct ShareService: Service {
+package struct ShareService: Service {
   private let options: ServerOptions
   let store: any ShareStore
   /// What bodies and pages have at hand.
@@ -26,7 +26,7 @@ public struct ShareService: Service {
   private static let idleTime = TimeAmount.seconds(75)
 
   /// Opens the store. `ready` is told where the service listens, `HOST:PORT`, when it does.
-  public init(
+  package init(
     _ options: ServerOptions, clock: ClockSources? = nil, log: Logger, ready: @escaping @Sendable (String) -> Void
   ) throws(ServerError) {
     self.options = options
@@ -55,7 +55,7 @@ public struct ShareService: Service {
   }
 
   /// Answers until it is told to stop, then finishes what is under way.
-  public func run() async throws {
+  package func run() async throws {
     var quiet = Logger(label: "http")
     quiet.logLevel = .error
     let responder = ServiceResponder(

@@ -2,14 +2,14 @@ import Glibc
 
 /// Where a message bus listens, from a text such as `unix:path=/run/dbus/system_bus_socket,guid=…;unix:…` (D-Bus
 /// Specification, "Server Addresses").
-public enum BusAddress {
+package enum BusAddress {
   /// Longest text that is looked at.
   static let byteLimit = 4096
   /// Where the system's bus is if nothing else says so.
-  public static let usual = "/run/dbus/system_bus_socket"
+  package static let usual = "/run/dbus/system_bus_socket"
 
   /// The paths of the sockets, in order; other kinds of address are passed over. Nil if the text breaks the rules.
-  public static func paths(_ text: String) -> [String]? {
+  package static func paths(_ text: String) -> [String]? {
     guard text.utf8.count <= byteLimit else { return nil }
     var paths: [String] = []
     for address in text.utf8.split(separator: UInt8(ascii: ";")) {
@@ -44,7 +44,7 @@ public enum BusAddress {
   }
 
   /// The places of the system's bus, as the process's environment or custom has them.
-  public static var system: [String] {
+  package static var system: [String] {
     guard let given = getenv("DBUS_SYSTEM_BUS_ADDRESS") else { return [usual] }
     return String(validatingCString: given).flatMap { paths($0) } ?? []
   }

@@ -4,9 +4,9 @@ import Glibc
 /// A connection to a message bus at a local socket (D-Bus Specification, "Authentication Protocol"): as this user, with
 /// descriptors. Every step has a deadline. What isn't understood is passed over, for anybody on the bus may send it; what
 /// breaks the frame of messages, which the bus itself makes, ends the connection.
-public struct BusConnection: ~Copyable {
+package struct BusConnection: ~Copyable {
   /// Why there is no connection any more, or in case of ``refused(_:)`` no answer.
-  public enum Failure: Error {
+  package enum Failure: Error {
     /// Nobody listens there.
     case absent
     /// The other side has ended it.
@@ -24,14 +24,14 @@ public struct BusConnection: ~Copyable {
   /// Longest line while authenticating.
   private static let lineLimit = 512
   /// Milliseconds for one step.
-  public static let patience: Int64 = 5000
+  package static let patience: Int64 = 5000
   /// Descriptors that are kept.
   private static let descriptorLimit = 4
   /// Signals that are kept while an answer is waited for. A flood of them loses the rest.
   private static let signalLimit = 256
 
   /// Answers calls of others; a call that gets nil is refused. It runs while this connection waits for something.
-  public var answering: (BusMessage) -> BusMessage? = { _ in nil }
+  package var answering: (BusMessage) -> BusMessage? = { _ in nil }
   private let socket: Int32
   /// Bytes that have come and were not looked at yet.
   private var waiting: [UInt8] = []
@@ -48,14 +48,14 @@ public struct BusConnection: ~Copyable {
   private init(owning socket: Int32) { self.socket = socket }
 
   /// Connects, authenticates and says hello.
-  public static func open(path: String) throws(Failure) -> BusConnection {
+  package static func open(path: String) throws(Failure) -> BusConnection {
     var connection = BusConnection(owning: try connect(path))
     try connection.greet()
     return connection
   }
 
   /// Connects to the first of several places where somebody listens.
-  public static func open(paths: [String]) throws(Failure) -> BusConnection {
+  package static func open(paths: [String]) throws(Failure) -> BusConnection {
     for path in paths.dropLast() {
       do throws(Failure) { return try open(path: path) } catch { continue }
     }
@@ -104,7 +104,7 @@ public struct BusConnection: ~Copyable {
   // MARK: - Messages
 
   /// Calls a method and waits for its answer, and for the descriptor that came with that, -1 for none: the caller's.
-  public mutating func call(
+  package mutating func call(
     _ member: String, of interface: String, at path: String, to destination: String, _ body: [BusValue] = [],
     within milliseconds: Int64 = BusConnection.patience
   ) throws(Failure) -> (reply: BusMessage, descriptor: Int32) {
@@ -125,7 +125,7 @@ public struct BusConnection: ~Copyable {
 
   /// The next signal, or nil if none comes before `other` has something to read or the time, as ``now()`` has it, is over.
   /// Without a time it waits as long as it takes.
-  public mutating func nextSignal(
+  package mutating func nextSignal(
     orInput other: Int32, until limit: Int64 = .max
   ) throws(Failure) -> BusMessage? {
     while true {
@@ -150,7 +150,7 @@ public struct BusConnection: ~Copyable {
   }
 
   /// Milliseconds of a clock that never jumps.
-  public static func now() -> Int64 {
+  package static func now() -> Int64 {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
     return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000

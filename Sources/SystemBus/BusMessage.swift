@@ -1,7 +1,7 @@
 /// A message of D-Bus (D-Bus Specification, "Message Protocol"), little-endian.
-public struct BusMessage: Hashable, Sendable {
+package struct BusMessage: Hashable, Sendable {
   /// What kind of message.
-  public enum Kind: UInt8, Sendable {
+  package enum Kind: UInt8, Sendable {
     case call = 1
     case reply = 2
     case failure = 3
@@ -9,12 +9,12 @@ public struct BusMessage: Hashable, Sendable {
   }
 
   /// A message, or the bytes of one, that is not understood.
-  public enum Fault: Error, Hashable {
+  package enum Fault: Error, Hashable {
     case truncated, tooLong, malformed, unsupported
   }
 
   /// Bytes of the start, which tells how long the whole is.
-  public static let startByteCount = 16
+  package static let startByteCount = 16
   /// Longest message that is read. The bus allows 128 MiB; what BlueZ knows of a full room is some hundred thousand bytes.
   static let byteLimit = 1 << 20
   /// Longest text in one.
@@ -23,30 +23,30 @@ public struct BusMessage: Hashable, Sendable {
   static let valueLimit = 50_000
 
   /// What kind of message it is.
-  public var kind: Kind
+  package var kind: Kind
   /// Its number at its sender.
-  public var serial: UInt32
+  package var serial: UInt32
   /// What it answers.
-  public var replySerial: UInt32?
+  package var replySerial: UInt32?
   /// The object that is called, or that sends a signal.
-  public var path: String?
+  package var path: String?
   /// The interface of the method or signal.
-  public var interface: String?
+  package var interface: String?
   /// The method or signal.
-  public var member: String?
+  package var member: String?
   /// The name of a failure.
-  public var failure: String?
+  package var failure: String?
   /// Who is to get it.
-  public var destination: String?
+  package var destination: String?
   /// Who the bus says has sent it.
-  public var sender: String?
+  package var sender: String?
   /// Descriptors that come with it.
-  public var descriptorCount: UInt32 = 0
+  package var descriptorCount: UInt32 = 0
   /// The values.
-  public var body: [BusValue] = []
+  package var body: [BusValue] = []
 
   /// A message from its parts.
-  public init(
+  package init(
     kind: Kind, serial: UInt32, replySerial: UInt32? = nil, path: String? = nil, interface: String? = nil,
     member: String? = nil, failure: String? = nil, destination: String? = nil, sender: String? = nil,
     descriptorCount: UInt32 = 0, body: [BusValue] = []
@@ -65,7 +65,7 @@ public struct BusMessage: Hashable, Sendable {
   }
 
   /// A call to be sent.
-  public static func call(
+  package static func call(
     _ member: String, of interface: String, at path: String, to destination: String, _ body: [BusValue] = [],
     serial: UInt32
   ) -> BusMessage {
@@ -75,12 +75,12 @@ public struct BusMessage: Hashable, Sendable {
   }
 
   /// The answer to this call, to be numbered and sent.
-  public func reply(_ body: [BusValue] = []) -> BusMessage {
+  package func reply(_ body: [BusValue] = []) -> BusMessage {
     BusMessage(kind: .reply, serial: 1, replySerial: serial, destination: sender, body: body)
   }
 
   /// A refusal of this call, to be numbered and sent.
-  public func refusal(_ name: String) -> BusMessage {
+  package func refusal(_ name: String) -> BusMessage {
     BusMessage(kind: .failure, serial: 1, replySerial: serial, failure: name, destination: sender)
   }
 }
@@ -112,7 +112,7 @@ extension BusMessage {
   }
 
   /// How long the message is that begins with these ``startByteCount`` bytes, if it is one that is read.
-  public static func byteCount(start: [UInt8]) throws(Fault) -> Int {
+  package static func byteCount(start: [UInt8]) throws(Fault) -> Int {
     let total = try frameByteCount(start: start)
     guard start[0] == UInt8(ascii: "l") else { throw .unsupported }
     guard total <= byteLimit else { throw .tooLong }
@@ -120,7 +120,7 @@ extension BusMessage {
   }
 
   /// Reads a whole message.
-  public init(bytes: [UInt8]) throws(Fault) {
+  package init(bytes: [UInt8]) throws(Fault) {
     let total = try Self.byteCount(start: bytes)
     guard bytes.count == total else { throw bytes.count < total ? .truncated : .malformed }
     guard let kind = Kind(rawValue: bytes[1]) else { throw .unsupported }
@@ -165,7 +165,7 @@ extension BusMessage {
 
 extension BusMessage {
   /// The bytes.
-  public func encoded() -> [UInt8] {
+  package func encoded() -> [UInt8] {
     var fields = BusWriter()
     func field(_ code: UInt8, _ type: String, _ value: String?) {
       guard let value else { return }

@@ -1,5 +1,5 @@
 /// A value in a message, of every type that the specification has (D-Bus Specification, "Type System").
-public indirect enum BusValue: Hashable, Sendable {
+package indirect enum BusValue: Hashable, Sendable {
   case byte(UInt8)
   case flag(Bool)
   case int16(Int16)
@@ -25,21 +25,21 @@ public indirect enum BusValue: Hashable, Sendable {
   case variant(BusValue)
 
   /// An entry of a dictionary.
-  public struct Pair: Hashable, Sendable {
+  package struct Pair: Hashable, Sendable {
     /// What the entry is found by.
-    public let key: BusValue
+    package let key: BusValue
     /// What is found.
-    public let value: BusValue
+    package let value: BusValue
 
     /// An entry.
-    public init(_ key: BusValue, _ value: BusValue) {
+    package init(_ key: BusValue, _ value: BusValue) {
       self.key = key
       self.value = value
     }
   }
 
   /// The value's type, as a signature.
-  public var type: String {
+  package var type: String {
     switch self {
     case .byte: "y"
     case .flag: "b"
@@ -63,15 +63,15 @@ public indirect enum BusValue: Hashable, Sendable {
   }
 
   /// A dictionary of properties: texts and values of any type.
-  public static func properties(_ values: [(String, BusValue)]) -> BusValue {
+  package static func properties(_ values: [(String, BusValue)]) -> BusValue {
     .dictionary(of: "sv", values.map { Pair(.text($0.0), .variant($0.1)) })
   }
 
   /// The value inside variants.
-  public var inner: BusValue { if case .variant(let value) = self { value.inner } else { self } }
+  package var inner: BusValue { if case .variant(let value) = self { value.inner } else { self } }
 
   /// The text of a text or a path.
-  public var words: String? {
+  package var words: String? {
     switch inner {
     case .text(let text), .path(let text): text
     default: nil
@@ -79,10 +79,10 @@ public indirect enum BusValue: Hashable, Sendable {
   }
 
   /// The value of an entry of a dictionary whose keys are texts or paths, out of its variant.
-  public subscript(key: String) -> BusValue? { pairs?.first { $0.key.words == key }?.value.inner }
+  package subscript(key: String) -> BusValue? { pairs?.first { $0.key.words == key }?.value.inner }
 
   /// The entries of a dictionary.
-  public var pairs: [Pair]? { if case .dictionary(_, let pairs) = inner { pairs } else { nil } }
+  package var pairs: [Pair]? { if case .dictionary(_, let pairs) = inner { pairs } else { nil } }
 }
 
 /// The type of a value, taken from a signature within its limits.

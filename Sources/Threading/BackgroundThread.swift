@@ -1,7 +1,7 @@
 import Glibc
 
 /// A thread of its own for work that blocks: the pools of Swift and Dispatch have few threads, and others wait for them.
-public enum BackgroundThread {
+package enum BackgroundThread {
   private final class Work {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -9,7 +9,7 @@ public enum BackgroundThread {
 
   /// Runs `body` on a new thread, which ends with it. False if the system has no thread left.
   @discardableResult
-  public static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+  package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     let work = Unmanaged.passRetained(Work(body))
     var thread = pthread_t()
     let failure = pthread_create(

@@ -2,7 +2,7 @@ import Glibc
 
 /// Whether this process can have what neither Swift's runtime nor Dispatch can do without: they trap, or wait for ever, where
 /// they can't. To be asked before anything else, even the arguments.
-public enum ResourceCheck {
+package enum ResourceCheck {
   /// Descriptors that a program needs at once, beside the standard ones: a daemon that makes its event loops is the one that traps without.
   private static let descriptorCount = 32
   /// Threads beyond one for each processor.
@@ -11,7 +11,7 @@ public enum ResourceCheck {
   private static let spareByteCount = 64 << 20
 
   /// What can't be had, and why; nil if all can.
-  public static func problem() -> String? { descriptors() ?? arguments() ?? threads() }
+  package static func problem() -> String? { descriptors() ?? arguments() ?? threads() }
 
   private static func words(_ code: Int32) -> String { String(cString: strerror(code)).lowercased() }
 

@@ -1,13 +1,13 @@
-public import Grouper
+package import Grouper
 import Foundation
 import SecretVault
 import Sodium
 import VaultStore
 
 /// What is known of a group without opening it: as it was when somebody had it last.
-public struct GroupFacts: Codable, Hashable, Sendable {
+package struct GroupFacts: Codable, Hashable, Sendable {
   /// How far this device is with it.
-  public enum State: String, Codable, Sendable {
+  package enum State: String, Codable, Sendable {
     /// It is being made. Nobody else knows of it yet.
     case creating
     /// This device has asked to be taken in, and waits for the answer.
@@ -17,33 +17,33 @@ public struct GroupFacts: Codable, Hashable, Sendable {
   }
 
   /// Its id in this vault: the name of its folder. Not kept in the file.
-  public internal(set) var id = ""
+  package internal(set) var id = ""
   /// How far this device is with it.
-  public internal(set) var state: State
+  package internal(set) var state: State
   /// What its owner calls it.
-  public internal(set) var name: String
+  package internal(set) var name: String
   /// What its members know it by; nil while that isn't known.
-  public internal(set) var group: GroupID?
+  package internal(set) var group: GroupID?
   /// Whether this device is the owner.
-  public internal(set) var isOwner = false
+  package internal(set) var isOwner = false
   /// The owner's own name.
-  public internal(set) var owner = ""
+  package internal(set) var owner = ""
   /// Members, this device included.
-  public internal(set) var memberCount = 0
+  package internal(set) var memberCount = 0
   /// Number of servers.
-  public internal(set) var servers = 0
+  package internal(set) var servers = 0
   /// k.
-  public internal(set) var threshold = 0
+  package internal(set) var threshold = 0
   /// s.
-  public internal(set) var sufficient = 0
+  package internal(set) var sufficient = 0
   /// Changes that fewer servers have than are to have them.
-  public internal(set) var unsent = 0
+  package internal(set) var unsent = 0
   /// What is still to be brought to servers, calls of the owner included.
-  public internal(set) var waiting = 0
+  package internal(set) var waiting = 0
   /// Messages that are known to exist and haven't come.
-  public internal(set) var missing: UInt64 = 0
+  package internal(set) var missing: UInt64 = 0
   /// Whether that says anything: nobody may have been asked yet, or have answered.
-  public var isMissingKnown: Bool { isMissingOpen != true && !isOutdated }
+  package var isMissingKnown: Bool { isMissingOpen != true && !isOutdated }
   private var isMissingOpen: Bool?
   /// Until when the other members count as heard, in milliseconds since 1970.
   private var heardUntil: UInt64?

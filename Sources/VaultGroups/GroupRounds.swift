@@ -1,15 +1,15 @@
 import Glibc
 import Grouper
 import Logging
-public import SecretVault
+package import SecretVault
 import Sodium
 import Synchronization
-public import VaultProtocol
+package import VaultProtocol
 import VaultStore
 
 /// The daemon's part: answers letters and parcels, sends those that wait, and keeps all groups in step, each for a moment at a time, so that
 /// commands can have it between.
-public final class GroupRounds: GroupLetterTaker {
+package final class GroupRounds: GroupLetterTaker {
   private let groups: VaultGroups
   private let log: Logger
   private struct State {
@@ -52,7 +52,7 @@ public final class GroupRounds: GroupLetterTaker {
   private static let concurrency = (rounds: 4, letters: 8)
 
   /// For this vault.
-  public convenience init(_ vault: Vault) { self.init(VaultGroups(vault)) }
+  package convenience init(_ vault: Vault) { self.init(VaultGroups(vault)) }
 
   init(_ groups: VaultGroups) {
     self.groups = groups
@@ -60,7 +60,7 @@ public final class GroupRounds: GroupLetterTaker {
   }
 
   /// Answers a letter.
-  public func take(_ letter: GroupLetter, from peer: GroupPeer) async -> GroupReply.Outcome {
+  package func take(_ letter: GroupLetter, from peer: GroupPeer) async -> GroupReply.Outcome {
     switch letter.purpose {
     case .invitation: await groups.takeInvitation(letter, from: peer)
     case .joining: await groups.takeJoining(letter, from: peer)
@@ -68,7 +68,7 @@ public final class GroupRounds: GroupLetterTaker {
   }
 
   /// Works until the task is cancelled.
-  public func run() async {
+  package func run() async {
     groups.vault.answerGroupLetters(by: self)
     let sleep = groups.vault.surroundings.sleep
     await withDiscardingTaskGroup { tasks in

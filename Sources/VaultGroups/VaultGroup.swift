@@ -1,4 +1,4 @@
-public import Grouper
+package import Grouper
 import SecretVault
 import Sodium
 
@@ -7,13 +7,13 @@ import Sodium
 /// Changes of objects go through ``grouper``: `update`, `delete` and, before an update that names files, `addFile`; they are durable here when
 /// the call returns, and the daemon sends them. What comes from others goes to the ``GroupClass`` of its class, which is handed
 /// the same engine and may call it back.
-public final class VaultGroup: Sendable {
+package final class VaultGroup: Sendable {
   /// The group's id in this vault: the name of its folder, 16 hexadecimal digits.
-  public let id: String
+  package let id: String
   /// Its folder.
-  public let folder: String
+  package let folder: String
   /// The engine.
-  public let grouper: Grouper
+  package let grouper: Grouper
   private let store: GroupStore
   private let lock: GroupLock
 

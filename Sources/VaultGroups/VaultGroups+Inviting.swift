@@ -1,20 +1,20 @@
 import Grouper
-public import SecretVault
+package import SecretVault
 import Sodium
-public import VaultProtocol
+package import VaultProtocol
 import VaultStore
 import WireCodec
 
 /// How far an invitation is.
-public struct InvitationReport: Sendable {
+package struct InvitationReport: Sendable {
   /// Whom it is for.
-  public let peer: String
+  package let peer: String
   /// Whether the peer was a member before: then its device is handed the servers and keys that the group has now.
-  public let isMember: Bool
+  package let isMember: Bool
   /// Whether the peer has it.
-  public let isDelivered: Bool
+  package let isDelivered: Bool
   /// Why not, and what to do.
-  public let problem: VaultError?
+  package let problem: VaultError?
 }
 
 /// The owner's side of an invitation.
@@ -23,7 +23,7 @@ extension VaultGroups {
   static let sentLimit = 256
 
   /// Invites a peer, or hands a member who has lost touch what he needs, when the group is on other servers for example: noted durably, told as soon as it is there. Only this peer, proved by its keys, can take the invitation.
-  public func invite(_ reference: String, to group: GroupFacts) async throws(VaultError) -> InvitationReport {
+  package func invite(_ reference: String, to group: GroupFacts) async throws(VaultError) -> InvitationReport {
     try checkOwner(of: group)
     let peer = try vault.groupPeer(reference)
     guard let known = group.group else { throw VaultError(.damaged, "the facts of the group \(group.name)") }
@@ -53,7 +53,7 @@ extension VaultGroups {
   }
 
   /// Throws unless this device is the group's owner.
-  public func checkOwner(of group: GroupFacts) throws(VaultError) {
+  package func checkOwner(of group: GroupFacts) throws(VaultError) {
     guard group.state == .member else {
       throw VaultError(.refused, "this device is not in \(group.name) yet", hint: "see `vault group list`")
     }

@@ -1,24 +1,24 @@
-public import Grouper
-public import SecretVault
-public import Sodium
+package import Grouper
+package import SecretVault
+package import Sodium
 import VaultProtocol
 import VaultStore
 import WireCodec
 
 /// An invitation that waits here.
-public struct WaitingInvitation: Hashable, Sendable {
+package struct WaitingInvitation: Hashable, Sendable {
   /// What the group is called there.
-  public let name: String
+  package let name: String
   /// The group.
-  public let group: GroupID
+  package let group: GroupID
   /// Who invites.
-  public let peer: String
+  package let peer: String
   /// When it came.
-  public let receivedAt: Int64
+  package let receivedAt: Int64
   /// Whether this device has asked to join, and waits for the answer.
-  public let isTaken: Bool
+  package let isTaken: Bool
   /// Why that hasn't worked yet, if it hasn't.
-  public let problem: String?
+  package let problem: String?
 }
 
 /// The invited one's side of an invitation.
@@ -27,7 +27,7 @@ extension VaultGroups {
   static let receivedLimits = (peer: 8, all: 64)
 
   /// What peers invite this device to, oldest first.
-  public func invitations() throws(VaultError) -> [WaitingInvitation] {
+  package func invitations() throws(VaultError) -> [WaitingInvitation] {
     var all: [WaitingInvitation] = []
     for letter in try vault.groupLetters() where letter.kind == .received {
       guard let peer = try vault.groupPeer(letter.peer), let group = GroupID(letter.group) else { continue }
@@ -116,7 +116,7 @@ extension VaultGroups {
 
   /// Joins the group of this name to which a peer invites this device, or the only one. If the owner is away, throws
   /// ``VaultError/Code/unreachable``: the daemon goes on trying.
-  public func join(
+  package func join(
     _ reference: String?, email: String, userName: String?
   ) async throws(VaultError) -> GroupFacts {
     let letter: GroupLetterRecord

@@ -1,35 +1,35 @@
-public import Grouper
-public import SecretVault
+package import Grouper
+package import SecretVault
 import VaultStore
 
 /// A member of a group, or somebody who was invited to it.
-public struct GroupMember: Hashable, Sendable {
+package struct GroupMember: Hashable, Sendable {
   /// How far he is.
-  public enum State: String, Sendable {
+  package enum State: String, Sendable {
     case owner, member, removed
     /// He has been told, or will be; he hasn't joined.
     case invited
   }
 
   /// His id in the group; nil if he is only invited.
-  public let node: NodeID?
+  package let node: NodeID?
   /// His name in the group; of somebody who is only invited the peer's.
-  public let name: String
+  package let name: String
   /// His e-mail address; may be empty.
-  public let email: String
+  package let email: String
   /// How far he is.
-  public let state: State
+  package let state: State
   /// Whether it is this device.
-  public let isSelf: Bool
+  package let isSelf: Bool
   /// The peer that he joined as, if this device has invited him.
-  public let peer: String?
+  package let peer: String?
   /// Why an invitation hasn't reached him yet, if it hasn't.
-  public let problem: String?
+  package let problem: String?
 }
 
 extension VaultGroups {
   /// Everybody who is in a group, was in it, or is invited.
-  public func members(of group: GroupFacts) async throws(VaultError) -> [GroupMember] {
+  package func members(of group: GroupFacts) async throws(VaultError) -> [GroupMember] {
     let peers = try memberPeers(of: group)
     let (status, own) = try await use(group.id, for: "vault group members") { open in
       (try await open.grouper.status(), await open.grouper.ownCard?.node)
@@ -69,12 +69,12 @@ extension VaultGroups {
   // MARK: - Keeping in step by hand
 
   /// How a group stands.
-  public func status(of group: GroupFacts) async throws(VaultError) -> GroupStatus {
+  package func status(of group: GroupFacts) async throws(VaultError) -> GroupStatus {
     try await use(group.id, for: "vault group status") { open in try await open.grouper.status() }
   }
 
   /// Sends what waits and takes what is new, answers what others' parcels ask for and sends the answers. With `confirms` everybody is told how far this device is, whenever that was done last.
-  public func sync(
+  package func sync(
     _ group: GroupFacts, confirms: Bool = false
   ) async throws(VaultError) -> (report: ReceiveReport, status: GroupStatus) {
     try await use(group.id, for: confirms ? "vault group confirm" : "vault group sync") { open in

@@ -1,28 +1,28 @@
 import GroupLink
-public import Grouper
-public import SecretVault
+package import Grouper
+package import SecretVault
 import Sodium
 import VaultStore
 
 /// A group that is to be made.
-public struct GroupPlan: Sendable {
+package struct GroupPlan: Sendable {
   /// What to call it.
-  public var name: String
+  package var name: String
   /// On which servers.
-  public var servers: [ServerChoice]
+  package var servers: [ServerChoice]
   /// k; nil for 2.
-  public var threshold: Int?
+  package var threshold: Int?
   /// s; nil for all servers but one, and at least k.
-  public var sufficient: Int?
+  package var sufficient: Int?
   /// Seconds that servers keep messages.
-  public var ttl: Int
+  package var ttl: Int
   /// The user's e-mail address, for the other members; may be empty.
-  public var email: String
+  package var email: String
   /// How the user wants to be called; nil for the name on this device's card.
-  public var userName: String?
+  package var userName: String?
 
   /// Takes all of it.
-  public init(
+  package init(
     name: String, servers: [ServerChoice], threshold: Int? = nil, sufficient: Int? = nil, ttl: Int = 86_400,
     email: String = "", userName: String? = nil
   ) {
@@ -44,7 +44,7 @@ public struct GroupPlan: Sendable {
 
 extension VaultGroups {
   /// A server as a group's roster has it, with what it demands from whoever makes a group there.
-  public static func choice(_ text: String, token: CreationToken?) throws(VaultError) -> ServerChoice {
+  package static func choice(_ text: String, token: CreationToken?) throws(VaultError) -> ServerChoice {
     let address: ServerAddress
     do throws(HTTPError) { address = try ServerAddress(text) } catch {
       throw VaultError(
@@ -72,7 +72,7 @@ extension VaultGroups {
   }
 
   /// Makes a group, on all of its servers or on none.
-  public func create(_ plan: GroupPlan) async throws(VaultError) -> GroupFacts {
+  package func create(_ plan: GroupPlan) async throws(VaultError) -> GroupFacts {
     guard GroupName.isFit(plan.name) else {
       throw VaultError(.usage, "a group's name has 1 to 64 bytes, and no control characters")
     }
@@ -109,7 +109,7 @@ extension VaultGroups {
   /// Removes a member: by his name, his e-mail address, the beginning of his id, or the peer's name that he joined as. One who was only
   /// invited isn't any more. Durable when it returns; what servers and members have to learn of it, and haven't, they
   /// are told later.
-  public func remove(_ reference: String, from group: GroupFacts) async throws(VaultError) -> GroupRemoval {
+  package func remove(_ reference: String, from group: GroupFacts) async throws(VaultError) -> GroupRemoval {
     let peers = try memberPeers(of: group)
     let invited = try vault.groupLetters().filter { isInvitation($0, to: group) }
     let outcome = try await use(group.id, for: "vault group remove") { open -> GroupRemoval? in
@@ -166,7 +166,7 @@ extension VaultGroups {
   }
 
   /// Moves a group to other servers. Those that stay are named again.
-  public func changeServers(
+  package func changeServers(
     of group: GroupFacts, to servers: [ServerChoice], threshold: Int?, sufficient: Int?
   ) async throws(VaultError) -> GroupStatus {
     try await use(group.id, for: "vault group servers") { open in
@@ -181,7 +181,7 @@ extension VaultGroups {
 
   /// Forgets a group on this device, and with `erases` has its servers forget it too: the owner's right. Returns the servers that
   /// were away.
-  public func leave(_ group: GroupFacts, erases: Bool) async throws(VaultError) -> [String] {
+  package func leave(_ group: GroupFacts, erases: Bool) async throws(VaultError) -> [String] {
     let lock = try await GroupLock.take(
       vault.groupFolders.path(group.id), for: "vault group leave", waiting: patience, vault.surroundings)
     defer { lock.release() }
@@ -213,11 +213,11 @@ extension VaultGroups {
 }
 
 /// What came of a removal.
-public struct GroupRemoval: Sendable {
+package struct GroupRemoval: Sendable {
   /// Who.
-  public let name: String
+  package let name: String
   /// Whether it was an invitation that nobody had taken.
-  public let wasInvited: Bool
+  package let wasInvited: Bool
   /// How the group stands then; nil for an invitation.
-  public let status: GroupStatus?
+  package let status: GroupStatus?
 }

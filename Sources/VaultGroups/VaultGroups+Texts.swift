@@ -1,21 +1,21 @@
 import Grouper
-public import SecretVault
+package import SecretVault
 
 /// Joining without a session: by files, mail and QR codes.
 extension VaultGroups {
   /// Whether a text is a request to join or an invitation, by its first word.
-  public static func isGroupText(_ text: some Collection<UInt8>) -> Bool {
+  package static func isGroupText(_ text: some Collection<UInt8>) -> Bool {
     GroupText.Kind.allCases.contains { text.starts(with: Array($0.rawValue.utf8)) }
   }
 
   /// Most bytes of such a text.
-  public static let textLimit = Invitation.byteLimit * 8 / 5 + 64
+  package static let textLimit = Invitation.byteLimit * 8 / 5 + 64
 
   /// Most requests to join that wait for an answer, besides those to peers.
   static let requestLimit = 16
 
   /// Begins to join a group whose owner is shown this text: face to face, by mail. Each text is for one group.
-  public func requestText(email: String, userName: String?) async throws(VaultError) -> String {
+  package func requestText(email: String, userName: String?) async throws(VaultError) -> String {
     let taken = Set(try vault.groupLetters().map(\.folder))
     let waiting = try await list().count { $0.state == .joining && !taken.contains($0.id) }
     guard waiting < Self.requestLimit else {
@@ -28,7 +28,7 @@ extension VaultGroups {
   }
 
   /// The same of a member, whose servers are gone for example: the owner's answer has the new ones.
-  public func requestText(of group: GroupFacts) async throws(VaultError) -> String {
+  package func requestText(of group: GroupFacts) async throws(VaultError) -> String {
     let bytes = try await use(group.id, for: "vault group join") { open in
       try await open.grouper.memberRequest().bytes
     }
@@ -36,7 +36,7 @@ extension VaultGroups {
   }
 
   /// The owner's answer to such a text: whoever has shown it is a member then.
-  public func answerText(
+  package func answerText(
     to text: [UInt8], for group: GroupFacts
   ) async throws(VaultError) -> (name: String, email: String, text: String) {
     try checkOwner(of: group)
@@ -59,7 +59,7 @@ extension VaultGroups {
   }
 
   /// Takes an owner's answer to a request of this device.
-  public func acceptText(_ text: [UInt8]) async throws(VaultError) -> GroupFacts {
+  package func acceptText(_ text: [UInt8]) async throws(VaultError) -> GroupFacts {
     guard let bytes = GroupText.bytes(.invitation, text) else {
       throw VaultError(
         .damaged, "that is no answer to a request to join, or a damaged one",

@@ -1,14 +1,14 @@
 import GroupLink
-public import Grouper
+package import Grouper
 import Logging
-public import SecretVault
+package import SecretVault
 import Synchronization
 import VaultStore
 
 /// All groups of a vault.
-public struct VaultGroups: Sendable {
+package struct VaultGroups: Sendable {
   /// The vault.
-  public let vault: Vault
+  package let vault: Vault
   let classes: [any GroupClass]
   let connector: any GroupServerConnector
   let facts: FactsFile
@@ -18,7 +18,7 @@ public struct VaultGroups: Sendable {
   var patience = Duration.seconds(10)
 
   /// The groups of this vault, with all that they keep in step. Opens nothing.
-  public init(_ vault: Vault) {
+  package init(_ vault: Vault) {
     self.init(vault, classes: GroupClasses.all(of: vault), connector: LazyConnector())
   }
 
@@ -33,7 +33,7 @@ public struct VaultGroups: Sendable {
   // MARK: - Finding
 
   /// All groups, by name; those too that this device has asked to join. What a creation that was interrupted has left is removed.
-  public func list() async throws(VaultError) -> [GroupFacts] {
+  package func list() async throws(VaultError) -> [GroupFacts] {
     vault.groupFolders.sweep()
     var all: [GroupFacts] = []
     for id in try stored({ () throws(StoreError) in try vault.groupFolders.names() }) {
@@ -69,7 +69,7 @@ public struct VaultGroups: Sendable {
   }
 
   /// The group of this name, or whose id begins so; without either the only one there is.
-  public func find(_ reference: String?) async throws(VaultError) -> GroupFacts {
+  package func find(_ reference: String?) async throws(VaultError) -> GroupFacts {
     let all = try await list()
     guard let reference else {
       guard let only = all.first else {
@@ -94,7 +94,7 @@ public struct VaultGroups: Sendable {
   }
 
   /// The same among the groups that this device is a member of: another one is an error.
-  public func findMember(_ reference: String?) async throws(VaultError) -> GroupFacts {
+  package func findMember(_ reference: String?) async throws(VaultError) -> GroupFacts {
     let found = try await find(reference)
     guard found.state == .member else {
       throw VaultError(
@@ -112,7 +112,7 @@ public struct VaultGroups: Sendable {
 
   /// Opens a group for `body` and closes it behind it. Waits up to ten seconds for whoever has it; `what` tells others, meanwhile,
   /// who has it now: a few words such as `vault group sync`.
-  public func use<Value: Sendable>(
+  package func use<Value: Sendable>(
     _ id: String, for what: String, _ body: (VaultGroup) async throws -> Value
   ) async throws(VaultError) -> Value {
     try await use(id, for: what, tell: { _ in }, body)

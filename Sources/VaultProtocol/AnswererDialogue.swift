@@ -3,25 +3,25 @@
 ///
 /// A peer needn't wait for each answer: pieces may come right behind their offer, and a piece request right behind the proof. What turns out not
 /// to be wanted is then dropped, within narrow limits.
-public struct AnswererDialogue: Sendable {
+package struct AnswererDialogue: Sendable {
   /// Most releases of one session whose pieces may still be asked for.
-  public static let releaseLimit = 64
+  package static let releaseLimit = 64
   /// Most drills of one session.
-  public static let drillLimit = 1024
+  package static let drillLimit = 1024
   /// Most pieces that one drill may ask for.
-  public static let drillPieceLimit = 4096
+  package static let drillPieceLimit = 4096
 
   /// Most letters of one session.
-  public static let letterLimit = 16
+  package static let letterLimit = 16
   /// Most introductions of one session.
-  public static let introductionLimit = 64
+  package static let introductionLimit = 64
   /// Most questions for newer cards of one session.
-  public static let cardRequestLimit = 128
+  package static let cardRequestLimit = 128
   /// Most meetings of one session.
-  public static let meetingLimit = 8
+  package static let meetingLimit = 8
 
   /// What the answerer has to do next.
-  public enum Step: Sendable {
+  package enum Step: Sendable {
     /// Greet back.
     case greet(Hello)
     /// Answer a ping.
@@ -99,10 +99,10 @@ public struct AnswererDialogue: Sendable {
   private var refused: UInt64?
 
   /// A dialogue that waits for the greeting, in the session with this ``OpeningChallenge``.
-  public init(opening: [UInt8]) { self.opening = opening }
+  package init(opening: [UInt8]) { self.opening = opening }
 
   /// Takes a message. Throws ``ProtocolError/unexpectedMessage(_:)`` if it has no place here: the session ends.
-  public mutating func receive(_ message: PeerRequest) throws(ProtocolError) -> Step {
+  package mutating func receive(_ message: PeerRequest) throws(ProtocolError) -> Step {
     let refused = refused
     self.refused = nil
     if case .idle = phase, !message.isPartOfDeposit { ahead = nil }
@@ -197,53 +197,53 @@ public struct AnswererDialogue: Sendable {
   }
 
   /// An offer was taken: its pieces follow, and those before `from` aren't wanted.
-  public mutating func began(_ offer: Offer, from: UInt64) {
+  package mutating func began(_ offer: Offer, from: UInt64) {
     phase = .depositing(offer.request, from: from)
   }
 
   /// An item was taken: its pieces follow.
-  public mutating func began(_ offer: ItemOffer) {
+  package mutating func began(_ offer: ItemOffer) {
     phase = .receivingItem(offer.request)
   }
 
   /// These of the offers of the running meeting are wanted: their pieces may come, and no others.
-  public mutating func wants(_ copies: some Sequence<ParcelCopy>) {
+  package mutating func wants(_ copies: some Sequence<ParcelCopy>) {
     guard case .meeting(var meeting) = phase else { return }
     meeting.wants(copies)
     phase = .meeting(meeting)
   }
 
   /// All pieces of a parcel have gone out in the running meeting: what became of it has to follow.
-  public mutating func gave(_ copy: ParcelCopy) {
+  package mutating func gave(_ copy: ParcelCopy) {
     guard case .meeting(var meeting) = phase else { return }
     meeting.gave(copy)
     phase = .meeting(meeting)
   }
 
   /// The running meeting is over: everything else may follow.
-  public mutating func metToTheEnd() {
+  package mutating func metToTheEnd() {
     guard case .meeting = phase else { return }
     phase = .idle
   }
 
   /// A nonce was drawn for a request; only a proof for that request may follow.
-  public mutating func challenged(_ request: ReleaseRequest, nonce: [UInt8]) {
+  package mutating func challenged(_ request: ReleaseRequest, nonce: [UInt8]) {
     phase = .challenged(request, nonce: nonce)
   }
 
   /// A nonce was drawn for a drill; only a proof for that drill may follow.
-  public mutating func challengedForDrill(_ request: DrillRequest, nonce: [UInt8]) {
+  package mutating func challengedForDrill(_ request: DrillRequest, nonce: [UInt8]) {
     phase = .challengedForDrill(request, nonce: nonce)
   }
 
   /// A drill's proof held: pieces may be asked for under its number until the next drill. It gives no right to a release.
-  public mutating func drilled(request: UInt64) {
+  package mutating func drilled(request: UInt64) {
     drill = (request, Self.drillPieceLimit)
   }
 
   /// A proof held: pieces may be asked for under its request number.
   /// Throws when a session asks for more releases than any recovery needs.
-  public mutating func released(request: UInt64) throws(ProtocolError) {
+  package mutating func released(request: UInt64) throws(ProtocolError) {
     refused = nil
     guard releases.count < Self.releaseLimit else {
       throw .unexpectedMessage(MessageType.releaseRequest.rawValue)
@@ -261,7 +261,7 @@ extension PeerRequest {
   }
 
   /// The message's number on the wire.
-  public var number: UInt16 {
+  package var number: UInt16 {
     switch self {
     case .hello: MessageType.hello.rawValue
     case .ping: MessageType.ping.rawValue

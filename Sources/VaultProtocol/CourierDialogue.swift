@@ -1,5 +1,5 @@
 /// What a dialler says in a meeting.
-public enum CourierMessage: Hashable, Sendable {
+package enum CourierMessage: Hashable, Sendable {
   case greeting(CourierGreeting)
   case offers(CourierOffers)
   case piece(CourierPiece)
@@ -7,7 +7,7 @@ public enum CourierMessage: Hashable, Sendable {
   case taken(CourierTaken)
 
   /// The meeting's number.
-  public var request: UInt64 {
+  package var request: UInt64 {
     switch self {
     case .greeting(let greeting): greeting.request
     case .offers(let offers): offers.request
@@ -18,7 +18,7 @@ public enum CourierMessage: Hashable, Sendable {
   }
 
   /// The message's number on the wire.
-  public var number: UInt16 {
+  package var number: UInt16 {
     switch self {
     case .greeting: MessageType.courierGreeting.rawValue
     case .offers: MessageType.courierOffers.rawValue
@@ -30,18 +30,18 @@ public enum CourierMessage: Hashable, Sendable {
 }
 
 /// The pieces of one parcel, in their order. Both sides of a meeting read with it.
-public struct CourierPieceOrder: Hashable, Sendable {
+package struct CourierPieceOrder: Hashable, Sendable {
   /// The parcel, and which copy of it.
-  public let copy: ParcelCopy
+  package let copy: ParcelCopy
   /// Its size, as it was offered.
-  public let size: Int
+  package let size: Int
   /// Bytes that have come.
-  public private(set) var byteCount = 0
+  package private(set) var byteCount = 0
   private var hopsLeft: UInt8?
   private var branch: UInt8?
 
   /// Waits for the first piece of a parcel that was offered.
-  public init(_ offer: CourierOffer) { self.init(copy: offer.copy, size: offer.size) }
+  package init(_ offer: CourierOffer) { self.init(copy: offer.copy, size: offer.size) }
 
   init(copy: ParcelCopy, size: Int) {
     self.copy = copy
@@ -49,10 +49,10 @@ public struct CourierPieceOrder: Hashable, Sendable {
   }
 
   /// Whether all pieces have come.
-  public var isComplete: Bool { byteCount == size }
+  package var isComplete: Bool { byteCount == size }
 
   /// Takes the next piece. Throws if it is another one.
-  public mutating func take(_ piece: CourierPiece) throws(ProtocolError) {
+  package mutating func take(_ piece: CourierPiece) throws(ProtocolError) {
     guard piece.copy == copy, piece.total == size, piece.offset == byteCount, !isComplete,
       piece.hopsLeft == hopsLeft ?? piece.hopsLeft, piece.branch == branch ?? piece.branch
     else { throw .unexpectedPiece(number: UInt64(clamping: piece.offset / CourierPiece.byteLimit)) }

@@ -1,31 +1,31 @@
-public import WireCodec
+package import WireCodec
 
 /// What each of two devices that meet says first.
-public struct CourierGreeting: PeerMessage {
+package struct CourierGreeting: PeerMessage {
   /// Its number.
-  public static let type = MessageType.courierGreeting
+  package static let type = MessageType.courierGreeting
   /// Most parcels of a greeting.
-  public static let idLimit = 256
+  package static let idLimit = 256
   /// Number of the meeting: the same in all its messages.
-  public let request: UInt64
+  package let request: UInt64
   /// Parcels that it carries or has sent, copy by copy, in the order of their bytes, each once.
-  public let copies: [ParcelCopy]
+  package let copies: [ParcelCopy]
   /// Whether it takes parcels for others at present.
-  public let takes: Bool
+  package let takes: Bool
   /// Receipts for the other. The dialler has none yet: what it has for the other depends on the other's ids.
-  public let receipts: [ParcelReceipt]
+  package let receipts: [ParcelReceipt]
 
   /// A greeting. The copies are put in order.
-  public init(request: UInt64, copies: [ParcelCopy], takes: Bool, receipts: [ParcelReceipt]) {
+  package init(request: UInt64, copies: [ParcelCopy], takes: Bool, receipts: [ParcelReceipt]) {
     self.request = request
     self.copies = Set(copies).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     self.takes = takes
     self.receipts = receipts
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + 2 + copies.count * ParcelCopy.byteCount + 1 + byteCount(of: receipts) }
+  package var encodedByteCount: Int { 8 + 2 + copies.count * ParcelCopy.byteCount + 1 + byteCount(of: receipts) }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     guard copies.count <= Self.idLimit else { throw .limitExceeded(field: "parcels", limit: Self.idLimit) }
     try writer.u64(request)
     try writer.count16(copies.count)
@@ -34,7 +34,7 @@ public struct CourierGreeting: PeerMessage {
     try write(list: receipts, into: &writer)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     let count = try reader.count16(limit: Self.idLimit, "parcels")
     var copies: [ParcelCopy] = []
@@ -52,32 +52,32 @@ public struct CourierGreeting: PeerMessage {
 }
 
 /// What the dialler has for the answerer.
-public struct CourierOffers: PeerMessage {
+package struct CourierOffers: PeerMessage {
   /// Its number.
-  public static let type = MessageType.courierOffers
+  package static let type = MessageType.courierOffers
   /// The meeting's number.
-  public let request: UInt64
+  package let request: UInt64
   /// Receipts for the other.
-  public let receipts: [ParcelReceipt]
+  package let receipts: [ParcelReceipt]
   /// Parcels for the other.
-  public let offers: [CourierOffer]
+  package let offers: [CourierOffer]
 
   /// Offers.
-  public init(request: UInt64, receipts: [ParcelReceipt], offers: [CourierOffer]) {
+  package init(request: UInt64, receipts: [ParcelReceipt], offers: [CourierOffer]) {
     self.request = request
     self.receipts = receipts
     self.offers = offers
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + byteCount(of: receipts) + byteCount(of: offers) }
+  package var encodedByteCount: Int { 8 + byteCount(of: receipts) + byteCount(of: offers) }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(list: receipts, into: &writer)
     try write(list: offers, into: &writer)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     receipts = try list(of: ParcelReceipt.self, from: &reader)
     offers = try list(of: CourierOffer.self, from: &reader)
@@ -85,32 +85,32 @@ public struct CourierOffers: PeerMessage {
 }
 
 /// What the answerer wants of the dialler's offers, and what it has itself.
-public struct CourierReplies: PeerMessage {
+package struct CourierReplies: PeerMessage {
   /// Its number.
-  public static let type = MessageType.courierReplies
+  package static let type = MessageType.courierReplies
   /// The meeting's number.
-  public let request: UInt64
+  package let request: UInt64
   /// What it says to the dialler's offers.
-  public let replies: [CourierReply]
+  package let replies: [CourierReply]
   /// Parcels for the dialler.
-  public let offers: [CourierOffer]
+  package let offers: [CourierOffer]
 
   /// Replies.
-  public init(request: UInt64, replies: [CourierReply], offers: [CourierOffer]) {
+  package init(request: UInt64, replies: [CourierReply], offers: [CourierOffer]) {
     self.request = request
     self.replies = replies
     self.offers = offers
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + byteCount(of: replies) + byteCount(of: offers) }
+  package var encodedByteCount: Int { 8 + byteCount(of: replies) + byteCount(of: offers) }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(list: replies, into: &writer)
     try write(list: offers, into: &writer)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     replies = try list(of: CourierReply.self, from: &reader)
     offers = try list(of: CourierOffer.self, from: &reader)
@@ -118,28 +118,28 @@ public struct CourierReplies: PeerMessage {
 }
 
 /// A piece of a parcel: 65536 bytes, the last one fewer, one behind the other.
-public struct CourierPiece: PeerMessage {
+package struct CourierPiece: PeerMessage {
   /// Its number.
-  public static let type = MessageType.courierPiece
+  package static let type = MessageType.courierPiece
   /// Bytes of every piece but the last.
-  public static let byteLimit = 65_536
+  package static let byteLimit = 65_536
   /// The meeting's number.
-  public let request: UInt64
+  package let request: UInt64
   /// The parcel, and which copy of it.
-  public let copy: ParcelCopy
+  package let copy: ParcelCopy
   /// Carriers that may still take it behind the one that gets it here.
-  public let hopsLeft: UInt8
+  package let hopsLeft: UInt8
   /// The branch of this copy.
-  public let branch: UInt8
+  package let branch: UInt8
   /// Bytes of the parcel's encoding.
-  public let total: Int
+  package let total: Int
   /// Where in it the piece begins.
-  public let offset: Int
+  package let offset: Int
   /// The piece.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// A piece.
-  public init(
+  package init(
     request: UInt64, copy: ParcelCopy, hopsLeft: UInt8, branch: UInt8, total: Int, offset: Int, bytes: [UInt8]
   ) {
     self.request = request
@@ -152,7 +152,7 @@ public struct CourierPiece: PeerMessage {
   }
 
   /// The piece that begins at `offset` of a parcel's encoding, which is longer.
-  public init(
+  package init(
     request: UInt64, copy: ParcelCopy, hopsLeft: UInt8, branch: UInt8, of parcel: [UInt8], offset: Int
   ) {
     self.init(
@@ -161,9 +161,9 @@ public struct CourierPiece: PeerMessage {
   }
 
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + ParcelCopy.byteCount + 2 + 4 + 4 + 4 + bytes.count }
+  package var encodedByteCount: Int { 8 + ParcelCopy.byteCount + 2 + 4 + 4 + 4 + bytes.count }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try require()
     try writer.u64(request)
     try copy.encode(into: &writer)
@@ -174,7 +174,7 @@ public struct CourierPiece: PeerMessage {
     try writer.bytes32(bytes)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     copy = try ParcelCopy(from: &reader)
     hopsLeft = try reader.u8("parcel hops")
@@ -197,9 +197,9 @@ public struct CourierPiece: PeerMessage {
 }
 
 /// What became of a parcel whose last piece has come.
-public struct CourierTaken: PeerMessage {
+package struct CourierTaken: PeerMessage {
   /// What became of it.
-  public enum Outcome: UInt8, Hashable, Sendable, CaseIterable {
+  package enum Outcome: UInt8, Hashable, Sendable, CaseIterable {
     /// It is durable with the recipient, or with a carrier.
     case taken = 1
     /// It was there already, or had been.
@@ -209,27 +209,27 @@ public struct CourierTaken: PeerMessage {
   }
 
   /// Its number.
-  public static let type = MessageType.courierTaken
+  package static let type = MessageType.courierTaken
   /// The meeting's number.
-  public let request: UInt64
+  package let request: UInt64
   /// The parcel, and which copy of it.
-  public let copy: ParcelCopy
+  package let copy: ParcelCopy
   /// What became of it.
-  public let outcome: Outcome
+  package let outcome: Outcome
   /// Its recipient's receipt, if it has arrived.
-  public let receipt: ParcelReceipt?
+  package let receipt: ParcelReceipt?
 
   /// What became of `copy`. A receipt is for that parcel, and for none that was refused.
-  public init(request: UInt64, copy: ParcelCopy, outcome: Outcome, receipt: ParcelReceipt? = nil) {
+  package init(request: UInt64, copy: ParcelCopy, outcome: Outcome, receipt: ParcelReceipt? = nil) {
     self.request = request
     self.copy = copy
     self.outcome = outcome
     self.receipt = receipt
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + ParcelCopy.byteCount + 2 + (receipt == nil ? 0 : ParcelReceipt.byteCount) }
+  package var encodedByteCount: Int { 8 + ParcelCopy.byteCount + 2 + (receipt == nil ? 0 : ParcelReceipt.byteCount) }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try require()
     try writer.u64(request)
     try copy.encode(into: &writer)
@@ -238,7 +238,7 @@ public struct CourierTaken: PeerMessage {
     if let receipt { try receipt.encode(into: &writer) }
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     copy = try ParcelCopy(from: &reader)
     guard let outcome = Outcome(rawValue: try reader.u8("outcome")) else { throw .invalidValue(field: "outcome") }
@@ -254,40 +254,40 @@ public struct CourierTaken: PeerMessage {
 }
 
 /// "Your turn": what the dialler wants of the answerer's offers.
-public struct CourierTurn: PeerMessage {
+package struct CourierTurn: PeerMessage {
   /// Its number.
-  public static let type = MessageType.courierTurn
+  package static let type = MessageType.courierTurn
   /// The meeting's number.
-  public let request: UInt64
+  package let request: UInt64
   /// What it says to the answerer's offers.
-  public let replies: [CourierReply]
+  package let replies: [CourierReply]
 
   /// A turn.
-  public init(request: UInt64, replies: [CourierReply]) {
+  package init(request: UInt64, replies: [CourierReply]) {
     self.request = request
     self.replies = replies
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + byteCount(of: replies) }
+  package var encodedByteCount: Int { 8 + byteCount(of: replies) }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(list: replies, into: &writer)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     replies = try list(of: CourierReply.self, from: &reader)
   }
 }
 
 /// "That was all." Said by the answerer.
-public struct CourierEnd: NumberMessage {
+package struct CourierEnd: NumberMessage {
   /// Its number.
-  public static let type = MessageType.courierEnd
+  package static let type = MessageType.courierEnd
   /// The meeting's number.
-  public let request: UInt64
+  package let request: UInt64
 
   /// The end of a meeting.
-  public init(request: UInt64) { self.request = request }
+  package init(request: UInt64) { self.request = request }
 }

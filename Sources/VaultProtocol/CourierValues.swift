@@ -1,31 +1,31 @@
-public import WireCodec
+package import WireCodec
 
 /// A parcel that one of two devices that meet could give to the other.
-public struct CourierOffer: WireValue, Hashable, Sendable {
+package struct CourierOffer: WireValue, Hashable, Sendable {
   /// Number of bytes.
-  public static let byteCount = ParcelCopy.byteCount + Parcel.tagByteCount + 4 + 8 + 3
+  package static let byteCount = ParcelCopy.byteCount + Parcel.tagByteCount + 4 + 8 + 3
   /// Most offers of a message.
-  public static let countLimit = 256
+  package static let countLimit = 256
 
   /// The parcel, and which copy of it.
-  public let copy: ParcelCopy
+  package let copy: ParcelCopy
   /// What it shows of its recipient.
-  public let tag: [UInt8]
+  package let tag: [UInt8]
   /// Bytes of its encoding.
-  public let size: Int
+  package let size: Int
   /// Milliseconds since 1970, from which on it is worth nothing.
-  public let expiresAt: Int64
+  package let expiresAt: Int64
   /// Carriers that may still take it behind the one that it is offered to.
-  public let hopsLeft: UInt8
+  package let hopsLeft: UInt8
   /// Which of its sender's carriers the copy went to first, from 0, or ``ParcelProof/noBranch``.
-  public let branch: UInt8
+  package let branch: UInt8
   /// Whether it is addressed to the other, as far as the one who offers it can tell.
-  public let isYours: Bool
+  package let isYours: Bool
   /// Whether it may be left at servers. Nobody signs that: a dishonest carrier can disregard it.
-  public let allowsServers: Bool
+  package let allowsServers: Bool
 
   /// An offer; of a parcel for no server, unless that is said.
-  public init(
+  package init(
     copy: ParcelCopy, tag: [UInt8], size: Int, expiresAt: Int64, hopsLeft: UInt8, branch: UInt8, isYours: Bool,
     allowsServers: Bool = false
   ) {
@@ -40,10 +40,10 @@ public struct CourierOffer: WireValue, Hashable, Sendable {
   }
 
   /// Always 63.
-  public var encodedByteCount: Int { Self.byteCount }
+  package var encodedByteCount: Int { Self.byteCount }
 
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try require()
     guard tag.count == Parcel.tagByteCount else { throw .invalidValue(field: "parcel tag") }
     try copy.encode(into: &writer)
@@ -56,7 +56,7 @@ public struct CourierOffer: WireValue, Hashable, Sendable {
   }
 
   /// Reads an offer.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     copy = try ParcelCopy(from: &reader)
     tag = try reader.bytes(Parcel.tagByteCount, "parcel tag")
     size = try reader.count32(limit: Parcel.byteLimit, "parcel")
@@ -84,9 +84,9 @@ public struct CourierOffer: WireValue, Hashable, Sendable {
 }
 
 /// What a device says to an offer.
-public struct CourierReply: WireValue, Hashable, Sendable {
+package struct CourierReply: WireValue, Hashable, Sendable {
   /// The words of a reply.
-  public enum Answer: Hashable, Sendable {
+  package enum Answer: Hashable, Sendable {
     /// It takes the parcel; as a carrier it says how likely it is to get it to the recipient, in 1/65535.
     case wanted(claim: UInt16)
     /// It is here, or was.
@@ -96,24 +96,24 @@ public struct CourierReply: WireValue, Hashable, Sendable {
   }
 
   /// Number of bytes.
-  public static let byteCount = ParcelCopy.byteCount + 1 + 2
+  package static let byteCount = ParcelCopy.byteCount + 1 + 2
 
   /// The parcel, and which copy of it.
-  public let copy: ParcelCopy
+  package let copy: ParcelCopy
   /// What is said.
-  public let answer: Answer
+  package let answer: Answer
 
   /// A reply to the offer of `copy`.
-  public init(copy: ParcelCopy, answer: Answer) {
+  package init(copy: ParcelCopy, answer: Answer) {
     self.copy = copy
     self.answer = answer
   }
 
   /// Always 35.
-  public var encodedByteCount: Int { Self.byteCount }
+  package var encodedByteCount: Int { Self.byteCount }
 
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     let (number, claim): (UInt8, UInt16) =
       switch answer {
       case .wanted(let claim): (1, claim)
@@ -126,7 +126,7 @@ public struct CourierReply: WireValue, Hashable, Sendable {
   }
 
   /// Reads a reply.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     copy = try ParcelCopy(from: &reader)
     let number = try reader.u8("reply")
     let claim = try reader.u16("claim")

@@ -1,80 +1,80 @@
-public import WireCodec
+package import WireCodec
 
 /// "Would you take a fragment of this size from me?"
-public struct Probe: PeerMessage {
+package struct Probe: PeerMessage {
   /// Its number.
-  public static let type = MessageType.probe
+  package static let type = MessageType.probe
   /// Comes back in the answer.
-  public let request: UInt64
+  package let request: UInt64
   /// Bytes of the fragment.
-  public let fragmentByteCount: UInt64
+  package let fragmentByteCount: UInt64
 
   /// A question.
-  public init(request: UInt64, fragmentByteCount: UInt64) {
+  package init(request: UInt64, fragmentByteCount: UInt64) {
     self.request = request
     self.fragmentByteCount = fragmentByteCount
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 16 }
+  package var encodedByteCount: Int { 16 }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u64(fragmentByteCount)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     fragmentByteCount = try reader.u64("fragment length")
   }
 }
 
 /// "Yes", or "no, because".
-public struct ProbeAnswer: OutcomeMessage {
+package struct ProbeAnswer: OutcomeMessage {
   /// Its number.
-  public static let type = MessageType.probeAnswer
+  package static let type = MessageType.probeAnswer
   /// The probe's number.
-  public let request: UInt64
+  package let request: UInt64
   /// Why not; nil for yes.
-  public let refusal: RefusalReason?
+  package let refusal: RefusalReason?
 
   /// An answer.
-  public init(request: UInt64, refusal: RefusalReason?) {
+  package init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal
   }
 }
 
 /// The dealer's offer of a share: header, number, sealed share. The fragment follows once it is wanted.
-public struct Offer: PeerMessage {
+package struct Offer: PeerMessage {
   /// Its number.
-  public static let type = MessageType.offer
+  package static let type = MessageType.offer
   /// Comes back in the answers.
-  public let request: UInt64
+  package let request: UInt64
   /// The share's number.
-  public let index: UInt8
+  package let index: UInt8
   /// The share, sealed to the recipient's box key.
-  public let sealedShare: [UInt8]
+  package let sealedShare: [UInt8]
   /// The encoded header.
-  public let header: [UInt8]
+  package let header: [UInt8]
 
   /// An offer.
-  public init(request: UInt64, index: UInt8, sealedShare: [UInt8], header: [UInt8]) {
+  package init(request: UInt64, index: UInt8, sealedShare: [UInt8], header: [UInt8]) {
     self.request = request
     self.index = index
     self.sealedShare = sealedShare
     self.header = header
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + 1 + 2 + sealedShare.count + 4 + header.count }
+  package var encodedByteCount: Int { 8 + 1 + 2 + sealedShare.count + 4 + header.count }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u8(index)
     try writer.bytes16(sealedShare)
     try writer.bytes32(header)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     index = try reader.u8("index")
     sealedShare = try reader.bytes16(limit: 512, "sealed share")
@@ -83,12 +83,12 @@ public struct Offer: PeerMessage {
 }
 
 /// What the holder wants of an offer.
-public struct OfferAnswer: PeerMessage {
+package struct OfferAnswer: PeerMessage {
   /// Its number.
-  public static let type = MessageType.offerAnswer
+  package static let type = MessageType.offerAnswer
 
   /// What the holder wants.
-  public enum Verdict: Hashable, Sendable {
+  package enum Verdict: Hashable, Sendable {
     /// The pieces from this number on; 0 for all of them.
     case wants(from: UInt64)
     /// Nothing: it has the share already, durably.
@@ -100,22 +100,22 @@ public struct OfferAnswer: PeerMessage {
   }
 
   /// Most seconds that a user may be asked for.
-  public static let askingLimit: UInt64 = 3600
+  package static let askingLimit: UInt64 = 3600
 
   /// The offer's number.
-  public let request: UInt64
+  package let request: UInt64
   /// What the holder wants.
-  public let verdict: Verdict
+  package let verdict: Verdict
 
   /// An answer.
-  public init(request: UInt64, verdict: Verdict) {
+  package init(request: UInt64, verdict: Verdict) {
     self.request = request
     self.verdict = verdict
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 18 }
+  package var encodedByteCount: Int { 18 }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     switch verdict {
     case .wants(let from):
@@ -137,7 +137,7 @@ public struct OfferAnswer: PeerMessage {
     }
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     let number = try reader.u8("verdict")
     let from = try reader.u64("piece")
@@ -153,32 +153,32 @@ public struct OfferAnswer: PeerMessage {
 }
 
 /// One piece of a fragment on its way to its holder.
-public struct Piece: PeerMessage {
+package struct Piece: PeerMessage {
   /// Its number.
-  public static let type = MessageType.piece
+  package static let type = MessageType.piece
   /// The offer's number.
-  public let request: UInt64
+  package let request: UInt64
   /// The piece's number, from 0.
-  public let number: UInt64
+  package let number: UInt64
   /// Its bytes.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// A piece.
-  public init(request: UInt64, number: UInt64, bytes: [UInt8]) {
+  package init(request: UInt64, number: UInt64, bytes: [UInt8]) {
     self.request = request
     self.number = number
     self.bytes = bytes
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 20 + bytes.count }
+  package var encodedByteCount: Int { 20 + bytes.count }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u64(number)
     try writer.bytes32(bytes)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     number = try reader.u64("piece")
     bytes = try reader.bytes32(limit: 65536, "piece bytes")
@@ -186,27 +186,27 @@ public struct Piece: PeerMessage {
 }
 
 /// "That was the last piece."
-public struct DepositEnd: NumberMessage {
+package struct DepositEnd: NumberMessage {
   /// Its number.
-  public static let type = MessageType.depositEnd
+  package static let type = MessageType.depositEnd
   /// The offer's number.
-  public let request: UInt64
+  package let request: UInt64
 
   /// The end of an offer's pieces.
-  public init(request: UInt64) { self.request = request }
+  package init(request: UInt64) { self.request = request }
 }
 
 /// "It is durable here", or "no, because".
-public struct DepositResult: OutcomeMessage {
+package struct DepositResult: OutcomeMessage {
   /// Its number.
-  public static let type = MessageType.depositResult
+  package static let type = MessageType.depositResult
   /// The offer's number.
-  public let request: UInt64
+  package let request: UInt64
   /// Why not; nil once share and fragment are durable.
-  public let refusal: RefusalReason?
+  package let refusal: RefusalReason?
 
   /// A result.
-  public init(request: UInt64, refusal: RefusalReason?) {
+  package init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal
   }

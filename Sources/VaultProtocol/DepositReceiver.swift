@@ -1,29 +1,29 @@
 import ShamirKit
-public import Sodium
+package import Sodium
 
 /// A holder's view of an arriving fragment: which piece is due, how long it must be, and whether the whole is the announced one.
 ///
 /// Feed it every piece in order, those that lie on disk from an earlier attempt first.
-public struct DepositReceiver: Sendable {
+package struct DepositReceiver: Sendable {
   /// The header the fragment belongs to.
-  public let header: SecretHeader
+  package let header: SecretHeader
   /// The fragment's number.
-  public let index: UInt8
+  package let index: UInt8
   /// The piece that is due.
-  public private(set) var nextPiece: UInt64 = 0
+  package private(set) var nextPiece: UInt64 = 0
   private var accumulator = MerkleAccumulator()
 
   /// Expects fragment `index` of `header` from its first piece.
-  public init(header: SecretHeader, index: UInt8) {
+  package init(header: SecretHeader, index: UInt8) {
     self.header = header
     self.index = index
   }
 
   /// Whether every piece has been taken.
-  public var isComplete: Bool { nextPiece == header.dispersal.stripeCount }
+  package var isComplete: Bool { nextPiece == header.dispersal.stripeCount }
 
   /// Takes the next piece and returns its leaf hash, to be kept beside it.
-  public mutating func take(number: UInt64, bytes: RawSpan) throws(ProtocolError) -> Digest {
+  package mutating func take(number: UInt64, bytes: RawSpan) throws(ProtocolError) -> Digest {
     guard !isComplete, number == nextPiece, bytes.byteCount == header.dispersal.pieceByteCount(number) else {
       throw .unexpectedPiece(number: number)
     }
@@ -38,7 +38,7 @@ public struct DepositReceiver: Sendable {
   }
 
   /// Throws ``ProtocolError/fragmentMismatch`` unless all pieces are there and hash to the root in the header.
-  public func verify() throws(ProtocolError) {
+  package func verify() throws(ProtocolError) {
     guard isComplete else { throw .unexpectedPiece(number: nextPiece) }
     let root: Digest
     do { root = try accumulator.root() } catch { throw .rejected(error) }

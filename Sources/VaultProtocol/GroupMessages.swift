@@ -1,11 +1,11 @@
-public import WireCodec
+package import WireCodec
 
 /// A letter about a group that both belong to, or that one is invited to. Its content is the groups' own and means nothing here.
 ///
 /// Letters come to nothing unless both users want it: an invitation waits for its user, and who asks to join must have been invited.
-public struct GroupLetter: PeerMessage {
+package struct GroupLetter: PeerMessage {
   /// What a letter is for.
-  public enum Purpose: UInt8, Hashable, Sendable, CaseIterable {
+  package enum Purpose: UInt8, Hashable, Sendable, CaseIterable {
     /// "You are invited to a group of mine."
     case invitation = 1
     /// "Let me join that group", with what its owner needs to know. The answer has what the new member needs.
@@ -13,32 +13,32 @@ public struct GroupLetter: PeerMessage {
   }
 
   /// Its number.
-  public static let type = MessageType.groupLetter
+  package static let type = MessageType.groupLetter
   /// Most bytes of a content.
-  public static let contentLimit = 8192
+  package static let contentLimit = 8192
   /// Comes back in the answer.
-  public let request: UInt64
+  package let request: UInt64
   /// What it is for.
-  public let purpose: Purpose
+  package let purpose: Purpose
   /// What it says.
-  public let content: [UInt8]
+  package let content: [UInt8]
 
   /// A letter.
-  public init(request: UInt64, purpose: Purpose, content: [UInt8]) {
+  package init(request: UInt64, purpose: Purpose, content: [UInt8]) {
     self.request = request
     self.purpose = purpose
     self.content = content
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + 1 + 4 + content.count }
+  package var encodedByteCount: Int { 8 + 1 + 4 + content.count }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u8(purpose.rawValue)
     try writer.bytes32(content)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     guard let purpose = Purpose(rawValue: try reader.u8("purpose")) else { throw .invalidValue(field: "purpose") }
     self.purpose = purpose
@@ -47,9 +47,9 @@ public struct GroupLetter: PeerMessage {
 }
 
 /// "It is durable here", with what the asker needs, or "no, because".
-public struct GroupReply: PeerMessage {
+package struct GroupReply: PeerMessage {
   /// What became of a letter.
-  public enum Outcome: Hashable, Sendable {
+  package enum Outcome: Hashable, Sendable {
     /// It was taken; with what the asker needs, sealed to it, if its letter asks for anything.
     case taken([UInt8])
     /// It was not.
@@ -57,28 +57,28 @@ public struct GroupReply: PeerMessage {
   }
 
   /// Its number.
-  public static let type = MessageType.groupReply
+  package static let type = MessageType.groupReply
   /// Most bytes of a content.
-  public static let contentLimit = 1 << 19
+  package static let contentLimit = 1 << 19
   /// The letter's number.
-  public let request: UInt64
+  package let request: UInt64
   /// What became of it.
-  public let outcome: Outcome
+  package let outcome: Outcome
 
   /// A reply.
-  public init(request: UInt64, outcome: Outcome) {
+  package init(request: UInt64, outcome: Outcome) {
     self.request = request
     self.outcome = outcome
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int {
+  package var encodedByteCount: Int {
     switch outcome {
     case .taken(let content): 8 + 1 + 4 + content.count
     case .refused: 9
     }
   }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     switch outcome {
     case .taken(let content):
@@ -88,7 +88,7 @@ public struct GroupReply: PeerMessage {
     }
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     if let reason = try reason(from: &reader) {
       outcome = .refused(reason)

@@ -1,25 +1,25 @@
-public import PeerAuth
+package import PeerAuth
 import Sodium
 import WireCodec
 
 /// The card of a secret's holder as others hand it on: signed by its owner, and without the beacon key.
-public struct HolderCard: Hashable, Sendable {
+package struct HolderCard: Hashable, Sendable {
   /// The most that a secret has beside one.
-  public static let countLimit = 254
+  package static let countLimit = 254
 
   /// The number of the share.
-  public let index: UInt8
+  package let index: UInt8
   /// The encoded card.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// A card from its parts; ``card()`` says whether it is one.
-  public init(index: UInt8, bytes: [UInt8]) {
+  package init(index: UInt8, bytes: [UInt8]) {
     self.index = index
     self.bytes = bytes
   }
 
   /// The card, once all of it holds: signed by its own key, and nothing in it that its owner gives to nobody but peers.
-  public func card() throws(ProtocolError) -> PeerCard {
+  package func card() throws(ProtocolError) -> PeerCard {
     let card: PeerCard
     do throws(WireError) { card = try PeerCard.decode(bytes, limit: PeerCard.byteLimit) } catch {
       throw .malformed(error)

@@ -1,16 +1,16 @@
-public import ShamirKit
-public import Sodium
+package import ShamirKit
+package import Sodium
 
 /// The line of a header that binds one share to one holder without naming it.
 ///
 /// Row i = BLAKE2b-256("vault/holder/v1", secret id, i, holder's card digest, 32-byte salt). The salt travels with the
 /// share: only its holder can open the row, and a copied share is useless to anybody with other keys.
-public enum HolderRow {
+package enum HolderRow {
   /// Bytes of a salt.
-  public static let saltByteCount = 32
+  package static let saltByteCount = 32
 
   /// The row of share `index` for the holder with `card`.
-  public static func digest(
+  package static func digest(
     secret: SecretID, index: UInt8, card: Digest, salt: RawSpan
   ) throws(SodiumError) -> Digest {
     var hash = try DomainHash("vault/holder/v1")
@@ -23,9 +23,9 @@ public enum HolderRow {
 }
 
 /// How a request names a secret to peers: a tag that means nothing to whoever doesn't hold it.
-public enum AskTag {
+package enum AskTag {
   /// BLAKE2b-256("vault/ask/v1", secret id).
-  public static func of(_ secret: SecretID) throws(SodiumError) -> Digest {
+  package static func of(_ secret: SecretID) throws(SodiumError) -> Digest {
     var hash = try DomainHash("vault/ask/v1")
     hash.append(secret.bytes)
     return hash.digest()

@@ -1,5 +1,5 @@
-public import PeerAuth
-public import Sodium
+package import PeerAuth
+package import Sodium
 import WireCodec
 
 /// What tells the holder of a share who the others are: their signed cards.
@@ -7,13 +7,13 @@ import WireCodec
 /// Plaintext of a `crypto_box_seal` to the recipient's box key, as a share's is: label, header digest, the recipient's index, dealer's and
 /// recipient's card digests, cards. Each card is signed by its owner; that it is a holder's is the dealer's word, for which the session or parcel
 /// vouches that brings it.
-public enum IntroductionBundle {
+package enum IntroductionBundle {
   static let label: StaticString = "vault/introduction/v1"
   /// Most bytes of a sealed bundle.
-  public static let sealedByteLimit = 1 << 19
+  package static let sealedByteLimit = 1 << 19
 
   /// Seals cards for the holder of share `index`.
-  public static func seal(
+  package static func seal(
     _ cards: [HolderCard], header: SecretHeader, index: UInt8, dealer: Digest, recipient: CardKeys
   ) throws(ProtocolError) -> [UInt8] {
     let plaintext = try plaintext(cards, header: header, index: index, dealer: dealer, recipient: recipient.digest)
@@ -43,7 +43,7 @@ public enum IntroductionBundle {
 
   /// Opens a sealed bundle and checks every part against the header that it is about, the dealer it came from and this device; the share number
   /// and the card of each holder.
-  public static func open(
+  package static func open(
     _ sealed: RawSpan, with recipient: Identity, header: SecretHeader, index: UInt8, dealer: CardKeys
   ) throws(ProtocolError) -> [(index: UInt8, card: PeerCard)] {
     guard sealed.byteCount <= sealedByteLimit else { throw .foreignCard("length") }
@@ -70,7 +70,7 @@ public enum IntroductionBundle {
   }
 
   /// Cards that belong together: each of another holder than the recipient, and no key in two of them. The dealer's may be among them.
-  public static func check(
+  package static func check(
     _ cards: [HolderCard], header: SecretHeader, index: UInt8, dealer: CardKeys, recipient: CardKeys
   ) throws(ProtocolError) -> [(index: UInt8, card: PeerCard)] {
     guard !cards.isEmpty else { throw .foreignCard("none") }

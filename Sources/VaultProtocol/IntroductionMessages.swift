@@ -1,31 +1,31 @@
-public import WireCodec
+package import WireCodec
 
 /// The dealer's word on who holds the other shares of a secret, behind the deposit or later.
-public struct Introduction: PeerMessage {
+package struct Introduction: PeerMessage {
   /// Its number.
-  public static let type = MessageType.introduction
+  package static let type = MessageType.introduction
   /// Bytes of a secret's id.
-  public static let secretByteCount = 16
+  package static let secretByteCount = 16
   /// Comes back in the answer.
-  public let request: UInt64
+  package let request: UInt64
   /// The secret.
-  public let secret: [UInt8]
+  package let secret: [UInt8]
   /// The number of the recipient's share.
-  public let index: UInt8
+  package let index: UInt8
   /// An ``IntroductionBundle``, sealed to the recipient's box key.
-  public let sealed: [UInt8]
+  package let sealed: [UInt8]
 
   /// A word on a secret's holders.
-  public init(request: UInt64, secret: [UInt8], index: UInt8, sealed: [UInt8]) {
+  package init(request: UInt64, secret: [UInt8], index: UInt8, sealed: [UInt8]) {
     self.request = request
     self.secret = secret
     self.index = index
     self.sealed = sealed
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + Self.secretByteCount + 1 + 4 + sealed.count }
+  package var encodedByteCount: Int { 8 + Self.secretByteCount + 1 + 4 + sealed.count }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     guard secret.count == Self.secretByteCount else { throw .invalidValue(field: "secret id") }
     try writer.bytes(secret)
@@ -33,7 +33,7 @@ public struct Introduction: PeerMessage {
     try writer.bytes32(sealed)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     secret = try reader.bytes(Self.secretByteCount, "secret id")
     index = try reader.u8("index")
@@ -42,53 +42,53 @@ public struct Introduction: PeerMessage {
 }
 
 /// "It is durable here", or "no, because".
-public struct IntroductionResult: OutcomeMessage {
+package struct IntroductionResult: OutcomeMessage {
   /// Its number.
-  public static let type = MessageType.introductionResult
+  package static let type = MessageType.introductionResult
   /// The introduction's number.
-  public let request: UInt64
+  package let request: UInt64
   /// Why not; nil once it is durable.
-  public let refusal: RefusalReason?
+  package let refusal: RefusalReason?
 
   /// A result.
-  public init(request: UInt64, refusal: RefusalReason?) {
+  package init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal
   }
 }
 
 /// "Have you newer cards of those who hold this secret?" Under the number of a release, or of the last drill, whose proof held.
-public struct CardRequest: PeerMessage {
+package struct CardRequest: PeerMessage {
   /// A card that the asker has.
-  public struct Known: Hashable, Sendable {
+  package struct Known: Hashable, Sendable {
     /// The number of the holder's share.
-    public let index: UInt8
+    package let index: UInt8
     /// The card's serial.
-    public let serial: UInt64
+    package let serial: UInt64
 
     /// What is known of a holder.
-    public init(index: UInt8, serial: UInt64) {
+    package init(index: UInt8, serial: UInt64) {
       self.index = index
       self.serial = serial
     }
   }
 
   /// Its number.
-  public static let type = MessageType.cardRequest
+  package static let type = MessageType.cardRequest
   /// The number of the release or drill.
-  public let request: UInt64
+  package let request: UInt64
   /// What the asker has, in the order of shares.
-  public let known: [Known]
+  package let known: [Known]
 
   /// A question.
-  public init(request: UInt64, known: [Known]) {
+  package init(request: UInt64, known: [Known]) {
     self.request = request
     self.known = known
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + 1 + 9 * known.count }
+  package var encodedByteCount: Int { 8 + 1 + 9 * known.count }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try Self.check(known)
     try writer.u64(request)
     try writer.u8(UInt8(clamping: known.count))
@@ -98,7 +98,7 @@ public struct CardRequest: PeerMessage {
     }
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     let count = Int(try reader.u8("card count"))
     guard count <= HolderCard.countLimit else {
@@ -119,28 +119,28 @@ public struct CardRequest: PeerMessage {
 }
 
 /// Newer cards, and from the secret's dealer also those that the asker doesn't have.
-public struct Cards: PeerMessage {
+package struct Cards: PeerMessage {
   /// Its number.
-  public static let type = MessageType.cards
+  package static let type = MessageType.cards
   /// The number of the question.
-  public let request: UInt64
+  package let request: UInt64
   /// The cards, in the order of shares.
-  public let cards: [HolderCard]
+  package let cards: [HolderCard]
 
   /// An answer.
-  public init(request: UInt64, cards: [HolderCard]) {
+  package init(request: UInt64, cards: [HolderCard]) {
     self.request = request
     self.cards = cards
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + HolderCard.encodedByteCount(cards) }
+  package var encodedByteCount: Int { 8 + HolderCard.encodedByteCount(cards) }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try HolderCard.encode(cards, into: &writer)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     cards = try HolderCard.decode(from: &reader)
   }

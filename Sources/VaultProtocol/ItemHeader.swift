@@ -1,26 +1,26 @@
-public import SealedPayload
-public import ShamirKit
+package import SealedPayload
+package import ShamirKit
 import Sodium
-public import WireCodec
+package import WireCodec
 
 /// The public front of an item: under which shared key it is, and how. The ciphertext of a `SealedPayload` follows.
 ///
 /// All of it goes into the key of the stream (``ItemKeys``), so that nothing in it can be changed. See
 /// `docs/formats/item.md`.
-public struct ItemHeader: WireValue, Hashable, Sendable {
+package struct ItemHeader: WireValue, Hashable, Sendable {
   /// What an item begins with.
-  public static let magic = Array("VAULTITM".utf8)
+  package static let magic = Array("VAULTITM".utf8)
   /// Most bytes of a header.
-  public static let byteLimit = 8192
+  package static let byteLimit = 8192
   /// Most bytes of the description.
-  public static let descriptionByteLimit = 1024
+  package static let descriptionByteLimit = 1024
   /// Bytes of an item's id.
-  public static let idByteCount = 32
+  package static let idByteCount = 32
   /// Format version of this program.
-  public static let version: UInt8 = 1
+  package static let version: UInt8 = 1
 
   /// How the stream's key comes about.
-  public enum Mode: Hashable, Sendable {
+  package enum Mode: Hashable, Sendable {
     /// From the shared key itself.
     case shared
     /// By agreement with the public half of the shared key, by somebody who doesn't have the key. Holds the ephemeral
@@ -29,22 +29,22 @@ public struct ItemHeader: WireValue, Hashable, Sendable {
   }
 
   /// How the stream's key comes about.
-  public let mode: Mode
+  package let mode: Mode
   /// The padding of the payload.
-  public let padding: PayloadPadding
+  package let padding: PayloadPadding
   /// The secret that is the shared key.
-  public let keyID: SecretID
+  package let keyID: SecretID
   /// 32 random bytes: the item's name everywhere, and what makes its stream the only one under its key.
-  public let id: [UInt8]
+  package let id: [UInt8]
   /// Bytes of the ciphertext that follows.
-  public let ciphertextByteCount: UInt64
+  package let ciphertextByteCount: UInt64
   /// In clear; empty if none.
-  public let description: String
+  package let description: String
   /// Room for later versions.
-  public let extensions: Extensions
+  package let extensions: Extensions
 
   /// A header from its parts. Throws what its own reader would throw.
-  public init(
+  package init(
     mode: Mode, padding: PayloadPadding, keyID: SecretID, id: [UInt8], ciphertextByteCount: UInt64,
     description: String = "", extensions: Extensions = Extensions()
   ) throws(WireError) {
@@ -60,17 +60,17 @@ public struct ItemHeader: WireValue, Hashable, Sendable {
   }
 
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int {
+  package var encodedByteCount: Int {
     let ephemeral = if case .sealed(let key) = mode { key.count } else { 0 }
     return Self.magic.count + 3 + SecretID.byteCount + id.count + ephemeral + 8 + 2 + description.utf8.count
       + extensions.encodedByteCount
   }
 
   /// Bytes of the whole item. Doesn't overflow: both are limited.
-  public var itemByteCount: UInt64 { UInt64(encodedByteCount) + ciphertextByteCount }
+  package var itemByteCount: UInt64 { UInt64(encodedByteCount) + ciphertextByteCount }
 
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(Self.magic)
     try writer.u8(Self.version)
     switch mode {
@@ -87,7 +87,7 @@ public struct ItemHeader: WireValue, Hashable, Sendable {
   }
 
   /// Reads the header that an item begins with; the ciphertext behind it is left alone.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     guard try reader.bytes(Self.magic.count, "magic") == Self.magic else { throw .invalidValue(field: "magic") }
     let version = try reader.u8("item version")
     guard version == Self.version else { throw .unsupported(field: "item version", value: UInt64(version)) }
@@ -123,14 +123,14 @@ public struct ItemHeader: WireValue, Hashable, Sendable {
   static let ciphertextByteLimit: UInt64 = 1 << 61
 
   /// Reads the header at the beginning of `bytes`, which need not reach beyond it.
-  public static func parse(beginningOf bytes: RawSpan) throws(WireError) -> ItemHeader {
+  package static func parse(beginningOf bytes: RawSpan) throws(WireError) -> ItemHeader {
     let front = bytes.extracting(first: min(bytes.byteCount, byteLimit))
     var reader = Reader(front)
     return try ItemHeader(from: &reader)
   }
 
   /// Reads the header at the beginning of `bytes`, which need not reach beyond it.
-  public static func parse(beginningOf bytes: [UInt8]) throws(WireError) -> ItemHeader {
+  package static func parse(beginningOf bytes: [UInt8]) throws(WireError) -> ItemHeader {
     try parse(beginningOf: bytes.span.bytes)
   }
 }

@@ -1,16 +1,16 @@
-public import ShamirKit
-public import Sodium
+package import ShamirKit
+package import Sodium
 import WireCodec
 
 /// Keys of items. K, the 32 bytes of a shared key, is never used for a stream: every item has a key of its own, derived
 /// from K, or from an agreement with K's public half, and from the whole of the item's header.
 ///
 /// `docs/formats/item.md` gives the reasons and an example.
-public enum ItemKeys {
+package enum ItemKeys {
   /// Bytes of a shared key.
-  public static let keyByteCount = 32
+  package static let keyByteCount = 32
   /// Type of the extension of a key's secret header that holds its public half.
-  public static let publicHalfExtension: UInt16 = 1
+  package static let publicHalfExtension: UInt16 = 1
 
   /// The secret half of the key pair that belongs to K: BLAKE2b-256 keyed with K over "vault/item-box/v1" and the id of the
   /// secret. As an X25519 secret any 32 bytes will do (RFC 7748, section 5).
@@ -22,13 +22,13 @@ public enum ItemKeys {
   }
 
   /// The public half, to which anybody can encrypt without having K.
-  public static func publicHalf(of key: borrowing SecretBytes, keyID: SecretID) throws(SodiumError) -> [UInt8] {
+  package static func publicHalf(of key: borrowing SecretBytes, keyID: SecretID) throws(SodiumError) -> [UInt8] {
     let secret = try secretHalf(of: key, keyID: keyID)
     return try X25519.publicKey(of: secret)
   }
 
   /// The key of an item's stream for somebody who has K.
-  public static func streamKey(
+  package static func streamKey(
     of header: ItemHeader, key: borrowing SecretBytes
   ) throws(SodiumError) -> SecretBytes {
     switch header.mode {
@@ -46,7 +46,7 @@ public enum ItemKeys {
   }
 
   /// The same for who seals to the public half, with the secret of the header's ephemeral key.
-  public static func streamKey(
+  package static func streamKey(
     of header: ItemHeader, ephemeralSecret: borrowing SecretBytes, publicHalf: [UInt8]
   ) throws(SodiumError) -> SecretBytes {
     guard case .sealed(let ephemeral) = header.mode else { throw .invalidPoint }
@@ -80,12 +80,12 @@ extension SecretHeader {
   /// The public half of the shared key that this secret is, if its dealer put one in: 32 bytes in canonical form that are not
   /// of small order. Nil for secrets of other kinds, for keys without one, and for what is no such key. It is the dealer's
   /// word until the key has been recovered once: then it is compared.
-  public var publicHalf: [UInt8]? {
+  package var publicHalf: [UInt8]? {
     guard kind == Self.encryptionKeyKind, let half = extensions[ItemKeys.publicHalfExtension] else { return nil }
     do throws(SodiumError) { try X25519.validate(publicKey: half) } catch { return nil }
     return half
   }
 
   /// The kind's number of a shared encryption key.
-  public static let encryptionKeyKind: UInt8 = 5
+  package static let encryptionKeyKind: UInt8 = 5
 }

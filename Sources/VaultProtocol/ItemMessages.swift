@@ -1,33 +1,33 @@
-public import Sodium
-public import WireCodec
+package import Sodium
+package import WireCodec
 
 /// "Here is an item under a key of which you hold a share, I think." The ciphertext follows once it is wanted.
-public struct ItemOffer: PeerMessage {
+package struct ItemOffer: PeerMessage {
   /// Its number.
-  public static let type = MessageType.itemOffer
+  package static let type = MessageType.itemOffer
   /// Comes back in the answers.
-  public let request: UInt64
+  package let request: UInt64
   /// What the item's ciphertext hashes to: ``ItemDigest``.
-  public let digest: Digest
+  package let digest: Digest
   /// The encoded ``ItemHeader``.
-  public let header: [UInt8]
+  package let header: [UInt8]
 
   /// An offer.
-  public init(request: UInt64, digest: Digest, header: [UInt8]) {
+  package init(request: UInt64, digest: Digest, header: [UInt8]) {
     self.request = request
     self.digest = digest
     self.header = header
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + Digest.byteCount + 2 + header.count }
+  package var encodedByteCount: Int { 8 + Digest.byteCount + 2 + header.count }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.bytes(digest.bytes)
     try writer.bytes16(header)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     let bytes = try reader.bytes(Digest.byteCount, "digest")
     guard let digest = try? Digest(bytes) else { throw .invalidValue(field: "digest") }
@@ -37,27 +37,27 @@ public struct ItemOffer: PeerMessage {
 }
 
 /// What the receiver wants of an offered item.
-public struct ItemAnswer: PeerMessage {
+package struct ItemAnswer: PeerMessage {
   /// Its number.
-  public static let type = MessageType.itemAnswer
+  package static let type = MessageType.itemAnswer
   /// The offer's number.
-  public let request: UInt64
+  package let request: UInt64
   /// What the receiver wants; pieces are counted as in an offered share.
-  public let verdict: OfferAnswer.Verdict
+  package let verdict: OfferAnswer.Verdict
 
   /// An answer.
-  public init(request: UInt64, verdict: OfferAnswer.Verdict) {
+  package init(request: UInt64, verdict: OfferAnswer.Verdict) {
     self.request = request
     self.verdict = verdict
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { OfferAnswer(request: request, verdict: verdict).encodedByteCount }
+  package var encodedByteCount: Int { OfferAnswer(request: request, verdict: verdict).encodedByteCount }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try OfferAnswer(request: request, verdict: verdict).encode(into: &writer)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let answer = try OfferAnswer(from: &reader)
     // Items wait for their user behind the transfer, not before it.
     if case .asking = answer.verdict { throw .invalidValue(field: "verdict") }
@@ -67,34 +67,34 @@ public struct ItemAnswer: PeerMessage {
 }
 
 /// One piece of an item's ciphertext: 65536 bytes, the last one fewer.
-public struct ItemPiece: PeerMessage {
+package struct ItemPiece: PeerMessage {
   /// Its number.
-  public static let type = MessageType.itemPiece
+  package static let type = MessageType.itemPiece
   /// Bytes of every piece but the last.
-  public static let byteCount = 65536
+  package static let byteCount = 65536
   /// The offer's number.
-  public let request: UInt64
+  package let request: UInt64
   /// The piece's number, from 0.
-  public let number: UInt64
+  package let number: UInt64
   /// Its bytes.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// A piece.
-  public init(request: UInt64, number: UInt64, bytes: [UInt8]) {
+  package init(request: UInt64, number: UInt64, bytes: [UInt8]) {
     self.request = request
     self.number = number
     self.bytes = bytes
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 20 + bytes.count }
+  package var encodedByteCount: Int { 20 + bytes.count }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u64(number)
     try writer.bytes32(bytes)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     number = try reader.u64("piece")
     bytes = try reader.bytes32(limit: Self.byteCount, "piece bytes")
@@ -102,27 +102,27 @@ public struct ItemPiece: PeerMessage {
 }
 
 /// "That was the last piece."
-public struct ItemEnd: NumberMessage {
+package struct ItemEnd: NumberMessage {
   /// Its number.
-  public static let type = MessageType.itemEnd
+  package static let type = MessageType.itemEnd
   /// The offer's number.
-  public let request: UInt64
+  package let request: UInt64
 
   /// The end of an item's pieces.
-  public init(request: UInt64) { self.request = request }
+  package init(request: UInt64) { self.request = request }
 }
 
 /// "It is durable here, and waits for my user", or "no, because".
-public struct ItemResult: OutcomeMessage {
+package struct ItemResult: OutcomeMessage {
   /// Its number.
-  public static let type = MessageType.itemResult
+  package static let type = MessageType.itemResult
   /// The offer's number.
-  public let request: UInt64
+  package let request: UInt64
   /// Why not; nil once the item is durable.
-  public let refusal: RefusalReason?
+  package let refusal: RefusalReason?
 
   /// A result.
-  public init(request: UInt64, refusal: RefusalReason?) {
+  package init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal
   }
@@ -131,33 +131,33 @@ public struct ItemResult: OutcomeMessage {
 /// How an item's ciphertext is cut into pieces, and what it hashes to: BLAKE2b-256 over "vault/item-file/v1" and the pieces in
 /// order, a part each. It tells a receiver that takes an interrupted transfer up again whether what it has is right; the
 /// item's own authenticity lies in its stream.
-public struct ItemDigest: ~Copyable {
+package struct ItemDigest: ~Copyable {
   private var hash: DomainHash
   /// The piece that is due.
-  public private(set) var nextPiece: UInt64 = 0
+  package private(set) var nextPiece: UInt64 = 0
   private let byteCount: UInt64
 
   /// Starts with the first piece of a ciphertext of `byteCount` bytes, at least one.
-  public init(byteCount: UInt64) throws(SodiumError) {
+  package init(byteCount: UInt64) throws(SodiumError) {
     hash = try DomainHash("vault/item-file/v1")
     self.byteCount = byteCount
   }
 
   /// Number of pieces of a ciphertext.
-  public static func pieceCount(_ byteCount: UInt64) -> UInt64 {
+  package static func pieceCount(_ byteCount: UInt64) -> UInt64 {
     byteCount / UInt64(ItemPiece.byteCount) + (byteCount % UInt64(ItemPiece.byteCount) == 0 ? 0 : 1)
   }
 
   /// Bytes of piece `number`, which exists.
-  public static func pieceByteCount(_ number: UInt64, of byteCount: UInt64) -> Int {
+  package static func pieceByteCount(_ number: UInt64, of byteCount: UInt64) -> Int {
     Int(min(UInt64(ItemPiece.byteCount), byteCount - number * UInt64(ItemPiece.byteCount)))
   }
 
   /// Whether every piece has been taken.
-  public var isComplete: Bool { nextPiece == Self.pieceCount(byteCount) }
+  package var isComplete: Bool { nextPiece == Self.pieceCount(byteCount) }
 
   /// Takes the next piece, which must have its proper length.
-  public mutating func take(number: UInt64, bytes: RawSpan) throws(ProtocolError) {
+  package mutating func take(number: UInt64, bytes: RawSpan) throws(ProtocolError) {
     guard !isComplete, number == nextPiece, bytes.byteCount == Self.pieceByteCount(number, of: byteCount) else {
       throw .unexpectedPiece(number: number)
     }
@@ -166,7 +166,7 @@ public struct ItemDigest: ~Copyable {
   }
 
   /// The digest, once every piece has been taken.
-  public consuming func digest() throws(ProtocolError) -> Digest {
+  package consuming func digest() throws(ProtocolError) -> Digest {
     guard isComplete else { throw .unexpectedPiece(number: nextPiece) }
     return hash.digest()
   }

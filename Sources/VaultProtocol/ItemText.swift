@@ -2,26 +2,26 @@ import PeerAuth
 import WireCodec
 
 /// The text form of a small item, for QR codes and messages: bech32m behind `vaultitem1`, as cards have it.
-public enum ItemText {
+package enum ItemText {
   /// What every text begins with, in either case, before the separator `1`.
-  public static let prefix = "vaultitem"
+  package static let prefix = "vaultitem"
   /// Most bytes of an item that is written as text: 4296 characters fit into the largest QR code.
-  public static let itemByteLimit = 2048
+  package static let itemByteLimit = 2048
   /// Longest text that ``parse(_:)`` looks at.
-  public static let textLimit = 4096
+  package static let textLimit = 4096
 
   /// Whether a text claims to be an item, in either case.
-  public static func isItem(_ text: String) -> Bool {
+  package static func isItem(_ text: String) -> Bool {
     text.utf8.prefix(prefix.utf8.count + 1).elementsEqual("vaultitem1".utf8) { ($0 | 0x20) == ($1 | 0x20) }
   }
 
   /// The text of an item's bytes, in upper case, so that it packs in a QR code's alphanumeric mode.
-  public static func text(of item: [UInt8]) -> String {
+  package static func text(of item: [UInt8]) -> String {
     Bech32m.encode(prefix: prefix, item).uppercased()
   }
 
   /// The bytes of an item in either case, with white space around it. Whole header and ciphertext are there.
-  public static func parse(_ text: String) throws(ProtocolError) -> [UInt8] {
+  package static func parse(_ text: String) throws(ProtocolError) -> [UInt8] {
     guard text.utf8.count <= textLimit else { throw .malformed(.limitExceeded(field: "item text", limit: textLimit)) }
     let isSpace: (UInt8) -> Bool = { $0 == 32 || 9...13 ~= $0 }
     let trimmed = Array(text.utf8.drop(while: isSpace).reversed().drop(while: isSpace).reversed())

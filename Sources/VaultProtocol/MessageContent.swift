@@ -2,7 +2,7 @@ import Sodium
 import WireCodec
 
 /// What a ``MessageLetter`` says.
-public enum MessageContent: Sendable {
+package enum MessageContent: Sendable {
   /// A text.
   case text(MessageText)
   /// A part of a file.
@@ -13,11 +13,11 @@ public enum MessageContent: Sendable {
   case probe
 
   /// Most bytes of an encoding.
-  public static let byteLimit = 1 << 20
+  package static let byteLimit = 1 << 20
   /// Bytes of the number that names a message.
-  public static let idByteCount = 16
+  package static let idByteCount = 16
   /// Most bytes of an address.
-  public static let addressByteLimit = 512
+  package static let addressByteLimit = 512
   private static let version: UInt8 = 1
 
   private enum Number: UInt8 {

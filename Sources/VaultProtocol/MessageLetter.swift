@@ -1,9 +1,9 @@
-public import PeerAuth
-public import Sodium
+package import PeerAuth
+package import Sodium
 import WireCodec
 
 /// What was in a parcel.
-public enum OpenedParcel: Sendable {
+package enum OpenedParcel: Sendable {
   /// Somebody asks or answers.
   case letter(ParcelLetter)
   /// Somebody writes.
@@ -14,21 +14,21 @@ public enum OpenedParcel: Sendable {
 ///
 /// Signed and sealed as every parcel is, see ``ParcelLetter``. What is in it stays in secret memory. A value of this type has been opened, and
 /// everything in it holds.
-public struct MessageLetter: Sendable {
+package struct MessageLetter: Sendable {
   /// The parcel's name, which follows from its seed.
-  public let id: ParcelID
+  package let id: ParcelID
   /// What its receipts follow from.
-  public let seed: ParcelSeed
+  package let seed: ParcelSeed
   /// Milliseconds since 1970, by the sender's clock.
-  public let createdAt: Int64
+  package let createdAt: Int64
   /// Milliseconds since 1970, a whole hour.
-  public let expiresAt: Int64
+  package let expiresAt: Int64
   /// Card digest of whoever signed it.
-  public let sender: Digest
+  package let sender: Digest
   /// Card digest of whoever it is for.
-  public let recipient: Digest
+  package let recipient: Digest
   /// What it says.
-  public let content: MessageContent
+  package let content: MessageContent
 
   init(_ head: LetterHead, _ content: MessageContent) {
     id = head.id
@@ -41,7 +41,7 @@ public struct MessageLetter: Sendable {
   }
 
   /// Signs a content and seals it. Throws what its reader would throw for it.
-  public static func seal(
+  package static func seal(
     seed: ParcelSeed, createdAt: Int64, expiresAt: Int64, content: MessageContent, from sender: Identity,
     to recipient: CardKeys
   ) throws(ProtocolError) -> Parcel {

@@ -1,10 +1,10 @@
-public import Sodium
+package import Sodium
 import WireCodec
 
 /// A part of a file that one person sends to another, with all that is to be known of the file: parts come in any order.
-public struct MessagePart: Sendable {
+package struct MessagePart: Sendable {
   /// What the file is to its recipient.
-  public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
+  package enum Kind: UInt8, Hashable, Sendable, CaseIterable {
     /// Something to be kept.
     case file = 1
     /// Something to be looked at.
@@ -12,27 +12,27 @@ public struct MessagePart: Sendable {
   }
 
   /// What is to be known of a file, the same in all of its parts.
-  public struct File: Hashable, Sendable {
+  package struct File: Hashable, Sendable {
     /// Most bytes of a file: 64 MiB.
-    public static let byteLimit: UInt64 = 64 << 20
+    package static let byteLimit: UInt64 = 64 << 20
     /// Most bytes of its name.
-    public static let nameByteLimit = 255
+    package static let nameByteLimit = 255
     /// Most bytes of its media type.
-    public static let mediaTypeByteLimit = 127
+    package static let mediaTypeByteLimit = 127
 
     /// What it is to its recipient.
-    public let kind: Kind
+    package let kind: Kind
     /// Its name with the sender, without folders: a suggestion.
-    public let name: String
+    package let name: String
     /// What kind of contents it has, as MIME names it; empty if nobody knows.
-    public let mediaType: String
+    package let mediaType: String
     /// How long it is.
-    public let byteCount: UInt64
+    package let byteCount: UInt64
     /// ``FileDigest`` of it.
-    public let digest: Digest
+    package let digest: Digest
 
     /// A file. Throws what its reader would throw.
-    public init(
+    package init(
       kind: Kind, name: String, mediaType: String, byteCount: UInt64, digest: Digest
     ) throws(ProtocolError) {
       self.kind = kind
@@ -44,10 +44,10 @@ public struct MessagePart: Sendable {
     }
 
     /// Number of its parts: at least one.
-    public var partCount: Int { max(1, Int(clamping: byteCount).dividedUp(by: MessagePart.byteLimit)) }
+    package var partCount: Int { max(1, Int(clamping: byteCount).dividedUp(by: MessagePart.byteLimit)) }
 
     /// Bytes of a part that exists.
-    public func partByteCount(_ number: Int) -> Int {
+    package func partByteCount(_ number: Int) -> Int {
       min(MessagePart.byteLimit, Int(clamping: byteCount) - number * MessagePart.byteLimit)
     }
 
@@ -85,30 +85,30 @@ public struct MessagePart: Sendable {
   }
 
   /// Bytes of every part but the last: with all around them they fit into a box of 1 MiB.
-  public static let byteLimit = (1 << 20) - (8 << 10)
+  package static let byteLimit = (1 << 20) - (8 << 10)
   /// Most parts of a file.
-  public static let countLimit = Int(File.byteLimit).dividedUp(by: byteLimit)
+  package static let countLimit = Int(File.byteLimit).dividedUp(by: byteLimit)
   /// Most bytes of a caption.
-  public static let captionByteLimit = 4096
+  package static let captionByteLimit = 4096
 
   /// 16 random bytes that name the message, the same in all parts.
-  public let message: [UInt8]
+  package let message: [UInt8]
   /// Under which address of a chat server its sender takes answers, if under any.
-  public let address: String?
+  package let address: String?
   /// The file.
-  public let file: File
+  package let file: File
   /// What its sender writes to it, in part 0 alone: UTF-8 without NUL.
-  public let caption: HeldSecret?
+  package let caption: HeldSecret?
   /// This part's number, from 0.
-  public let number: UInt16
+  package let number: UInt16
   /// The part of the file.
-  public let bytes: HeldSecret
+  package let bytes: HeldSecret
 
   /// Number of the file's parts.
-  public var count: UInt16 { UInt16(clamping: file.partCount) }
+  package var count: UInt16 { UInt16(clamping: file.partCount) }
 
   /// A part. Throws what its reader would throw.
-  public init(
+  package init(
     message: [UInt8], address: String?, file: File, caption: HeldSecret?, number: UInt16, bytes: HeldSecret
   ) throws(ProtocolError) {
     do throws(WireError) {
@@ -174,17 +174,17 @@ public struct MessagePart: Sendable {
 }
 
 /// What a file hashes to: BLAKE2b-256 over "vault/message-file/v1" and the file's parts in order, a part each.
-public struct FileDigest: ~Copyable {
+package struct FileDigest: ~Copyable {
   private var hash: DomainHash
 
   /// Starts with a file's first part.
-  public init() throws(SodiumError) { hash = try DomainHash("vault/message-file/v1") }
+  package init() throws(SodiumError) { hash = try DomainHash("vault/message-file/v1") }
 
   /// Takes the next part: ``MessagePart/byteLimit`` bytes, the last one fewer. An empty file has one part, which is empty.
-  public mutating func take(_ part: RawSpan) { hash.append(part) }
+  package mutating func take(_ part: RawSpan) { hash.append(part) }
 
   /// The digest, once all parts have been taken.
-  public consuming func digest() -> Digest { hash.digest() }
+  package consuming func digest() -> Digest { hash.digest() }
 }
 
 extension Int {

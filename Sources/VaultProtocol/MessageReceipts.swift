@@ -2,17 +2,17 @@ import Sodium
 import WireCodec
 
 /// What a recipient tells a sender: which parcels have arrived, and which messages have been read.
-public struct MessageReceipts: Sendable, Hashable {
+package struct MessageReceipts: Sendable, Hashable {
   /// Most of either.
-  public static let countLimit = 64
+  package static let countLimit = 64
 
   /// Proofs for parcels that have arrived. Whether they hold is still to be checked.
-  public let delivered: [ParcelReceipt]
+  package let delivered: [ParcelReceipt]
   /// Ids of messages that their recipient has looked at, 16 bytes each. Its word, without a proof.
-  public let read: [[UInt8]]
+  package let read: [[UInt8]]
 
   /// Receipts, at least one. Throws what its reader would throw.
-  public init(delivered: [ParcelReceipt], read: [[UInt8]]) throws(ProtocolError) {
+  package init(delivered: [ParcelReceipt], read: [[UInt8]]) throws(ProtocolError) {
     self.delivered = delivered
     self.read = read
     do throws(WireError) { try require() } catch { throw .malformed(error) }

@@ -1,9 +1,9 @@
-public import ShamirKit
-public import Sodium
-public import WireCodec
+package import ShamirKit
+package import Sodium
+package import WireCodec
 
 /// A message that consists of its request's number alone.
-public protocol NumberMessage: PeerMessage {
+package protocol NumberMessage: PeerMessage {
   /// The number that ties it to a request.
   var request: UInt64 { get }
   /// A message for a request.
@@ -12,15 +12,15 @@ public protocol NumberMessage: PeerMessage {
 
 extension NumberMessage {
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 }
+  package var encodedByteCount: Int { 8 }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) { try writer.u64(request) }
+  package func encode(into writer: inout Writer) throws(WireError) { try writer.u64(request) }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) { self.init(request: try reader.u64("request")) }
+  package init(from reader: inout Reader) throws(WireError) { self.init(request: try reader.u64("request")) }
 }
 
 /// A message that says that something worked, or why it didn't.
-public protocol OutcomeMessage: PeerMessage {
+package protocol OutcomeMessage: PeerMessage {
   /// The request's number.
   var request: UInt64 { get }
   /// Why not; nil if it worked.
@@ -31,21 +31,21 @@ public protocol OutcomeMessage: PeerMessage {
 
 extension OutcomeMessage {
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 9 }
+  package var encodedByteCount: Int { 9 }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(refusal, into: &writer)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let request = try reader.u64("request")
     self.init(request: request, refusal: try reason(from: &reader))
   }
 }
 
 /// A message that names a secret by its tag, to ask something about it.
-public protocol AskMessage: PeerMessage {
+package protocol AskMessage: PeerMessage {
   /// Comes back in the answers.
   var request: UInt64 { get }
   /// ``AskTag`` of the secret.
@@ -60,16 +60,16 @@ public protocol AskMessage: PeerMessage {
 
 extension AskMessage {
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 76 }
+  package var encodedByteCount: Int { 76 }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.bytes(tag.bytes)
     try writer.bytes(headerDigest.bytes)
     try writer.u32(epoch)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let request = try reader.u64("request")
     let tag = try digest(from: &reader, "tag")
     let headerDigest = try digest(from: &reader, "header digest")
@@ -78,7 +78,7 @@ extension AskMessage {
 }
 
 /// A message with a nonce for a proof.
-public protocol NonceMessage: PeerMessage {
+package protocol NonceMessage: PeerMessage {
   /// The request's number.
   var request: UInt64 { get }
   /// 32 fresh bytes, used once.
@@ -89,22 +89,22 @@ public protocol NonceMessage: PeerMessage {
 
 extension NonceMessage {
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 40 }
+  package var encodedByteCount: Int { 40 }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     guard nonce.count == 32 else { throw .invalidValue(field: "nonce") }
     try writer.bytes(nonce)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let request = try reader.u64("request")
     self.init(request: request, nonce: try reader.bytes(32, "nonce"))
   }
 }
 
 /// A message that says no, and why.
-public protocol RefusalMessage: PeerMessage {
+package protocol RefusalMessage: PeerMessage {
   /// The request's number.
   var request: UInt64 { get }
   /// Why.
@@ -115,14 +115,14 @@ public protocol RefusalMessage: PeerMessage {
 
 extension RefusalMessage {
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 9 }
+  package var encodedByteCount: Int { 9 }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(reason, into: &writer)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let request = try reader.u64("request")
     guard let reason = try VaultProtocol.reason(from: &reader) else { throw .invalidValue(field: "reason") }
     self.init(request: request, reason: reason)
@@ -130,7 +130,7 @@ extension RefusalMessage {
 }
 
 /// A message with a piece of a fragment, and the hash path that ties it to its fragment's root.
-public protocol ProvenPieceMessage: PeerMessage {
+package protocol ProvenPieceMessage: PeerMessage {
   /// The number of the request under which possession was proved.
   var request: UInt64 { get }
   /// The piece's number.
@@ -145,16 +145,16 @@ public protocol ProvenPieceMessage: PeerMessage {
 
 extension ProvenPieceMessage {
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 20 + path.encodedByteCount + bytes.count }
+  package var encodedByteCount: Int { 20 + path.encodedByteCount + bytes.count }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u64(number)
     try path.encode(into: &writer)
     try writer.bytes32(bytes)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let request = try reader.u64("request")
     let number = try reader.u64("piece")
     let path = try MerklePath(from: &reader)

@@ -2,19 +2,19 @@ import Sodium
 import WireCodec
 
 /// A text that one person writes to another.
-public struct MessageText: Sendable {
+package struct MessageText: Sendable {
   /// Most bytes of a text.
-  public static let byteLimit = 65_536
+  package static let byteLimit = 65_536
 
   /// 16 random bytes that name the message.
-  public let message: [UInt8]
+  package let message: [UInt8]
   /// Under which address of a chat server its sender takes answers, if under any.
-  public let address: String?
+  package let address: String?
   /// 1 … ``byteLimit`` bytes of UTF-8 without NUL.
-  public let text: HeldSecret
+  package let text: HeldSecret
 
   /// A text. Throws what its reader would throw.
-  public init(message: [UInt8], address: String?, text: HeldSecret) throws(ProtocolError) {
+  package init(message: [UInt8], address: String?, text: HeldSecret) throws(ProtocolError) {
     do throws(WireError) {
       guard message.count == MessageContent.idByteCount else { throw .invalidValue(field: "message id") }
       try requireAddress(address)

@@ -2,7 +2,7 @@
 ///
 /// Ranges: 0x00xx session, 0x01xx deposits, 0x02xx releases, 0x03xx drills, 0x04xx share lifecycle, 0x05xx items, 0x10xx–0x1fxx parcels,
 /// 0x20xx–0x2fxx groups, 0x30xx meetings. A request of a type that the answerer doesn't know is answered by ``unsupported``.
-public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
+package enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   case hello = 0x0001
   case unsupported = 0x0002
   case ping = 0x0003
@@ -60,7 +60,7 @@ public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   case courierEnd = 0x3007
 
   /// Most bytes of a message of this type; checked on the announced length, before the body is taken.
-  public var byteLimit: Int {
+  package var byteLimit: Int {
     switch self {
     case .hello: 8192
     case .offer: SecretHeader.byteLimit + 1024
@@ -81,7 +81,7 @@ public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   }
 
   /// Whether somebody may say this who is no peer, but was introduced as a holder of a secret.
-  public var isOpenToIntroduced: Bool {
+  package var isOpenToIntroduced: Bool {
     switch self {
     case .hello, .releaseRequest, .possession, .pieceRequest, .drillRequest, .drillProof, .drillPieceRequest,
       .cardRequest:
@@ -91,11 +91,11 @@ public enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   }
 
   /// The limit for a number as it arrives; nil if it has no meaning here.
-  public static func byteLimit(_ number: UInt16) -> Int? { MessageType(rawValue: number)?.byteLimit }
+  package static func byteLimit(_ number: UInt16) -> Int? { MessageType(rawValue: number)?.byteLimit }
 }
 
 /// What a peer can be asked for, announced before anything else.
-public enum PeerServiceKind: UInt16, Hashable, Sendable, CaseIterable {
+package enum PeerServiceKind: UInt16, Hashable, Sendable, CaseIterable {
   case deposit = 1
   case release = 2
   case drill = 3
@@ -112,7 +112,7 @@ public enum PeerServiceKind: UInt16, Hashable, Sendable, CaseIterable {
 }
 
 /// Why a peer says no. A number, never a peer's own words; the text is this program's.
-public enum RefusalReason: UInt8, Hashable, Sendable, CaseIterable {
+package enum RefusalReason: UInt8, Hashable, Sendable, CaseIterable {
   /// Not held, proof wrong, other header, other epoch, or not allowed: one answer for all, until possession is proved.
   case unavailable = 1
   case quotaBytes = 2
@@ -145,7 +145,7 @@ public enum RefusalReason: UInt8, Hashable, Sendable, CaseIterable {
   case serversUnreachable = 22
 
   /// The reason in words that fit behind "the peer refused: ".
-  public var explanation: String {
+  package var explanation: String {
     switch self {
     case .unavailable: "it holds no share of this secret for you, or doesn't accept your proof"
     case .quotaBytes: "the file is larger than it accepts from you"

@@ -1,44 +1,44 @@
-public import Sodium
-public import WireCodec
+package import Sodium
+package import WireCodec
 
 /// What would have been said in a session, on its way to a peer that can't be reached just now: as carriers see it.
 ///
 /// They learn an id that tells nothing, until when it is worth keeping, and roughly how much is in it. Who sent it is inside, and who it is for is seen only by
 /// those who know the recipient's card. See ``ParcelLetter`` and `docs/formats/parcel.md`.
-public struct Parcel: WireValue, Hashable, Sendable {
+package struct Parcel: WireValue, Hashable, Sendable {
   /// Version of this encoding.
-  public static let version: UInt8 = 1
+  package static let version: UInt8 = 1
   /// Bytes of a tag.
-  public static let tagByteCount = 16
+  package static let tagByteCount = 16
   /// Hops of a parcel that has just been made.
-  public static let hopLimit: UInt8 = 8
+  package static let hopLimit: UInt8 = 8
   /// An hour in milliseconds: expiry is always at a whole one.
-  public static let hour: Int64 = 3_600_000
+  package static let hour: Int64 = 3_600_000
   /// Most milliseconds from a parcel's making to its expiry: 31 days.
-  public static let lifetimeLimit: Int64 = 31 * 24 * hour
+  package static let lifetimeLimit: Int64 = 31 * 24 * hour
   /// Latest time that is taken, in the year 10889: sums of two times don't overflow.
-  public static let timeLimit: Int64 = 1 << 48
+  package static let timeLimit: Int64 = 1 << 48
   /// Fewest bytes of ``sealed``.
-  public static let sealedByteMinimum = 1 << 10
+  package static let sealedByteMinimum = 1 << 10
   /// Most bytes of ``sealed``.
-  public static let sealedByteLimit = 1 << 23
+  package static let sealedByteLimit = 1 << 23
   /// Most bytes of an encoding.
-  public static let byteLimit = overhead + sealedByteLimit
+  package static let byteLimit = overhead + sealedByteLimit
   private static let overhead = 1 + ParcelID.byteCount + tagByteCount + 8 + 1 + 4
 
   /// Its name.
-  public let id: ParcelID
+  package let id: ParcelID
   /// Tells those who know the recipient's card that it is for that card; see ``tag(of:for:)``.
-  public let tag: [UInt8]
+  package let tag: [UInt8]
   /// Milliseconds since 1970, a whole hour, from which on it is worth nothing.
-  public let expiresAt: Int64
+  package let expiresAt: Int64
   /// How often it may still be handed on. Carriers count it down: the only part that nothing inside vouches for.
-  public let hops: UInt8
+  package let hops: UInt8
   /// The letter, padded and sealed: a power of two bytes.
-  public let sealed: [UInt8]
+  package let sealed: [UInt8]
 
   /// A parcel from its parts. Throws what its own reader would throw.
-  public init(
+  package init(
     id: ParcelID, tag: [UInt8], expiresAt: Int64, hops: UInt8 = hopLimit, sealed: [UInt8]
   ) throws(WireError) {
     guard tag.count == Self.tagByteCount else { throw .invalidValue(field: "parcel tag") }
@@ -55,7 +55,7 @@ public struct Parcel: WireValue, Hashable, Sendable {
   }
 
   /// First 16 bytes of BLAKE2b-256("vault/parcel-tag/v1", card digest, parcel's id): another one for every parcel.
-  public static func tag(of id: ParcelID, for card: Digest) throws(SodiumError) -> [UInt8] {
+  package static func tag(of id: ParcelID, for card: Digest) throws(SodiumError) -> [UInt8] {
     var hash = try DomainHash("vault/parcel-tag/v1")
     hash.append(card)
     hash.append(id.bytes)
@@ -64,7 +64,7 @@ public struct Parcel: WireValue, Hashable, Sendable {
 
   /// What tells this copy from others under the same id: first 16 bytes of BLAKE2b-256("vault/parcel-copy/v1", id, tag, expiry, box), that is, of all but
   /// the hops.
-  public func copy() throws(SodiumError) -> ParcelCopy {
+  package func copy() throws(SodiumError) -> ParcelCopy {
     var hash = try DomainHash("vault/parcel-copy/v1")
     hash.append(id.bytes)
     hash.append(tag)
@@ -77,21 +77,21 @@ public struct Parcel: WireValue, Hashable, Sendable {
   }
 
   /// Whether it says that it is for this card.
-  public func isFor(_ card: Digest) -> Bool {
+  package func isFor(_ card: Digest) -> Bool {
     do throws(SodiumError) { return try Self.tag(of: id, for: card) == tag } catch { return false }
   }
 
   /// The first whole hour at which `lifetime` milliseconds have passed since `createdAt`. Both must be within their limits.
-  public static func expiry(createdAt: Int64, lifetime: Int64) -> Int64 {
+  package static func expiry(createdAt: Int64, lifetime: Int64) -> Int64 {
     let end = min(max(createdAt, 0), timeLimit) + min(max(lifetime, 1), lifetimeLimit - hour)
     return (end + hour - 1) / hour * hour
   }
 
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { Self.overhead + sealed.count }
+  package var encodedByteCount: Int { Self.overhead + sealed.count }
 
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(Self.version)
     try id.encode(into: &writer)
     try writer.bytes(tag)
@@ -101,7 +101,7 @@ public struct Parcel: WireValue, Hashable, Sendable {
   }
 
   /// Reads a parcel.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let version = try reader.u8("parcel version")
     guard version == Self.version else { throw .unsupported(field: "parcel version", value: UInt64(version)) }
     let id = try ParcelID(from: &reader)

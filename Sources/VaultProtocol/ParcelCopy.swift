@@ -1,39 +1,39 @@
-public import WireCodec
+package import WireCodec
 
 /// One copy of a parcel, in the mouths of those who carry it: anybody can put other bytes under an id that they have seen, so carriers go by what the
 /// bytes hash to as well. See ``Parcel/copy()``.
-public struct ParcelCopy: WireValue, Hashable, Sendable {
+package struct ParcelCopy: WireValue, Hashable, Sendable {
   /// Bytes of a digest.
-  public static let digestByteCount = 16
+  package static let digestByteCount = 16
   /// Number of bytes.
-  public static let byteCount = ParcelID.byteCount + digestByteCount
+  package static let byteCount = ParcelID.byteCount + digestByteCount
 
   /// The parcel.
-  public let id: ParcelID
+  package let id: ParcelID
   /// What the copy's bytes hash to: 16 bytes.
-  public let digest: [UInt8]
+  package let digest: [UInt8]
 
   /// The copy of `id` with this digest, or nil if that doesn't have 16 bytes.
-  public init?(id: ParcelID, digest: [UInt8]) {
+  package init?(id: ParcelID, digest: [UInt8]) {
     guard digest.count == Self.digestByteCount else { return nil }
     self.id = id
     self.digest = digest
   }
 
   /// Id and digest, one behind the other: the order of copies is that of these bytes.
-  public var bytes: [UInt8] { id.bytes + digest }
+  package var bytes: [UInt8] { id.bytes + digest }
 
   /// Always 32.
-  public var encodedByteCount: Int { Self.byteCount }
+  package var encodedByteCount: Int { Self.byteCount }
 
   /// Writes id and digest.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try id.encode(into: &writer)
     try writer.bytes(digest)
   }
 
   /// Reads 32 bytes.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     id = try ParcelID(from: &reader)
     digest = try reader.bytes(Self.digestByteCount, "parcel copy")
   }

@@ -1,32 +1,32 @@
 import PeerAuth
-public import WireCodec
+package import WireCodec
 
 /// A message as a parcel carries it: what would have been one message of a session.
-public struct ParcelFrame: Hashable, Sendable {
+package struct ParcelFrame: Hashable, Sendable {
   /// Most frames of a letter.
-  public static let countLimit = 512
+  package static let countLimit = 512
   /// Version of a letter's body.
   static let bodyVersion: UInt8 = 1
 
   /// The message's number.
-  public let type: UInt16
+  package let type: UInt16
   /// The message.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// A message of any type. Whether a letter may hold it is checked when the letter is sealed.
-  public init(type: UInt16, bytes: [UInt8]) {
+  package init(type: UInt16, bytes: [UInt8]) {
     self.type = type
     self.bytes = bytes
   }
 
   /// A public message. A release is none: its share goes in as a ``SealedRelease``.
-  public init<Message: PeerMessage>(_ message: Message) throws(WireError) {
+  package init<Message: PeerMessage>(_ message: Message) throws(WireError) {
     self.init(type: Message.type.rawValue, bytes: try message.encoded())
   }
 
   /// Most bytes of a message of this type: those of a session. Nil for types that no letter may hold: the goodbye, the messages of meetings, which
   /// are about parcels themselves, and the release, which would show a share to whoever gets the recipient's keys later.
-  public static func byteLimit(_ type: UInt16) -> Int? {
+  package static func byteLimit(_ type: UInt16) -> Int? {
     switch type {
     case ReceivedMessage.goodbyeType, MessageType.release.rawValue, 0x3000...0x30ff: nil
     default: MessageType.byteLimit(type) ?? PeerSession.unknownMessageLimit

@@ -1,31 +1,31 @@
 import Sodium
-public import WireCodec
+package import WireCodec
 
 /// A parcel's name everywhere: 16 bytes that follow from its ``ParcelSeed``. Never all zeros, which stand for "no parcel".
-public struct ParcelID: WireValue, Hashable, Sendable, CustomStringConvertible {
+package struct ParcelID: WireValue, Hashable, Sendable, CustomStringConvertible {
   /// Number of bytes.
-  public static let byteCount = 16
+  package static let byteCount = 16
 
   /// The 16 bytes.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// Takes exactly 16 bytes that aren't all zero.
-  public init?(_ bytes: [UInt8]) {
+  package init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount, bytes.contains(where: { $0 != 0 }) else { return nil }
     self.bytes = bytes
   }
 
   /// Lower-case hexadecimal.
-  public var description: String { hexadecimal(bytes) }
+  package var description: String { hexadecimal(bytes) }
 
   /// Always 16.
-  public var encodedByteCount: Int { Self.byteCount }
+  package var encodedByteCount: Int { Self.byteCount }
 
   /// Writes the 16 bytes.
-  public func encode(into writer: inout Writer) throws(WireError) { try writer.bytes(bytes) }
+  package func encode(into writer: inout Writer) throws(WireError) { try writer.bytes(bytes) }
 
   /// Reads 16 bytes.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     guard let id = ParcelID(try reader.bytes(Self.byteCount, "parcel id")) else {
       throw .invalidValue(field: "parcel id")
     }

@@ -1,5 +1,5 @@
-public import PeerAuth
-public import Sodium
+package import PeerAuth
+package import Sodium
 import WireCodec
 
 /// What is in a parcel that asks or answers: messages of one peer to another, signed by the first, sealed to the second (`crypto_box_seal` of libsodium).
@@ -7,9 +7,9 @@ import WireCodec
 /// Signed first, then sealed, with both names under the signature: the recipient can't seal the letter anew for somebody else and pass for its
 /// sender, and who merely carries it can't put his own name on it (Davis, "Defective Sign & Encrypt in S/MIME, PKCS#7, MOSS, PEM, PGP, and
 /// XML", USENIX 2001). A value of this type has been opened, and everything in it holds.
-public struct ParcelLetter: Hashable, Sendable {
+package struct ParcelLetter: Hashable, Sendable {
   /// Which way it goes.
-  public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
+  package enum Kind: UInt8, Hashable, Sendable, CaseIterable {
     /// From whoever wants something.
     case request = 1
     /// What came of it.
@@ -18,28 +18,28 @@ public struct ParcelLetter: Hashable, Sendable {
 
   static let label: StaticString = "vault/parcel/v1"
   /// Most bytes of the frames together.
-  public static let bodyLimit = 6 << 20
+  package static let bodyLimit = 6 << 20
 
   /// The parcel's name, which follows from its seed.
-  public let id: ParcelID
+  package let id: ParcelID
   /// What its receipts follow from.
-  public let seed: ParcelSeed
+  package let seed: ParcelSeed
   /// Milliseconds since 1970, by the sender's clock.
-  public let createdAt: Int64
+  package let createdAt: Int64
   /// Milliseconds since 1970, a whole hour.
-  public let expiresAt: Int64
+  package let expiresAt: Int64
   /// Card digest of whoever signed it.
-  public let sender: Digest
+  package let sender: Digest
   /// Card digest of whoever it is for.
-  public let recipient: Digest
+  package let recipient: Digest
   /// Which way it goes.
-  public let kind: Kind
+  package let kind: Kind
   /// The request that an answer answers; nil in a request.
-  public let inReplyTo: ParcelID?
+  package let inReplyTo: ParcelID?
   /// A fresh X25519 key to which a request wants secrets sealed; nil in an answer.
-  public let replyKey: [UInt8]?
+  package let replyKey: [UInt8]?
   /// The messages, in their order.
-  public let frames: [ParcelFrame]
+  package let frames: [ParcelFrame]
 
   private init(_ head: LetterHead, _ kind: Kind, _ frames: [ParcelFrame]) {
     id = head.id
@@ -57,7 +57,7 @@ public struct ParcelLetter: Hashable, Sendable {
   /// Signs a letter and seals it. Throws what its reader would throw for it.
   ///
   /// A request has a `replyKey`, an answer has none; an answer is `inReplyTo` a request.
-  public static func seal(
+  package static func seal(
     seed: ParcelSeed, createdAt: Int64, expiresAt: Int64, kind: Kind, inReplyTo: ParcelID? = nil,
     replyKey: [UInt8]? = nil, frames: [ParcelFrame], from sender: Identity, to recipient: CardKeys
   ) throws(ProtocolError) -> Parcel {
@@ -99,7 +99,7 @@ public struct ParcelLetter: Hashable, Sendable {
   }
 
   /// Opens a parcel that asks or answers; see ``openAny(_:with:sender:)``.
-  public static func open(
+  package static func open(
     _ parcel: Parcel, with recipient: Identity, sender: (Digest) throws(ProtocolError) -> CardKeys?
   ) throws(ProtocolError) -> ParcelLetter {
     switch try openAny(parcel, with: recipient, sender: sender) {
@@ -112,7 +112,7 @@ public struct ParcelLetter: Hashable, Sendable {
   ///
   /// Whether it has come before, and whether its time is over, is left to those who have a memory and a clock. Until this returns nobody is
   /// to blame for what is in a parcel: everybody can make one, with any name in it.
-  public static func openAny(
+  package static func openAny(
     _ parcel: Parcel, with recipient: Identity, sender: (Digest) throws(ProtocolError) -> CardKeys?
   ) throws(ProtocolError) -> OpenedParcel {
     let tag: [UInt8]
@@ -157,7 +157,7 @@ public struct ParcelLetter: Hashable, Sendable {
   }
 
   /// What possession proofs in this letter are bound to, in the place of a session's handshake hash.
-  public func binding() throws(SodiumError) -> Digest {
+  package func binding() throws(SodiumError) -> Digest {
     try Self.binding(
       id: id, createdAt: createdAt, expiresAt: expiresAt, sender: sender, recipient: recipient, replyKey: replyKey)
   }
@@ -165,7 +165,7 @@ public struct ParcelLetter: Hashable, Sendable {
   /// BLAKE2b-256("vault/parcel-binding/v1", id, creation, expiry, sender, recipient, reply key), for somebody who makes a letter with a proof in it.
   ///
   /// No two requests have the same one: the id and the reply key are fresh.
-  public static func binding(
+  package static func binding(
     id: ParcelID, createdAt: Int64, expiresAt: Int64, sender: Digest, recipient: Digest, replyKey: [UInt8]?
   ) throws(SodiumError) -> Digest {
     try LetterHead.binding(

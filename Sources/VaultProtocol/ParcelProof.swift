@@ -4,16 +4,16 @@ import Sodium
 ///
 /// Everybody can check the first part against the id, and nobody can make it up, since the id is its hash. The second part can be checked by those
 /// who know the ``ParcelSeed``: to the sender it tells which of its carriers has delivered.
-public enum ParcelProof {
+package enum ParcelProof {
   /// Number of bytes.
-  public static let byteCount = Digest.byteCount + codeByteCount
+  package static let byteCount = Digest.byteCount + codeByteCount
   /// Bytes of the second part.
   static let codeByteCount = 16
   /// Stands for no branch: a copy that came from the sender itself. The greatest number of a branch.
-  public static let noBranch: UInt8 = 5
+  package static let noBranch: UInt8 = 5
 
   /// Whether the parcel with this id has arrived, as everybody can check.
-  public static func isGenuine(_ proof: [UInt8], for id: ParcelID) -> Bool {
+  package static func isGenuine(_ proof: [UInt8], for id: ParcelID) -> Bool {
     guard proof.count == byteCount else { return false }
     do throws(SodiumError) { return try Self.id(of: Array(proof.prefix(Digest.byteCount))) == id } catch {
       return false
@@ -21,7 +21,7 @@ public enum ParcelProof {
   }
 
   /// Whether the copy of this branch has arrived, of the parcel with this seed.
-  public static func isGenuine(_ proof: [UInt8], branch: UInt8, seed: ParcelSeed) -> Bool {
+  package static func isGenuine(_ proof: [UInt8], branch: UInt8, seed: ParcelSeed) -> Bool {
     let expected: [UInt8]
     do throws(SodiumError) { expected = try seed.proof(branch: branch) } catch { return false }
     return constantTimeEqual(proof.span.bytes, expected.span.bytes)

@@ -1,21 +1,21 @@
-public import WireCodec
+package import WireCodec
 
 /// A proof with what it is about. That a receipt has been read says nothing of whether its proof holds.
-public struct ParcelReceipt: WireValue, Hashable, Sendable {
+package struct ParcelReceipt: WireValue, Hashable, Sendable {
   /// Number of bytes.
-  public static let byteCount = ParcelID.byteCount + 1 + 8 + ParcelProof.byteCount
+  package static let byteCount = ParcelID.byteCount + 1 + 8 + ParcelProof.byteCount
 
   /// The parcel.
-  public let id: ParcelID
+  package let id: ParcelID
   /// The branch of the copy that has arrived: the number of the sender's carrier, from 0, or ``ParcelProof/noBranch``.
-  public let branch: UInt8
+  package let branch: UInt8
   /// Milliseconds since 1970, from which on nobody needs the receipt any more.
-  public let expiresAt: Int64
+  package let expiresAt: Int64
   /// ``ParcelProof/byteCount`` bytes.
-  public let proof: [UInt8]
+  package let proof: [UInt8]
 
   /// A receipt.
-  public init(id: ParcelID, branch: UInt8, expiresAt: Int64, proof: [UInt8]) {
+  package init(id: ParcelID, branch: UInt8, expiresAt: Int64, proof: [UInt8]) {
     self.id = id
     self.branch = branch
     self.expiresAt = expiresAt
@@ -23,10 +23,10 @@ public struct ParcelReceipt: WireValue, Hashable, Sendable {
   }
 
   /// Always 73.
-  public var encodedByteCount: Int { Self.byteCount }
+  package var encodedByteCount: Int { Self.byteCount }
 
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     guard branch <= ParcelProof.noBranch else { throw .invalidValue(field: "receipt branch") }
     guard (1...Parcel.timeLimit).contains(expiresAt) else { throw .invalidValue(field: "receipt expiry") }
     guard proof.count == ParcelProof.byteCount else { throw .invalidValue(field: "receipt proof") }
@@ -37,7 +37,7 @@ public struct ParcelReceipt: WireValue, Hashable, Sendable {
   }
 
   /// Reads a receipt.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     id = try ParcelID(from: &reader)
     branch = try reader.u8("receipt branch")
     guard branch <= ParcelProof.noBranch else { throw .invalidValue(field: "receipt branch") }

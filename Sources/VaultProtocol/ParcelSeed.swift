@@ -1,18 +1,18 @@
-public import Sodium
+package import Sodium
 
 /// What the receipts of one parcel follow from: 32 random bytes that its letter carries, so that only its sender and its recipient know them.
 ///
 /// The parcel's id follows from them as well, and so whoever shows what stands between the two has opened the letter, or has it from somebody
 /// who has. See ``ParcelProof``.
-public struct ParcelSeed: Hashable, Sendable {
+package struct ParcelSeed: Hashable, Sendable {
   /// Number of bytes.
-  public static let byteCount = 32
+  package static let byteCount = 32
 
   /// The 32 bytes.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// Takes exactly 32 bytes.
-  public init?(_ bytes: [UInt8]) {
+  package init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
     self.bytes = bytes
   }
@@ -20,13 +20,13 @@ public struct ParcelSeed: Hashable, Sendable {
   private init(drawn bytes: [UInt8]) { self.bytes = bytes }
 
   /// A seed that nobody knows yet.
-  public static func fresh() throws(SodiumError) -> ParcelSeed { ParcelSeed(drawn: try Randomness.bytes(byteCount)) }
+  package static func fresh() throws(SodiumError) -> ParcelSeed { ParcelSeed(drawn: try Randomness.bytes(byteCount)) }
 
   /// The name of the parcel with this seed.
-  public func parcelID() throws(SodiumError) -> ParcelID { try ParcelProof.id(of: receipt()) }
+  package func parcelID() throws(SodiumError) -> ParcelID { try ParcelProof.id(of: receipt()) }
 
   /// What the recipient shows, to prove that the parcel has reached it in the copy of this branch: ``ParcelProof/byteCount`` bytes.
-  public func proof(branch: UInt8) throws(SodiumError) -> [UInt8] {
+  package func proof(branch: UInt8) throws(SodiumError) -> [UInt8] {
     var hash = try DomainHash("vault/parcel-branch/v1")
     hash.append(bytes)
     hash.append(UInt64(branch))

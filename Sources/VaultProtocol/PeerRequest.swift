@@ -1,7 +1,7 @@
 import WireCodec
 
 /// A message as an answerer may receive it, parsed.
-public enum PeerRequest: Sendable {
+package enum PeerRequest: Sendable {
   case hello(Hello)
   case ping(Ping)
   case probe(Probe)
@@ -25,7 +25,7 @@ public enum PeerRequest: Sendable {
   case unknown(UInt16)
 
   /// Parses the body of a message of type `number`.
-  public init(number: UInt16, body: RawSpan) throws(ProtocolError) {
+  package init(number: UInt16, body: RawSpan) throws(ProtocolError) {
     guard let type = MessageType(rawValue: number) else {
       self = .unknown(number)
       return

@@ -1,29 +1,29 @@
-public import ShamirKit
-public import Sodium
+package import ShamirKit
+package import Sodium
 
 /// Both sides of a possession proof within a session or a parcel: what is proved, to whom, and for what.
-public struct PossessionExchange: Sendable {
+package struct PossessionExchange: Sendable {
   /// The prover's header; its digest is part of the proof.
-  public let header: SecretHeader
+  package let header: SecretHeader
   /// Epoch of the prover's share.
-  public let epoch: UInt32
+  package let epoch: UInt32
   /// What the proof is good for.
-  public let purpose: ProofPurpose
+  package let purpose: ProofPurpose
   /// Which side of the dialogue proves: in a drill both do, one after the other.
-  public let role: ProofRole
+  package let role: ProofRole
   /// Card digest of whoever proves.
-  public let prover: Digest
+  package let prover: Digest
   /// Card digest of whoever checks.
-  public let verifier: Digest
+  package let verifier: Digest
   /// What the binding is taken from.
-  public let kind: ProofContext.Kind
+  package let kind: ProofContext.Kind
   /// The session's handshake hash, or the parcel's binding.
-  public let binding: Digest
+  package let binding: Digest
   /// The verifier's nonce, drawn before it saw the proof or derived from the binding (``OpeningChallenge``).
-  public let nonce: [UInt8]
+  package let nonce: [UInt8]
 
   /// An exchange between two cards in one session, or by parcel.
-  public init(
+  package init(
     header: SecretHeader, epoch: UInt32, purpose: ProofPurpose, role: ProofRole = .requester, prover: Digest,
     verifier: Digest, kind: ProofContext.Kind = .session, binding: Digest, nonce: [UInt8]
   ) {
@@ -39,7 +39,7 @@ public struct PossessionExchange: Sendable {
   }
 
   /// The prover's proof.
-  public func prove(
+  package func prove(
     request: UInt64, share: borrowing KeyShare, salt: borrowing SecretBytes, evaluation: RistrettoPoint
   ) throws(ProtocolError) -> Possession {
     let statement = try statement(index: share.index, evaluation: evaluation)
@@ -54,7 +54,7 @@ public struct PossessionExchange: Sendable {
 
   /// Checks a proof: its row, that its share isn't the verifier's own, and the proof itself.
   /// `evaluation` computes, or remembers, the commitment to the share of a given number.
-  public func verify(
+  package func verify(
     _ possession: Possession, ownIndex: UInt8?, evaluation: (UInt8) throws(ProtocolError) -> RistrettoPoint
   ) throws(ProtocolError) {
     guard possession.index != ownIndex else { throw .foreignShare("index") }

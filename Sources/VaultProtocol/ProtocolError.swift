@@ -1,9 +1,9 @@
-public import ShamirKit
-public import Sodium
-public import WireCodec
+package import ShamirKit
+package import Sodium
+package import WireCodec
 
 /// Why something that a peer or a file said was not accepted.
-public enum ProtocolError: Error, Hashable, Sendable {
+package enum ProtocolError: Error, Hashable, Sendable {
   /// The bytes don't parse.
   case malformed(WireError)
   /// A header whose parts contradict one another; names the part.

@@ -1,22 +1,22 @@
-public import ShamirKit
-public import Sodium
-public import WireCodec
+package import ShamirKit
+package import Sodium
+package import WireCodec
 
 /// "Give me your share of the secret with this tag."
-public struct ReleaseRequest: AskMessage {
+package struct ReleaseRequest: AskMessage {
   /// Its number.
-  public static let type = MessageType.releaseRequest
+  package static let type = MessageType.releaseRequest
   /// Comes back in the answers.
-  public let request: UInt64
+  package let request: UInt64
   /// ``AskTag`` of the secret.
-  public let tag: Digest
+  package let tag: Digest
   /// Digest of the requester's header.
-  public let headerDigest: Digest
+  package let headerDigest: Digest
   /// Epoch of the requester's share.
-  public let epoch: UInt32
+  package let epoch: UInt32
 
   /// A request.
-  public init(request: UInt64, tag: Digest, headerDigest: Digest, epoch: UInt32) {
+  package init(request: UInt64, tag: Digest, headerDigest: Digest, epoch: UInt32) {
     self.request = request
     self.tag = tag
     self.headerDigest = headerDigest
@@ -25,45 +25,45 @@ public struct ReleaseRequest: AskMessage {
 }
 
 /// The holder's nonce for any but a session's first release request, see ``OpeningChallenge``. Sent whether or not the holder has such a share.
-public struct Challenge: NonceMessage {
+package struct Challenge: NonceMessage {
   /// Its number.
-  public static let type = MessageType.challenge
+  package static let type = MessageType.challenge
   /// The request's number.
-  public let request: UInt64
+  package let request: UInt64
   /// 32 fresh bytes, used once.
-  public let nonce: [UInt8]
+  package let nonce: [UInt8]
 
   /// A challenge.
-  public init(request: UInt64, nonce: [UInt8]) {
+  package init(request: UInt64, nonce: [UInt8]) {
     self.request = request
     self.nonce = nonce
   }
 }
 
 /// The requester's proof that it holds a share of the same secret, and the opening of its row.
-public struct Possession: PeerMessage {
+package struct Possession: PeerMessage {
   /// Its number.
-  public static let type = MessageType.possession
+  package static let type = MessageType.possession
   /// The request's number.
-  public let request: UInt64
+  package let request: UInt64
   /// The requester's own share number.
-  public let index: UInt8
+  package let index: UInt8
   /// The salt of its row. Shown to a peer that sees the requester's card anyway.
-  public let salt: [UInt8]
+  package let salt: [UInt8]
   /// The proof.
-  public let proof: PossessionProof
+  package let proof: PossessionProof
 
   /// A proof for a request.
-  public init(request: UInt64, index: UInt8, salt: [UInt8], proof: PossessionProof) {
+  package init(request: UInt64, index: UInt8, salt: [UInt8], proof: PossessionProof) {
     self.request = request
     self.index = index
     self.salt = salt
     self.proof = proof
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 8 + 1 + 32 + proof.encodedByteCount }
+  package var encodedByteCount: Int { 8 + 1 + 32 + proof.encodedByteCount }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u8(index)
     guard salt.count == 32 else { throw .invalidValue(field: "salt") }
@@ -71,7 +71,7 @@ public struct Possession: PeerMessage {
     try proof.encode(into: &writer)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     index = try reader.u8("index")
     salt = try reader.bytes(32, "salt")
@@ -80,17 +80,17 @@ public struct Possession: PeerMessage {
 }
 
 /// The holder's share. Secret: written into and read from secret memory only.
-public struct Release: ~Copyable, Sendable {
+package struct Release: ~Copyable, Sendable {
   /// Its number.
-  public static let type = MessageType.release
+  package static let type = MessageType.release
   /// Bytes of the message.
-  public static let byteCount = 8 + 1 + 32 + 64
+  package static let byteCount = 8 + 1 + 32 + 64
   /// The request's number.
-  public let request: UInt64
+  package let request: UInt64
   /// The holder's salt.
-  public let salt: SecretBytes
+  package let salt: SecretBytes
   /// The holder's share.
-  public let share: KeyShare
+  package let share: KeyShare
 
   private init(request: UInt64, salt: consuming SecretBytes, share: consuming KeyShare) {
     self.request = request
@@ -99,7 +99,7 @@ public struct Release: ~Copyable, Sendable {
   }
 
   /// Reads the message.
-  public static func decode(_ body: RawSpan) throws(ProtocolError) -> Release {
+  package static func decode(_ body: RawSpan) throws(ProtocolError) -> Release {
     do {
       var reader = Reader(body)
       let request = try reader.u64("request")
@@ -120,7 +120,7 @@ public struct Release: ~Copyable, Sendable {
   }
 
   /// Writes the message.
-  public static func encode(
+  package static func encode(
     request: UInt64, share: borrowing KeyShare, salt: borrowing SecretBytes, into writer: inout Writer
   ) throws(WireError) {
     try writer.u64(request)
@@ -131,34 +131,34 @@ public struct Release: ~Copyable, Sendable {
 }
 
 /// "No, because."
-public struct Refusal: PeerMessage {
+package struct Refusal: PeerMessage {
   /// Its number.
-  public static let type = MessageType.refusal
+  package static let type = MessageType.refusal
   /// The request's number.
-  public let request: UInt64
+  package let request: UInt64
   /// Most milliseconds that a release may be put off.
-  public static let waitLimit: UInt64 = 400 * 86_400_000
+  package static let waitLimit: UInt64 = 400 * 86_400_000
   /// Why.
-  public let reason: RefusalReason
+  package let reason: RefusalReason
   /// With ``RefusalReason/releaseDelayed``, milliseconds until the share is released; otherwise 0, and not in the message.
-  public let wait: UInt64
+  package let wait: UInt64
 
   /// A refusal.
-  public init(request: UInt64, reason: RefusalReason, wait: UInt64 = 1) {
+  package init(request: UInt64, reason: RefusalReason, wait: UInt64 = 1) {
     self.request = request
     self.reason = reason
     self.wait = reason == .releaseDelayed ? min(max(1, wait), Self.waitLimit) : 0
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { reason == .releaseDelayed ? 17 : 9 }
+  package var encodedByteCount: Int { reason == .releaseDelayed ? 17 : 9 }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(reason, into: &writer)
     if reason == .releaseDelayed { try writer.u64(wait) }
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     guard let reason = try VaultProtocol.reason(from: &reader) else { throw .invalidValue(field: "reason") }
     self.reason = reason
@@ -173,34 +173,34 @@ public struct Refusal: PeerMessage {
 
 /// "Send me these pieces of your fragment." Answered only after possession was proved under the same request number; it may come right behind the
 /// proof.
-public struct PieceRequest: PeerMessage {
+package struct PieceRequest: PeerMessage {
   /// Its number.
-  public static let type = MessageType.pieceRequest
+  package static let type = MessageType.pieceRequest
   /// Most pieces of one request.
-  public static let countLimit: UInt32 = 4096
+  package static let countLimit: UInt32 = 4096
   /// The release request's number.
-  public let request: UInt64
+  package let request: UInt64
   /// Number of the first piece.
-  public let first: UInt64
+  package let first: UInt64
   /// How many.
-  public let count: UInt32
+  package let count: UInt32
 
   /// A request.
-  public init(request: UInt64, first: UInt64, count: UInt32) {
+  package init(request: UInt64, first: UInt64, count: UInt32) {
     self.request = request
     self.first = first
     self.count = count
   }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 20 }
+  package var encodedByteCount: Int { 20 }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u64(first)
     try writer.u32(count)
   }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     first = try reader.u64("first piece")
     count = try reader.u32("count")
@@ -211,20 +211,20 @@ public struct PieceRequest: PeerMessage {
 }
 
 /// One piece with the hash path that ties it to its fragment's root.
-public struct ProvenPiece: ProvenPieceMessage {
+package struct ProvenPiece: ProvenPieceMessage {
   /// Its number.
-  public static let type = MessageType.provenPiece
+  package static let type = MessageType.provenPiece
   /// The release request's number.
-  public let request: UInt64
+  package let request: UInt64
   /// The piece's number.
-  public let number: UInt64
+  package let number: UInt64
   /// Path from its leaf to the root.
-  public let path: MerklePath
+  package let path: MerklePath
   /// Its bytes.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// A piece.
-  public init(request: UInt64, number: UInt64, path: MerklePath, bytes: [UInt8]) {
+  package init(request: UInt64, number: UInt64, path: MerklePath, bytes: [UInt8]) {
     self.request = request
     self.number = number
     self.path = path
@@ -233,16 +233,16 @@ public struct ProvenPiece: ProvenPieceMessage {
 }
 
 /// The end of a piece request, well or not.
-public struct PiecesEnd: OutcomeMessage {
+package struct PiecesEnd: OutcomeMessage {
   /// Its number.
-  public static let type = MessageType.piecesEnd
+  package static let type = MessageType.piecesEnd
   /// The release request's number.
-  public let request: UInt64
+  package let request: UInt64
   /// Why not all were sent; nil if they were.
-  public let refusal: RefusalReason?
+  package let refusal: RefusalReason?
 
   /// An end.
-  public init(request: UInt64, refusal: RefusalReason?) {
+  package init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal
   }

@@ -1,6 +1,6 @@
-public import PeerAuth
-public import ShamirKit
-public import Sodium
+package import PeerAuth
+package import ShamirKit
+package import Sodium
 import WireCodec
 
 /// A released share in a parcel: the ``Release`` that a session would have carried, sealed to the key that the request brought for its answer.
@@ -8,14 +8,14 @@ import WireCodec
 /// A `crypto_box_seal` (libsodium) within the letter's own. The letter's opens with the recipient's box key for as long as that key is kept; this one
 /// only until the requester has forgotten the reply key, which it does with the request. So an old answer that a carrier has kept
 /// gives no share to whoever gets the recipient's keys later.
-public enum SealedRelease {
+package enum SealedRelease {
   /// Its number.
-  public static let type = MessageType.sealedRelease
+  package static let type = MessageType.sealedRelease
   /// Bytes of the message.
-  public static let byteCount = Release.byteCount + X25519.sealOverhead
+  package static let byteCount = Release.byteCount + X25519.sealOverhead
 
   /// Seals a share for the requester.
-  public static func seal(
+  package static func seal(
     request: UInt64, share: borrowing KeyShare, salt: borrowing SecretBytes, to replyKey: [UInt8]
   ) throws(ProtocolError) -> [UInt8] {
     let plaintext = try plaintext(request: request, share: share, salt: salt)
@@ -39,7 +39,7 @@ public enum SealedRelease {
   }
 
   /// Opens one with the key of the request that it answers. The share is still to be verified against its header.
-  public static func open(_ bytes: RawSpan, with replyKey: AgreementKeyPair) throws(ProtocolError) -> Release {
+  package static func open(_ bytes: RawSpan, with replyKey: AgreementKeyPair) throws(ProtocolError) -> Release {
     guard bytes.byteCount == byteCount else { throw .foreignParcel("release length") }
     let plaintext: SecretBytes
     do throws(SodiumError) { plaintext = try replyKey.openBox(bytes) } catch {

@@ -1,6 +1,6 @@
-public import PeerAuth
-public import ShamirKit
-public import Sodium
+package import PeerAuth
+package import ShamirKit
+package import Sodium
 import WireCodec
 
 /// What a holder opens when a share arrives: the share, its salt, and everything that ties them to one holder and header.
@@ -8,21 +8,21 @@ import WireCodec
 /// Plaintext of a `crypto_box_seal` to the recipient's box key, of fixed length: label, header digest, index, dealer's and
 /// recipient's card digests, share, salt. Sealing is by an ephemeral key that is forgotten, so that a waiting share can't
 /// be opened again by its dealer.
-public struct SealedShare: ~Copyable, Sendable {
+package struct SealedShare: ~Copyable, Sendable {
   static let label: StaticString = "vault/sealed-share/v1"
   static var plaintextByteCount: Int {
     2 + label.utf8CodeUnitCount + 3 * Digest.byteCount + 1 + KeyShare.byteCount + HolderRow.saltByteCount
   }
   /// Bytes of a sealed share.
-  public static var byteCount: Int { plaintextByteCount + X25519.sealOverhead }
+  package static var byteCount: Int { plaintextByteCount + X25519.sealOverhead }
 
   /// The key share.
-  public let share: KeyShare
+  package let share: KeyShare
   /// The salt that opens the holder's row.
-  public let salt: SecretBytes
+  package let salt: SecretBytes
 
   /// Seals a share for its holder. Throws if the recipient with this salt isn't the holder that the header names for it.
-  public static func seal(
+  package static func seal(
     _ share: borrowing KeyShare, salt: borrowing SecretBytes, header: SecretHeader, dealer: Digest, recipient: CardKeys
   ) throws(ProtocolError) -> [UInt8] {
     guard salt.count == HolderRow.saltByteCount else { throw .foreignShare("salt") }
@@ -60,7 +60,7 @@ public struct SealedShare: ~Copyable, Sendable {
   }
 
   /// Opens a sealed share and checks every part against the header it came with, the dealer it came from and this device.
-  public static func open(
+  package static func open(
     _ sealed: RawSpan, with recipient: Identity, header: SecretHeader, index: UInt8, dealer: CardKeys
   ) throws(ProtocolError) -> SealedShare {
     guard sealed.byteCount == byteCount else { throw .foreignShare("length") }

@@ -1,88 +1,88 @@
-public import PeerAuth
-public import ShamirKit
-public import Sodium
-public import WireCodec
+package import PeerAuth
+package import ShamirKit
+package import Sodium
+package import WireCodec
 
 /// The public description of a dealt secret, signed by its dealer and given to every holder with its share.
 ///
 /// It fixes who may hold what: the commitments check every key share, the roots every piece of ciphertext, the rows
 /// every holder. Its id follows from the dealer's key and a nonce, so nobody else can make a header for it.
-public struct SecretHeader: Hashable, Sendable {
+package struct SecretHeader: Hashable, Sendable {
   /// Most bytes of an encoded header.
-  public static let byteLimit = 65536
+  package static let byteLimit = 65536
   /// Most bytes of the description.
-  public static let descriptionByteLimit = 1024
+  package static let descriptionByteLimit = 1024
   /// Most bytes of one label.
-  public static let labelByteLimit = 128
+  package static let labelByteLimit = 128
   /// Format version of this program.
-  public static let version: UInt8 = 1
+  package static let version: UInt8 = 1
   /// Suite 1: ristretto255 Pedersen sharing, BLAKE2b-256, XSalsa20-Poly1305 STREAM, Cauchy Reed–Solomon over GF(2^8).
-  public static let suite: UInt8 = 1
+  package static let suite: UInt8 = 1
   /// Bytes of the dealer's nonce.
-  public static let nonceByteCount = 16
+  package static let nonceByteCount = 16
 
   /// The dealer's Ed25519 key.
-  public let dealerKey: [UInt8]
+  package let dealerKey: [UInt8]
   /// 16 bytes that make the id unique.
-  public let nonce: [UInt8]
+  package let nonce: [UInt8]
   /// What kind of thing is inside (PayloadKind's number).
-  public let kind: UInt8
+  package let kind: UInt8
   /// Threshold and number of shares.
-  public let scheme: ThresholdScheme
+  package let scheme: ThresholdScheme
   /// Milliseconds since 1970, by the dealer's clock.
-  public let createdAt: Int64
+  package let createdAt: Int64
   /// Cutting of the ciphertext; its data count is the threshold.
-  public let dispersal: DispersalPlan
+  package let dispersal: DispersalPlan
   /// In clear; empty if none.
-  public let description: String
+  package let description: String
   /// Names of the holders in order of index, or nil. The dealer's hints: they select nothing.
-  public let labels: [String]?
+  package let labels: [String]?
   /// Commitments to the sharing polynomials.
-  public let commitments: Commitments
+  package let commitments: Commitments
   /// Merkle roots of the fragments, in order of index.
-  public let roots: [Digest]
+  package let roots: [Digest]
   /// Holder rows, in order of index.
-  public let rows: [Digest]
+  package let rows: [Digest]
   /// Room for later versions.
-  public let extensions: Extensions
+  package let extensions: Extensions
   /// The dealer's signature over ``digest``.
-  public let signature: [UInt8]
+  package let signature: [UInt8]
 
   /// First 16 bytes of BLAKE2b-256("vault/secret-id/v1", dealer key, nonce).
-  public let id: SecretID
+  package let id: SecretID
   /// BLAKE2b-256("vault/header/v1", encoding without the signature).
-  public let digest: Digest
+  package let digest: Digest
 
   /// The canonical encoding, signature included.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// What a dealer decides; the rest follows.
-  public struct Content: Sendable {
+  package struct Content: Sendable {
     /// 16 fresh random bytes.
-    public var nonce: [UInt8]
+    package var nonce: [UInt8]
     /// What kind of thing is inside (PayloadKind's number).
-    public var kind: UInt8
+    package var kind: UInt8
     /// Threshold and number of shares.
-    public var scheme: ThresholdScheme
+    package var scheme: ThresholdScheme
     /// Milliseconds since 1970; not negative.
-    public var createdAt: Int64
+    package var createdAt: Int64
     /// Bytes of the ciphertext.
-    public var ciphertextByteCount: UInt64
+    package var ciphertextByteCount: UInt64
     /// In clear; empty if none.
-    public var description: String
+    package var description: String
     /// One per holder, or nil.
-    public var labels: [String]?
+    package var labels: [String]?
     /// One point per coefficient.
-    public var commitments: Commitments
+    package var commitments: Commitments
     /// One per fragment.
-    public var roots: [Digest]
+    package var roots: [Digest]
     /// One per holder.
-    public var rows: [Digest]
+    package var rows: [Digest]
     /// What other parts of the program put beside. Only of odd types: holders that don't know an even one refuse the header.
-    public var extensions: Extensions
+    package var extensions: Extensions
 
     /// The parts of a header before it is signed.
-    public init(
+    package init(
       nonce: [UInt8], kind: UInt8, scheme: ThresholdScheme, createdAt: Int64, ciphertextByteCount: UInt64,
       description: String, labels: [String]?, commitments: Commitments, roots: [Digest], rows: [Digest],
       extensions: Extensions = Extensions()
@@ -102,7 +102,7 @@ public struct SecretHeader: Hashable, Sendable {
   }
 
   /// The id that a dealer's nonce leads to.
-  public static func id(dealerKey: [UInt8], nonce: [UInt8]) throws(ProtocolError) -> SecretID {
+  package static func id(dealerKey: [UInt8], nonce: [UInt8]) throws(ProtocolError) -> SecretID {
     do {
       var hash = try DomainHash("vault/secret-id/v1")
       hash.append(dealerKey)
@@ -116,7 +116,7 @@ public struct SecretHeader: Hashable, Sendable {
   }
 
   /// Makes and signs a header. Throws if it would not be accepted by its own reader.
-  public static func sign(_ content: Content, by dealer: Identity) throws(ProtocolError) -> SecretHeader {
+  package static func sign(_ content: Content, by dealer: Identity) throws(ProtocolError) -> SecretHeader {
     // With one root more and one row less the bytes would still parse, as something else.
     guard content.commitments.points.count == content.scheme.threshold else { throw .inconsistentHeader("commitments") }
     guard content.roots.count == content.scheme.shareCount else { throw .inconsistentHeader("roots") }
@@ -133,7 +133,7 @@ public struct SecretHeader: Hashable, Sendable {
   }
 
   /// Reads, checks and verifies an encoded header.
-  public init(bytes: [UInt8]) throws(ProtocolError) {
+  package init(bytes: [UInt8]) throws(ProtocolError) {
     guard bytes.count <= Self.byteLimit else {
       throw .malformed(.limitExceeded(field: "header", limit: Self.byteLimit))
     }
@@ -193,7 +193,7 @@ public struct SecretHeader: Hashable, Sendable {
   }
 
   /// Checks that `card` with `salt` is the holder of share `index`.
-  public func verifyHolder(index: UInt8, card: Digest, salt: RawSpan) throws(ProtocolError) {
+  package func verifyHolder(index: UInt8, card: Digest, salt: RawSpan) throws(ProtocolError) {
     guard index >= 1, Int(index) <= rows.count else { throw .rejected(.foreignShare(index: index)) }
     let row: Digest
     do { row = try HolderRow.digest(secret: id, index: index, card: card, salt: salt) } catch { throw .sodium(error) }
@@ -201,7 +201,7 @@ public struct SecretHeader: Hashable, Sendable {
   }
 
   /// The root of fragment `index`, which must be one of this header's.
-  public func root(of index: UInt8) throws(ProtocolError) -> Digest {
+  package func root(of index: UInt8) throws(ProtocolError) -> Digest {
     guard index >= 1, Int(index) <= roots.count else { throw .rejected(.foreignShare(index: index)) }
     return roots[Int(index) - 1]
   }

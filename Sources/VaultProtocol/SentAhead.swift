@@ -25,7 +25,7 @@ extension Offer {
   /// How many of the pieces that are `byteCounts` long may go out right behind an offer.
   ///
   /// They are piece 0 and those behind it: at most 16 with at most 65,536 bytes.
-  public static func countAhead(_ pieceCount: UInt64, byteCount: (UInt64) -> Int) -> UInt64 {
+  package static func countAhead(_ pieceCount: UInt64, byteCount: (UInt64) -> Int) -> UInt64 {
     var room = SentAhead.byteLimit
     for number in 0..<min(pieceCount, UInt64(SentAhead.pieceLimit)) {
       room -= byteCount(number)

@@ -1,39 +1,39 @@
-public import WireCodec
+package import WireCodec
 
 /// A message of fixed type. Public ones only: the release, which carries a share, is written by hand.
-public protocol PeerMessage: WireValue, Hashable, Sendable {
+package protocol PeerMessage: WireValue, Hashable, Sendable {
   /// Its number.
   static var type: MessageType { get }
 }
 
 /// First message in each direction: protocol version and what can be asked for.
-public struct Hello: PeerMessage {
+package struct Hello: PeerMessage {
   /// Its number.
-  public static let type = MessageType.hello
+  package static let type = MessageType.hello
   /// The protocol version of this program.
-  public static let currentVersion: UInt16 = 1
+  package static let currentVersion: UInt16 = 1
   /// The sender's protocol version.
-  public let version: UInt16
+  package let version: UInt16
   /// Numbers of the services it offers; unknown ones are allowed.
-  public let services: [UInt16]
+  package let services: [UInt16]
   /// Room for later versions.
-  public let extensions: Extensions
+  package let extensions: Extensions
 
   /// A greeting.
-  public init(services: [PeerServiceKind]) {
+  package init(services: [PeerServiceKind]) {
     version = Self.currentVersion
     self.services = services.map(\.rawValue)
     extensions = Extensions()
   }
 
   /// Whether the peer offers a service.
-  public func offers(_ service: PeerServiceKind) -> Bool { services.contains(service.rawValue) }
+  package func offers(_ service: PeerServiceKind) -> Bool { services.contains(service.rawValue) }
 
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 4 + 2 * services.count + extensions.encodedByteCount }
+  package var encodedByteCount: Int { 4 + 2 * services.count + extensions.encodedByteCount }
 
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u16(version)
     try writer.count16(services.count)
     for service in services { try writer.u16(service) }
@@ -41,7 +41,7 @@ public struct Hello: PeerMessage {
   }
 
   /// Reads a greeting.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     version = try reader.u16("version")
     guard version >= 1 else { throw .unsupported(field: "protocol version", value: UInt64(version)) }
     let count = try reader.count16(limit: 64, "services")
@@ -54,42 +54,42 @@ public struct Hello: PeerMessage {
 }
 
 /// The answer to a request that this program doesn't know.
-public struct Unsupported: PeerMessage {
+package struct Unsupported: PeerMessage {
   /// Its number.
-  public static let type = MessageType.unsupported
+  package static let type = MessageType.unsupported
   /// The type that is not known.
-  public let requestType: UInt16
+  package let requestType: UInt16
 
   /// An answer to `requestType`.
-  public init(requestType: UInt16) { self.requestType = requestType }
+  package init(requestType: UInt16) { self.requestType = requestType }
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 2 }
+  package var encodedByteCount: Int { 2 }
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) { try writer.u16(requestType) }
+  package func encode(into writer: inout Writer) throws(WireError) { try writer.u16(requestType) }
   /// Reads the message.
-  public init(from reader: inout Reader) throws(WireError) { requestType = try reader.u16("request type") }
+  package init(from reader: inout Reader) throws(WireError) { requestType = try reader.u16("request type") }
 }
 
 /// "Are you there?"
-public struct Ping: NumberMessage {
+package struct Ping: NumberMessage {
   /// Its number.
-  public static let type = MessageType.ping
+  package static let type = MessageType.ping
   /// Comes back in the answer.
-  public let request: UInt64
+  package let request: UInt64
 
   /// A ping.
-  public init(request: UInt64) { self.request = request }
+  package init(request: UInt64) { self.request = request }
 }
 
 /// "I am."
-public struct Pong: NumberMessage {
+package struct Pong: NumberMessage {
   /// Its number.
-  public static let type = MessageType.pong
+  package static let type = MessageType.pong
   /// The ping's number.
-  public let request: UInt64
+  package let request: UInt64
 
   /// The answer to a ping.
-  public init(request: UInt64) { self.request = request }
+  package init(request: UInt64) { self.request = request }
 }
 
 /// Writes an optional reason as one byte, 0 for none.

@@ -1,41 +1,41 @@
-public import Sodium
-public import WireCodec
+package import Sodium
+package import WireCodec
 
 /// An account on a server that passes messages on. Its password lies beside it.
-public struct AccountRecord: WireValue, Hashable, Sendable {
+package struct AccountRecord: WireValue, Hashable, Sendable {
   /// Number of bytes of ids.
-  public static let idByteCount = 16
+  package static let idByteCount = 16
   /// Most bytes of an address.
-  public static let addressByteLimit = 2047
+  package static let addressByteLimit = 2047
   /// Most bytes of a host's name and of a resource.
-  public static let nameByteLimit = 1023
+  package static let nameByteLimit = 1023
   /// Most bytes of a path.
-  public static let pathByteLimit = 4096
+  package static let pathByteLimit = 4096
   /// Most bytes of a place in an archive.
-  public static let placeByteLimit = 1024
+  package static let placeByteLimit = 1024
   /// Most accounts.
-  public static let limit = 64
+  package static let limit = 64
   static let byteLimit = 16_000
 
   /// Names it here: 16 bytes.
-  public let id: [UInt8]
+  package let id: [UInt8]
   /// Its address.
-  public let address: String
+  package let address: String
   /// The server to connect to, if that can't be found from the address.
-  public var host: String?
+  package var host: String?
   /// The server's port, if that can't be found from the address.
-  public var port: UInt16?
+  package var port: UInt16?
   /// The file with the certificates that the server is believed by, if not those of the system.
-  public var certificates: String?
+  package var certificates: String?
   /// What this device is called at the server.
-  public var resource: String
+  package var resource: String
   /// Whether this is the account in use.
-  public var isCurrent: Bool
+  package var isCurrent: Bool
   /// Up to where the server's archive has been read.
-  public var archivedTo: String?
+  package var archivedTo: String?
 
   /// A record from its parts.
-  public init(
+  package init(
     id: [UInt8], address: String, host: String? = nil, port: UInt16? = nil, certificates: String? = nil,
     resource: String, isCurrent: Bool, archivedTo: String? = nil
   ) {
@@ -59,9 +59,9 @@ public struct AccountRecord: WireValue, Hashable, Sendable {
 }
 
 /// Somebody whom an account knows.
-public struct FriendRecord: WireValue, Hashable, Sendable {
+package struct FriendRecord: WireValue, Hashable, Sendable {
   /// Who of the two is told when the other is there.
-  public enum Subscription: UInt8, Hashable, Sendable, CaseIterable {
+  package enum Subscription: UInt8, Hashable, Sendable, CaseIterable {
     /// Nobody.
     case none = 0
     /// This device is told of the friend.
@@ -75,32 +75,32 @@ public struct FriendRecord: WireValue, Hashable, Sendable {
   }
 
   /// Most bytes of a name.
-  public static let nameByteLimit = 1023
+  package static let nameByteLimit = 1023
   /// Most bytes of what is said about being there.
-  public static let presenceByteLimit = 32
+  package static let presenceByteLimit = 32
   /// Most friends of an account.
-  public static let limit = 4096
+  package static let limit = 4096
   static let byteLimit = 8000
 
   /// The account that knows it, 16 bytes.
-  public let account: [UInt8]
+  package let account: [UInt8]
   /// Its address.
-  public let address: String
+  package let address: String
   /// What the user calls it.
-  public var name: String?
+  package var name: String?
   /// Who is told.
-  public var subscription: Subscription
+  package var subscription: Subscription
   /// Whether it asks to be told of this device.
-  public var asks: Bool
+  package var asks: Bool
   /// The peer that it is.
-  public var peer: Digest?
+  package var peer: Digest?
   /// Whether it is there, in the caller's words; nil if it isn't.
-  public var presence: String?
+  package var presence: String?
   /// When that was heard.
-  public var presenceAt: Int64
+  package var presenceAt: Int64
 
   /// A record from its parts.
-  public init(
+  package init(
     account: [UInt8], address: String, name: String? = nil, subscription: Subscription = .none, asks: Bool = false,
     peer: Digest? = nil, presence: String? = nil, presenceAt: Int64 = 0
   ) {
@@ -133,13 +133,13 @@ private func byteCount(_ text: String?) -> Int { text.map { 3 + $0.utf8.count } 
 
 extension AccountRecord {
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int {
+  package var encodedByteCount: Int {
     1 + 16 + 2 + address.utf8.count + byteCount(host) + 1 + (port == nil ? 0 : 2) + byteCount(certificates) + 2
       + resource.utf8.count + 1 + byteCount(archivedTo)
   }
 
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.bytes(id)
     try writer.text16(address)
@@ -153,7 +153,7 @@ extension AccountRecord {
   }
 
   /// Reads a record.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     id = try reader.bytes(Self.idByteCount, "id")
     address = try reader.text16(limit: Self.addressByteLimit, "address")
@@ -168,12 +168,12 @@ extension AccountRecord {
 
 extension FriendRecord {
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int {
+  package var encodedByteCount: Int {
     1 + 16 + 2 + address.utf8.count + byteCount(name) + 2 + 1 + (peer == nil ? 0 : 32) + byteCount(presence) + 8
   }
 
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.bytes(account)
     try writer.text16(address)
@@ -187,7 +187,7 @@ extension FriendRecord {
   }
 
   /// Reads a record.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     account = try reader.bytes(AccountRecord.idByteCount, "account")
     address = try reader.text16(limit: AccountRecord.addressByteLimit, "address")

@@ -1,12 +1,12 @@
 import Glibc
-public import Sodium
+package import Sodium
 
 /// Small files that are either the old or the new one, whenever the machine stops.
-public enum AtomicFile {
+package enum AtomicFile {
   /// Writes `bytes` to a temporary file of mode 0600 beside `path`, makes it durable, renames it and makes the name durable.
   /// Throws ``StoreError/alreadyExists(_:)`` if something has the name and `replacing` is false; then after any error the
   /// name is as free, or as taken, as it was before.
-  public static func write(_ bytes: RawSpan, to path: String, replacing: Bool) throws(StoreError) {
+  package static func write(_ bytes: RawSpan, to path: String, replacing: Bool) throws(StoreError) {
     let folder = try SplitPath(path).folder
     let temporary = try folder + "/" + FileNames.temporary()
     do throws(StoreError) {
@@ -25,12 +25,12 @@ public enum AtomicFile {
   }
 
   /// The bytes of a file that belongs to this user alone. Larger ones than `limit` are reported as damaged.
-  public static func read(_ path: String, limit: Int) throws(StoreError) -> [UInt8] {
+  package static func read(_ path: String, limit: Int) throws(StoreError) -> [UInt8] {
     try OpenFile.privateFile(path, O_RDONLY).readAll(limit: limit, what: path)
   }
 
   /// A secret file of exactly `count` bytes, read straight into secret memory.
-  public static func readSecret(_ path: String, count: Int) throws(StoreError) -> SecretBytes {
+  package static func readSecret(_ path: String, count: Int) throws(StoreError) -> SecretBytes {
     let file = try OpenFile.privateFile(path, O_RDONLY)
     guard try file.byteCount() == Int64(count) else { throw .damaged(path) }
     var secret = try withSodium { () throws(SodiumError) in try SecretBytes(zeros: count) }

@@ -1,13 +1,13 @@
 import Glibc
-public import Sodium
+package import Sodium
 import WireCodec
 
 /// A backup that is there to be restored. Opening it reads its structure; nothing in it is believed before ``verify(_:)``.
-public final class BackupArchive: Sendable {
+package final class BackupArchive: Sendable {
   /// When it was made, in milliseconds since 1970.
-  public let createdAt: Int64
+  package let createdAt: Int64
   /// Bytes of the whole.
-  public let byteCount: UInt64
+  package let byteCount: UInt64
   let device: Digest
   let masterKey: MasterKeyFile
   let masterKeyBytes: [UInt8]
@@ -17,7 +17,7 @@ public final class BackupArchive: Sendable {
   private let path: String
 
   /// Opens the file at `path`. Throws ``StoreError/damaged(_:)`` for anything but a backup from its first byte to its last.
-  public convenience init(path: String) throws(StoreError) {
+  package convenience init(path: String) throws(StoreError) {
     let file = try OpenFile(path, O_RDONLY | O_NONBLOCK)
     guard try file.status().st_mode & S_IFMT == S_IFREG else {
       throw .inputOutput(path: path, reason: "not a regular file")
@@ -83,26 +83,26 @@ public final class BackupArchive: Sendable {
   }
 
   /// Whether the vault in it has a passphrase.
-  public var needsPassphrase: Bool { masterKey.costLogarithm != nil }
+  package var needsPassphrase: Bool { masterKey.costLogarithm != nil }
 
   /// The keys of the vault in it. Throws ``StoreError/wrongDevice`` unless it was made on this device.
-  public func unlock(_ folders: VaultFolders, passphrase: borrowing SecretBytes?) throws(StoreError) -> VaultKeys {
+  package func unlock(_ folders: VaultFolders, passphrase: borrowing SecretBytes?) throws(StoreError) -> VaultKeys {
     try VaultKeys.unlock(masterKey, folders, passphrase: passphrase)
   }
 
   /// Whether the vault in `folders` is the one that this is a backup of: it has the same keys, in the same wrapping.
-  public func isOf(_ folders: VaultFolders) -> Bool {
+  package func isOf(_ folders: VaultFolders) -> Bool {
     (try? AtomicFile.read(folders.masterKeyPath, limit: MasterKeyFile.byteLimit)) == masterKeyBytes
   }
 
   /// Puts the master key back, and nothing else. Only where there is none, or a damaged one.
-  public func restoreMasterKey(to folders: VaultFolders) throws(StoreError) {
+  package func restoreMasterKey(to folders: VaultFolders) throws(StoreError) {
     let bytes = masterKeyBytes
     try AtomicFile.write(bytes.span.bytes, to: folders.masterKeyPath, replacing: folders.hasDamagedMasterKey)
   }
 
   /// Reads all of it. Throws ``StoreError/damaged(_:)`` unless every byte is as this vault's program wrote it.
-  public func verify(_ keys: VaultKeys) throws(StoreError) {
+  package func verify(_ keys: VaultKeys) throws(StoreError) {
     var check = try withSodium { () throws(SodiumError) in
       try BackupMAC(keys, createdAt: createdAt, device: device, count: entries.count)
     }

@@ -3,19 +3,19 @@ import Glibc
 import Sodium
 
 /// A backup on its way back: unpacked beside the data folder, checked, and then put in its place in one step.
-public final class BackupRestoration: Sendable {
+package final class BackupRestoration: Sendable {
   private let folders: VaultFolders
   private let staged: VaultFolders
   private let root: String
   private let settings: Bool
   private let lock: OpenFile
   /// What is in it.
-  public let inventory: VaultInventory
+  package let inventory: VaultInventory
 
   /// Unpacks `archive`, which has been verified, beside the data folder of `folders`, and opens the database in it to see that it
   /// is whole. Nothing of an existing vault is touched.
   /// `note` goes into the log in it, and what is remembered of consent that was given or refused since.
-  public init(
+  package init(
     _ archive: BackupArchive, _ folders: VaultFolders, keys: VaultKeys, alone: UseLock, note: AuditRecord,
     consent: ConsentMemory? = nil
   ) throws(StoreError) {
@@ -118,7 +118,7 @@ public final class BackupRestoration: Sendable {
 
   /// Takes along what came since the backup and can be taken up again without the database that is there now, for when that can't
   /// be read: shares that this backup doesn't know, with their fragments.
-  public func takeAlongUnknown() throws(StoreError) {
+  package func takeAlongUnknown() throws(StoreError) {
     guard let names = try? FileNames.list(folders.companionsPath) else { return }
     let fragments = try FileNames.list(folders.fragmentsPath)
     for name in names {
@@ -139,7 +139,7 @@ public final class BackupRestoration: Sendable {
 
   /// Puts it in the place of the data folder, and its settings in the place of the settings. What was there before goes. Before the
   /// one step in which the folders change places nothing has changed; after it everything has but the settings, which follow. Once.
-  public func commit() throws(StoreError) {
+  package func commit() throws(StoreError) {
     let parent = try SplitPath(folders.data).folder
     try folders.create()
     switch vault_rename_exchange(staged.data, folders.data) {

@@ -5,12 +5,12 @@ import Sodium
 ///
 /// What it says is public. That this device has written it is shown by a MAC under the device key: the master key is not to be had
 /// then. Byte by byte in `docs/formats/store.md`.
-public struct CardCopy {
+package struct CardCopy {
   /// Largest file that is read: more than a card needs.
   static let byteLimit = 4096
 
   /// What was found in the place of this device's card.
-  public enum Fault: Hashable, Sendable {
+  package enum Fault: Hashable, Sendable {
     /// Nothing that this device has written.
     case unverified
     /// A card that was written with this device's key.
@@ -19,7 +19,7 @@ public struct CardCopy {
 
   /// The card beside the database in `folders`, which need not be unlocked. Throws ``StoreError/notFound(_:)`` if there is none, and
   /// ``StoreError/damaged(_:)`` if this device has not written it so.
-  public static func read(_ folders: VaultFolders) throws(StoreError) -> [UInt8] {
+  package static func read(_ folders: VaultFolders) throws(StoreError) -> [UInt8] {
     try folders.check()
     let file = try AtomicFile.read(folders.cardPath, limit: byteLimit)
     guard let card = try card(in: file, device: VaultKeys.existingDeviceKey(folders)) else {
@@ -49,7 +49,7 @@ public struct CardCopy {
 extension VaultDatabase {
   /// Writes the copy of this device's card anew if it isn't the one in the database. Returns what was in its place; nil if that was
   /// the card, or nothing.
-  public func keepCardCopy() throws(StoreError) -> CardCopy.Fault? {
+  package func keepCardCopy() throws(StoreError) -> CardCopy.Fault? {
     guard let card = try identity()?.card else { return nil }
     let found: [UInt8]
     do throws(StoreError) { found = try CardCopy.read(folders) } catch .notFound {

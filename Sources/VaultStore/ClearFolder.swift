@@ -1,6 +1,6 @@
 import CShims
 import Glibc
-public import Sodium
+package import Sodium
 import Synchronization
 
 /// A folder for what must be a file in the clear for a while, such as a note in an editor. It lies in memory, never on a disk.
@@ -8,18 +8,18 @@ import Synchronization
 /// The folder is this user's alone and has a name that nobody foresees. It goes with everything in it, wiped before, when the
 /// value ends, and by ``removeAll()`` when a signal ends the process; what `kill -9` leaves is removed by whoever opens the
 /// vault next, by the note that is made before the folder.
-public struct ClearFolder: ~Copyable {
+package struct ClearFolder: ~Copyable {
   static let prefix = "vault-clear-"
 
   /// Its path.
-  public let path: String
+  package let path: String
   private let note: OutputNote
 
   private static let alive = Mutex<Set<String>>([])
 
   /// Makes a folder below one of `bases`, the first that lies in memory and takes it. Throws ``StoreError/notInMemory``
   /// if none does.
-  public init(in bases: [String], notes: OutputNotes) throws(StoreError) {
+  package init(in bases: [String], notes: OutputNotes) throws(StoreError) {
     for base in bases {
       guard Self.isInMemory(base), let resolved = Self.resolved(base) else { continue }
       let path = try resolved + "/" + Self.prefix + FileNames.random()
@@ -40,15 +40,15 @@ public struct ClearFolder: ~Copyable {
   }
 
   /// Whether a folder's file system keeps its files in memory: tmpfs or ramfs.
-  public static func isInMemory(_ folder: String) -> Bool { vault_lies_in_memory(folder) == 1 }
+  package static func isInMemory(_ folder: String) -> Bool { vault_lies_in_memory(folder) == 1 }
 
   /// Writes a new file of this user's alone.
-  public func write(_ name: String, _ bytes: RawSpan) throws(StoreError) {
+  package func write(_ name: String, _ bytes: RawSpan) throws(StoreError) {
     try OpenFile(path + "/" + name, O_WRONLY | O_CREAT | O_EXCL).write(bytes)
   }
 
   /// Reads a regular file into secret memory; one of more than `limit` bytes is refused.
-  public func read(_ name: String, limit: Int) throws(StoreError) -> SecretBytes {
+  package func read(_ name: String, limit: Int) throws(StoreError) -> SecretBytes {
     let file = try OpenFile(path + "/" + name, O_RDONLY | O_NONBLOCK)
     let status = try file.status()
     guard status.st_mode & S_IFMT == S_IFREG else {
@@ -64,7 +64,7 @@ public struct ClearFolder: ~Copyable {
   }
 
   /// Removes all such folders of this process: for the thread that ends it on a signal.
-  public static func removeAll() {
+  package static func removeAll() {
     for path in alive.withLock({ $0 }) { FolderRemoval.remove(path, wipes: true) }
   }
 

@@ -7,7 +7,7 @@ import WireCodec
 ///
 /// A companion is written under another name before the transaction commits, and gets its own name after that: so what has its own
 /// name was committed, and what has the other one may not have been.
-public struct CompanionFiles: Sendable {
+package struct CompanionFiles: Sendable {
   private static let pendingSuffix = ".new"
   /// Milliseconds between looks at a lock that is never held for long.
   private static let lockPause: UInt32 = 1000
@@ -17,7 +17,7 @@ public struct CompanionFiles: Sendable {
   private let keys: VaultKeys
 
   /// The companions of the vault in `folders`.
-  public init(_ folders: VaultFolders, keys: VaultKeys) {
+  package init(_ folders: VaultFolders, keys: VaultKeys) {
     folder = folders.companionsPath
     lockPath = folders.companionsLockPath
     self.keys = keys
@@ -131,7 +131,7 @@ public struct CompanionFiles: Sendable {
   }
 
   /// Ids and descriptions of all secrets of which there is a sound companion with a share, for when the database can't be read.
-  public func heldSecrets() -> [(id: [UInt8], description: String?)] {
+  package func heldSecrets() -> [(id: [UInt8], description: String?)] {
     guard let ids = try? names().ids else { return [] }
     var held: [(id: [UInt8], description: String?)] = []
     for id in ids.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -145,7 +145,7 @@ public struct CompanionFiles: Sendable {
   }
 
   /// Whom this device trusts, if that can be read, and the secrets that the user has deleted, for when the database can't be.
-  public func trustedAndDeleted() -> (peers: [PeerRecord]?, deleted: Set<[UInt8]>) {
+  package func trustedAndDeleted() -> (peers: [PeerRecord]?, deleted: Set<[UInt8]>) {
     let deleted = ((try? names().ids) ?? []).filter { id in
       if case .deleted? = try? read(id) { true } else { false }
     }

@@ -2,7 +2,7 @@ import GRDB
 import Sodium
 
 /// What a user has said no to, and what was released to whom lately: a backup that is put back must not forget it.
-public struct ConsentMemory: Sendable {
+package struct ConsentMemory: Sendable {
   struct Release: Sendable {
     let peer: Digest
     let secretID: [UInt8]
@@ -17,7 +17,7 @@ public struct ConsentMemory: Sendable {
   let clock: Int64
 
   /// What is left of it where the database can't be read: whom the user has removed. Nil if that can't be read either.
-  public static func besideDatabase(_ folders: VaultFolders, keys: VaultKeys) -> ConsentMemory? {
+  package static func besideDatabase(_ folders: VaultFolders, keys: VaultKeys) -> ConsentMemory? {
     guard let trust = try? CompanionFiles(folders, keys: keys).readTrust() else { return nil }
     return ConsentMemory(refusals: [], releases: [], removedCards: Set(trust.removedCards), clock: 0)
   }
@@ -25,7 +25,7 @@ public struct ConsentMemory: Sendable {
 
 extension VaultDatabase {
   /// What counts at `now` of all that was refused and released.
-  public func consentMemory(at now: Int64) throws(StoreError) -> ConsentMemory {
+  package func consentMemory(at now: Int64) throws(StoreError) -> ConsentMemory {
     let refusals = try requests().filter { $0.kind == .release && $0.state == .refused && $0.endsAt > now }
     let releases = try read { db in
       try Row.fetchAll(db, sql: "SELECT peer, secret_id, released_at, mac FROM releases").map { row in

@@ -2,18 +2,18 @@ import Foundation
 import Glibc
 
 /// What a running daemon says about itself.
-public struct DaemonFacts: Hashable, Sendable, Codable {
+package struct DaemonFacts: Hashable, Sendable, Codable {
   /// Its process's number.
-  public let process: Int32
+  package let process: Int32
   /// When it started, in milliseconds since 1970.
-  public let startedAt: Int64
+  package let startedAt: Int64
   /// Where it waits for peers.
-  public let listening: [String]
+  package let listening: [String]
   /// What Bluetooth does there; nil where it is off.
-  public let bluetooth: BluetoothFacts?
+  package let bluetooth: BluetoothFacts?
 
   /// Facts of a daemon.
-  public init(process: Int32, startedAt: Int64, listening: [String], bluetooth: BluetoothFacts? = nil) {
+  package init(process: Int32, startedAt: Int64, listening: [String], bluetooth: BluetoothFacts? = nil) {
     self.process = process
     self.startedAt = startedAt
     self.listening = listening
@@ -22,20 +22,20 @@ public struct DaemonFacts: Hashable, Sendable, Codable {
 }
 
 /// What a running daemon says about Bluetooth.
-public struct BluetoothFacts: Hashable, Sendable, Codable {
+package struct BluetoothFacts: Hashable, Sendable, Codable {
   /// By what it is used: `bluetoothd` or `the kernel`; nil if it can't be used.
-  public let radio: String?
+  package let radio: String?
   /// The adapters at which peers are answered.
-  public let adapters: [String]
+  package let adapters: [String]
   /// Those of them that show their own address, which never changes.
-  public let exposed: [String]
+  package let exposed: [String]
   /// Whether peers can find this device.
-  public let isShown: Bool
+  package let isShown: Bool
   /// Why something of it can't be.
-  public let problem: String?
+  package let problem: String?
 
   /// Facts of Bluetooth.
-  public init(radio: String?, adapters: [String], exposed: [String], isShown: Bool, problem: String?) {
+  package init(radio: String?, adapters: [String], exposed: [String], isShown: Bool, problem: String?) {
     self.radio = radio
     self.adapters = adapters
     self.exposed = exposed
@@ -46,7 +46,7 @@ public struct BluetoothFacts: Hashable, Sendable, Codable {
 
 /// `daemon.lock` in the state folder: locked while a daemon runs, with a line of JSON about it. What stands there is believed
 /// only while the lock is held, so that nothing a daemon leaves behind when it is killed is taken for a running one.
-public final class DaemonLock: Sendable {
+package final class DaemonLock: Sendable {
   /// Largest file that is read.
   static let byteLimit = 65_536
   /// How long a look at the lock, which takes it for a moment, may hold up a daemon that starts: tries of 20 ms.
@@ -57,7 +57,7 @@ public final class DaemonLock: Sendable {
   private init(file: OpenFile) { self.file = file }
 
   /// Takes the lock and notes the facts. Nil if another daemon of this vault holds it.
-  public static func take(_ folders: VaultFolders, _ facts: DaemonFacts) throws(StoreError) -> DaemonLock? {
+  package static func take(_ folders: VaultFolders, _ facts: DaemonFacts) throws(StoreError) -> DaemonLock? {
     let file = try OpenFile(folders.daemonLockPath, O_RDWR | O_CREAT)
     var attempts = 0
     while try !file.lock(exclusive: true, waits: false) {
@@ -71,7 +71,7 @@ public final class DaemonLock: Sendable {
   }
 
   /// Notes other facts of the daemon that holds the lock.
-  public func note(_ facts: DaemonFacts) throws(StoreError) {
+  package func note(_ facts: DaemonFacts) throws(StoreError) {
     guard let json = try? JSONEncoder().encode(facts), json.count < Self.byteLimit else {
       throw .invalid("the daemon's facts")
     }
@@ -81,7 +81,7 @@ public final class DaemonLock: Sendable {
   }
 
   /// What is known of the daemon that runs now; nil if none does.
-  public static func running(_ folders: VaultFolders) throws(StoreError) -> Running? {
+  package static func running(_ folders: VaultFolders) throws(StoreError) -> Running? {
     let file: OpenFile
     do throws(StoreError) { file = try OpenFile.privateFile(folders.daemonLockPath, O_RDONLY) } catch .notFound {
       return nil
@@ -92,8 +92,8 @@ public final class DaemonLock: Sendable {
   }
 
   /// A daemon that runs.
-  public struct Running: Sendable {
+  package struct Running: Sendable {
     /// What it says about itself; nil if it is just about to.
-    public let facts: DaemonFacts?
+    package let facts: DaemonFacts?
   }
 }

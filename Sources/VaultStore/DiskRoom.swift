@@ -1,16 +1,16 @@
 import Glibc
 
 /// How much there is on the disk on which a vault lies.
-public struct DiskRoom: Sendable {
+package struct DiskRoom: Sendable {
   /// Bytes that this user may still write.
-  public let free: UInt64
+  package let free: UInt64
   /// Bytes of the whole disk.
-  public let total: UInt64
+  package let total: UInt64
 }
 
 extension VaultFolders {
   /// The room on the disk now, or nil if the system doesn't say.
-  public func diskRoom() -> DiskRoom? {
+  package func diskRoom() -> DiskRoom? {
     var status = statvfs()
     guard statvfs(data, &status) == 0 else { return nil }
     func bytes(_ blocks: UInt64) -> UInt64 {
@@ -22,7 +22,7 @@ extension VaultFolders {
 }
 
 /// A file as it was at one moment: whoever finds it so again finds in it what he has left there.
-public struct FileMark: Hashable, Sendable {
+package struct FileMark: Hashable, Sendable {
   private let device: UInt64
   private let inode: UInt64
   private let byteCount: Int64
@@ -30,7 +30,7 @@ public struct FileMark: Hashable, Sendable {
   private let nanoseconds: Int
 
   /// That of a file with a name, or nil if there is none.
-  public init?(ofFile path: String) {
+  package init?(ofFile path: String) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }
     self.init(status)

@@ -1,10 +1,10 @@
-public import Sodium
+package import Sodium
 import WireCodec
 
 /// What the last drill of a secret found.
-public struct DrillRecord: Hashable, Sendable {
+package struct DrillRecord: Hashable, Sendable {
   /// How far the user has been warned, so that nobody is told the same time and again.
-  public enum Warning: UInt8, Hashable, Sendable, Comparable {
+  package enum Warning: UInt8, Hashable, Sendable, Comparable {
     case none = 0
     /// As many holders answered as are needed, or fewer than there were.
     case low = 1
@@ -12,22 +12,22 @@ public struct DrillRecord: Hashable, Sendable {
     case lost = 2
 
     /// Less is less to worry about.
-    public static func < (one: Warning, other: Warning) -> Bool { one.rawValue < other.rawValue }
+    package static func < (one: Warning, other: Warning) -> Bool { one.rawValue < other.rawValue }
   }
 
   /// Somebody who has proved to hold a share.
-  public struct Holder: Hashable, Sendable {
+  package struct Holder: Hashable, Sendable {
     /// Its card digest.
-    public let peer: Digest
+    package let peer: Digest
     /// The share's number.
-    public let index: UInt8
+    package let index: UInt8
     /// Whether the last drill found share and fragment sound.
-    public let isWhole: Bool
+    package let isWhole: Bool
     /// When it last proved its share, in milliseconds since 1970.
-    public let provenAt: Int64
+    package let provenAt: Int64
 
     /// A holder.
-    public init(peer: Digest, index: UInt8, isWhole: Bool, provenAt: Int64) {
+    package init(peer: Digest, index: UInt8, isWhole: Bool, provenAt: Int64) {
       self.peer = peer
       self.index = index
       self.isWhole = isWhole
@@ -36,24 +36,24 @@ public struct DrillRecord: Hashable, Sendable {
   }
 
   /// The secret.
-  public let secretID: [UInt8]
+  package let secretID: [UInt8]
   /// Milliseconds since 1970.
-  public let checkedAt: Int64
+  package let checkedAt: Int64
   /// Holders that answered, this device included.
-  public let answered: Int
+  package let answered: Int
   /// Shares needed.
-  public let needed: Int
+  package let needed: Int
   /// Whether enough shares and fragments were there.
-  public let isRecoverable: Bool
+  package let isRecoverable: Bool
   /// Whether another holder could bring it back with this device gone; nil if nobody knows.
-  public let isRecoverableElsewhere: Bool?
+  package let isRecoverableElsewhere: Bool?
   /// How far the user has been warned.
-  public var warned: Warning
+  package var warned: Warning
   /// Who holds which share.
-  public let holders: [Holder]
+  package let holders: [Holder]
 
   /// A result.
-  public init(
+  package init(
     secretID: [UInt8], checkedAt: Int64, answered: Int, needed: Int, isRecoverable: Bool,
     isRecoverableElsewhere: Bool? = nil, warned: Warning, holders: [Holder]
   ) {

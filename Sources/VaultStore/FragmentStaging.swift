@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Order of use: ``write(_:index:at:)`` in any order and from any thread, ``publish(as:)``, then the database
 /// transaction that names the fragments, then ``close()``. Until then a cleaning process leaves all of it alone.
-public final class FragmentStaging: Sendable {
+package final class FragmentStaging: Sendable {
   private enum Phase {
     case writing
     /// Under their final names; the lock keeps cleaners away until the rows are there.
@@ -26,7 +26,7 @@ public final class FragmentStaging: Sendable {
   private let phase = Mutex(Phase.writing)
 
   /// Number of fragments; they are numbered from 1.
-  public var count: Int { files.count }
+  package var count: Int { files.count }
 
   init(_ store: FragmentStore, count: Int) throws(StoreError) {
     guard (1...255).contains(count) else { throw .invalid("\(count) fragments") }
@@ -67,17 +67,17 @@ public final class FragmentStaging: Sendable {
   deinit { close() }
 
   /// Writes a piece of fragment `index` (from 1), or of its trailer, at `offset`.
-  public func write(_ bytes: RawSpan, index: Int, at offset: Int64) throws(StoreError) {
+  package func write(_ bytes: RawSpan, index: Int, at offset: Int64) throws(StoreError) {
     try file(index, offset: offset, count: bytes.byteCount).write(bytes, at: offset)
   }
 
   /// Reads back what was written to fragment `index` (from 1).
-  public func read(index: Int, at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
+  package func read(index: Int, at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
     try file(index, offset: offset, count: count).read(count: count, at: offset)
   }
 
   /// Makes all fragments durable and gives them their final names. An error leaves none of them behind.
-  public func publish(as secretID: [UInt8]) throws(StoreError) {
+  package func publish(as secretID: [UInt8]) throws(StoreError) {
     for file in files { try file.synchronize() }
     let cleaning = try store.lockAgainstCleaning()
     let isFirst = phase.withLock { phase in
@@ -106,7 +106,7 @@ public final class FragmentStaging: Sendable {
   }
 
   /// Ends the work: removes what wasn't published and lets cleaners in again.
-  public func close() {
+  package func close() {
     enum Found { case writing, published, closed }
     let found = phase.withLock { phase in
       defer { phase = .closed }

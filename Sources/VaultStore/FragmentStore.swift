@@ -6,19 +6,19 @@ import Sodium
 /// A file is the fragment's bytes and then a trailer that this module doesn't interpret (the Merkle tree). A file under
 /// its final name is whole and durable; whether it *counts* is decided by the database row alone. All of it is
 /// ciphertext.
-public struct FragmentStore: Sendable {
+package struct FragmentStore: Sendable {
   let folders: VaultFolders
 
   /// The fragments of the vault in `folders`.
-  public init(_ folders: VaultFolders) { self.folders = folders }
+  package init(_ folders: VaultFolders) { self.folders = folders }
 
   /// Starts `count` new fragments, 1 to 255, that all become visible together.
-  public func stage(count: Int) throws(StoreError) -> FragmentStaging {
+  package func stage(count: Int) throws(StoreError) -> FragmentStaging {
     try FragmentStaging(self, count: count)
   }
 
   /// Opens a whole fragment of known lengths. Throws ``StoreError/damaged(_:)`` if the file has another length.
-  public func open(
+  package func open(
     secretID: [UInt8], index: Int, byteCount: Int64, trailerByteCount: Int64
   ) throws(StoreError) -> FragmentReader {
     let path = try path(secretID, index)
@@ -79,12 +79,12 @@ public struct FragmentStore: Sendable {
 }
 
 /// A whole fragment, open for reading from any thread.
-public final class FragmentReader: Sendable {
+package final class FragmentReader: Sendable {
   private let file: OpenFile
   /// Bytes of the fragment itself.
-  public let byteCount: Int64
+  package let byteCount: Int64
   /// Bytes behind it.
-  public let trailerByteCount: Int64
+  package let trailerByteCount: Int64
 
   init(file: OpenFile, byteCount: Int64, trailerByteCount: Int64) {
     self.file = file
@@ -93,17 +93,17 @@ public final class FragmentReader: Sendable {
   }
 
   /// `count` bytes of the fragment from `offset` on.
-  public func read(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
+  package func read(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
     try read(at: offset, count: count, start: 0, end: byteCount)
   }
 
   /// `count` bytes of the trailer from its `offset` on.
-  public func readTrailer(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
+  package func readTrailer(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
     try read(at: offset, count: count, start: byteCount, end: byteCount + trailerByteCount)
   }
 
   /// Fills `buffer` with the fragment's bytes from `offset` on.
-  public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) {
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) {
     guard offset >= 0, offset <= byteCount, Int64(buffer.count) <= byteCount - offset else {
       throw .invalid("a place outside the fragment")
     }

@@ -1,9 +1,9 @@
-public import Sodium
+package import Sodium
 
 /// An item that a group keeps in step, and which version of it is here.
-public struct GroupEntry: Hashable, Sendable {
+package struct GroupEntry: Hashable, Sendable {
   /// Whose word has put the item into the group, as far as this device is concerned.
-  public enum Placing: Int64, Hashable, Sendable {
+  package enum Placing: Int64, Hashable, Sendable {
     /// Whether it was this device's user isn't settled: noted by an earlier version of the program, which didn't record it; or the item is
     /// the user's own now, who has accepted or imported it.
     case notRecorded = 0
@@ -16,31 +16,31 @@ public struct GroupEntry: Hashable, Sendable {
   }
 
   /// Bytes of a group's name on this device.
-  public static let groupByteCount = 8
+  package static let groupByteCount = 8
   /// Bytes of a place in a group.
-  public static let slotByteCount = 16
+  package static let slotByteCount = 16
   /// Bytes of the name of who made a version.
-  public static let authorByteCount = 24
+  package static let authorByteCount = 24
 
   /// The group, as only this device calls it: 8 bytes.
-  public let group: [UInt8]
+  package let group: [UInt8]
   /// The place that the item has in the group, through all its versions: 16 bytes.
-  public let slot: [UInt8]
+  package let slot: [UInt8]
   /// The item, 32 bytes. It isn't here if this device holds no share of its key.
-  public let itemID: [UInt8]
+  package let itemID: [UInt8]
   /// The item's key, 16 bytes.
-  public let keyID: [UInt8]
+  package let keyID: [UInt8]
   /// Who made this version, in which counting of his messages: 24 bytes.
-  public let author: [UInt8]
+  package let author: [UInt8]
   /// With which message.
-  public let sequence: UInt64
+  package let sequence: UInt64
   /// When it came here, in milliseconds since 1970.
-  public let changedAt: Int64
+  package let changedAt: Int64
   /// Whose word has put it there.
-  public let placing: Placing
+  package let placing: Placing
 
   /// An entry from its parts.
-  public init(
+  package init(
     group: [UInt8], slot: [UInt8], itemID: [UInt8], keyID: [UInt8], author: [UInt8], sequence: UInt64,
     changedAt: Int64, placing: Placing
   ) {
@@ -55,14 +55,14 @@ public struct GroupEntry: Hashable, Sendable {
   }
 
   /// The same as if it had come at another time, to another place, or had been put there by another word.
-  public func again(at time: Int64? = nil, slot: [UInt8]? = nil, placing: Placing? = nil) -> GroupEntry {
+  package func again(at time: Int64? = nil, slot: [UInt8]? = nil, placing: Placing? = nil) -> GroupEntry {
     GroupEntry(
       group: group, slot: slot ?? self.slot, itemID: itemID, keyID: keyID, author: author, sequence: sequence,
       changedAt: time ?? changedAt, placing: placing ?? self.placing)
   }
 
   /// Whether it is of this item. Under another key it is another one, whatever its id.
-  public func isOf(_ itemID: [UInt8], under keyID: [UInt8]) -> Bool { self.itemID == itemID && self.keyID == keyID }
+  package func isOf(_ itemID: [UInt8], under keyID: [UInt8]) -> Bool { self.itemID == itemID && self.keyID == keyID }
 
   func check() throws(StoreError) {
     guard group.count == Self.groupByteCount, slot.count == Self.slotByteCount,
@@ -88,7 +88,7 @@ public struct GroupEntry: Hashable, Sendable {
 }
 
 /// What becomes of an item whose place in a group another one takes, or nothing.
-public enum ReplacedItem: Hashable, Sendable {
+package enum ReplacedItem: Hashable, Sendable {
   /// It goes, unless another place or group has it.
   case goes
   /// It stays, as an item of no group, unless another has it. If it was brought it goes on counting against this one's quota.

@@ -1,10 +1,10 @@
 import Glibc
-public import Sodium
+package import Sodium
 
 /// Where a vault keeps its groups: a folder for each, whose name is 16 random hexadecimal digits.
-public struct GroupFolders: Sendable {
+package struct GroupFolders: Sendable {
   /// The folder of all of them.
-  public let path: String
+  package let path: String
 
   /// Begins the names of folders that are about to go.
   private static let leaving = ".leaving-"
@@ -12,18 +12,18 @@ public struct GroupFolders: Sendable {
   static let nameLength = 16
 
   /// The groups of the vault in these folders.
-  public init(_ folders: VaultFolders) { path = folders.groupsPath }
+  package init(_ folders: VaultFolders) { path = folders.groupsPath }
 
   /// Where one group lies.
-  public func path(_ name: String) -> String { path + "/" + name }
+  package func path(_ name: String) -> String { path + "/" + name }
 
   /// Whether a group's folder may have this name.
-  public static func isName(_ name: some StringProtocol) -> Bool {
+  package static func isName(_ name: some StringProtocol) -> Bool {
     name.utf8.count == nameLength && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
   }
 
   /// The names of all groups' folders, in order.
-  public func names() throws(StoreError) -> [String] {
+  package func names() throws(StoreError) -> [String] {
     let all: [String]
     do throws(StoreError) { all = try FileNames.list(path) } catch .notFound { return [] }
     return all.filter { Self.isName($0) }.sorted()
@@ -33,7 +33,7 @@ public struct GroupFolders: Sendable {
   static let limit = 200
 
   /// Makes a folder for a group and returns its name.
-  public func create() throws(StoreError) -> String {
+  package func create() throws(StoreError) -> String {
     guard try names().count < Self.limit else { throw .invalid("more than \(Self.limit) groups") }
     if mkdir(path, 0o700) == 0 {
       try FileNames.synchronizeFolder(SplitPath(path).folder)
@@ -51,7 +51,7 @@ public struct GroupFolders: Sendable {
   }
 
   /// Removes a group's folder, which is gone at once: nobody finds half of one. The caller has it for himself.
-  public func remove(_ name: String) throws(StoreError) {
+  package func remove(_ name: String) throws(StoreError) {
     guard Self.isName(name) else { throw .invalid("the name of a group's folder") }
     let away = path(Self.leaving + name)
     guard rename(path(name), away) == 0 else {
@@ -63,7 +63,7 @@ public struct GroupFolders: Sendable {
   }
 
   /// Removes what is left of folders whose removal was interrupted.
-  public func sweep() {
+  package func sweep() {
     guard let all = try? FileNames.list(path) else { return }
     for name in all where name.hasPrefix(Self.leaving) && Self.isName(name.dropFirst(Self.leaving.count)) {
       FolderRemoval.remove(path(name))
@@ -73,7 +73,7 @@ public struct GroupFolders: Sendable {
 
 extension VaultKeys {
   /// The key under which the group in the folder of this name keeps what it knows.
-  public func groupKey(_ name: String) throws(StoreError) -> SecretBytes {
+  package func groupKey(_ name: String) throws(StoreError) -> SecretBytes {
     try withSodium { () throws(SodiumError) in try subkey("vault/group-store/v1", name) }
   }
 }

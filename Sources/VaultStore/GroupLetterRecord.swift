@@ -1,10 +1,10 @@
-public import Sodium
-public import WireCodec
+package import Sodium
+package import WireCodec
 
 /// An invitation to a group, on its way, waiting for a user, or answered.
-public struct GroupLetterRecord: WireValue, Hashable, Sendable {
+package struct GroupLetterRecord: WireValue, Hashable, Sendable {
   /// Whose invitation it is.
-  public enum Kind: UInt8, Hashable, Sendable {
+  package enum Kind: UInt8, Hashable, Sendable {
     /// This device's, to a peer.
     case sent = 1
     /// A peer's, to this device.
@@ -12,7 +12,7 @@ public struct GroupLetterRecord: WireValue, Hashable, Sendable {
   }
 
   /// How far it is.
-  public enum State: UInt8, Hashable, Sendable {
+  package enum State: UInt8, Hashable, Sendable {
     /// A sent one is still to be delivered; a received one waits for the user.
     case waiting = 1
     /// A sent one is with the peer.
@@ -22,40 +22,40 @@ public struct GroupLetterRecord: WireValue, Hashable, Sendable {
   }
 
   /// Number of bytes of ids.
-  public static let idByteCount = 16
+  package static let idByteCount = 16
   /// Most bytes of a group's name.
-  public static let nameByteLimit = 64
+  package static let nameByteLimit = 64
   /// Most bytes of an error.
-  public static let errorByteLimit = 400
+  package static let errorByteLimit = 400
   static let byteLimit = 1024
 
   /// Names the row.
-  public let id: [UInt8]
+  package let id: [UInt8]
   /// Whose it is.
-  public let kind: Kind
+  package let kind: Kind
   /// The other side.
-  public let peer: Digest
+  package let peer: Digest
   /// The group, as its members know it.
-  public let group: [UInt8]
+  package let group: [UInt8]
   /// What its owner calls it.
-  public var name: String
+  package var name: String
   /// The folder of the group here; empty while there is none.
-  public var folder: String
+  package var folder: String
   /// The member that has come of it, as the group knows him; nil while there is none.
-  public var node: [UInt8]?
+  package var node: [UInt8]?
   /// How far it is.
-  public var state: State
+  package var state: State
   /// When it was made or came, in milliseconds since 1970.
-  public let createdAt: Int64
+  package let createdAt: Int64
   /// When it is tried next.
-  public var nextAttemptAt: Int64
+  package var nextAttemptAt: Int64
   /// How often it was tried.
-  public var attempts: UInt32
+  package var attempts: UInt32
   /// How it failed last; empty if it didn't.
-  public var lastError: String
+  package var lastError: String
 
   /// A new one, with an id of its own.
-  public init(
+  package init(
     kind: Kind, peer: Digest, group: [UInt8], name: String, folder: String, createdAt: Int64
   ) throws(StoreError) {
     id = try withSodium { () throws(SodiumError) in try Randomness.bytes(Self.idByteCount) }
@@ -72,13 +72,13 @@ public struct GroupLetterRecord: WireValue, Hashable, Sendable {
   }
 
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int {
+  package var encodedByteCount: Int {
     1 + 16 + 1 + 32 + 16 + 2 + name.utf8.count + 2 + folder.utf8.count + 1 + 16 + 1 + 8 + 8 + 4 + 2
       + lastError.utf8.count
   }
 
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.bytes(id)
     try writer.u8(kind.rawValue)
@@ -96,7 +96,7 @@ public struct GroupLetterRecord: WireValue, Hashable, Sendable {
   }
 
   /// Reads a record.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     id = try reader.bytes(Self.idByteCount, "id")
     guard let kind = Kind(rawValue: try reader.u8("kind")) else { throw .invalidValue(field: "kind") }

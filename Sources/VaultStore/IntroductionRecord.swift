@@ -1,14 +1,14 @@
-public import Sodium
+package import Sodium
 
 /// A holder of a secret as the secret's dealer has introduced it: may be dialled and answered for that secret, and for nothing else.
-public struct IntroductionRecord: Hashable, Sendable {
+package struct IntroductionRecord: Hashable, Sendable {
   /// Most holders of one secret beside this device.
-  public static let countLimit = 254
+  package static let countLimit = 254
   /// Most bytes of a card.
-  public static let cardByteLimit = 2048
+  package static let cardByteLimit = 2048
 
   /// What the user of this device thinks of it.
-  public enum State: String, Hashable, Sendable {
+  package enum State: String, Hashable, Sendable {
     /// It counts.
     case active
     /// The user has removed it: it stays removed, whatever the dealer says. Its card is gone.
@@ -16,24 +16,24 @@ public struct IntroductionRecord: Hashable, Sendable {
   }
 
   /// The secret.
-  public let secretID: [UInt8]
+  package let secretID: [UInt8]
   /// Digest over version and keys of the card.
-  public let digest: Digest
+  package let digest: Digest
   /// X25519 for Noise, 32 bytes: what it is recognised by.
-  public let noiseKey: [UInt8]
+  package let noiseKey: [UInt8]
   /// The number of its share, by the dealer's word.
-  public var index: Int
+  package var index: Int
   /// Card digest of the dealer.
-  public let dealer: Digest
+  package let dealer: Digest
   /// The newest signed card; empty once it is removed.
-  public var card: [UInt8]
+  package var card: [UInt8]
   /// What the user thinks of it.
-  public var state: State
+  package var state: State
   /// When it was introduced.
-  public let addedAt: Int64
+  package let addedAt: Int64
 
   /// A record from its parts.
-  public init(
+  package init(
     secretID: [UInt8], digest: Digest, noiseKey: [UInt8], index: Int, dealer: Digest, card: [UInt8],
     state: State = .active, addedAt: Int64
   ) {
@@ -48,7 +48,7 @@ public struct IntroductionRecord: Hashable, Sendable {
   }
 
   /// The same, removed.
-  public var removed: IntroductionRecord {
+  package var removed: IntroductionRecord {
     var record = self
     record.state = .removed
     record.card = []

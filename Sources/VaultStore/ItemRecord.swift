@@ -1,16 +1,16 @@
-public import Sodium
+package import Sodium
 
 /// An item under a shared key: its public header, and how it came here. The ciphertext lies in a file of its own.
-public struct ItemRecord: Hashable, Sendable {
+package struct ItemRecord: Hashable, Sendable {
   /// Bytes of an item's id.
-  public static let idByteCount = 32
+  package static let idByteCount = 32
   /// Most bytes of a header.
-  public static let headerByteLimit = 8192
+  package static let headerByteLimit = 8192
   /// Most bytes of a sealed label.
-  public static let labelByteLimit = 4096
+  package static let labelByteLimit = 4096
 
   /// How far an item is.
-  public enum State: String, Hashable, Sendable {
+  package enum State: String, Hashable, Sendable {
     /// Its ciphertext is still arriving from a peer; the file isn't whole.
     case arriving
     /// A peer has sent it, and the user hasn't accepted it.
@@ -31,7 +31,7 @@ public struct ItemRecord: Hashable, Sendable {
   }
 
   /// Where an item came from.
-  public enum Origin: String, Hashable, Sendable {
+  package enum Origin: String, Hashable, Sendable {
     /// Made here.
     case made
     /// Imported by the user, from a file or a picture.
@@ -53,27 +53,27 @@ public struct ItemRecord: Hashable, Sendable {
 
   /// 32 bytes: the item's own id, and until the user accepts what a peer has sent
   /// ``VaultDatabase/arrivalID(of:from:)``.
-  public let id: [UInt8]
+  package let id: [UInt8]
   /// The secret that is its key, 16 bytes.
-  public let keyID: [UInt8]
+  package let keyID: [UInt8]
   /// The encoded header, at most 8 KiB: what its file begins with.
-  public let header: [UInt8]
+  package let header: [UInt8]
   /// Bytes of the ciphertext behind it.
-  public let byteCount: Int64
+  package let byteCount: Int64
   /// How far it is.
-  public var state: State
+  package var state: State
   /// Where it came from.
-  public let origin: Origin
+  package let origin: Origin
   /// The card digest of the peer that sent it.
-  public let sender: Digest?
+  package let sender: Digest?
   /// What a list shows of the contents, sealed under the vault's own keys (``VaultKeys/seal(_:_:)``); nil as long as
   /// nobody here has opened it.
-  public var label: [UInt8]?
+  package var label: [UInt8]?
   /// When it came, by this device's clock; while it is arriving, when the last piece of work on it began.
-  public var receivedAt: Int64
+  package var receivedAt: Int64
 
   /// A record from its parts.
-  public init(
+  package init(
     id: [UInt8], keyID: [UInt8], header: [UInt8], byteCount: Int64, state: State, origin: Origin, sender: Digest?,
     label: [UInt8]?, receivedAt: Int64
   ) {
@@ -89,10 +89,10 @@ public struct ItemRecord: Hashable, Sendable {
   }
 
   /// Under which name the label of an item is sealed.
-  public static func labelName(_ id: [UInt8]) -> RecordName { RecordName(table: "items", row: id) }
+  package static func labelName(_ id: [UInt8]) -> RecordName { RecordName(table: "items", row: id) }
 
   /// Whether somebody else has brought it and nobody here has looked into it: it may be anything under that id.
-  public var isUnopened: Bool { label == nil && (origin == .sent || origin == .group) }
+  package var isUnopened: Bool { label == nil && (origin == .sent || origin == .group) }
 
   /// Bytes of the whole file.
   var fileByteCount: Int64 { Int64(header.count) + byteCount }
@@ -112,11 +112,11 @@ public struct ItemRecord: Hashable, Sendable {
 }
 
 /// How many items a key has here.
-public struct ItemCount: Hashable, Sendable {
+package struct ItemCount: Hashable, Sendable {
   /// All of them but those that are still arriving.
-  public var all = 0
+  package var all = 0
   /// Those that came from outside and were not looked at, the waiting ones included.
-  public var new = 0
+  package var new = 0
   /// No items.
-  public init() {}
+  package init() {}
 }

@@ -4,7 +4,7 @@ import Sodium
 /// Files of items: `items/<item id>`, as their rows name them (``ItemRecord/id``), and `items/<item id>.part` while one arrives
 /// from a peer. A file is the whole item, header and ciphertext, as it is sent and exported. Whether it counts is decided by its
 /// row alone.
-public struct ItemStore: Sendable {
+package struct ItemStore: Sendable {
   static let partialSuffix = ".part"
 
   let folders: VaultFolders
@@ -13,7 +13,7 @@ public struct ItemStore: Sendable {
 
   /// Starts the file of an item that is made or imported here. It has no name that counts before ``ItemFile/publish(as:)``, and
   /// disappears unless that is called, also when a signal ends the process.
-  public func begin() throws(StoreError) -> ItemFile {
+  package func begin() throws(StoreError) -> ItemFile {
     let folder = try OpenFile.folder(folders.itemsPath)
     let name = try FileNames.temporary()
     // Without this a cleaner could find the file before its lock is taken.
@@ -147,7 +147,7 @@ public struct ItemStore: Sendable {
 }
 
 /// The file of an item in the making. Its owner alone writes it: it carries a lock until the value ends.
-public final class ItemFile: @unchecked Sendable {
+package final class ItemFile: @unchecked Sendable {
   private let store: ItemStore
   private let file: OpenFile
   private let folder: OpenFile
@@ -171,33 +171,33 @@ public final class ItemFile: @unchecked Sendable {
   }
 
   /// Bytes so far.
-  public func byteCount() throws(StoreError) -> Int64 { try file.byteCount() }
+  package func byteCount() throws(StoreError) -> Int64 { try file.byteCount() }
 
   /// The file as it is now.
-  public func mark() throws(StoreError) -> FileMark { FileMark(try file.status()) }
+  package func mark() throws(StoreError) -> FileMark { FileMark(try file.status()) }
 
   /// Writes `bytes` at `offset`.
-  public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {
     try file.write(bytes, at: offset)
   }
 
   /// Writes `bytes` at `offset`.
-  public func write(_ bytes: [UInt8], at offset: Int64) throws(StoreError) {
+  package func write(_ bytes: [UInt8], at offset: Int64) throws(StoreError) {
     try file.write(bytes.span.bytes, at: offset)
   }
 
   /// Reads `count` bytes that were written.
-  public func read(count: Int, at offset: Int64) throws(StoreError) -> [UInt8] {
+  package func read(count: Int, at offset: Int64) throws(StoreError) -> [UInt8] {
     try file.read(count: count, at: offset)
   }
 
   /// Fills `target` with bytes that were written.
-  public func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) {
+  package func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) {
     guard try file.read(into: target, at: offset) == target.count else { throw .damaged(file.path) }
   }
 
   /// Cuts the file.
-  public func truncate(to byteCount: Int64) throws(StoreError) { try file.truncate(to: byteCount) }
+  package func truncate(to byteCount: Int64) throws(StoreError) { try file.truncate(to: byteCount) }
 
   /// Makes what was written durable. Until the value ends, cleaners leave it alone.
   func prepare() throws(StoreError) {

@@ -2,9 +2,9 @@ import GRDB
 import Sodium
 
 /// A share, or a whole fragment, that this vault has on its disk and can't serve.
-public struct LostShare: Hashable, Sendable {
+package struct LostShare: Hashable, Sendable {
   /// Why not.
-  public enum Reason: String, Hashable, Sendable {
+  package enum Reason: String, Hashable, Sendable {
     /// A fragment is there, and nothing says what it belongs to.
     case recordsLost = "records-lost"
     /// What would say so is damaged.
@@ -14,17 +14,17 @@ public struct LostShare: Hashable, Sendable {
   }
 
   /// The secret's id.
-  public let secretID: [UInt8]
+  package let secretID: [UInt8]
   /// The dealer's description, where it is known.
-  public let description: String?
+  package let description: String?
   /// Why it can't be served.
-  public let reason: Reason
+  package let reason: Reason
 }
 
 /// An item that this vault has on its disk and can't show.
-public struct LostItem: Hashable, Sendable {
+package struct LostItem: Hashable, Sendable {
   /// Why not.
-  public enum Reason: String, Hashable, Sendable {
+  package enum Reason: String, Hashable, Sendable {
     /// Its file is there, and what says that it counts isn't, or is damaged.
     case recordsLost = "records-lost"
     /// It is listed, and its file isn't there, or not whole.
@@ -32,16 +32,16 @@ public struct LostItem: Hashable, Sendable {
   }
 
   /// The item's id.
-  public let id: [UInt8]
+  package let id: [UInt8]
   /// Why it can't be shown.
-  public let reason: Reason
+  package let reason: Reason
 }
 
 extension VaultDatabase {
   // MARK: - What can't be
 
   /// Shares and fragments that are on the disk and can't be served, to be named to the user: nothing of them is swept up.
-  public func lostShares() throws(StoreError) -> [LostShare] {
+  package func lostShares() throws(StoreError) -> [LostShare] {
     let there = try companions.names().ids
     let names = try FileNames.list(folders.fragmentsPath)
     let unsound = try knownUnsound()

@@ -1,10 +1,10 @@
-public import Sodium
-public import WireCodec
+package import Sodium
+package import WireCodec
 
 /// One meeting with a peer: when, how, and what it moved. What is in the log of meetings.
-public struct MeetingRecord: WireValue, Hashable, Sendable {
+package struct MeetingRecord: WireValue, Hashable, Sendable {
   /// How a meeting ended.
-  public enum Ending: UInt8, CaseIterable, Sendable {
+  package enum Ending: UInt8, CaseIterable, Sendable {
     /// Everything was said.
     case regular = 1
     /// The connection ended, or the time was over.
@@ -18,60 +18,60 @@ public struct MeetingRecord: WireValue, Hashable, Sendable {
   }
 
   /// What went to the peer.
-  public struct Given: Hashable, Sendable {
+  package struct Given: Hashable, Sendable {
     /// Own parcels for the peer, confirmed by it.
-    public var delivered: UInt32 = 0
+    package var delivered: UInt32 = 0
     /// Own parcels for others, to be carried.
-    public var toCarry: UInt32 = 0
+    package var toCarry: UInt32 = 0
     /// Parcels of others for the peer.
-    public var handedOver: UInt32 = 0
+    package var handedOver: UInt32 = 0
     /// Parcels of others for others, to be carried on.
-    public var passedOn: UInt32 = 0
+    package var passedOn: UInt32 = 0
     /// Bytes of parcels, refused ones included.
-    public var byteCount: UInt64 = 0
+    package var byteCount: UInt64 = 0
     /// Receipts that were told.
-    public var receipts: UInt32 = 0
+    package var receipts: UInt32 = 0
 
     /// Nothing.
-    public init() {}
+    package init() {}
   }
 
   /// What came from the peer.
-  public struct Taken: Hashable, Sendable {
+  package struct Taken: Hashable, Sendable {
     /// Parcels for this device.
-    public var received: UInt32 = 0
+    package var received: UInt32 = 0
     /// Parcels for others, to be carried.
-    public var toCarry: UInt32 = 0
+    package var toCarry: UInt32 = 0
     /// Bytes of parcels, refused ones included.
-    public var byteCount: UInt64 = 0
+    package var byteCount: UInt64 = 0
     /// Receipts that were news.
-    public var receipts: UInt32 = 0
+    package var receipts: UInt32 = 0
 
     /// Nothing.
-    public init() {}
+    package init() {}
   }
 
   static let byteLimit = 128
 
   /// Who was met.
-  public let peer: Digest
+  package let peer: Digest
   /// When it began, in milliseconds since 1970.
-  public let beganAt: Int64
+  package let beganAt: Int64
   /// Milliseconds that it took.
-  public let duration: UInt64
+  package let duration: UInt64
   /// Whether it was over Bluetooth.
-  public let isNearby: Bool
+  package let isNearby: Bool
   /// Whether this device began it.
-  public let isDialled: Bool
+  package let isDialled: Bool
   /// How it ended.
-  public let ending: Ending
+  package let ending: Ending
   /// What went to the peer.
-  public let given: Given
+  package let given: Given
   /// What came from the peer.
-  public let taken: Taken
+  package let taken: Taken
 
   /// A record from its parts.
-  public init(
+  package init(
     peer: Digest, beganAt: Int64, duration: UInt64, isNearby: Bool, isDialled: Bool, ending: Ending,
     given: Given = Given(), taken: Taken = Taken()
   ) {
@@ -86,10 +86,10 @@ public struct MeetingRecord: WireValue, Hashable, Sendable {
   }
 
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 1 + Digest.byteCount + 2 * 8 + 3 + (4 * 4 + 8 + 4) + (2 * 4 + 8 + 4) }
+  package var encodedByteCount: Int { 1 + Digest.byteCount + 2 * 8 + 3 + (4 * 4 + 8 + 4) + (2 * 4 + 8 + 4) }
 
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.bytes(peer.bytes)
     try writer.u64(UInt64(bitPattern: beganAt))
@@ -106,7 +106,7 @@ public struct MeetingRecord: WireValue, Hashable, Sendable {
   }
 
   /// Reads a record.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     peer = try reader.digest("peer")
     beganAt = Int64(bitPattern: try reader.u64("began"))

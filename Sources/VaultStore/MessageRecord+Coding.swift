@@ -1,5 +1,5 @@
 import Sodium
-public import WireCodec
+package import WireCodec
 
 extension MessageRecord.Direction {
   var code: UInt8 {
@@ -37,7 +37,7 @@ extension MessageRecord.State {
 
 extension MessageRecord {
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int {
+  package var encodedByteCount: Int {
     1 + 8 + 16 + 1 + (peer == nil ? 0 : 32) + optionalCount(account.map { $0.count }) + textCount(contact) + 3
       + textCount(name) + textCount(mediaType) + 8 + 2 + 2 + 1 + (digest == nil ? 0 : 32) + 4 * 8 + 2
       + route.utf8.count + 1 + 1 + 32 * carriers.count + 1 + 8 + 1
@@ -48,7 +48,7 @@ extension MessageRecord {
   private func textCount(_ text: String?) -> Int { text.map { 3 + $0.utf8.count } ?? 1 }
 
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.u64(UInt64(bitPattern: number))
     try writer.bytes(id)
@@ -79,7 +79,7 @@ extension MessageRecord {
   }
 
   /// Reads a record.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     number = Int64(bitPattern: try reader.u64("number"))
     id = try reader.bytes(Self.idByteCount, "id")

@@ -1,10 +1,10 @@
-public import Sodium
-public import WireCodec
+package import Sodium
+package import WireCodec
 
 /// A message to or from somebody, and how far it is. What is in it lies beside it and is read only when it is needed.
-public struct MessageRecord: WireValue, Hashable, Sendable {
+package struct MessageRecord: WireValue, Hashable, Sendable {
   /// Whose it is.
-  public enum Direction: String, Hashable, Sendable, CaseIterable {
+  package enum Direction: String, Hashable, Sendable, CaseIterable {
     /// This device's.
     case sent
     /// Somebody else's.
@@ -12,7 +12,7 @@ public struct MessageRecord: WireValue, Hashable, Sendable {
   }
 
   /// What it is.
-  public enum Kind: String, Hashable, Sendable, CaseIterable {
+  package enum Kind: String, Hashable, Sendable, CaseIterable {
     /// Something written.
     case text
     /// A file.
@@ -22,7 +22,7 @@ public struct MessageRecord: WireValue, Hashable, Sendable {
   }
 
   /// How far it is.
-  public enum State: String, Hashable, Sendable, CaseIterable {
+  package enum State: String, Hashable, Sendable, CaseIterable {
     /// A sent one that nobody has yet.
     case waiting
     /// A sent one that has left this device.
@@ -42,72 +42,72 @@ public struct MessageRecord: WireValue, Hashable, Sendable {
   }
 
   /// Number of bytes of ids.
-  public static let idByteCount = 16
+  package static let idByteCount = 16
   /// Most bytes of a name.
-  public static let nameByteLimit = 255
+  package static let nameByteLimit = 255
   /// Most bytes of a media type.
-  public static let mediaTypeByteLimit = 127
+  package static let mediaTypeByteLimit = 127
   /// Most bytes of a route.
-  public static let routeByteLimit = 32
+  package static let routeByteLimit = 32
   /// Most carriers.
-  public static let carrierLimit = 5
+  package static let carrierLimit = 5
   /// Most parts.
-  public static let partLimit = 4096
+  package static let partLimit = 4096
   /// Most bytes of a part of the content.
-  public static let partByteLimit = 1 << 20
+  package static let partByteLimit = 1 << 20
   static let byteLimit = 4096
 
   /// What people call it; 0 before it is stored.
-  public internal(set) var number: Int64
+  package internal(set) var number: Int64
   /// Names it, on both sides: 16 bytes.
-  public let id: [UInt8]
+  package let id: [UInt8]
   /// The other side, unless it is a contact of an account.
-  public let peer: Digest?
+  package let peer: Digest?
   /// The account by which a plain message goes or came, 16 bytes.
-  public let account: [UInt8]?
+  package let account: [UInt8]?
   /// The other side of a plain message: its address.
-  public let contact: String?
+  package let contact: String?
   /// Whose it is.
-  public let direction: Direction
+  package let direction: Direction
   /// What it is.
-  public let kind: Kind
+  package let kind: Kind
   /// Whether only the other side can read it.
-  public let isSealed: Bool
+  package let isSealed: Bool
   /// The file's name, as its sender says.
-  public let name: String?
+  package let name: String?
   /// The file's media type, as its sender says.
-  public let mediaType: String?
+  package let mediaType: String?
   /// Bytes of the text or the file.
-  public let byteCount: Int64
+  package let byteCount: Int64
   /// Parts in which it travels.
-  public let partCount: Int
+  package let partCount: Int
   /// Parts that have come, or of which word has come that they have arrived.
-  public var partsDone: Int
+  package var partsDone: Int
   /// Digest of the file.
-  public let digest: Digest?
+  package let digest: Digest?
   /// When it was made, as it says itself.
-  public let sentAt: Int64
+  package let sentAt: Int64
   /// When it was stored here.
-  public let storedAt: Int64
+  package let storedAt: Int64
   /// When it had arrived; 0 while it has not.
-  public var deliveredAt: Int64
+  package var deliveredAt: Int64
   /// When it was read; 0 while it was not.
-  public var readAt: Int64
+  package var readAt: Int64
   /// How it came or arrived; empty while that isn't known.
-  public var route: String
+  package var route: String
   /// How many devices carried it.
-  public var hops: UInt8
+  package var hops: UInt8
   /// Who carried it, in the order of branches.
-  public var carriers: [Digest]
+  package var carriers: [Digest]
   /// The ways by which it may go.
-  public var ways: ParcelRecord.Ways
+  package var ways: ParcelRecord.Ways
   /// When nothing comes of it any more; 0: never.
-  public var expiresAt: Int64
+  package var expiresAt: Int64
   /// How far it is.
-  public var state: State
+  package var state: State
 
   /// A record from its parts.
-  public init(
+  package init(
     number: Int64 = 0, id: [UInt8], peer: Digest? = nil, account: [UInt8]? = nil, contact: String? = nil,
     direction: Direction, kind: Kind, isSealed: Bool, name: String? = nil, mediaType: String? = nil, byteCount: Int64,
     partCount: Int = 1, partsDone: Int = 0, digest: Digest? = nil, sentAt: Int64, storedAt: Int64,
@@ -181,9 +181,9 @@ extension MessageRecord.State {
 }
 
 /// Which messages to list.
-public struct MessageFilter: Hashable, Sendable {
+package struct MessageFilter: Hashable, Sendable {
   /// Which plain messages are among them.
-  public enum Plain: Hashable, Sendable {
+  package enum Plain: Hashable, Sendable {
     /// All.
     case all
     /// None.
@@ -193,30 +193,30 @@ public struct MessageFilter: Hashable, Sendable {
   }
 
   /// Only those with this peer.
-  public var peer: Digest?
+  package var peer: Digest?
   /// Only plain ones of this account.
-  public var account: [UInt8]?
+  package var account: [UInt8]?
   /// Only plain ones with this contact.
-  public var contact: String?
+  package var contact: String?
   /// Only those of this id.
-  public var id: [UInt8]?
+  package var id: [UInt8]?
   /// Which plain ones there are besides those of peers.
-  public var plain: Plain
+  package var plain: Plain
   /// Only those of one side.
-  public var direction: MessageRecord.Direction?
+  package var direction: MessageRecord.Direction?
   /// Only those in these states.
-  public var states: Set<MessageRecord.State>?
+  package var states: Set<MessageRecord.State>?
   /// Only those stored at this time or later.
-  public var since: Int64?
+  package var since: Int64?
   /// Only those of which nothing comes any more at this time.
-  public var expiredAt: Int64?
+  package var expiredAt: Int64?
   /// Whether they come in the order of their numbers instead of the newest first.
-  public var isOldestFirst: Bool
+  package var isOldestFirst: Bool
   /// Most that are listed: the first in their order.
-  public var limit: Int
+  package var limit: Int
 
   /// A filter from its parts; without any, all messages pass.
-  public init(
+  package init(
     peer: Digest? = nil, account: [UInt8]? = nil, contact: String? = nil, id: [UInt8]? = nil, plain: Plain = .all,
     direction: MessageRecord.Direction? = nil, states: Set<MessageRecord.State>? = nil, since: Int64? = nil,
     expiredAt: Int64? = nil, isOldestFirst: Bool = false, limit: Int = Int(Int32.max)
@@ -236,28 +236,28 @@ public struct MessageFilter: Hashable, Sendable {
 }
 
 /// How many messages of a peer are here.
-public struct MessageCounts: Hashable, Sendable {
+package struct MessageCounts: Hashable, Sendable {
   /// Received of this peer.
-  public let count: Int
+  package let count: Int
   /// Bytes of these, as announced.
-  public let bytes: Int64
+  package let bytes: Int64
 
   /// Counts of messages.
-  public init(count: Int, bytes: Int64) {
+  package init(count: Int, bytes: Int64) {
     self.count = count
     self.bytes = bytes
   }
 }
 
 /// What a peer may leave here.
-public struct MessageRoom: Hashable, Sendable {
+package struct MessageRoom: Hashable, Sendable {
   /// Messages.
-  public let count: Int
+  package let count: Int
   /// Bytes of messages and of everything else that is kept for it.
-  public let byteCount: UInt64
+  package let byteCount: UInt64
 
   /// Room for so much.
-  public init(count: Int, byteCount: UInt64) {
+  package init(count: Int, byteCount: UInt64) {
     self.count = count
     self.byteCount = byteCount
   }

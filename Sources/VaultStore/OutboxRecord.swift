@@ -1,28 +1,28 @@
-public import Sodium
+package import Sodium
 
 /// Something to be delivered to a peer, not yet in the store.
-public struct NewOutboxRecord: Hashable, Sendable {
+package struct NewOutboxRecord: Hashable, Sendable {
   /// The recipient's card digest.
-  public var recipient: Digest
+  package var recipient: Digest
   /// What it is, in the caller's words ("deposit").
-  public var kind: String
+  package var kind: String
   /// The secret it belongs to, if any.
-  public var secretID: [UInt8]?
+  package var secretID: [UInt8]?
   /// The share's number, if it is one.
-  public var index: Int?
+  package var index: Int?
   /// What is sent: sealed to the recipient, so that this device can't open it again.
-  public var payload: [UInt8]
+  package var payload: [UInt8]
   /// Whether the fragment of the same secret and number goes with it, and is removed once it is delivered.
-  public var hasFragment: Bool
+  package var hasFragment: Bool
   /// When it is due first.
-  public var nextAttemptAt: Int64
+  package var nextAttemptAt: Int64
   /// When to give up, if ever.
-  public var expiresAt: Int64?
+  package var expiresAt: Int64?
   /// When it was made.
-  public var createdAt: Int64
+  package var createdAt: Int64
 
   /// An entry from its parts.
-  public init(
+  package init(
     recipient: Digest, kind: String, secretID: [UInt8]?, index: Int?, payload: [UInt8], hasFragment: Bool,
     nextAttemptAt: Int64, expiresAt: Int64? = nil, createdAt: Int64
   ) {
@@ -39,9 +39,9 @@ public struct NewOutboxRecord: Hashable, Sendable {
 }
 
 /// A delivery and how far it got.
-public struct OutboxRecord: Hashable, Sendable {
+package struct OutboxRecord: Hashable, Sendable {
   /// How far a delivery got.
-  public enum State: String, Hashable, Sendable {
+  package enum State: String, Hashable, Sendable {
     /// To be tried when it is due.
     case waiting
     /// The recipient has it durably; the payload is erased.
@@ -53,17 +53,17 @@ public struct OutboxRecord: Hashable, Sendable {
   }
 
   /// Number in the store, ascending.
-  public let id: Int64
+  package let id: Int64
   /// What was put in. The payload is empty once it is delivered or cancelled.
-  public let entry: NewOutboxRecord
+  package let entry: NewOutboxRecord
   /// How far it got.
-  public let state: State
+  package let state: State
   /// Attempts so far.
-  public let attempts: Int
+  package let attempts: Int
   /// When it is due next; for a waiting entry.
-  public let nextAttemptAt: Int64
+  package let nextAttemptAt: Int64
   /// The route of the last attempt.
-  public let route: String?
+  package let route: String?
   /// Why the last attempt failed, for people.
-  public let lastError: String?
+  package let lastError: String?
 }

@@ -7,7 +7,7 @@ import Glibc
 /// renamed: an unforeseeable one beside the destination, mode 0600. On other file systems it has such a name from the first
 /// byte on. These names are removed when the value ends, and by ``unlinkAll()`` when a signal ends the process. What
 /// `kill -9` leaves is removed by whoever opens the vault next, if ``OutputNotes`` are kept.
-public struct OutputFile: ~Copyable, Sendable {
+package struct OutputFile: ~Copyable, Sendable {
   private let path: String
   private let destination: SplitPath
   private let overwrites: Bool
@@ -19,12 +19,12 @@ public struct OutputFile: ~Copyable, Sendable {
   /// Kept until the temporary name is gone.
   private var note: OutputNote?
   /// Bytes written so far.
-  public private(set) var byteCount: UInt64 = 0
+  package private(set) var byteCount: UInt64 = 0
 
   /// Starts a file that will become `path`. Throws ``StoreError/alreadyExists(_:)`` now rather than at the end if
   /// something has that name and `overwrites` is false. With it, a symbolic link stays, and the file that it leads to is replaced if
   /// it is a regular one of this user; anything else is refused.
-  public init(path: String, overwrites: Bool, notes: OutputNotes? = nil) throws(StoreError) {
+  package init(path: String, overwrites: Bool, notes: OutputNotes? = nil) throws(StoreError) {
     try self.init(path: path, overwrites: overwrites, notes: notes, mayBeUnnamed: true)
   }
 
@@ -49,7 +49,7 @@ public struct OutputFile: ~Copyable, Sendable {
   deinit { Self.discard(temporary, in: folder) }
 
   /// Adds bytes at the end.
-  public mutating func write(_ bytes: RawSpan) throws(StoreError) {
+  package mutating func write(_ bytes: RawSpan) throws(StoreError) {
     try file.write(bytes)
     byteCount += UInt64(bytes.byteCount)
   }
@@ -57,7 +57,7 @@ public struct OutputFile: ~Copyable, Sendable {
   /// Makes the bytes durable and gives them their name. Without `overwrites`, a file that has appeared meanwhile is
   /// kept and ``StoreError/alreadyExists(_:)`` thrown; then, as after any error, nothing is left behind. With it, a disk
   /// that fails at the very end may leave the new file in the place of the old one: either is whole.
-  public consuming func commit() throws(StoreError) {
+  package consuming func commit() throws(StoreError) {
     try file.synchronize()
     if temporary == nil {
       var linked: Int32 = 0
@@ -98,11 +98,11 @@ public struct OutputFile: ~Copyable, Sendable {
 
   /// Removes the temporary names of all output files of this process, and its fragments in the making. For a signal handler, or the thread that waits for
   /// signals, just before the process ends: takes no lock and no memory.
-  public static func unlinkAll() { UnlinkRegistry.unlinkAll() }
+  package static func unlinkAll() { UnlinkRegistry.unlinkAll() }
 
   /// For whoever ends the process: what this process has given its final name. From now on nothing gets one; nil if a disk that doesn't
   /// answer keeps that from being known.
-  public static func endNaming() -> [String]? { OutputNames.end() }
+  package static func endNaming() -> [String]? { OutputNames.end() }
 
   /// Gives the unnamed file a temporary name, so that it can replace another in one step.
   private mutating func linkTemporarily() throws(StoreError) {

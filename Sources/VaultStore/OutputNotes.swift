@@ -5,7 +5,7 @@ import Glibc
 /// Such a name lies in a folder that the user chose, where nobody would look for it again after `kill -9` or a power cut.
 /// The note says where, and whoever opens the vault next removes both. If the folder isn't there, because its disk isn't, the
 /// note stays for a while. A note is held under a lock as long as the file is somebody's.
-public struct OutputNotes: Sendable {
+package struct OutputNotes: Sendable {
   static let suffix = ".output"
   /// More than the longest path that the system takes.
   private static let pathLimit = 8192
@@ -15,7 +15,7 @@ public struct OutputNotes: Sendable {
   private let folders: VaultFolders
 
   /// Notes in the vault in `folders`.
-  public init(_ folders: VaultFolders) { self.folders = folders }
+  package init(_ folders: VaultFolders) { self.folders = folders }
 
   /// Notes that the open folder is about to have a file `name`. Durable when it returns; the note goes with the value.
   func add(_ name: String, in folder: OpenFile) throws(StoreError) -> OutputNote {

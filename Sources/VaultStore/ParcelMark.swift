@@ -1,7 +1,7 @@
 import GRDB
 
 /// Shows whether parcels of this device's own have come up since somebody looked.
-public struct ParcelMark: Hashable, Sendable {
+package struct ParcelMark: Hashable, Sendable {
   private let count: Int64
   private let last: Int64
 
@@ -13,7 +13,7 @@ public struct ParcelMark: Hashable, Sendable {
 
 extension VaultDatabase {
   /// As cheap, and as much of a hint, as ``hasParcels(_:direction:dueAt:)``: asked once a second.
-  public func parcelMark() throws(StoreError) -> ParcelMark {
+  package func parcelMark() throws(StoreError) -> ParcelMark {
     try readOne { db in
       let row = try Row.fetchOne(
         db.cachedStatement(

@@ -1,11 +1,11 @@
-public import Sodium
-public import WireCodec
+package import Sodium
+package import WireCodec
 
 /// A parcel: something sealed that goes to a peer, or came from one, by whatever way, and how far it is. What is in it lies
 /// beside it and is read only when it is needed.
-public struct ParcelRecord: WireValue, Hashable, Sendable {
+package struct ParcelRecord: WireValue, Hashable, Sendable {
   /// Whose it is.
-  public enum Direction: String, Hashable, Sendable, CaseIterable {
+  package enum Direction: String, Hashable, Sendable, CaseIterable {
     /// This device's, with something to ask of a peer.
     case request
     /// This device's, in answer to a peer's.
@@ -19,30 +19,30 @@ public struct ParcelRecord: WireValue, Hashable, Sendable {
   }
 
   /// Ways by which a parcel may go.
-  public struct Ways: OptionSet, Hashable, Sendable {
+  package struct Ways: OptionSet, Hashable, Sendable {
     /// A bit for each way.
-    public let rawValue: UInt8
+    package let rawValue: UInt8
 
     /// The ways of these bits.
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// In a session with the peer.
-    public static let session = Ways(rawValue: 1)
+    package static let session = Ways(rawValue: 1)
     /// By this device's account on a server.
-    public static let account = Ways(rawValue: 2)
+    package static let account = Ways(rawValue: 2)
     /// Through a group's servers.
-    public static let group = Ways(rawValue: 4)
+    package static let group = Ways(rawValue: 4)
     /// By others' devices.
-    public static let carriers = Ways(rawValue: 8)
+    package static let carriers = Ways(rawValue: 8)
     /// All of them.
-    public static let all: Ways = [.session, .account, .group, .carriers]
+    package static let all: Ways = [.session, .account, .group, .carriers]
 
     /// Whether servers are among them.
-    public var hasServers: Bool { !isDisjoint(with: [.account, .group]) }
+    package var hasServers: Bool { !isDisjoint(with: [.account, .group]) }
   }
 
   /// How far it is.
-  public enum State: String, Hashable, Sendable, CaseIterable {
+  package enum State: String, Hashable, Sendable, CaseIterable {
     /// A request or an answer is still to be posted; a received one is still to be answered.
     case waiting
     /// A request or an answer is durable among what the group sends.
@@ -54,50 +54,50 @@ public struct ParcelRecord: WireValue, Hashable, Sendable {
   }
 
   /// Number of bytes of ids.
-  public static let idByteCount = 16
+  package static let idByteCount = 16
   /// Number of bytes of seeds.
-  public static let seedByteCount = 32
+  package static let seedByteCount = 32
   /// Most bytes of what is in one.
-  public static let contentByteLimit = 9 * 1024 * 1024
+  package static let contentByteLimit = 9 * 1024 * 1024
   static let byteLimit = 512
 
   /// Names it, on both sides: 16 bytes.
-  public let id: [UInt8]
+  package let id: [UInt8]
   /// Whose it is.
-  public let direction: Direction
+  package let direction: Direction
   /// How far it is.
-  public var state: State
+  package var state: State
   /// The other side.
-  public let peer: Digest
+  package let peer: Digest
   /// The secret it is about, 16 bytes; nil if that isn't known.
-  public let secretID: [UInt8]?
+  package let secretID: [UInt8]?
   /// The delivery that a request carries, as the outbox counts; nil if it carries none.
-  public let delivery: Int64?
+  package let delivery: Int64?
   /// The folder of the group through which it goes or came, 8 bytes; empty or zeros while there is none.
-  public var group: [UInt8]
+  package var group: [UInt8]
   /// When it was made, as it says itself.
-  public let createdAt: Int64
+  package let createdAt: Int64
   /// When it means nothing any more.
-  public let expiresAt: Int64
+  package let expiresAt: Int64
   /// The number of the request, as in its messages.
-  public let request: UInt64
+  package let request: UInt64
   /// The id of the parcel that this one answers or, of one that was answered, of its answer; nil while there is none.
-  public var inReplyTo: [UInt8]?
+  package var inReplyTo: [UInt8]?
   /// When it was posted last; 0 while it was not.
-  public var postedAt: Int64
+  package var postedAt: Int64
   /// When something is to be done with it next.
-  public var nextAttemptAt: Int64
+  package var nextAttemptAt: Int64
   /// From which its id and the proofs of its delivery come, 32 bytes; nil if it isn't known.
-  public let seed: [UInt8]?
+  package let seed: [UInt8]?
   /// The message that is in it, or the first of which it says that it was read, 16 bytes; nil if there is none.
-  public let message: [UInt8]?
+  package let message: [UInt8]?
   /// The ways by which it may go.
-  public var ways: Ways
+  package var ways: Ways
   /// When it was handed to an account last; 0 while it was not.
-  public var accountAt: Int64
+  package var accountAt: Int64
 
   /// A record from its parts.
-  public init(
+  package init(
     id: [UInt8], direction: Direction, state: State = .waiting, peer: Digest, secretID: [UInt8]? = nil,
     delivery: Int64? = nil, group: [UInt8] = [], createdAt: Int64, expiresAt: Int64, request: UInt64 = 0,
     inReplyTo: [UInt8]? = nil, postedAt: Int64 = 0, nextAttemptAt: Int64 = 0, seed: [UInt8]? = nil,
@@ -145,7 +145,7 @@ public struct ParcelRecord: WireValue, Hashable, Sendable {
 }
 
 /// What becomes of what is in a parcel when its record changes.
-public enum ParcelContentChange: Hashable, Sendable {
+package enum ParcelContentChange: Hashable, Sendable {
   /// It stays as it is.
   case keep
   /// It is replaced.
@@ -155,22 +155,22 @@ public enum ParcelContentChange: Hashable, Sendable {
 }
 
 /// How many parcels of peers, and answers to them, are here.
-public struct ParcelCounts: Hashable, Sendable {
+package struct ParcelCounts: Hashable, Sendable {
   /// Received of this peer and not answered yet.
-  public let count: Int
+  package let count: Int
   /// Bytes of these.
-  public let bytes: Int
+  package let bytes: Int
   /// Received of this peer, answered ones included: ids that are known again.
-  public let known: Int
+  package let known: Int
   /// Received of anybody and not answered yet.
-  public let all: Int
+  package let all: Int
   /// Bytes of answers to this peer.
-  public let answerBytes: Int
+  package let answerBytes: Int
   /// Bytes of answers to anybody.
-  public let allAnswerBytes: Int
+  package let allAnswerBytes: Int
 
   /// Counts of parcels.
-  public init(
+  package init(
     count: Int, bytes: Int, known: Int, all: Int, answerBytes: Int = 0, allAnswerBytes: Int = 0
   ) {
     self.count = count
@@ -219,13 +219,13 @@ extension ParcelRecord.State {
 
 extension ParcelRecord {
   /// Exact number of encoded bytes.
-  public var encodedByteCount: Int {
+  package var encodedByteCount: Int {
     1 + 16 + 1 + 1 + 32 + 1 + (secretID?.count ?? 0) + 1 + (delivery == nil ? 0 : 8) + 1 + group.count + 8 + 8 + 8 + 1
       + (inReplyTo?.count ?? 0) + 8 + 8 + 1 + (seed?.count ?? 0) + 1 + (message?.count ?? 0) + 1 + 8
   }
 
   /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.bytes(id)
     try writer.u8(direction.code)
@@ -253,7 +253,7 @@ extension ParcelRecord {
   }
 
   /// Reads a record.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     id = try reader.bytes(Self.idByteCount, "id")
     guard let direction = Direction(code: try reader.u8("direction")) else { throw .invalidValue(field: "direction") }

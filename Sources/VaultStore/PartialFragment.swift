@@ -5,17 +5,17 @@ import Synchronization
 ///
 /// The holder of this value is the only one who writes the file: it carries a lock until it ends. Keep it until the
 /// database says that the fragment is complete.
-public final class PartialFragment: Sendable {
+package final class PartialFragment: Sendable {
   /// The secret's id.
-  public let secretID: [UInt8]
+  package let secretID: [UInt8]
   /// The fragment's number, from 1.
-  public let index: Int
+  package let index: Int
   /// Bytes of the whole fragment.
-  public let byteCount: Int64
+  package let byteCount: Int64
   /// Bytes of every piece but the last.
-  public let pieceByteCount: Int
+  package let pieceByteCount: Int
   /// The file as it was found.
-  public let found: FileMark
+  package let found: FileMark
 
   private let store: FragmentStore
   private let file: OpenFile
@@ -63,14 +63,14 @@ public final class PartialFragment: Sendable {
   }
 
   /// Number of pieces of the whole fragment.
-  public var pieceCount: Int { Self.pieceCount(byteCount, pieceByteCount) }
+  package var pieceCount: Int { Self.pieceCount(byteCount, pieceByteCount) }
 
   /// Pieces that are in the file. Those written after the last ``synchronize()`` before a power cut may hold rubbish:
   /// their hashes must be checked again when the work is taken up.
-  public var piecesPresent: Int { present.withLock { $0 } }
+  package var piecesPresent: Int { present.withLock { $0 } }
 
   /// Adds the next piece, which must have its proper length.
-  public func append(_ piece: RawSpan) throws(StoreError) {
+  package func append(_ piece: RawSpan) throws(StoreError) {
     try adding { (number) throws(StoreError) in
       let range = range(ofPiece: number)
       guard number < pieceCount, piece.byteCount == range.count else { throw .invalid("a piece of wrong length") }
@@ -79,14 +79,14 @@ public final class PartialFragment: Sendable {
   }
 
   /// Reads a piece that is there.
-  public func read(piece number: Int) throws(StoreError) -> [UInt8] {
+  package func read(piece number: Int) throws(StoreError) -> [UInt8] {
     guard number >= 0, number < piecesPresent else { throw .invalid("a piece that is not there") }
     let range = range(ofPiece: number)
     return try file.read(count: range.count, at: range.lowerBound)
   }
 
   /// Forgets pieces from the end, for example those that turned out to be wrong.
-  public func truncate(toPieces count: Int) throws(StoreError) {
+  package func truncate(toPieces count: Int) throws(StoreError) {
     var failure: StoreError?
     present.withLock { pieces in
       guard count >= 0, count <= pieces else {
@@ -102,31 +102,31 @@ public final class PartialFragment: Sendable {
   }
 
   /// The file as it is now.
-  public func mark() throws(StoreError) -> FileMark { FileMark(try file.status()) }
+  package func mark() throws(StoreError) -> FileMark { FileMark(try file.status()) }
 
   /// Makes the pieces so far durable.
-  public func synchronize() throws(StoreError) { try file.synchronize() }
+  package func synchronize() throws(StoreError) { try file.synchronize() }
 
   /// ``writeTrailer(_:at:)`` for a trailer that is at hand as a whole, then ``finish()``.
-  public func finish(trailer: RawSpan) throws(StoreError) {
+  package func finish(trailer: RawSpan) throws(StoreError) {
     try writeTrailer(trailer, at: 0)
     try file.truncate(to: byteCount + Int64(trailer.byteCount))
     try finish()
   }
 
   /// Writes a part of the trailer, in any order. All pieces must be there. What is written counts only after ``finish()``.
-  public func writeTrailer(_ bytes: RawSpan, at offset: Int64) throws(StoreError) {
+  package func writeTrailer(_ bytes: RawSpan, at offset: Int64) throws(StoreError) {
     try file.write(bytes, at: placeInFile(ofTrailer: offset, count: bytes.byteCount))
   }
 
   /// Reads a part of the trailer that was written.
-  public func readTrailer(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
+  package func readTrailer(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
     try file.read(count: count, at: placeInFile(ofTrailer: offset, count: count))
   }
 
   /// Makes pieces and trailer durable and gives the file its final name. All pieces must be there. The fragment counts
   /// once the database says so.
-  public func finish() throws(StoreError) {
+  package func finish() throws(StoreError) {
     guard piecesPresent == pieceCount else { throw .invalid("an incomplete fragment") }
     try file.synchronize()
     try FileNames.rename(store.partialPath(secretID, index), to: store.path(secretID, index), replacing: true)

@@ -3,14 +3,14 @@ import Foundation
 /// When two local names of peers count as the same: if they look the same, or nearly.
 ///
 /// A name is compared by its skeleton. Letters of different scripts that look alike (Latin and Cyrillic a) stay different.
-public enum PeerName {
+package enum PeerName {
   /// The skeleton: compatibility forms are composed (NFKC), what doesn't show is dropped (joiners, format and control
   /// characters, fillers, variation selectors), upper and lower case are one, white space is trimmed, and each run of it is
   /// one space.
   ///
   /// One step may make work for another (a full-width letter has a case, a folded one may compose), so all are repeated
   /// until nothing changes.
-  public static func skeleton(_ name: String) -> String {
+  package static func skeleton(_ name: String) -> String {
     var skeleton = name
     for _ in 0..<8 {
       let next = folded(skeleton)

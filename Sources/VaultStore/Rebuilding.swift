@@ -5,7 +5,7 @@ import Sodium
 /// Making the database anew from the files beside it, where it is lost or damaged.
 extension VaultDatabase {
   /// Whether all of it can be read, and verifies as far as that is seen without using it.
-  public func isSound() -> Bool {
+  package func isSound() -> Bool {
     do {
       let faults = try read { db in try String.fetchAll(db, sql: "PRAGMA integrity_check") }
       guard faults == ["ok"], try identity() != nil else { return false }
@@ -17,7 +17,7 @@ extension VaultDatabase {
 
   /// Who this device is and how many peers it has by the file beside the database. Throws ``StoreError/damaged(_:)`` if that isn't there
   /// or damaged: then nothing can be made anew.
-  public static func remembered(
+  package static func remembered(
     in folders: VaultFolders, keys: VaultKeys
   ) throws(StoreError) -> (label: String, peerCount: Int) {
     let trust = try CompanionFiles(folders, keys: keys).trustOrDamage()
@@ -27,7 +27,7 @@ extension VaultDatabase {
   /// Puts a new database in the place of one that is lost or damaged, with identity and peers as the files say; shares and items are
   /// taken up from theirs when it is opened. What was there is put aside under the name that is returned; nil if nothing was. Whoever calls has
   /// the vault for himself.
-  public static func rebuild(
+  package static func rebuild(
     _ folders: VaultFolders, keys: VaultKeys, alone: UseLock
   ) throws(StoreError) -> String? {
     let trust = try CompanionFiles(folders, keys: keys).trustOrDamage()

@@ -1,9 +1,9 @@
-public import Sodium
+package import Sodium
 
 /// Something that a peer wants and that this device's user decides about: a share to be released, or one to be kept.
-public struct RequestRecord: Hashable, Sendable {
+package struct RequestRecord: Hashable, Sendable {
   /// What the peer wants.
-  public enum Kind: String, Hashable, Sendable {
+  package enum Kind: String, Hashable, Sendable {
     /// To have this device's share of a secret. It has proved that it holds another one.
     case release
     /// To leave a share here.
@@ -11,7 +11,7 @@ public struct RequestRecord: Hashable, Sendable {
   }
 
   /// What has been decided.
-  public enum State: String, Hashable, Sendable {
+  package enum State: String, Hashable, Sendable {
     /// Nothing yet.
     case waiting
     /// The user said yes.
@@ -23,32 +23,32 @@ public struct RequestRecord: Hashable, Sendable {
   }
 
   /// Its number, never given twice. 0 before it is stored.
-  public internal(set) var id: Int64 = 0
+  package internal(set) var id: Int64 = 0
   /// What the peer wants.
-  public let kind: Kind
+  package let kind: Kind
   /// The peer's card digest.
-  public let peer: Digest
+  package let peer: Digest
   /// The secret's id.
-  public let secretID: [UInt8]
+  package let secretID: [UInt8]
   /// Digest of the header that the peer named.
-  public let headerDigest: Digest
+  package let headerDigest: Digest
   /// The public description of what is offered.
-  public let description: String?
+  package let description: String?
   /// Bytes of the fragment that is offered.
-  public let byteCount: Int64?
+  package let byteCount: Int64?
   /// What has been decided.
-  public var state = State.waiting
+  package var state = State.waiting
   /// When the peer asked first, in milliseconds since 1970.
-  public let askedAt: Int64
+  package let askedAt: Int64
   /// From when the state, or the delay, counts.
-  public var startedAt: Int64
+  package var startedAt: Int64
   /// Milliseconds from ``startedAt`` on after which the share is released unless the user says no; nil where the user is asked.
-  public var delay: Int64?
+  package var delay: Int64?
   /// When all this ends and the row means nothing any more.
-  public var endsAt: Int64
+  package var endsAt: Int64
 
   /// A request as it comes.
-  public init(
+  package init(
     kind: Kind, peer: Digest, secretID: [UInt8], headerDigest: Digest, description: String? = nil,
     byteCount: Int64? = nil, askedAt: Int64, startedAt: Int64? = nil, delay: Int64? = nil, endsAt: Int64
   ) {

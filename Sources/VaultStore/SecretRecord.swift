@@ -1,17 +1,17 @@
-public import Sodium
+package import Sodium
 
 /// A secret that this device dealt or holds a share of: the signed header and what was read out of it.
-public struct SecretRecord: Hashable, Sendable {
+package struct SecretRecord: Hashable, Sendable {
   /// Bytes of a secret's id.
-  public static let idByteCount = 16
+  package static let idByteCount = 16
   /// Most bytes of a header.
-  public static let headerByteLimit = 65_536
+  package static let headerByteLimit = 65_536
 
   /// Where the secret came from.
-  public enum Origin: String, Hashable, Sendable { case dealt, held }
+  package enum Origin: String, Hashable, Sendable { case dealt, held }
 
   /// What the caller may do with it.
-  public enum State: String, Hashable, Sendable {
+  package enum State: String, Hashable, Sendable {
     /// Everything is as it should be.
     case active
     /// Something contradicts it (another header for the same id, inconsistent fragments).
@@ -19,36 +19,36 @@ public struct SecretRecord: Hashable, Sendable {
   }
 
   /// 16 bytes.
-  public let id: [UInt8]
+  package let id: [UInt8]
   /// What requests name it by.
-  public let askTag: Digest
+  package let askTag: Digest
   /// Digest of the header.
-  public let headerDigest: Digest
+  package let headerDigest: Digest
   /// The signed header, at most 64 KiB.
-  public let header: [UInt8]
+  package let header: [UInt8]
   /// Where it came from.
-  public let origin: Origin
+  package let origin: Origin
   /// The dealer's card digest.
-  public let dealer: Digest
+  package let dealer: Digest
   /// The dealer's public description.
-  public let description: String?
+  package let description: String?
   /// What is inside, by the number in the header.
-  public let kind: UInt8
+  package let kind: UInt8
   /// Shares needed.
-  public let threshold: Int
+  package let threshold: Int
   /// Shares dealt.
-  public let shareCount: Int
+  package let shareCount: Int
   /// This device's share, if it holds one.
-  public var ownIndex: Int?
+  package var ownIndex: Int?
   /// By the dealer's clock.
-  public let createdAt: Int64
+  package let createdAt: Int64
   /// By this device's clock.
-  public let receivedAt: Int64
+  package let receivedAt: Int64
   /// What the caller may do with it.
-  public var state: State
+  package var state: State
 
   /// A record from its parts.
-  public init(
+  package init(
     id: [UInt8], askTag: Digest, headerDigest: Digest, header: [UInt8], origin: Origin, dealer: Digest,
     description: String?, kind: UInt8, threshold: Int, shareCount: Int, ownIndex: Int?, createdAt: Int64,
     receivedAt: Int64, state: State = .active
@@ -71,28 +71,28 @@ public struct SecretRecord: Hashable, Sendable {
 }
 
 /// A fragment file and how much of it is there.
-public struct FragmentRecord: Hashable, Sendable {
+package struct FragmentRecord: Hashable, Sendable {
   /// The secret's id.
-  public let secretID: [UInt8]
+  package let secretID: [UInt8]
   /// The fragment's number, from 1.
-  public let index: Int
+  package let index: Int
   /// Bytes of the whole fragment.
-  public let byteCount: Int64
+  package let byteCount: Int64
   /// Bytes behind it in the file once it is complete.
-  public let trailerByteCount: Int64
+  package let trailerByteCount: Int64
   /// Pieces known to be durable.
-  public var pieces: Int
+  package var pieces: Int
   /// Whether the file is whole and counts.
-  public var isComplete: Bool
+  package var isComplete: Bool
   /// When a partial fragment is thrown away; nil for a complete one.
-  public var expiresAt: Int64?
+  package var expiresAt: Int64?
   /// Digest of the header that it belongs to.
-  public let headerDigest: Digest
+  package let headerDigest: Digest
   /// The card digest of the peer it came or comes from; nil for own work.
-  public let source: Digest?
+  package let source: Digest?
 
   /// A complete fragment.
-  public init(
+  package init(
     completeOf secretID: [UInt8], index: Int, byteCount: Int64, trailerByteCount: Int64, pieces: Int,
     headerDigest: Digest, source: Digest?
   ) {
@@ -102,7 +102,7 @@ public struct FragmentRecord: Hashable, Sendable {
   }
 
   /// A fragment that is about to arrive.
-  public init(
+  package init(
     partialOf secretID: [UInt8], index: Int, byteCount: Int64, trailerByteCount: Int64, expiresAt: Int64,
     headerDigest: Digest, source: Digest?
   ) {

@@ -5,9 +5,9 @@ import Sodium
 ///
 /// The file is `{"mac": hex, "settings": {name: value, …}, "version": 1}`. Which names there are, and what their values
 /// mean, is the caller's business. A missing file means no settings, unless the database knows that there were some.
-public struct SettingsFile: Sendable {
+package struct SettingsFile: Sendable {
   /// Largest file that is read or written.
-  public static let byteLimit = 65_536
+  package static let byteLimit = 65_536
   private static let version = 1
 
   private let path: String
@@ -17,7 +17,7 @@ public struct SettingsFile: Sendable {
   private let database: VaultDatabase?
 
   /// The settings of the vault that `database` belongs to.
-  public init(_ database: VaultDatabase) {
+  package init(_ database: VaultDatabase) {
     self.init(database.folders, keys: database.keys, database: database)
   }
 
@@ -36,7 +36,7 @@ public struct SettingsFile: Sendable {
 
   /// All settings. Throws ``StoreError/damagedSettings(path:)`` if the file isn't as ``save(_:)`` left it, and
   /// ``StoreError/lostSettings(path:)`` if it is gone.
-  public func load() throws(StoreError) -> [String: String] {
+  package func load() throws(StoreError) -> [String: String] {
     guard let bytes = try read() else { return [:] }
     guard let contents = try? JSONDecoder().decode(Contents.self, from: Data(bytes)) else {
       throw .damagedSettings(path: path)
@@ -70,7 +70,7 @@ public struct SettingsFile: Sendable {
   /// Changes settings in one step: what another process changes meanwhile is neither lost nor overwritten. What `change`
   /// throws leaves the file as it was. Returns the settings as they are then.
   @discardableResult
-  public func update(
+  package func update(
     _ change: (inout [String: String]) throws(StoreError) -> Void
   ) throws(StoreError) -> [String: String] {
     let lock = try OpenFile.patientlyLocked(lockPath)
@@ -82,7 +82,7 @@ public struct SettingsFile: Sendable {
   }
 
   /// Replaces all settings, atomically, whatever became of those that there were.
-  public func save(_ settings: [String: String]) throws(StoreError) {
+  package func save(_ settings: [String: String]) throws(StoreError) {
     let lock = try OpenFile.patientlyLocked(lockPath)
     defer { withExtendedLifetime(lock) {} }
     try write(settings)

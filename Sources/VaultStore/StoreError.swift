@@ -1,7 +1,7 @@
-public import Sodium
+package import Sodium
 
 /// What can go wrong with what is kept on disk. Never carries secret bytes; paths, local names and ids are public here.
-public enum StoreError: Error, Hashable, Sendable {
+package enum StoreError: Error, Hashable, Sendable {
   /// Stored bytes don't verify, don't parse or don't fit together. The text names what: "peer alice", "master.key".
   case damaged(String)
   /// The settings file was damaged, or changed by something else than this program.
@@ -46,7 +46,7 @@ public enum StoreError: Error, Hashable, Sendable {
 
 extension StoreError: CustomStringConvertible {
   /// One plain sentence, and what to do where that is known.
-  public var description: String {
+  package var description: String {
     switch self {
     case .damaged(let what): "\(what) is damaged"
     case .damagedSettings(let path): "\(path) is damaged or was changed by another program"

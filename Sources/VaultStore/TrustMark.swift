@@ -1,12 +1,12 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 /// The state in which a peer's row was when it was verified.
-public struct TrustMark: Sendable {
+package struct TrustMark: Sendable {
   fileprivate var mac: [UInt8]?
 
   /// Of a row that wasn't verified yet.
-  public init() {}
+  package init() {}
 
   fileprivate init(mac: [UInt8]?) { self.mac = mac }
 }
@@ -14,7 +14,7 @@ public struct TrustMark: Sendable {
 extension VaultDatabase {
   /// Whether the peer is in the trust list now, for callers that ask again and again: a row that is as it was when it was
   /// verified, by its MAC, is not verified once more. Throws ``StoreError/damaged(_:)`` if it doesn't verify.
-  public func isPeer(_ digest: Digest, mark: inout TrustMark) throws(StoreError) -> Bool {
+  package func isPeer(_ digest: Digest, mark: inout TrustMark) throws(StoreError) -> Bool {
     let known = mark.mac
     let current: [UInt8]? = try readOne { db in
       guard let row = try Self.row("SELECT mac FROM peers WHERE digest = ?", [digest.blob], db) else { return nil }
@@ -27,7 +27,7 @@ extension VaultDatabase {
   }
 
   /// The same of somebody who was introduced, for whatever secret: it counts as long as one of its introductions does.
-  public func isIntroduced(_ card: Digest, mark: inout TrustMark) throws(StoreError) -> Bool {
+  package func isIntroduced(_ card: Digest, mark: inout TrustMark) throws(StoreError) -> Bool {
     let known = mark.mac
     let current: [UInt8]? = try readOne { db in
       let sql = "SELECT 1 FROM introductions WHERE digest = ? AND mac = ?"

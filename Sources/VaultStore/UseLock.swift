@@ -2,7 +2,7 @@ import Synchronization
 
 /// `use.lock` in the state folder: shared by everybody who has the vault open, so that nobody puts a backup in the place of what
 /// others are writing to. It ends with the value, or with the process.
-public final class UseLock: Sendable {
+package final class UseLock: Sendable {
   private let file: Mutex<OpenFile?>
 
   private init(file: OpenFile) { self.file = Mutex(file) }
@@ -16,7 +16,7 @@ public final class UseLock: Sendable {
   }
 
   /// Takes it alone. Nil if somebody has the vault open, and still has it after a second.
-  public static func takeAlone(_ folders: VaultFolders) throws(StoreError) -> UseLock? {
+  package static func takeAlone(_ folders: VaultFolders) throws(StoreError) -> UseLock? {
     do throws(StoreError) {
       return UseLock(file: try OpenFile.patientlyLocked(folders.useLockPath, patience: 1))
     } catch .busy {

@@ -1,5 +1,5 @@
 import Glibc
-public import Sodium
+package import Sodium
 import WireCodec
 
 /// A vault in the making: keys in memory, files that count for nothing yet. ``commit()`` turns them into a vault in one
@@ -8,9 +8,9 @@ import WireCodec
 /// Order of use: make it, ``makeDatabase()``, fill the database, ``commit()``. A value that ends without a commit removes
 /// what it made. A process that is killed leaves a mark beside its files, and the next creation clears them away.
 /// While the value lives, no other process creates a vault in the same folders.
-public struct VaultCreation: ~Copyable {
+package struct VaultCreation: ~Copyable {
   /// The keys of the new vault.
-  public let keys: VaultKeys
+  package let keys: VaultKeys
 
   private let folders: VaultFolders
   private let masterKeyFile: [UInt8]
@@ -21,7 +21,7 @@ public struct VaultCreation: ~Copyable {
   ///
   /// A passphrase counts byte for byte; nil leaves the vault protected by the device key alone.
   /// `costLogarithm` is log2 of scrypt's N, from 17 to 20.
-  public init(
+  package init(
     in folders: VaultFolders, passphrase: borrowing SecretBytes?,
     costLogarithm: Int = VaultKeys.defaultCostLogarithm
   ) throws(StoreError) {
@@ -47,12 +47,12 @@ public struct VaultCreation: ~Copyable {
   deinit { Self.clear(folders) }
 
   /// The empty database of the new vault.
-  public func makeDatabase() throws(StoreError) -> VaultDatabase {
+  package func makeDatabase() throws(StoreError) -> VaultDatabase {
     try VaultDatabase(folders, keys: keys, creating: true)
   }
 
   /// Makes the vault exist, durably, with all that was stored so far.
-  public consuming func commit() throws(StoreError) {
+  package consuming func commit() throws(StoreError) {
     // The names of the database must not come to the disk after that of the key.
     try FileNames.synchronizeFolder(folders.data)
     do throws(StoreError) {

@@ -2,36 +2,36 @@ import GRDB
 import Sodium
 
 /// What has gone and come by an account from this device.
-public struct AccountTraffic: Hashable, Sendable {
+package struct AccountTraffic: Hashable, Sendable {
   /// What went one way.
-  public struct Flow: Hashable, Sendable {
+  package struct Flow: Hashable, Sendable {
     /// Parcels.
-    public var parcels: Int64 = 0
+    package var parcels: Int64 = 0
     /// Plain texts.
-    public var texts: Int64 = 0
+    package var texts: Int64 = 0
     /// Bytes of both.
-    public var bytes: Int64 = 0
+    package var bytes: Int64 = 0
 
     /// Nothing.
-    public init() {}
+    package init() {}
 
     var isNothing: Bool { self == Flow() }
   }
 
   /// When it was begun to count, in milliseconds since 1970.
-  public var since: Int64
+  package var since: Int64
   /// What its server has taken.
-  public var sent = Flow()
+  package var sent = Flow()
   /// What came by it and was kept.
-  public var taken = Flow()
+  package var taken = Flow()
   /// Texts that came and weren't kept.
-  public var passedOver: Int64 = 0
+  package var passedOver: Int64 = 0
 
   /// Nothing, since then.
-  public init(since: Int64) { self.since = since }
+  package init(since: Int64) { self.since = since }
 
   /// Whether nothing went or came.
-  public var isNothing: Bool { sent.isNothing && taken.isNothing && passedOver == 0 }
+  package var isNothing: Bool { sent.isNothing && taken.isNothing && passedOver == 0 }
 }
 
 /// As it is kept: the byte 1 and eight numbers of 8 bytes.
@@ -78,12 +78,12 @@ extension VaultDatabase {
   private static func passedKey(_ account: [UInt8]) -> String { "user.account-passed-" + hexadecimal(account) }
 
   /// What has gone and come by an account; nil if nothing was counted.
-  public func accountTraffic(_ account: [UInt8]) throws(StoreError) -> AccountTraffic? {
+  package func accountTraffic(_ account: [UInt8]) throws(StoreError) -> AccountTraffic? {
     try read { db in try Meta.value(Self.trafficKey(account), db).flatMap { AccountTraffic($0) } }
   }
 
   /// Counts what has gone and come by an account, if that is here, and keeps the marks of texts that weren't kept, if there are any.
-  public func addAccountTraffic(
+  package func addAccountTraffic(
     _ account: [UInt8], _ more: AccountTraffic, passed: [UInt64]? = nil
   ) throws(StoreError) {
     try write { db in
@@ -98,7 +98,7 @@ extension VaultDatabase {
   }
 
   /// Marks of an account's texts that weren't kept and are counted, the latest last.
-  public func passedTexts(_ account: [UInt8]) throws(StoreError) -> [UInt64] {
+  package func passedTexts(_ account: [UInt8]) throws(StoreError) -> [UInt64] {
     let bytes = try read { db in try Meta.value(Self.passedKey(account), db) } ?? []
     return (0..<(bytes.count / 8)).map { place in
       bytes[(8 * place)..<(8 * place + 8)].reduce(0) { $0 << 8 | UInt64($1) }

@@ -1,6 +1,6 @@
 import GRDB
-public import Sodium
-public import VaultProtocol
+package import Sodium
+package import VaultProtocol
 import WireCodec
 
 /// Accounts on servers that pass messages on: few, and sealed whole.
@@ -9,18 +9,18 @@ extension VaultDatabase {
   private static let markKey = "accounts"
 
   /// All accounts, by address. Damaged ones are left out: they take neither the others along nor what goes by other ways.
-  public func accounts() throws(StoreError) -> [AccountRecord] {
+  package func accounts() throws(StoreError) -> [AccountRecord] {
     try read { db in try self.storedAccounts(db) }
   }
 
   /// How many accounts don't verify.
-  public func damagedAccountCount() throws(StoreError) -> Int {
+  package func damagedAccountCount() throws(StoreError) -> Int {
     try readOne { db in try self.damagedAccounts(db).count }
   }
 
   /// Forgets all accounts that don't verify, with whatever belongs to them. Returns how many there were.
   @discardableResult
-  public func removeDamagedAccounts() throws(StoreError) -> Int {
+  package func removeDamagedAccounts() throws(StoreError) -> Int {
     let count = try write { db in
       let damaged = try self.damagedAccounts(db)
       for id in damaged { _ = try self.deleteAccount(id, db) }
@@ -32,14 +32,14 @@ extension VaultDatabase {
   }
 
   /// The account in use, or nil.
-  public func currentAccount() throws(StoreError) -> AccountRecord? {
+  package func currentAccount() throws(StoreError) -> AccountRecord? {
     for account in try accounts() where account.isCurrent { return account }
     return nil
   }
 
   /// Stores an account, a new one or a changed one. If it is the one in use, no other is, from the same moment. The address of an
   /// account can't change. Throws ``StoreError/alreadyExists(_:)`` if there is another one with its address.
-  public func setAccount(_ record: AccountRecord) throws(StoreError) {
+  package func setAccount(_ record: AccountRecord) throws(StoreError) {
     try record.check()
     try write { db in try self.storeAccount(record, db) }
   }
@@ -67,7 +67,7 @@ extension VaultDatabase {
   /// Puts an account in use, with its password if there is a new one, in one transaction: whoever finds it in use finds its
   /// password. Of one that is known, its place may be new with a new password; all else that others have noted of it meanwhile stays. Throws
   /// ``StoreError/notFound(_:)`` if it has gone, and comes without a password.
-  public func useAccount(_ account: AccountRecord, password: HeldSecret?) throws(StoreError) {
+  package func useAccount(_ account: AccountRecord, password: HeldSecret?) throws(StoreError) {
     try account.check()
     var sealed: [UInt8]?
     if let password { sealed = try sealedPassword(password.bytes, of: account.id) }
@@ -89,7 +89,7 @@ extension VaultDatabase {
   }
 
   /// Ends the use of an account and forgets its password, in one transaction. Throws ``StoreError/notFound(_:)`` if there is no such account.
-  public func endAccount(_ id: [UInt8]) throws(StoreError) {
+  package func endAccount(_ id: [UInt8]) throws(StoreError) {
     try write { db in
       guard var record = try self.storedAccount(id, db) else { throw StoreError.notFound("the account") }
       record.isCurrent = false
@@ -102,7 +102,7 @@ extension VaultDatabase {
 
   /// Changes an account in one transaction: `change` sees what is stored. False if there is none.
   @discardableResult
-  public func updateAccount(_ id: [UInt8], _ change: (inout AccountRecord) -> Void) throws(StoreError) -> Bool {
+  package func updateAccount(_ id: [UInt8], _ change: (inout AccountRecord) -> Void) throws(StoreError) -> Bool {
     try write { db in
       guard let before = try self.storedAccount(id, db) else { return false }
       var after = before
@@ -124,7 +124,7 @@ extension VaultDatabase {
   /// Forgets an account, its password, its friends, the addresses of those friends who are peers, and its plain messages. A damaged
   /// one, too. False if there is none.
   @discardableResult
-  public func removeAccount(_ id: [UInt8]) throws(StoreError) -> Bool {
+  package func removeAccount(_ id: [UInt8]) throws(StoreError) -> Bool {
     let isGone = try write { db in
       let isGone = try self.deleteAccount(id, db)
       try Self.markAccounts(db)
@@ -149,7 +149,7 @@ extension VaultDatabase {
   // MARK: - Passwords
 
   /// The password of an account, or nil if there is none.
-  public func accountPassword(_ id: [UInt8]) throws(StoreError) -> HeldSecret? {
+  package func accountPassword(_ id: [UInt8]) throws(StoreError) -> HeldSecret? {
     let sealed = try readOne { db -> [UInt8]? in
       guard let row = try Self.row("SELECT secret FROM accounts WHERE id = ?", [id.blob], db) else { return nil }
       return try StoredRow(row: row, what: "an account").optionalBytes("secret")
@@ -159,7 +159,7 @@ extension VaultDatabase {
   }
 
   /// Stores the password of an account. Throws ``StoreError/notFound(_:)`` if there is no such account.
-  public func setAccountPassword(_ id: [UInt8], _ password: borrowing SecretBytes) throws(StoreError) {
+  package func setAccountPassword(_ id: [UInt8], _ password: borrowing SecretBytes) throws(StoreError) {
     let sealed = try sealedPassword(password, of: id)
     try write { db in
       try Self.putPassword(sealed, of: id, db)
@@ -183,7 +183,7 @@ extension VaultDatabase {
   // MARK: - Marks
 
   /// A number that is another one whenever accounts, passwords, friends or addresses of peers have changed, in this process or another. A hint.
-  public func accountMark() throws(StoreError) -> UInt64 { try readOne { db in try Self.accountMark(db) } }
+  package func accountMark() throws(StoreError) -> UInt64 { try readOne { db in try Self.accountMark(db) } }
 
   private static func accountMark(_ db: Database) throws -> UInt64 {
     let bytes = try Meta.value(markKey, db) ?? []

@@ -1,23 +1,23 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 /// One line of the audit log: who asked for what, and what came of it.
-public struct AuditRecord: Hashable, Sendable {
+package struct AuditRecord: Hashable, Sendable {
   /// When, in milliseconds since 1970.
-  public var at: Int64
+  package var at: Int64
   /// What happened, in the caller's words ("share-released").
-  public var event: String
+  package var event: String
   /// The peer's card digest.
-  public var peer: Digest?
+  package var peer: Digest?
   /// The peer's local name at that time.
-  public var peerLabel: String?
+  package var peerLabel: String?
   /// The secret's id.
-  public var secretID: [UInt8]?
+  package var secretID: [UInt8]?
   /// More words.
-  public var detail: String?
+  package var detail: String?
 
   /// A line from its parts.
-  public init(
+  package init(
     at: Int64, event: String, peer: Digest? = nil, peerLabel: String? = nil, secretID: [UInt8]? = nil,
     detail: String? = nil
   ) {
@@ -49,7 +49,7 @@ extension VaultDatabase {
   /// ``auditLog(limit:)``. A caller that runs for long flushes about once a second.
   ///
   /// Throws what the commit throws; the lines are kept and tried again.
-  public func audit(_ line: AuditRecord) throws(StoreError) {
+  package func audit(_ line: AuditRecord) throws(StoreError) {
     let isFull = auditBuffer.withLock { buffer in
       buffer.lines.append(line)
       return buffer.lines.count >= Self.auditBatch
@@ -58,7 +58,7 @@ extension VaultDatabase {
   }
 
   /// Notes a session with a peer, to be committed with the lines of the log. Readers in this process see it at once.
-  public func notePeerSeen(_ digest: Digest, at time: Int64) {
+  package func notePeerSeen(_ digest: Digest, at time: Int64) {
     auditBuffer.withLock { $0.seen[digest] = max(time, $0.seen[digest] ?? time) }
   }
 
@@ -69,7 +69,7 @@ extension VaultDatabase {
   }
 
   /// Commits what was noted so far in one transaction.
-  public func flushAudit() throws(StoreError) {
+  package func flushAudit() throws(StoreError) {
     let taken = auditBuffer.withLock { buffer in
       defer { buffer = AuditBuffer() }
       return buffer
@@ -97,7 +97,7 @@ extension VaultDatabase {
   }
 
   /// The newest lines, newest first.
-  public func auditLog(limit: Int) throws(StoreError) -> [AuditRecord] {
+  package func auditLog(limit: Int) throws(StoreError) -> [AuditRecord] {
     try flushAudit()
     return try read { db in
       try Row.fetchAll(
@@ -117,7 +117,7 @@ extension VaultDatabase {
 
   /// Drops all but the newest `count` lines. Returns how many it dropped; writes nothing if there are none to drop.
   @discardableResult
-  public func pruneAuditLog(keeping count: Int) throws(StoreError) -> Int {
+  package func pruneAuditLog(keeping count: Int) throws(StoreError) -> Int {
     let newest = try read { db in
       try Int64.fetchOne(
         db, sql: "SELECT id FROM audit ORDER BY id DESC LIMIT 1 OFFSET ?", arguments: [max(0, count)])

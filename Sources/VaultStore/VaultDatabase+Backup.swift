@@ -4,11 +4,11 @@ import Sodium
 import WireCodec
 
 /// What a backup has in it.
-public struct BackupSummary: Hashable, Sendable {
+package struct BackupSummary: Hashable, Sendable {
   /// Files, the database and the keys among them.
-  public let fileCount: Int
+  package let fileCount: Int
   /// Bytes of the backup.
-  public let byteCount: UInt64
+  package let byteCount: UInt64
 }
 
 extension VaultDatabase {
@@ -18,7 +18,7 @@ extension VaultDatabase {
 
   /// Writes everything of the data folder, and the settings, into one file at `path`: a state that this vault was in at one moment,
   /// whatever others do to it meanwhile. The device key is not in it, so only this device can use it.
-  public func writeBackup(to path: String, overwrites: Bool, at time: Int64) throws(StoreError) -> BackupSummary {
+  package func writeBackup(to path: String, overwrites: Bool, at time: Int64) throws(StoreError) -> BackupSummary {
     // Lost settings would be lost from the backup, too, and nobody would know.
     _ = try SettingsFile(self).load()
     // Nobody sweeps files up while they are copied.
@@ -34,7 +34,7 @@ extension VaultDatabase {
   }
 
   /// The same into an open pipe, device or file. All of it is made, and checked, before the first byte goes there.
-  public func writeBackup(into descriptor: Int32, at time: Int64) throws(StoreError) -> BackupSummary {
+  package func writeBackup(into descriptor: Int32, at time: Int64) throws(StoreError) -> BackupSummary {
     let staging = try FragmentStaging(fragments, count: 1)
     defer { staging.close() }
     let summary = try writeBackup(to: staging.firstPath, overwrites: true, at: time)

@@ -7,7 +7,7 @@ import GRDB
 extension VaultDatabase {
   /// A number that is another one whenever something has been committed since, by this process or another, and is the same otherwise but for rare
   /// moments of SQLite's own. It says nothing beyond this value of a database. Whoever takes it before reading misses nothing.
-  public func changeMark() throws(StoreError) -> UInt64 {
+  package func changeMark() throws(StoreError) -> UInt64 {
     do {
       let watch = try changeWatch.withLock { known in
         if let known { return known }

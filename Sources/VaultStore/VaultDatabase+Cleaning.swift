@@ -3,23 +3,23 @@ import Glibc
 import Sodium
 
 /// What cleaning removed.
-public struct CleaningReport: Hashable, Sendable {
+package struct CleaningReport: Hashable, Sendable {
   /// Folders of fragments in the making whose process is gone.
-  public internal(set) var stagingFolders = 0
+  package internal(set) var stagingFolders = 0
   /// Files of fragments and items that no row names and that nobody can miss.
-  public internal(set) var orphanedFiles = 0
+  package internal(set) var orphanedFiles = 0
   /// Partial fragments and items past their expiry.
-  public internal(set) var expiredPartials = 0
+  package internal(set) var expiredPartials = 0
   /// Notes of output files whose process is gone; the files went, too, or are long gone.
-  public internal(set) var outputNotes = 0
+  package internal(set) var outputNotes = 0
   /// Temporary files of interrupted writes.
-  public internal(set) var temporaryFiles = 0
+  package internal(set) var temporaryFiles = 0
   /// Lines of the audit log beyond those that are kept.
-  public internal(set) var auditLines = 0
+  package internal(set) var auditLines = 0
   /// Ids of secrets whose rows were lost and are there again.
-  public internal(set) var takenUp: [[UInt8]] = []
+  package internal(set) var takenUp: [[UInt8]] = []
   /// Ids of items whose rows were lost and are there again.
-  public internal(set) var takenUpItems: [[UInt8]] = []
+  package internal(set) var takenUpItems: [[UInt8]] = []
 }
 
 extension VaultDatabase {
@@ -27,7 +27,7 @@ extension VaultDatabase {
   static let temporaryFileAge: Int64 = 3_600_000
 
   /// Lines of the audit log that are kept.
-  public static let auditLineLimit = 100_000
+  package static let auditLineLimit = 100_000
   /// Companions of older secrets that one cleaning writes.
   private static let companionLimit = 10_000
   /// Milliseconds after which files are swept even if nothing looks left behind.
@@ -36,7 +36,7 @@ extension VaultDatabase {
   /// ``clean(at:)`` if there is reason to: fragments or output files in the making whose process is gone, or an hour since
   /// the last time, by any process. Cheap when there is none, so that every opening of a vault can afford it. Nil if it wasn't due.
   @discardableResult
-  public func cleanIfDue(at time: Int64) throws(StoreError) -> CleaningReport? {
+  package func cleanIfDue(at time: Int64) throws(StoreError) -> CleaningReport? {
     var isDue = isSweepDue(at: time)
     if !isDue { isDue = try hasAbandonedStaging() }
     // To look at each of very many takes too long for a command: the daemon does it.
@@ -47,7 +47,7 @@ extension VaultDatabase {
   /// belongs to a running process is left alone, and if others are just publishing files the sweep of files waits for
   /// another time.
   @discardableResult
-  public func clean(at time: Int64, closely: Bool = true) throws(StoreError) -> CleaningReport {
+  package func clean(at time: Int64, closely: Bool = true) throws(StoreError) -> CleaningReport {
     var report = CleaningReport()
     try removeExpiredPartials(at: time, &report)
     report.auditLines = try pruneAuditLog(keeping: Self.auditLineLimit)

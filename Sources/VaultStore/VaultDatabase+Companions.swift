@@ -3,7 +3,7 @@ import Sodium
 
 extension VaultDatabase {
   /// Companions that one look at them writes for secrets that have none, such as those of an older version.
-  public static let companionBatch = 64
+  package static let companionBatch = 64
   private static let markKey = "companions"
 
   // MARK: - Writing
@@ -104,7 +104,7 @@ extension VaultDatabase {
   }
 
   /// The companion of a secret that is held, written if it has none: before it is said to be held.
-  public func ensureCompanion(of id: [UInt8]) throws(StoreError) {
+  package func ensureCompanion(of id: [UInt8]) throws(StoreError) {
     guard !companions.has(id) else { return }
     try writeKeeping { _, changed in changed.insert(id) }
   }
@@ -120,7 +120,7 @@ extension VaultDatabase {
   /// secrets count as sound whose line in the list is. If the database is behind the companions,
   /// which say the number of their last change, it goes by all of them. Returns the secrets that were taken up.
   @discardableResult
-  public func takeUpLost(
+  package func takeUpLost(
     thoroughly: Bool, closely: Bool = true, writingAtMost limit: Int = companionBatch
   ) throws(StoreError) -> [[UInt8]] {
     let (there, pending) = try companions.names()

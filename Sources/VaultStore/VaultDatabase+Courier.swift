@@ -1,4 +1,4 @@
-public import Courier
+package import Courier
 import GRDB
 import Sodium
 import WireCodec
@@ -11,7 +11,7 @@ extension VaultDatabase {
 
   /// What is known of carriers. Begins with nothing, and again if it is another device's.
   /// Throws ``StoreError/damaged(_:)`` if the row doesn't verify: see ``resetCourier()``.
-  public func readCourier(own: DeviceKey) throws(StoreError) -> Courier {
+  package func readCourier(own: DeviceKey) throws(StoreError) -> Courier {
     let sealed = try readOne { db in try Self.sealedCourier(db) }
     let courier = try openCourier(sealed, own).courier
     guard courier.isNamed else {
@@ -23,7 +23,7 @@ extension VaultDatabase {
   /// Changes what is known of carriers, and what is carried, in one transaction; what `body` throws ends it without a trace. What is
   /// carried must be put when it is taken; what leaves the satchel goes by itself. `body` is short and waits for nothing.
   /// Throws ``StoreError/damaged(_:)`` if the row doesn't verify: see ``resetCourier()``.
-  public func changeCourier<Value>(
+  package func changeCourier<Value>(
     own: DeviceKey, _ body: (inout Courier, inout CarriedContents) throws(StoreError) -> Value
   ) throws(StoreError) -> Value {
     try write { db in
@@ -49,12 +49,12 @@ extension VaultDatabase {
   }
 
   /// What is in a parcel that is carried, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept.
-  public func carriedContent(_ copy: CopyKey) throws(StoreError) -> [UInt8]? {
+  package func carriedContent(_ copy: CopyKey) throws(StoreError) -> [UInt8]? {
     try readOne { db in try self.carriedContent(copy, db) }
   }
 
   /// Forgets all that is known of carriers, and all that is carried: after damage.
-  public func resetCourier() throws(StoreError) {
+  package func resetCourier() throws(StoreError) {
     try write { db in try Self.removeCarried(db) }
     emptyLog()
   }
@@ -118,7 +118,7 @@ struct CourierMemory {
 }
 
 /// What is in the parcels that are carried, within a transaction.
-public struct CarriedContents {
+package struct CarriedContents {
   let database: VaultDatabase
   let db: Database
   private var added: Set<CopyKey> = []
@@ -129,7 +129,7 @@ public struct CarriedContents {
   }
 
   /// What is in a parcel, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept.
-  public subscript(copy: CopyKey) -> [UInt8]? {
+  package subscript(copy: CopyKey) -> [UInt8]? {
     get throws(StoreError) {
       do { return try database.carriedContent(copy, db) } catch {
         throw StoreError(database: error, path: database.folders.databasePath)
@@ -138,7 +138,7 @@ public struct CarriedContents {
   }
 
   /// Keeps what is in a parcel that was taken.
-  public mutating func put(_ copy: CopyKey, _ content: [UInt8]) throws(StoreError) {
+  package mutating func put(_ copy: CopyKey, _ content: [UInt8]) throws(StoreError) {
     guard content.count <= ParcelHeader.sizeLimit else { throw .invalid("a parcel that is too large") }
     let mac = try database.carriedMAC(copy, content)
     try execute(
@@ -149,7 +149,7 @@ public struct CarriedContents {
   }
 
   /// Forgets what is in a parcel; that it isn't here is no error. What leaves the satchel goes by itself.
-  public mutating func remove(_ copy: CopyKey) throws(StoreError) {
+  package mutating func remove(_ copy: CopyKey) throws(StoreError) {
     try execute("DELETE FROM carried WHERE id = ? AND digest = ?", [copy.id.bytes.blob, copy.digest.bytes.blob])
     added.remove(copy)
   }

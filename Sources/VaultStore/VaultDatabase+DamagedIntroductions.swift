@@ -3,7 +3,7 @@ import GRDB
 /// Introductions of holders whose rows are damaged: named, and made anew from the companion of their secret.
 extension VaultDatabase {
   /// Secrets of which the introduction of a holder is damaged.
-  public func damagedIntroductions() throws(StoreError) -> Set<[UInt8]> {
+  package func damagedIntroductions() throws(StoreError) -> Set<[UInt8]> {
     try read { db in Set(try self.damagedIntroductions(where: "TRUE", [], db).map(\.secret)) }
   }
 

@@ -1,8 +1,8 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 /// What became of a deposit.
-public enum DepositOutcome: Hashable, Sendable {
+package enum DepositOutcome: Hashable, Sendable {
   /// It is durable now.
   case stored
   /// The very same was stored before; nothing was changed.
@@ -18,7 +18,7 @@ extension VaultDatabase {
   /// deposit may be acknowledged. Repeating it is a no-op. The fragment's file must be under its final name.
   ///
   /// `share` is share and salt; it is sealed here and never stored otherwise.
-  public func deposit(
+  package func deposit(
     _ secret: SecretRecord, share: borrowing SecretBytes, index: Int, epoch: Int64 = 0, fragment: FragmentRecord
   ) throws(StoreError) -> DepositOutcome {
     let sealed = try keys.seal(share, Self.shareName(secret.id, index, epoch: epoch))
@@ -68,7 +68,7 @@ extension VaultDatabase {
   ///
   /// Throws ``StoreError/unknownRecipient(_:)`` if a recipient is no peer, for example because it was removed a moment ago.
   /// After any error the fragments' files are removed, too.
-  public func deal(
+  package func deal(
     _ secret: SecretRecord, ownShare: borrowing SecretBytes?, fragments dealt: [FragmentRecord],
     outbox: [NewOutboxRecord], policy: String? = nil
   ) throws(StoreError) {

@@ -7,7 +7,7 @@ extension VaultDatabase {
     "secret_id, checked_at, answered, needed, recoverable, warned, holders, mac, elsewhere"
 
   /// Keeps the result of a drill in place of the one before. Throws ``StoreError/notFound(_:)`` if the secret is gone.
-  public func putDrill(_ drill: DrillRecord) throws(StoreError) {
+  package func putDrill(_ drill: DrillRecord) throws(StoreError) {
     let holders: [UInt8]
     do throws(WireError) { holders = try DrillHolders(drill.holders).encoded() } catch {
       throw .invalid("the holders of a secret")
@@ -31,7 +31,7 @@ extension VaultDatabase {
   }
 
   /// The last drill of a secret; nil if there was none, or what is kept of it doesn't verify: then the next one finds out anew.
-  public func drill(ofSecret id: [UInt8]) throws(StoreError) -> DrillRecord? {
+  package func drill(ofSecret id: [UInt8]) throws(StoreError) -> DrillRecord? {
     try read { db in
       try Row.fetchOne(
         db, sql: "SELECT \(Self.drillColumns) FROM drills WHERE secret_id = ?", arguments: [id.blob]
@@ -41,7 +41,7 @@ extension VaultDatabase {
   }
 
   /// The last drill of each secret that was drilled, by id, without those that don't verify.
-  public func drills() throws(StoreError) -> [[UInt8]: DrillRecord] {
+  package func drills() throws(StoreError) -> [[UInt8]: DrillRecord] {
     try read { db in
       let drills = try Row.fetchAll(db, sql: "SELECT \(Self.drillColumns) FROM drills").compactMap {
         try self.soundDrill($0)

@@ -1,21 +1,21 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 /// A header that contradicts the one accepted first, kept as evidence.
-public struct EvidenceRecord: Hashable, Sendable {
+package struct EvidenceRecord: Hashable, Sendable {
   /// The secret's id.
-  public let secretID: [UInt8]
+  package let secretID: [UInt8]
   /// Digest of the offending header.
-  public let headerDigest: Digest
+  package let headerDigest: Digest
   /// The offending header.
-  public let header: [UInt8]
+  package let header: [UInt8]
   /// Card digest of the peer that showed it.
-  public let peer: Digest
+  package let peer: Digest
   /// When.
-  public let seenAt: Int64
+  package let seenAt: Int64
 
   /// A record from its parts.
-  public init(secretID: [UInt8], headerDigest: Digest, header: [UInt8], peer: Digest, seenAt: Int64) {
+  package init(secretID: [UInt8], headerDigest: Digest, header: [UInt8], peer: Digest, seenAt: Int64) {
     self.secretID = secretID
     self.headerDigest = headerDigest
     self.header = header
@@ -26,11 +26,11 @@ public struct EvidenceRecord: Hashable, Sendable {
 
 extension VaultDatabase {
   /// Most pieces of evidence kept of one secret, and shown by one peer: nobody fills the disk with them.
-  public static let evidenceLimits = (secret: 8, peer: 64)
+  package static let evidenceLimits = (secret: 8, peer: 64)
 
   /// Keeps evidence. False if the same is there already or a limit is reached: the first ones are the ones to keep.
   @discardableResult
-  public func addEvidence(_ evidence: EvidenceRecord) throws(StoreError) -> Bool {
+  package func addEvidence(_ evidence: EvidenceRecord) throws(StoreError) -> Bool {
     guard evidence.header.count <= SecretRecord.headerByteLimit,
       evidence.secretID.count == SecretRecord.idByteCount
     else { throw .invalid("the evidence") }
@@ -52,7 +52,7 @@ extension VaultDatabase {
   }
 
   /// The evidence about a secret, oldest first.
-  public func evidence(aboutSecret id: [UInt8]) throws(StoreError) -> [EvidenceRecord] {
+  package func evidence(aboutSecret id: [UInt8]) throws(StoreError) -> [EvidenceRecord] {
     try read { db in
       try Row.fetchAll(
         db,

@@ -7,17 +7,17 @@ extension VaultDatabase {
     """
 
   /// What is known of the fragments of a secret, by number.
-  public func fragments(of id: [UInt8]) throws(StoreError) -> [FragmentRecord] {
+  package func fragments(of id: [UInt8]) throws(StoreError) -> [FragmentRecord] {
     try read { db in try Self.fragments(of: id, db) }
   }
 
   /// What is known of one fragment, or nil.
-  public func fragment(of id: [UInt8], index: Int) throws(StoreError) -> FragmentRecord? {
+  package func fragment(of id: [UInt8], index: Int) throws(StoreError) -> FragmentRecord? {
     try read { db in try Self.fragment(id, index, db) }
   }
 
   /// Opens a complete fragment for reading. Throws ``StoreError/notFound(_:)`` if there is none.
-  public func openFragment(of id: [UInt8], index: Int) throws(StoreError) -> FragmentReader {
+  package func openFragment(of id: [UInt8], index: Int) throws(StoreError) -> FragmentReader {
     guard let record = try fragment(of: id, index: index), record.isComplete else {
       throw .notFound("fragment \(index) of secret \(hexadecimal(id))")
     }
@@ -29,7 +29,7 @@ extension VaultDatabase {
   ///
   /// Throws ``StoreError/alreadyExists(_:)`` if it is complete, or there for another header, from another source or of
   /// another length, and ``StoreError/busy(path:)`` while somebody else is writing it.
-  public func openPartial(_ fragment: FragmentRecord, pieceByteCount: Int) throws(StoreError) -> PartialFragment {
+  package func openPartial(_ fragment: FragmentRecord, pieceByteCount: Int) throws(StoreError) -> PartialFragment {
     guard !fragment.isComplete, fragment.expiresAt != nil else { throw .invalid("a partial fragment without expiry") }
     return try PartialFragment(
       fragments, secretID: fragment.secretID, index: fragment.index, byteCount: fragment.byteCount,
@@ -50,7 +50,7 @@ extension VaultDatabase {
   }
 
   /// Makes the pieces of a partial fragment durable and notes how many there are.
-  public func checkpoint(_ partial: PartialFragment, expiresAt: Int64) throws(StoreError) {
+  package func checkpoint(_ partial: PartialFragment, expiresAt: Int64) throws(StoreError) {
     let pieces = partial.piecesPresent
     try partial.synchronize()
     try write { db in
@@ -59,7 +59,7 @@ extension VaultDatabase {
   }
 
   /// Throws a partial fragment away, with its file. A complete one is left alone.
-  public func discardPartial(of id: [UInt8], index: Int) throws(StoreError) {
+  package func discardPartial(of id: [UInt8], index: Int) throws(StoreError) {
     let removed = try write { db in
       try db.execute(
         sql: "DELETE FROM fragments WHERE secret_id = ? AND fragment_index = ? AND complete = 0",

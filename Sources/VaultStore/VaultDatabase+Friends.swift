@@ -1,5 +1,5 @@
 import GRDB
-public import Sodium
+package import Sodium
 import WireCodec
 
 /// Whom accounts know, and at which addresses peers can be had.
@@ -8,7 +8,7 @@ extension VaultDatabase {
   private static let addressTable = "peer_addresses"
 
   /// The friends of an account, by address. Damaged ones are left out: the server knows them, too.
-  public func friends(_ account: [UInt8]) throws(StoreError) -> [FriendRecord] {
+  package func friends(_ account: [UInt8]) throws(StoreError) -> [FriendRecord] {
     try read { db in
       try Row.fetchAll(
         db, sql: "SELECT account, address, sealed FROM friends WHERE account = ? ORDER BY address",
@@ -20,7 +20,7 @@ extension VaultDatabase {
   }
 
   /// The friend of an account with this address, or nil. Throws ``StoreError/damaged(_:)`` if the row doesn't verify.
-  public func friend(_ account: [UInt8], _ address: String) throws(StoreError) -> FriendRecord? {
+  package func friend(_ account: [UInt8], _ address: String) throws(StoreError) -> FriendRecord? {
     try readOne { db in
       guard let row = try Self.friendRow(account, address, db) else { return nil }
       let friend = try self.decodeFriend(row)
@@ -46,7 +46,7 @@ extension VaultDatabase {
   /// ``StoreError/notFound(_:)`` if there is no such account, and ``StoreError/unknownRecipient(_:)`` if the peer that it is said to
   /// be is none.
   @discardableResult
-  public func setFriend(_ friend: FriendRecord) throws(StoreError) -> Bool {
+  package func setFriend(_ friend: FriendRecord) throws(StoreError) -> Bool {
     try friend.check()
     return try write { db in
       try self.storeFriend(friend, for: self.storedFriend(friend.account, friend.address, db), db)
@@ -55,7 +55,7 @@ extension VaultDatabase {
 
   /// Changes a friend in one transaction, a new one if there is none: `change` sees what is stored. Otherwise as ``setFriend(_:)``.
   @discardableResult
-  public func updateFriend(
+  package func updateFriend(
     _ account: [UInt8], _ address: String, _ change: (inout FriendRecord) -> Void
   ) throws(StoreError) -> Bool {
     try write { db in
@@ -70,7 +70,7 @@ extension VaultDatabase {
   }
 
   /// Changes or removes a friend in one transaction: `change` sees what is stored, and leaves nil of whom is to go. Nothing happens if there is none.
-  public func changeFriend(
+  package func changeFriend(
     _ account: [UInt8], _ address: String, _ change: (inout FriendRecord?) -> Void
   ) throws(StoreError) {
     try write { db in
@@ -110,7 +110,7 @@ extension VaultDatabase {
   // MARK: - Addresses of peers
 
   /// The address at which a peer can be had by an account, or nil.
-  public func peerAddress(_ peer: Digest) throws(StoreError) -> String? {
+  package func peerAddress(_ peer: Digest) throws(StoreError) -> String? {
     try readOne { db in
       let row = try Self.row("SELECT peer, sealed FROM peer_addresses WHERE peer = ?", [peer.blob], db)
       guard let row else { return nil }
@@ -121,7 +121,7 @@ extension VaultDatabase {
   }
 
   /// The addresses of all peers that have one. Damaged ones are left out.
-  public func peerAddresses() throws(StoreError) -> [Digest: String] {
+  package func peerAddresses() throws(StoreError) -> [Digest: String] {
     try read { db in
       var addresses: [Digest: String] = [:]
       for row in try Row.fetchAll(db, sql: "SELECT peer, sealed FROM peer_addresses") {
@@ -135,7 +135,7 @@ extension VaultDatabase {
   }
 
   /// Notes at which address a peer can be had, or that there is none. Throws ``StoreError/unknownRecipient(_:)`` if it is no peer.
-  public func setPeerAddress(_ peer: Digest, _ address: String?) throws(StoreError) {
+  package func setPeerAddress(_ peer: Digest, _ address: String?) throws(StoreError) {
     var sealed: [UInt8]?
     if let address {
       let text = try checkedText(address, "an address", limit: AccountRecord.addressByteLimit)

@@ -6,7 +6,7 @@ extension VaultDatabase {
   private static let entryColumns = "group_id, slot, item_id, key_id, author, sequence, changed_at, placing, mac"
 
   /// The items of a group, those that changed last first.
-  public func groupEntries(of group: [UInt8]) throws(StoreError) -> [GroupEntry] {
+  package func groupEntries(of group: [UInt8]) throws(StoreError) -> [GroupEntry] {
     try read { db in
       try Row.fetchAll(
         db,
@@ -18,7 +18,7 @@ extension VaultDatabase {
   }
 
   /// The groups that keep an item in step.
-  public func groupEntries(ofItem itemID: [UInt8]) throws(StoreError) -> [GroupEntry] {
+  package func groupEntries(ofItem itemID: [UInt8]) throws(StoreError) -> [GroupEntry] {
     try read { db in try self.entries(ofItem: itemID, db).filter { try !self.isLeft($0) } }
   }
 
@@ -30,12 +30,12 @@ extension VaultDatabase {
   }
 
   /// What a group has at a place.
-  public func groupEntry(_ group: [UInt8], slot: [UInt8]) throws(StoreError) -> GroupEntry? {
+  package func groupEntry(_ group: [UInt8], slot: [UInt8]) throws(StoreError) -> GroupEntry? {
     try read { db in try self.entry(group, slot, db) }
   }
 
   /// Notes what a group has at a place now, and what becomes of the item that it had there.
-  public func putGroupEntry(_ entry: GroupEntry, replaced: ReplacedItem) throws(StoreError) {
+  package func putGroupEntry(_ entry: GroupEntry, replaced: ReplacedItem) throws(StoreError) {
     removeItemFiles(try write { db in try self.put(entry, replaced: replaced, db) })
   }
 
@@ -48,7 +48,7 @@ extension VaultDatabase {
   }
 
   /// Forgets what a group has at a place, that it has nothing there is no error, and what becomes of the item.
-  public func removeGroupEntry(_ group: [UInt8], slot: [UInt8], replaced: ReplacedItem) throws(StoreError) {
+  package func removeGroupEntry(_ group: [UInt8], slot: [UInt8], replaced: ReplacedItem) throws(StoreError) {
     let gone = try write { db -> [[UInt8]] in
       guard let known = try self.entry(group, slot, db) else { return [] }
       try db.execute(
@@ -143,7 +143,7 @@ extension VaultDatabase {
   }
 
   /// Items that a group has brought here, and the bytes of their files; with those that it has brought and that no place has any more.
-  public func usage(ofGroup group: [UInt8]) throws(StoreError) -> DepositUsage {
+  package func usage(ofGroup group: [UInt8]) throws(StoreError) -> DepositUsage {
     try read { db in
       let row = try Row.fetchOne(
         db,
@@ -162,7 +162,7 @@ extension VaultDatabase {
 
   /// Removes an item that a group has brought and that doesn't open, so that the group can bring it again. Where more places have
   /// it, another one's turn is next: somebody may have put the same header before other bytes. False if no group has it.
-  public func rejectGroupItem(_ itemID: [UInt8]) throws(StoreError) -> Bool {
+  package func rejectGroupItem(_ itemID: [UInt8]) throws(StoreError) -> Bool {
     let gone = try write { db -> Bool in
       guard let item = try self.item(itemID, db), item.origin == .group else { return false }
       let entries = try Row.fetchAll(
@@ -189,7 +189,7 @@ extension VaultDatabase {
 
   /// Forgets all of a group: what of it is kept in step, who takes parcels there, and parcels on their way through it. Its
   /// items stay.
-  public func removeGroupEntries(of group: [UInt8]) throws(StoreError) {
+  package func removeGroupEntries(of group: [UInt8]) throws(StoreError) {
     try write { db in
       try db.execute(sql: "DELETE FROM group_entries WHERE group_id = ?", arguments: [group.blob])
       try Self.forgetTakenUp(db)

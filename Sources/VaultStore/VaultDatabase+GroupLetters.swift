@@ -7,12 +7,12 @@ extension VaultDatabase {
   private static let table = "group_letters"
 
   /// All of them, oldest first. Throws ``StoreError/damaged(_:)`` if one doesn't open.
-  public func groupLetters() throws(StoreError) -> [GroupLetterRecord] {
+  package func groupLetters() throws(StoreError) -> [GroupLetterRecord] {
     try read { db in try self.groupLetters(db) }
   }
 
   /// Changes them in one transaction. Those that `body` leaves out are removed.
-  public func changeGroupLetters<Value>(
+  package func changeGroupLetters<Value>(
     _ body: (inout [GroupLetterRecord]) -> Value
   ) throws(StoreError) -> Value {
     try write { db in

@@ -1,21 +1,21 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 /// The public side of this device's identity.
-public struct IdentityRecord: Hashable, Sendable {
+package struct IdentityRecord: Hashable, Sendable {
   /// The signed card.
-  public var card: [UInt8]
+  package var card: [UInt8]
   /// Its serial number.
-  public var serial: Int64
+  package var serial: Int64
   /// The label in it.
-  public var label: String
+  package var label: String
   /// The addresses in it.
-  public var addresses: [String]
+  package var addresses: [String]
   /// When it was made.
-  public var createdAt: Int64
+  package var createdAt: Int64
 
   /// A record from its parts.
-  public init(card: [UInt8], serial: Int64, label: String, addresses: [String], createdAt: Int64) {
+  package init(card: [UInt8], serial: Int64, label: String, addresses: [String], createdAt: Int64) {
     self.card = card
     self.serial = serial
     self.label = label
@@ -30,7 +30,7 @@ extension VaultDatabase {
   private static let identityColumns = "secrets, beacon, card, serial, label, addresses, created_at, mac"
 
   /// Stores the identity of a new vault. Throws ``StoreError/alreadyExists(_:)`` if it has one.
-  public func createIdentity(
+  package func createIdentity(
     _ identity: IdentityRecord, secrets: borrowing SecretBytes, beaconKey: borrowing SecretBytes
   ) throws(StoreError) {
     let sealed = SealedIdentity(
@@ -46,22 +46,22 @@ extension VaultDatabase {
   }
 
   /// The public side of the identity, or nil before it is made.
-  public func identity() throws(StoreError) -> IdentityRecord? {
+  package func identity() throws(StoreError) -> IdentityRecord? {
     try readOne { db in try self.storedIdentity(db)?.record }
   }
 
   /// The identity's secrets as they were stored.
-  public func identitySecrets() throws(StoreError) -> SecretBytes {
+  package func identitySecrets() throws(StoreError) -> SecretBytes {
     try keys.open(sealedIdentity().secrets, Self.secretsName, what: "the identity")
   }
 
   /// This device's beacon key.
-  public func beaconKey() throws(StoreError) -> SecretBytes {
+  package func beaconKey() throws(StoreError) -> SecretBytes {
     try keys.open(sealedIdentity().beacon, Self.beaconName, what: "the beacon key")
   }
 
   /// Stores a new card, label, addresses and serial. The copy beside the database is new before this is done: no old one is left.
-  public func updateIdentity(_ identity: IdentityRecord) throws(StoreError) {
+  package func updateIdentity(_ identity: IdentityRecord) throws(StoreError) {
     try writeKeeping { db, changed in
       guard let stored = try self.storedIdentity(db) else { throw StoreError.notFound("the identity") }
       try self.put(identity, stored.sealed, db)
@@ -71,7 +71,7 @@ extension VaultDatabase {
   }
 
   /// Replaces the beacon key.
-  public func replaceBeaconKey(_ beaconKey: borrowing SecretBytes) throws(StoreError) {
+  package func replaceBeaconKey(_ beaconKey: borrowing SecretBytes) throws(StoreError) {
     let beacon = try keys.seal(beaconKey, Self.beaconName)
     try writeKeeping { db, changed in
       guard var stored = try self.storedIdentity(db) else { throw StoreError.notFound("the identity") }

@@ -1,5 +1,5 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 /// Holders of secrets that their dealers have introduced. A row that is damaged counts for nothing, and costs its own holder alone.
 extension VaultDatabase {
@@ -7,12 +7,12 @@ extension VaultDatabase {
     "secret_id, digest, noise_key, share_index, dealer, card, state, added_at, mac"
 
   /// The holders that were introduced for a secret, removed ones too, in the order of shares.
-  public func introductions(ofSecret id: [UInt8]) throws(StoreError) -> [IntroductionRecord] {
+  package func introductions(ofSecret id: [UInt8]) throws(StoreError) -> [IntroductionRecord] {
     try readOne { db in try self.introductions(ofSecret: id, db) }
   }
 
   /// The introduction of a card for a secret, or nil.
-  public func introduction(of card: Digest, secret id: [UInt8]) throws(StoreError) -> IntroductionRecord? {
+  package func introduction(of card: Digest, secret id: [UInt8]) throws(StoreError) -> IntroductionRecord? {
     try readOne { db in
       try self.introductions(where: "secret_id = ? AND digest = ?", [id.blob, card.blob], limit: 1, db) {
         $0.digest == card && $0.secretID == id
@@ -21,7 +21,7 @@ extension VaultDatabase {
   }
 
   /// One introduction of a card, of whatever secret, that counts; or nil.
-  public func introduction(of card: Digest) throws(StoreError) -> IntroductionRecord? {
+  package func introduction(of card: Digest) throws(StoreError) -> IntroductionRecord? {
     try readOne { db in try self.activeIntroduction(of: card, db) }
   }
 
@@ -32,7 +32,7 @@ extension VaultDatabase {
   }
 
   /// The dealers by whose word a card counts.
-  public func introducers(of card: Digest) throws(StoreError) -> Set<Digest> {
+  package func introducers(of card: Digest) throws(StoreError) -> Set<Digest> {
     try readOne { db in
       let sql = "SELECT DISTINCT dealer FROM introductions WHERE digest = ? AND state = 'active'"
       var dealers: Set<Digest> = []
@@ -49,7 +49,7 @@ extension VaultDatabase {
 
   /// What was introduced with this Noise key, the earliest first. No more than `limit` are read, as each may be somebody's who has claimed a key that
   /// isn't his; of each dealer one card.
-  public func introductions(noiseKey: [UInt8], limit: Int) throws(StoreError) -> [IntroductionRecord] {
+  package func introductions(noiseKey: [UInt8], limit: Int) throws(StoreError) -> [IntroductionRecord] {
     try readOne { db in
       let sql = """
         SELECT dealer, digest FROM introductions WHERE noise_key = ? AND state = 'active'
@@ -69,12 +69,12 @@ extension VaultDatabase {
   }
 
   /// All introductions, those of a secret together.
-  public func introductions() throws(StoreError) -> [IntroductionRecord] {
+  package func introductions() throws(StoreError) -> [IntroductionRecord] {
     try read { db in try self.introductions(where: "TRUE ORDER BY secret_id, share_index, digest", [], db) }
   }
 
   /// The cards that this one was introduced with, other than `card`: bytes that nobody has verified yet.
-  public func introducedCards(of digest: Digest, besides card: [UInt8]) throws(StoreError) -> [[UInt8]] {
+  package func introducedCards(of digest: Digest, besides card: [UInt8]) throws(StoreError) -> [[UInt8]] {
     try readOne { db in
       let sql = "SELECT DISTINCT card FROM introductions WHERE digest = ? AND state = 'active' AND card <> ?"
       return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [digest.blob, card.blob]).compactMap { row in
@@ -84,7 +84,7 @@ extension VaultDatabase {
   }
 
   /// Puts a newer card in the place of those that it replaces, wherever this one was introduced, in one transaction.
-  public func updateIntroductions(
+  package func updateIntroductions(
     of digest: Digest, replacing cards: [[UInt8]], with card: [UInt8]
   ) throws(StoreError) {
     try writeKeeping { db, changed in
@@ -102,7 +102,7 @@ extension VaultDatabase {
   /// Changes what was introduced for a secret, in one transaction: `change` sees all of it and what else its dealer has introduced with keys that
   /// it names, and returns all of it as it shall be. False if the secret isn't held here, and then nothing is asked.
   @discardableResult
-  public func changeIntroductions(
+  package func changeIntroductions(
     ofSecret id: [UInt8],
     _ change: (inout [IntroductionRecord], IntroductionContext) throws(StoreError) -> Void
   ) throws(StoreError) -> Bool {
@@ -140,7 +140,7 @@ extension VaultDatabase {
 
   /// Removes a card wherever it was introduced or will be, until the user imports it. Returns how many introductions that were.
   @discardableResult
-  public func removeIntroductions(of card: Digest) throws(StoreError) -> Int {
+  package func removeIntroductions(of card: Digest) throws(StoreError) -> Int {
     let count = try writeKeeping { db, changed in
       changed = try self.removeIntroductions(of: card, db)
       let count = changed.count
@@ -245,9 +245,9 @@ extension VaultDatabase {
 }
 
 /// What else is here when the introductions of a secret are changed.
-public struct IntroductionContext {
+package struct IntroductionContext {
   /// What the secret's dealer has left here already.
-  public let usage: DepositUsage
+  package let usage: DepositUsage
   private let isRemovedCard: (Digest) throws -> Bool
   private let isOthersKey: ([UInt8], Digest) throws -> Bool
 
@@ -261,14 +261,14 @@ public struct IntroductionContext {
   }
 
   /// Whether the user has removed this card, and not imported it since.
-  public func isRemoved(_ card: Digest) throws(StoreError) -> Bool {
+  package func isRemoved(_ card: Digest) throws(StoreError) -> Bool {
     do { return try isRemovedCard(card) } catch {
       throw error as? StoreError ?? .damaged("the table of removed cards")
     }
   }
 
   /// Whether the same dealer has introduced another card than this one with a Noise key.
-  public func isOthers(noiseKey: [UInt8], than card: Digest) throws(StoreError) -> Bool {
+  package func isOthers(noiseKey: [UInt8], than card: Digest) throws(StoreError) -> Bool {
     do { return try isOthersKey(noiseKey, card) } catch {
       throw error as? StoreError ?? .damaged("the table of introductions")
     }

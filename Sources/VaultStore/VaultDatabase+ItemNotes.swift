@@ -18,7 +18,7 @@ extension VaultDatabase {
   /// Makes rows of items anew that the database has lost, and notes that are missing, at most so many. Without `thoroughly` only if
   /// there are more or fewer of the ones than of the others. Returns the items that were taken up.
   @discardableResult
-  public func takeUpLostItems(
+  package func takeUpLostItems(
     thoroughly: Bool, writingAtMost limit: Int = companionBatch
   ) throws(StoreError) -> [[UInt8]] {
     let (_, notes) = try itemFiles.names()
@@ -69,7 +69,7 @@ extension VaultDatabase {
   }
 
   /// Whether an item that a group has brought was taken up after the database had lost it and its places, and no group has named it since.
-  public func hasLostPlace(_ id: [UInt8]) throws(StoreError) -> Bool {
+  package func hasLostPlace(_ id: [UInt8]) throws(StoreError) -> Bool {
     try read { db in
       guard let mac = try Meta.value(Self.takenUpKey(id), db) else { return false }
       return macsMatch(mac, try self.takenUpMAC(id))
@@ -87,7 +87,7 @@ extension VaultDatabase {
   }
 
   /// Items that are on the disk and can't be shown, or are listed and not there: to be named to the user.
-  public func lostItems() throws(StoreError) -> [LostItem] {
+  package func lostItems() throws(StoreError) -> [LostItem] {
     let items = try read { db in
       try Row.fetchAll(db, sql: "SELECT id, length(header) + byte_count AS bytes FROM items WHERE state <> 'arriving'")
         .map { row in

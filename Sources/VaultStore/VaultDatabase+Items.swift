@@ -1,9 +1,9 @@
 import GRDB
 import Glibc
-public import Sodium
+package import Sodium
 
 /// What became of an item that was to be stored.
-public enum ItemOutcome: Hashable, Sendable {
+package enum ItemOutcome: Hashable, Sendable {
   /// It is durable now.
   case stored
   /// An item of this id is here already; nothing was changed.
@@ -19,10 +19,10 @@ extension VaultDatabase {
   private static let itemColumns = "id, key_id, header, byte_count, state, origin, sender, label, received_at, mac"
 
   /// Files of items.
-  public var itemFiles: ItemStore { ItemStore(folders) }
+  package var itemFiles: ItemStore { ItemStore(folders) }
 
   /// The items of a key, or of all, newest first; without those that are still arriving.
-  public func items(
+  package func items(
     ofKey keyID: [UInt8]? = nil, in state: ItemRecord.State? = nil
   ) throws(StoreError) -> [ItemRecord] {
     try read { db in
@@ -39,12 +39,12 @@ extension VaultDatabase {
   }
 
   /// The item with this id, arriving or not, or nil.
-  public func item(_ id: [UInt8]) throws(StoreError) -> ItemRecord? {
+  package func item(_ id: [UInt8]) throws(StoreError) -> ItemRecord? {
     try read { db in try self.item(id, db) }
   }
 
   /// How many items each key has here.
-  public func itemCounts() throws(StoreError) -> [[UInt8]: ItemCount] {
+  package func itemCounts() throws(StoreError) -> [[UInt8]: ItemCount] {
     var counts: [[UInt8]: ItemCount] = [:]
     for item in try items() {
       counts[item.keyID, default: ItemCount()].all += 1
@@ -54,7 +54,7 @@ extension VaultDatabase {
   }
 
   /// Opens the file of an item that is whole.
-  public func openItem(_ item: ItemRecord) throws(StoreError) -> FragmentReader {
+  package func openItem(_ item: ItemRecord) throws(StoreError) -> FragmentReader {
     guard item.state != .arriving else { throw .notFound("item \(hexadecimal(item.id.prefix(6)))") }
     return try itemFiles.open(item)
   }
@@ -64,7 +64,7 @@ extension VaultDatabase {
   ///
   /// With `place`, which a group has it at, that is noted in the same transaction, and what becomes of what it takes the place of
   /// (``putGroupEntry(_:replaced:)``).
-  public func addItem(
+  package func addItem(
     _ item: ItemRecord, file: ItemFile, place: (entry: GroupEntry, replaced: ReplacedItem)? = nil
   ) throws(StoreError) -> ItemOutcome {
     guard item.state != .arriving, try file.byteCount() == item.fileByteCount else {
@@ -104,7 +104,7 @@ extension VaultDatabase {
 
   /// Under which id what a peer sends as the item `id` lies here until the user accepts it: nothing that others send as the same item is
   /// in its way, and whoever doesn't know this vault's keys can't name an item so.
-  public func arrivalID(of id: [UInt8], from sender: Digest) throws(StoreError) -> [UInt8] {
+  package func arrivalID(of id: [UInt8], from sender: Digest) throws(StoreError) -> [UInt8] {
     try keys.mac("vault/item-arrival/v1") { hash in
       hash.append(id)
       hash.append(sender.bytes)
@@ -116,7 +116,7 @@ extension VaultDatabase {
   ///
   /// What has arrived of it with another header makes room. Throws ``StoreError/alreadyExists(_:)`` if there is an item of this id
   /// that is whole, and ``StoreError/busy(path:)`` while another session is at it.
-  public func beginArrival(_ item: ItemRecord) throws(StoreError) -> ItemFile? {
+  package func beginArrival(_ item: ItemRecord) throws(StoreError) -> ItemFile? {
     guard item.state == .arriving, item.origin == .sent, item.sender != nil, item.label == nil else {
       throw .invalid("an arriving item without its sender")
     }
@@ -149,7 +149,7 @@ extension VaultDatabase {
   }
 
   /// Throws away what has arrived of an item. One that is whole is left alone.
-  public func discardArrival(_ id: [UInt8]) throws(StoreError) {
+  package func discardArrival(_ id: [UInt8]) throws(StoreError) {
     let removed = try write { db in
       try db.execute(sql: "DELETE FROM items WHERE id = ? AND state = 'arriving'", arguments: [id.blob])
       return db.changesCount == 1
@@ -159,7 +159,7 @@ extension VaultDatabase {
 
   /// Gives what a peer has sent, and the user accepts, the item's own id. What a group has brought under it makes room, unless it is
   /// under another key, or another item and was opened. Throws ``StoreError/alreadyExists(_:)`` if it doesn't.
-  public func acceptItem(_ id: [UInt8], as ownID: [UInt8], label: [UInt8]?) throws(StoreError) {
+  package func acceptItem(_ id: [UInt8], as ownID: [UInt8], label: [UInt8]?) throws(StoreError) {
     guard id != ownID else { return try setItem(id, state: .new, label: label) }
     let cleaning = try fragments.lockAgainstCleaning()
     defer { withExtendedLifetime(cleaning) {} }
@@ -191,7 +191,7 @@ extension VaultDatabase {
   }
 
   /// Changes how far an item is, and what is known of its contents.
-  public func setItem(_ id: [UInt8], state: ItemRecord.State, label: [UInt8]?) throws(StoreError) {
+  package func setItem(_ id: [UInt8], state: ItemRecord.State, label: [UInt8]?) throws(StoreError) {
     try write { db in
       guard var item = try self.item(id, db), item.state != .arriving else { throw StoreError.notFound("the item") }
       item.state = state
@@ -203,7 +203,7 @@ extension VaultDatabase {
   }
 
   /// Deletes an item: its row, then its file.
-  public func deleteItem(_ id: [UInt8]) throws(StoreError) {
+  package func deleteItem(_ id: [UInt8]) throws(StoreError) {
     try write { db in
       try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [id.blob])
       guard db.changesCount == 1 else { throw StoreError.notFound("the item") }

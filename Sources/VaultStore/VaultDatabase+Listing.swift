@@ -1,36 +1,36 @@
 import Foundation
 import GRDB
-public import Sodium
+package import Sodium
 
 /// All secrets as a list shows them, newest first: packed, because there may be hundreds of thousands.
-public struct SecretListing: Sendable {
+package struct SecretListing: Sendable {
   /// One secret.
-  public struct Line: Sendable {
+  package struct Line: Sendable {
     /// The id's 16 bytes, as two big-endian numbers.
-    public let id: (high: UInt64, low: UInt64)
+    package let id: (high: UInt64, low: UInt64)
     /// Place of the dealer's card digest in ``SecretListing/dealers``.
-    public let dealer: Int
+    package let dealer: Int
     /// Where the description stands in ``SecretListing/texts``, as UTF-8; nil if there is none.
-    public let description: Range<Int>?
+    package let description: Range<Int>?
     /// What is inside, by the number in the header.
-    public let kind: UInt8
+    package let kind: UInt8
     /// Where it came from.
-    public let origin: SecretRecord.Origin
+    package let origin: SecretRecord.Origin
     /// Shares needed.
-    public let threshold: UInt8
+    package let threshold: UInt8
     /// Shares dealt.
-    public let shareCount: UInt8
+    package let shareCount: UInt8
     /// This device's share; 0 if it holds none.
-    public let ownIndex: UInt8
+    package let ownIndex: UInt8
     /// By the dealer's clock.
-    public let createdAt: Int64
+    package let createdAt: Int64
     /// Deliveries done.
-    public fileprivate(set) var delivered: Int32
+    package fileprivate(set) var delivered: Int32
     /// Deliveries that wait or were refused.
-    public fileprivate(set) var waiting: Int32
+    package fileprivate(set) var waiting: Int32
 
     /// A line from its parts.
-    public init(
+    package init(
       id: (high: UInt64, low: UInt64), dealer: Int, description: Range<Int>?, kind: UInt8, origin: SecretRecord.Origin,
       threshold: UInt8, shareCount: UInt8, ownIndex: UInt8, createdAt: Int64, delivered: Int32 = 0, waiting: Int32 = 0
     ) {
@@ -49,22 +49,22 @@ public struct SecretListing: Sendable {
   }
 
   /// The secrets.
-  public var lines: [Line] = []
+  package var lines: [Line] = []
   /// All descriptions, one behind the other.
-  public var texts: [UInt8] = []
+  package var texts: [UInt8] = []
   /// Card digests of the dealers.
-  public var dealers: [Digest] = []
+  package var dealers: [Digest] = []
 
   /// No secrets.
-  public init() {}
+  package init() {}
 
   /// The 16 bytes of a secret's id.
-  public static func bytes(_ id: (high: UInt64, low: UInt64)) -> [UInt8] {
+  package static func bytes(_ id: (high: UInt64, low: UInt64)) -> [UInt8] {
     withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { Array($0) }
   }
 
   /// A description, or nil.
-  public func description(of line: Line) -> String? {
+  package func description(of line: Line) -> String? {
     line.description.map { String(decoding: texts[$0], as: UTF8.self) }
   }
 }
@@ -82,14 +82,14 @@ extension VaultDatabase {
   ///
   /// Without `verifying`, for callers that then read what they have found by ``secret(_:)``: one damaged row must not
   /// hide all others from them.
-  public func listing(verifying: Bool = true) throws(StoreError) -> SecretListing {
+  package func listing(verifying: Bool = true) throws(StoreError) -> SecretListing {
     let (listing, damaged) = try listing(verifying: verifying, skipping: !verifying)
     if let damaged = damaged.first { throw .damaged("secret \(hexadecimal(damaged))") }
     return listing
   }
 
   /// The same without the rows that don't verify, and the ids of those.
-  public func soundListing() throws(StoreError) -> (listing: SecretListing, damaged: [[UInt8]]) {
+  package func soundListing() throws(StoreError) -> (listing: SecretListing, damaged: [[UInt8]]) {
     var (listing, damaged) = try listing(verifying: true, skipping: true)
     guard !damaged.isEmpty else { return (listing, []) }
     let ids = Set(damaged)

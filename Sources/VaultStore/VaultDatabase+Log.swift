@@ -15,13 +15,13 @@ struct LogSight: Equatable {
 extension VaultDatabase {
   /// Moves everything from the write-ahead log into the database and empties the log, so that what was deleted is not
   /// left in it, and what was written isn't lost with it. A reader in another process may prevent it; the next time will do.
-  public func emptyLog() {
+  package func emptyLog() {
     _ = try? pool.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
   }
 
   /// Empties the log if nobody has written to it since the last call. True if it was emptied.
   @discardableResult
-  public func emptyIdleLog() -> Bool {
+  package func emptyIdleLog() -> Bool {
     var status = stat()
     let path = folders.databasePath + "-wal"
     guard lstat(path, &status) == 0, status.st_size > 0 else {

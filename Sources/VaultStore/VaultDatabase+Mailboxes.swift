@@ -3,13 +3,13 @@ import GRDB
 /// Which groups lead to whom: the tags under which members of a group take parcels there. What a tag means is the caller's.
 extension VaultDatabase {
   /// Number of bytes of a tag.
-  public static let mailboxTagByteCount = 16
+  package static let mailboxTagByteCount = 16
   /// Most mailboxes of a group.
-  public static let mailboxLimit = 4096
+  package static let mailboxLimit = 4096
 
   /// Notes that somebody takes parcels in a group under this tag. False if the group has too many already.
   @discardableResult
-  public func setMailbox(group: [UInt8], tag: [UInt8]) throws(StoreError) -> Bool {
+  package func setMailbox(group: [UInt8], tag: [UInt8]) throws(StoreError) -> Bool {
     guard group.count == GroupEntry.groupByteCount, tag.count == Self.mailboxTagByteCount else {
       throw .invalid("a mailbox")
     }
@@ -34,7 +34,7 @@ extension VaultDatabase {
   }
 
   /// The tags of a group. Rows that don't verify are left out.
-  public func mailboxes(of group: [UInt8]) throws(StoreError) -> Set<[UInt8]> {
+  package func mailboxes(of group: [UInt8]) throws(StoreError) -> Set<[UInt8]> {
     try read { db in
       let rows = try Row.fetchAll(
         db, sql: "SELECT group_id, tag, mac FROM mailboxes WHERE group_id = ?", arguments: [group.blob])
@@ -43,7 +43,7 @@ extension VaultDatabase {
   }
 
   /// Forgets a mailbox; that there is none is no error.
-  public func removeMailbox(group: [UInt8], tag: [UInt8]) throws(StoreError) {
+  package func removeMailbox(group: [UInt8], tag: [UInt8]) throws(StoreError) {
     try write { db in
       try db.execute(
         sql: "DELETE FROM mailboxes WHERE group_id = ? AND tag = ?", arguments: [group.blob, tag.blob])
@@ -51,7 +51,7 @@ extension VaultDatabase {
   }
 
   /// Forgets all mailboxes of a group.
-  public func removeMailboxes(of group: [UInt8]) throws(StoreError) {
+  package func removeMailboxes(of group: [UInt8]) throws(StoreError) {
     try write { db in try Self.removeMailboxes(of: group, db) }
   }
 

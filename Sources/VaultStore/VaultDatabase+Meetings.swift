@@ -1,5 +1,5 @@
 import GRDB
-public import Sodium
+package import Sodium
 import WireCodec
 
 /// The table of the migration `meetings`.
@@ -18,16 +18,16 @@ enum MeetingTables {
 /// The log of meetings: a row each, the newest ones of the last days.
 extension VaultDatabase {
   /// Most meetings that are kept.
-  public static let meetingLimit = 512
+  package static let meetingLimit = 512
   /// Most of one peer: a peer can begin as many as it likes, and shall not push out those with others.
-  public static let meetingLimitPerPeer = 256
+  package static let meetingLimitPerPeer = 256
   /// How long they are kept, in milliseconds.
-  public static let meetingTime: Int64 = 14 * 86_400_000
+  package static let meetingTime: Int64 = 14 * 86_400_000
 
   private static let meetingTable = "meetings"
 
   /// Notes a meeting, unless it was with somebody who isn't a peer any more. The oldest ones make room.
-  public func addMeeting(_ record: MeetingRecord, at time: Int64) throws(StoreError) {
+  package func addMeeting(_ record: MeetingRecord, at time: Int64) throws(StoreError) {
     let plain: [UInt8]
     do throws(WireError) { plain = try record.encoded() } catch { throw .invalid("a meeting") }
     let mark = try meetingMark(record.peer)
@@ -52,7 +52,7 @@ extension VaultDatabase {
   }
 
   /// Meetings of the last days, the newest first. Rows that don't verify are left out.
-  public func meetings(at time: Int64, limit: Int = meetingLimit) throws(StoreError) -> [MeetingRecord] {
+  package func meetings(at time: Int64, limit: Int = meetingLimit) throws(StoreError) -> [MeetingRecord] {
     try read { db in
       let rows = try Row.fetchAll(
         db, sql: "SELECT number, mark, began_at, sealed FROM meetings WHERE began_at > ? ORDER BY number DESC LIMIT ?",

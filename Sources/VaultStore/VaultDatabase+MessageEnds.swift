@@ -1,12 +1,12 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 /// What a message may be kept with, and what becomes of messages when others go.
 extension VaultDatabase {
   private static let formerTable = "former_peers"
 
   /// What a peer was called that was removed, as long as there are messages with it; or nil.
-  public func formerName(ofPeer peer: Digest) throws(StoreError) -> String? {
+  package func formerName(ofPeer peer: Digest) throws(StoreError) -> String? {
     try readOne { db in
       guard let row = try Self.row("SELECT sealed FROM former_peers WHERE peer = ?", [peer.blob], db) else {
         return nil

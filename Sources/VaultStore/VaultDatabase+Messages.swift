@@ -1,6 +1,6 @@
 import GRDB
-public import Sodium
-public import VaultProtocol
+package import Sodium
+package import VaultProtocol
 
 /// Messages that were sent and received, and what is in them. A row that doesn't verify takes none of the others along: lists leave
 /// it out.
@@ -10,7 +10,7 @@ extension VaultDatabase {
   ///
   /// Nil, and nothing is changed, if the message or one of the parcels is known, the message is a plain one that was removed, or there
   /// is no `room` for it. Throws ``StoreError/unknownRecipient(_:)`` if the other side is no peer, and ``StoreError/notFound(_:)`` if there is no such account.
-  public func addMessage(
+  package func addMessage(
     _ record: MessageRecord, parts: [Int: HeldSecret], parcels: [(record: ParcelRecord, content: [UInt8]?)] = [],
     within room: MessageRoom? = nil
   ) throws(StoreError) -> Int64? {
@@ -35,7 +35,7 @@ extension VaultDatabase {
   /// Keeps another part of a message, what is said about the file if it came with it, and the parcel in which it came, and lets
   /// `change` say how far the message is then; ``MessageRecord/partsDone`` counts the part already. Returns the message.
   /// Nil, and nothing is changed, if the part or the parcel is known, or the message isn't.
-  public func addMessagePart(
+  package func addMessagePart(
     direction: MessageRecord.Direction, peer: Digest, id: [UInt8], number: Int, content: HeldSecret,
     caption: HeldSecret? = nil, parcels: [(record: ParcelRecord, content: [UInt8]?)] = [],
     change: (inout MessageRecord) -> Void = { _ in }
@@ -63,19 +63,19 @@ extension VaultDatabase {
   }
 
   /// The message with this number, or nil. Throws ``StoreError/damaged(_:)`` if its row doesn't verify.
-  public func message(number: Int64) throws(StoreError) -> MessageRecord? {
+  package func message(number: Int64) throws(StoreError) -> MessageRecord? {
     try readOne { db in try self.storedMessage(number, db) }
   }
 
   /// The message with this id from or to a peer, or nil. Throws ``StoreError/damaged(_:)`` if its row doesn't verify.
-  public func message(
+  package func message(
     direction: MessageRecord.Direction, peer: Digest, id: [UInt8]
   ) throws(StoreError) -> MessageRecord? {
     try readOne { db in try self.storedMessage(direction, peer, id, db) }
   }
 
   /// Messages that pass the filter, newest first unless it says otherwise. Damaged ones are left out.
-  public func messages(_ filter: MessageFilter = MessageFilter()) throws(StoreError) -> [MessageRecord] {
+  package func messages(_ filter: MessageFilter = MessageFilter()) throws(StoreError) -> [MessageRecord] {
     try read { db in
       try self.soundMessages(
         Self.condition(filter), isOldestFirst: filter.isOldestFirst, limit: filter.limit, db)
@@ -83,7 +83,7 @@ extension VaultDatabase {
   }
 
   /// Whether there are messages that pass the filter. Cheap, and a hint only: no row is verified.
-  public func hasMessages(_ filter: MessageFilter) throws(StoreError) -> Bool {
+  package func hasMessages(_ filter: MessageFilter) throws(StoreError) -> Bool {
     let condition = Self.condition(filter)
     return try readOne { db in
       try Row.fetchOne(
@@ -94,7 +94,7 @@ extension VaultDatabase {
 
   /// A part of what is in a message, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept, and
   /// for a text that is gone: that is kept with its message, and never without it.
-  public func messagePart(_ number: Int64, part: Int) throws(StoreError) -> HeldSecret? {
+  package func messagePart(_ number: Int64, part: Int) throws(StoreError) -> HeldSecret? {
     let found = try read { db -> (record: MessageRecord, sealed: [UInt8])? in
       guard let record = try self.storedMessage(number, db) else { return nil }
       let row = try Self.row(
@@ -110,7 +110,7 @@ extension VaultDatabase {
   }
 
   /// The numbers of the parts of a message that are here, -1 among them if something is said about the file.
-  public func messageParts(_ number: Int64) throws(StoreError) -> Set<Int> {
+  package func messageParts(_ number: Int64) throws(StoreError) -> Set<Int> {
     try readOne { db in
       let rows = try Row.fetchAll(
         db.cachedStatement(sql: "SELECT part FROM message_parts WHERE number = ?"), arguments: [number])
@@ -124,7 +124,7 @@ extension VaultDatabase {
   /// Changes how far a message is, if it is as it was read: `before` is that record. What a message is can't change.
   /// False, and nothing is changed, if it is another one meanwhile, or gone.
   @discardableResult
-  public func updateMessage(_ record: MessageRecord, from before: MessageRecord) throws(StoreError) -> Bool {
+  package func updateMessage(_ record: MessageRecord, from before: MessageRecord) throws(StoreError) -> Bool {
     try record.check()
     guard before.isSame(as: record) else { throw .invalid("another message") }
     return try write { db in
@@ -137,7 +137,7 @@ extension VaultDatabase {
   /// Destroys a message, what is in it, and the parcels in which it was to go. A damaged one, too. False if there is none. A plain
   /// one that is sound doesn't come back. `last` sees it as it was just before, if it isn't damaged.
   @discardableResult
-  public func removeMessage(
+  package func removeMessage(
     _ number: Int64, last: (MessageRecord) -> Void = { _ in }
   ) throws(StoreError) -> Bool {
     let isGone = try write { db in
@@ -155,7 +155,7 @@ extension VaultDatabase {
   }
 
   /// How many messages of a peer are here, and what room they take: for limits.
-  public func messageCounts(peer: Digest) throws(StoreError) -> MessageCounts {
+  package func messageCounts(peer: Digest) throws(StoreError) -> MessageCounts {
     try readOne { db in try Self.messageCounts(peer, db) }
   }
 
@@ -185,7 +185,7 @@ extension VaultDatabase {
   }
 
   /// Whether something of a peer's message has come that isn't here any more: it was deleted, or its parts didn't make up what they should.
-  public func wasRemoved(peer: Digest, id: [UInt8]) throws(StoreError) -> Bool {
+  package func wasRemoved(peer: Digest, id: [UInt8]) throws(StoreError) -> Bool {
     try readOne { db in
       try Self.row(
         """
@@ -203,7 +203,7 @@ extension VaultDatabase {
   /// was in the parcel is erased; its row stays as answered until it expires, so that its id is known. The caller has checked the proof.
   /// Returns the parcel as it was, and its message if it has one that is here and sound. Nil, and nothing is changed, if it is not known,
   /// or answered or withdrawn already. ``MessageRecord/partsDone`` counts the parcel already.
-  public func confirmParcel(
+  package func confirmParcel(
     _ id: [UInt8], change: (inout MessageRecord) -> Void = { _ in }
   ) throws(StoreError) -> (parcel: ParcelRecord, message: MessageRecord?)? {
     let (confirmed, hasForgotten) = try write { db -> ((parcel: ParcelRecord, message: MessageRecord?)?, Bool) in

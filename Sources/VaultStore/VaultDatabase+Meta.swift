@@ -20,13 +20,13 @@ extension VaultDatabase {
   private static let metaPrefix = "user."
 
   /// A public value stored under `key`, or nil.
-  public func meta(_ key: String) throws(StoreError) -> [UInt8]? {
+  package func meta(_ key: String) throws(StoreError) -> [UInt8]? {
     let key = try checkedText(Self.metaPrefix + key, "a meta key")
     return try read { db in try Meta.value(key, db) }
   }
 
   /// Stores a public value under `key`.
-  public func setMeta(_ key: String, to value: [UInt8]) throws(StoreError) {
+  package func setMeta(_ key: String, to value: [UInt8]) throws(StoreError) {
     let key = try checkedText(Self.metaPrefix + key, "a meta key")
     try write { db in try Meta.set(key, to: value, db) }
   }

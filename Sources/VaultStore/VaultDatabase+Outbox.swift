@@ -1,5 +1,5 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 extension VaultDatabase {
   private static let outboxColumns = """
@@ -9,7 +9,7 @@ extension VaultDatabase {
 
   /// Adds a delivery. Returns its number.
   @discardableResult
-  public func enqueue(_ entry: NewOutboxRecord) throws(StoreError) -> Int64 {
+  package func enqueue(_ entry: NewOutboxRecord) throws(StoreError) -> Int64 {
     try writeKeeping { db, changed in
       if entry.kind != Self.introductionKind, let id = entry.secretID { changed.insert(id) }
       return try Self.insert(entry, db)
@@ -17,7 +17,7 @@ extension VaultDatabase {
   }
 
   /// Kind of the word on a secret's other holders, which goes behind a share. No list of deliveries has it: it is nobody's share.
-  public static let introductionKind = "introduction"
+  package static let introductionKind = "introduction"
   static let isShare = "kind <> '\(introductionKind)'"
   /// An introduction is of use only to who has the share.
   private static let isOfUse = """
@@ -27,7 +27,7 @@ extension VaultDatabase {
     """
 
   /// Waiting deliveries that are due and not expired, the longest due first; introductions once their shares are delivered.
-  public func dueDeliveries(at time: Int64, limit: Int = 1000) throws(StoreError) -> [OutboxRecord] {
+  package func dueDeliveries(at time: Int64, limit: Int = 1000) throws(StoreError) -> [OutboxRecord] {
     try deliveries(
       where: """
         state = 'waiting' AND next_attempt_at <= ? AND (expires_at IS NULL OR expires_at > ?) AND \(Self.isOfUse)
@@ -36,12 +36,12 @@ extension VaultDatabase {
   }
 
   /// All deliveries of a secret, in the order they were made.
-  public func deliveries(ofSecret id: [UInt8]) throws(StoreError) -> [OutboxRecord] {
+  package func deliveries(ofSecret id: [UInt8]) throws(StoreError) -> [OutboxRecord] {
     try deliveries(where: "secret_id = ? AND \(Self.isShare) ORDER BY id", [id.blob])
   }
 
   /// The introduction that waits for whoever gets a share of a secret, or nil.
-  public func waitingIntroduction(ofSecret id: [UInt8], to recipient: Digest) throws(StoreError) -> OutboxRecord? {
+  package func waitingIntroduction(ofSecret id: [UInt8], to recipient: Digest) throws(StoreError) -> OutboxRecord? {
     try deliveries(
       where: """
         kind = '\(Self.introductionKind)' AND state = 'waiting' AND secret_id = ? AND recipient = ?
@@ -51,13 +51,13 @@ extension VaultDatabase {
   }
 
   /// Introductions that wait and whose shares are delivered, in the order they were made.
-  public func waitingIntroductions() throws(StoreError) -> [OutboxRecord] {
+  package func waitingIntroductions() throws(StoreError) -> [OutboxRecord] {
     try deliveries(
       where: "kind = '\(Self.introductionKind)' AND state = 'waiting' AND \(Self.isOfUse) ORDER BY id", [])
   }
 
   /// Introductions that haven't arrived, of all secrets of which this recipient got a share, or should have.
-  public func openIntroductions(besides recipient: Digest) throws(StoreError) -> [OutboxRecord] {
+  package func openIntroductions(besides recipient: Digest) throws(StoreError) -> [OutboxRecord] {
     try deliveries(
       where: """
         kind = '\(Self.introductionKind)' AND state IN ('waiting', 'refused') AND EXISTS (
@@ -74,7 +74,7 @@ extension VaultDatabase {
     """
 
   /// Whether everybody who has a share of this secret has taken who the others are, and whoever shall get one will hear it.
-  public func areHoldersTold(ofSecret id: [UInt8]) throws(StoreError) -> Bool {
+  package func areHoldersTold(ofSecret id: [UInt8]) throws(StoreError) -> Bool {
     try read { db in
       try Bool.fetchOne(
         db,
@@ -89,7 +89,7 @@ extension VaultDatabase {
   }
 
   /// Deliveries to peers who have a share, or shall get one, and for whom there is no introduction, said or waiting.
-  public func sharesWithoutIntroduction() throws(StoreError) -> [OutboxRecord] {
+  package func sharesWithoutIntroduction() throws(StoreError) -> [OutboxRecord] {
     try deliveries(
       where: """
         \(Self.isShare) AND state <> 'cancelled' AND secret_id IS NOT NULL AND recipient IN (SELECT digest FROM peers)
@@ -99,7 +99,7 @@ extension VaultDatabase {
   }
 
   /// Adds an introduction unless there is one, said or waiting. Only for a peer that has the share, or for which it waits.
-  public func addIntroduction(_ entry: NewOutboxRecord) throws(StoreError) {
+  package func addIntroduction(_ entry: NewOutboxRecord) throws(StoreError) {
     guard entry.kind == Self.introductionKind, let id = entry.secretID else { throw .invalid("an introduction") }
     try write { db in
       let isWanted = try Bool.fetchOne(
@@ -115,7 +115,7 @@ extension VaultDatabase {
   }
 
   /// Everybody but this recipient hears anew who the others are.
-  public func forgetIntroductions(ofSecret id: [UInt8], besides recipient: Digest) throws(StoreError) {
+  package func forgetIntroductions(ofSecret id: [UInt8], besides recipient: Digest) throws(StoreError) {
     try write { db in
       let others = "kind = '\(Self.introductionKind)' AND secret_id = ? AND recipient <> ?"
       _ = try self.cancelDeliveries(where: others, [id.blob, recipient.blob], reason: "to be said anew", db)
@@ -126,7 +126,7 @@ extension VaultDatabase {
   }
 
   /// Puts an introduction in the place of one that still waits. Only for a peer that has the share, or for which it waits.
-  public func replaceIntroduction(_ entry: NewOutboxRecord) throws(StoreError) {
+  package func replaceIntroduction(_ entry: NewOutboxRecord) throws(StoreError) {
     guard entry.kind == Self.introductionKind, let id = entry.secretID else { throw .invalid("an introduction") }
     try write { db in
       guard try self.isPeer(entry.recipient, db), try self.secret(where: "id", id.blob, db) != nil else { return }
@@ -139,7 +139,7 @@ extension VaultDatabase {
   }
 
   /// The ids of secrets of which a share was delivered to this recipient.
-  public func secretsDelivered(to recipient: Digest) throws(StoreError) -> [[UInt8]] {
+  package func secretsDelivered(to recipient: Digest) throws(StoreError) -> [[UInt8]] {
     try read { db in
       try Row.fetchAll(
         db,
@@ -156,7 +156,7 @@ extension VaultDatabase {
   }
 
   /// The ids of secrets of which this recipient has a share, or shall get one.
-  public func secretsWithShare(for recipient: Digest) throws(StoreError) -> [[UInt8]] {
+  package func secretsWithShare(for recipient: Digest) throws(StoreError) -> [[UInt8]] {
     try read { db in
       try Row.fetchAll(
         db,
@@ -173,7 +173,7 @@ extension VaultDatabase {
   }
 
   /// All waiting deliveries, of one recipient or of all, in the order they were made.
-  public func waitingDeliveries(to recipient: Digest? = nil) throws(StoreError) -> [OutboxRecord] {
+  package func waitingDeliveries(to recipient: Digest? = nil) throws(StoreError) -> [OutboxRecord] {
     if let recipient {
       try deliveries(where: "state = 'waiting' AND recipient = ? AND \(Self.isShare) ORDER BY id", [recipient.blob])
     } else {
@@ -182,12 +182,12 @@ extension VaultDatabase {
   }
 
   /// One delivery, or nil.
-  public func delivery(_ id: Int64) throws(StoreError) -> OutboxRecord? {
+  package func delivery(_ id: Int64) throws(StoreError) -> OutboxRecord? {
     try deliveries(where: "id = ?", [id]).first
   }
 
   /// When the next waiting delivery is due, or nil if none waits.
-  public func nextDeliveryTime() throws(StoreError) -> Int64? {
+  package func nextDeliveryTime() throws(StoreError) -> Int64? {
     try read { db in
       try Int64.fetchOne(
         db, sql: "SELECT min(next_attempt_at) FROM outbox WHERE state = 'waiting' AND \(Self.isShare)")
@@ -196,7 +196,7 @@ extension VaultDatabase {
 
   /// Takes a due delivery for one attempt: counts it and makes it due again only at `time` `retryAt`, so that daemon and
   /// command don't try the same one at once. False if somebody else has taken it.
-  public func claimDelivery(_ id: Int64, at time: Int64, retryAt: Int64) throws(StoreError) -> Bool {
+  package func claimDelivery(_ id: Int64, at time: Int64, retryAt: Int64) throws(StoreError) -> Bool {
     try write { db in
       try db.execute(
         sql: """
@@ -211,7 +211,7 @@ extension VaultDatabase {
   /// Keeps a delivery in progress for its taker until `time` at least, without counting another attempt. False if it no
   /// longer waits: it was settled or cancelled meanwhile, and the taker should stop.
   @discardableResult
-  public func extendLease(_ id: Int64, until time: Int64) throws(StoreError) -> Bool {
+  package func extendLease(_ id: Int64, until time: Int64) throws(StoreError) -> Bool {
     try write { db in
       try db.execute(
         sql: "UPDATE outbox SET next_attempt_at = max(next_attempt_at, ?) WHERE id = ? AND state = 'waiting'",
@@ -221,7 +221,7 @@ extension VaultDatabase {
   }
 
   /// Notes a failed attempt and when to try again.
-  public func postponeDelivery(_ id: Int64, until time: Int64, route: String?, error: String) throws(StoreError) {
+  package func postponeDelivery(_ id: Int64, until time: Int64, route: String?, error: String) throws(StoreError) {
     try write { db in
       try db.execute(
         sql: "UPDATE outbox SET next_attempt_at = ?, route = ?, last_error = ? WHERE id = ? AND state = 'waiting'",
@@ -230,23 +230,23 @@ extension VaultDatabase {
   }
 
   /// Notes that the recipient has it: erases the payload and removes the fragment that was kept for it.
-  public func settleDelivered(_ id: Int64, route: String?) throws(StoreError) {
+  package func settleDelivered(_ id: Int64, route: String?) throws(StoreError) {
     try settle(id, .delivered, from: [.waiting, .refused], route: route, error: nil)
   }
 
   /// Notes that the recipient said no, and why. The payload stays, so that the user can have it tried again.
-  public func settleRefused(_ id: Int64, route: String?, error: String) throws(StoreError) {
+  package func settleRefused(_ id: Int64, route: String?, error: String) throws(StoreError) {
     try settle(id, .refused, from: [.waiting], route: route, error: error)
   }
 
   /// Gives a delivery up: erases the payload and removes the fragment that was kept for it.
-  public func cancelDelivery(_ id: Int64, reason: String) throws(StoreError) {
+  package func cancelDelivery(_ id: Int64, reason: String) throws(StoreError) {
     try settle(id, .cancelled, from: [.waiting, .refused], route: nil, error: reason)
   }
 
   /// Cancels waiting deliveries whose time is over. Returns them as they were.
   @discardableResult
-  public func cancelExpiredDeliveries(at time: Int64) throws(StoreError) -> [OutboxRecord] {
+  package func cancelExpiredDeliveries(at time: Int64) throws(StoreError) -> [OutboxRecord] {
     let cancelled = try writeKeeping { db, changed in
       let cancelled = try self.cancelDeliveries(where: "expires_at IS NOT NULL AND expires_at <= ?", [time], db)
       changed.formUnion(cancelled.compactMap(\.entry.secretID))
@@ -259,7 +259,7 @@ extension VaultDatabase {
   /// Cancels waiting and refused deliveries whose recipient is no peer, erasing their payloads, as removing the peer would
   /// have done. Returns them as they were; writes nothing if there are none.
   @discardableResult
-  public func cancelOrphanedDeliveries() throws(StoreError) -> [OutboxRecord] {
+  package func cancelOrphanedDeliveries() throws(StoreError) -> [OutboxRecord] {
     let orphaned = "recipient NOT IN (SELECT digest FROM peers)"
     let isNeeded = try read { db in
       try Bool.fetchOne(
@@ -279,7 +279,7 @@ extension VaultDatabase {
 
   /// Makes waiting deliveries due now, of one secret or of all; also refused ones if asked. Returns how many.
   @discardableResult
-  public func makeDue(secret id: [UInt8]?, at time: Int64, includingRefused: Bool) throws(StoreError) -> Int {
+  package func makeDue(secret id: [UInt8]?, at time: Int64, includingRefused: Bool) throws(StoreError) -> Int {
     try write { db in
       try db.execute(
         sql: """
@@ -293,7 +293,7 @@ extension VaultDatabase {
 
   /// Makes deliveries due now that wait for the next attempt to reach this peer, as it is there; but for those that somebody is at, or that would be due
   /// by `soon` anyway.
-  public func makeDue(recipient: Digest, at time: Int64, unlessBy soon: Int64) throws(StoreError) {
+  package func makeDue(recipient: Digest, at time: Int64, unlessBy soon: Int64) throws(StoreError) {
     let condition = "state = 'waiting' AND recipient = ? AND last_error IS NOT NULL AND next_attempt_at > ?"
     let isNeeded = try readOne { db in
       try Self.row("SELECT 1 AS found FROM outbox WHERE \(condition) LIMIT 1", [recipient.blob, soon], db) != nil

@@ -5,11 +5,11 @@ import Sodium
 /// of there. All others go.
 extension VaultDatabase {
   /// How long a withdrawn parcel stays behind its expiry while nobody takes it out of its group, in milliseconds.
-  public static let withdrawnParcelTime: Int64 = 31 * 86_400_000
+  package static let withdrawnParcelTime: Int64 = 31 * 86_400_000
 
   /// Ends parcels whose time is over. Returns them as they were.
   @discardableResult
-  public func removeExpiredParcels(at time: Int64) throws(StoreError) -> [ParcelRecord] {
+  package func removeExpiredParcels(at time: Int64) throws(StoreError) -> [ParcelRecord] {
     let (longAgo, isTooEarly) = time.subtractingReportingOverflow(Self.withdrawnParcelTime)
     let arguments: StatementArguments = [time, isTooEarly ? Int64.min : longAgo]
     let condition = "expires_at <= ? AND (state <> 'withdrawn' OR expires_at <= ?)"
@@ -35,7 +35,7 @@ extension VaultDatabase {
   }
 
   /// Removes rows that don't verify, of which nothing can come any more. Returns their ids, as far as they have any.
-  public func removeDamagedParcels() throws(StoreError) -> [[UInt8]] {
+  package func removeDamagedParcels() throws(StoreError) -> [[UInt8]] {
     let isNeeded = try read { db in try self.allParcels(db).contains { $0.parcel == nil } }
     guard isNeeded else { return [] }
     let removed = try write { db in

@@ -1,5 +1,5 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 /// Parcels that are here, and how far they are. A row that doesn't verify takes none of the others along: lists leave it out,
 /// and ``removeDamagedParcels()`` removes it.
@@ -8,7 +8,7 @@ extension VaultDatabase {
   /// one is there for the same: on its way with a delivery, or not withdrawn and about a secret that the peer is asked for.
   /// Throws ``StoreError/unknownRecipient(_:)`` if the other side is no peer, for example because it was removed a moment ago.
   /// `replySecret` opens what its answer has sealed in it; with a delivery there is none.
-  public func addParcel(
+  package func addParcel(
     _ record: ParcelRecord, content: [UInt8]?, replySecret: borrowing SecretBytes?
   ) throws(StoreError) -> Bool {
     try record.check()
@@ -43,7 +43,7 @@ extension VaultDatabase {
   }
 
   /// Parcels of a direction and in some of the states, oldest first; of all if none is given. Damaged ones are left out.
-  public func parcels(
+  package func parcels(
     _ direction: ParcelRecord.Direction? = nil, _ states: Set<ParcelRecord.State>? = nil
   ) throws(StoreError) -> [ParcelRecord] {
     try read { db in
@@ -53,7 +53,7 @@ extension VaultDatabase {
 
   /// Parcels of this device's own for a peer, in some of the states, oldest first; of all if none is given. Damaged ones are left
   /// out.
-  public func parcels(
+  package func parcels(
     toPeer peer: Digest, _ states: Set<ParcelRecord.State>? = nil
   ) throws(StoreError) -> [ParcelRecord] {
     let condition = Self.condition(nil, states ?? Set(ParcelRecord.State.allCases))
@@ -63,17 +63,17 @@ extension VaultDatabase {
   }
 
   /// Requests that carry a delivery, in whatever state. Damaged ones are left out.
-  public func parcels(ofDelivery delivery: Int64) throws(StoreError) -> [ParcelRecord] {
+  package func parcels(ofDelivery delivery: Int64) throws(StoreError) -> [ParcelRecord] {
     try read { db in try self.soundParcels(where: "delivery = ?", [delivery], db) }
   }
 
   /// The parcel with this id, or nil. Throws ``StoreError/damaged(_:)`` if its row doesn't verify.
-  public func parcel(_ id: [UInt8]) throws(StoreError) -> ParcelRecord? {
+  package func parcel(_ id: [UInt8]) throws(StoreError) -> ParcelRecord? {
     try readOne { db in try self.placedParcel(id, db)?.parcel.record }
   }
 
   /// What is in a parcel, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept.
-  public func parcelContent(_ id: [UInt8]) throws(StoreError) -> [UInt8]? {
+  package func parcelContent(_ id: [UInt8]) throws(StoreError) -> [UInt8]? {
     try read { db in try self.parcelContent(id, db) }
   }
 
@@ -90,7 +90,7 @@ extension VaultDatabase {
   }
 
   /// How many bytes are in which parcels, as the table says: nothing of them is read, so nothing is verified.
-  public func parcelByteCounts() throws(StoreError) -> [[UInt8]: Int64] {
+  package func parcelByteCounts() throws(StoreError) -> [[UInt8]: Int64] {
     try read { db in
       var counts: [[UInt8]: Int64] = [:]
       let rows = try Row.fetchCursor(
@@ -104,7 +104,7 @@ extension VaultDatabase {
   }
 
   /// The secret that opens what a request's answer has sealed in it, or nil.
-  public func replySecret(_ id: [UInt8]) throws(StoreError) -> SecretBytes? {
+  package func replySecret(_ id: [UInt8]) throws(StoreError) -> SecretBytes? {
     let sealed = try readOne { db -> [UInt8]? in
       guard let row = try Self.parcelRow(id, with: "secret", db) else { return nil }
       guard try self.decodeParcel(row, id: id).hasSecret else { return nil }
@@ -118,7 +118,7 @@ extension VaultDatabase {
   /// of one that is withdrawn nothing does; withdrawing changes nothing but the state and erases content and secret.
   /// False, and nothing is changed, if the parcel is another one meanwhile, withdrawn, or gone.
   @discardableResult
-  public func updateParcel(
+  package func updateParcel(
     _ record: ParcelRecord, from before: ParcelRecord, content: ParcelContentChange = .keep,
     forgetsSecret: Bool = false
   ) throws(StoreError) -> Bool {
@@ -144,7 +144,7 @@ extension VaultDatabase {
   /// Takes a received parcel that waits, and is due, for one attempt to answer it: it is due again only at `time`, so that daemon and
   /// command don't answer it at once. One that is due more than a day ahead is due now: the clock was set back.
   /// False if somebody else has taken it, or it doesn't wait any more.
-  public func claimParcel(_ id: [UInt8], at now: Int64, until time: Int64) throws(StoreError) -> Bool {
+  package func claimParcel(_ id: [UInt8], at now: Int64, until time: Int64) throws(StoreError) -> Bool {
     try write { db in
       guard let (place, before) = try self.placedParcel(id, db) else { return false }
       let (far, isFar) = now.addingReportingOverflow(86_400_000)
@@ -162,7 +162,7 @@ extension VaultDatabase {
   /// Notes that a received parcel was answered, and keeps the answer, in one transaction. What was in the received one is erased.
   /// False, and nothing is changed, if it doesn't wait any more. Throws ``StoreError/alreadyExists(_:)`` if the answer's id is known.
   @discardableResult
-  public func answerParcel(
+  package func answerParcel(
     received: ParcelRecord, answer: ParcelRecord, content: [UInt8]
   ) throws(StoreError) -> Bool {
     try received.check()
@@ -185,7 +185,7 @@ extension VaultDatabase {
   }
 
   /// Forgets parcels, damaged ones too. Ids that are not known are no error.
-  public func removeParcels(_ ids: [[UInt8]]) throws(StoreError) {
+  package func removeParcels(_ ids: [[UInt8]]) throws(StoreError) {
     guard !ids.isEmpty else { return }
     let hasForgotten = try write { db in
       var hasForgotten = false
@@ -203,7 +203,7 @@ extension VaultDatabase {
   // MARK: - What there is
 
   /// How many parcels of a peer, and answers to it, are here: for limits.
-  public func parcelCounts(ofPeer peer: Digest) throws(StoreError) -> ParcelCounts {
+  package func parcelCounts(ofPeer peer: Digest) throws(StoreError) -> ParcelCounts {
     try read { db in
       let waiting = "state = 'waiting' AND direction = 'received'"
       let contents = "FROM parcel_contents JOIN parcels USING (place) WHERE"
@@ -229,7 +229,7 @@ extension VaultDatabase {
 
   /// Whether there are parcels in these states, of one direction or of all; with `dueAt` only those with which something is to be
   /// done by then. Cheap, and a hint only: no row is read.
-  public func hasParcels(
+  package func hasParcels(
     _ states: Set<ParcelRecord.State>, direction: ParcelRecord.Direction? = nil, dueAt: Int64? = nil
   ) throws(StoreError) -> Bool {
     let condition = Self.condition(direction, states)
@@ -242,7 +242,7 @@ extension VaultDatabase {
 
   /// The groups through which parcels in these states go or came. As cheap, and as much of a hint, as
   /// ``hasParcels(_:direction:dueAt:)``.
-  public func parcelGroups(
+  package func parcelGroups(
     _ states: Set<ParcelRecord.State>, direction: ParcelRecord.Direction? = nil, dueAt: Int64? = nil
   ) throws(StoreError) -> Set<[UInt8]> {
     let condition = Self.condition(direction, states)

@@ -1,10 +1,10 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 /// A peer in the trust list.
-public struct PeerRecord: Hashable, Sendable {
+package struct PeerRecord: Hashable, Sendable {
   /// How far the trust goes.
-  public enum State: String, Hashable, Sendable {
+  package enum State: String, Hashable, Sendable {
     /// Imported; the other side hasn't shown yet that it holds the keys.
     case scanned
     /// It has proved its keys: in a session, or those that parcels need by parcel.
@@ -12,33 +12,33 @@ public struct PeerRecord: Hashable, Sendable {
   }
 
   /// Digest over version and keys of the card.
-  public let digest: Digest
+  package let digest: Digest
   /// Ed25519, 32 bytes.
-  public let signingKey: [UInt8]
+  package let signingKey: [UInt8]
   /// X25519 for Noise, 32 bytes.
-  public let noiseKey: [UInt8]
+  package let noiseKey: [UInt8]
   /// X25519 for boxes, 32 bytes.
-  public let boxKey: [UInt8]
+  package let boxKey: [UInt8]
   /// The local user's name for it. No two peers have names that look the same: case, invisible characters, white space
   /// and compatibility forms make no difference.
-  public var name: String
+  package var name: String
   /// The newest card.
-  public var card: [UInt8]
+  package var card: [UInt8]
   /// Where it listens, as the local user says; the card has its own list.
-  public var addresses: [String]
+  package var addresses: [String]
   /// How far the trust goes.
-  public var state: State
+  package var state: State
   /// Digest of the first card of the person whose device this is, where the user has said so; nil if it is that card, for all that is known.
-  public var person: Digest?
+  package var person: Digest?
   /// When it was imported.
-  public let addedAt: Int64
+  package let addedAt: Int64
   /// When the last session with it was. Not covered by the row's MAC.
-  public var lastSeenAt: Int64?
+  package var lastSeenAt: Int64?
   /// Who has introduced it, if it is no peer but the holder of a secret that a peer has named. Never so in the trust list.
-  public let introducer: Digest?
+  package let introducer: Digest?
 
   /// A record from its parts.
-  public init(
+  package init(
     digest: Digest, signingKey: [UInt8], noiseKey: [UInt8], boxKey: [UInt8], name: String, card: [UInt8],
     addresses: [String] = [], state: State, person: Digest? = nil, addedAt: Int64, lastSeenAt: Int64? = nil,
     introducer: Digest? = nil
@@ -59,11 +59,11 @@ public struct PeerRecord: Hashable, Sendable {
 }
 
 /// What removing a peer destroyed.
-public struct RemovedPeer: Hashable, Sendable {
+package struct RemovedPeer: Hashable, Sendable {
   /// The peer as it was.
-  public let peer: PeerRecord
+  package let peer: PeerRecord
   /// Deliveries that waited for it, now cancelled and their payloads erased.
-  public let cancelled: [OutboxRecord]
+  package let cancelled: [OutboxRecord]
 }
 
 extension VaultDatabase {
@@ -72,7 +72,7 @@ extension VaultDatabase {
 
   /// Adds a peer. Throws ``StoreError/alreadyExists(_:)`` naming what is taken: one of its keys, in any role, or the name;
   /// and ``StoreError/invalid(_:)`` for a name of which nothing would be seen.
-  public func addPeer(_ peer: PeerRecord, beaconKey: borrowing SecretBytes?) throws(StoreError) {
+  package func addPeer(_ peer: PeerRecord, beaconKey: borrowing SecretBytes?) throws(StoreError) {
     let beacon: [UInt8]?
     switch beaconKey {
     case .some(let key): beacon = try keys.seal(key, Self.beaconName(peer.digest))
@@ -98,7 +98,7 @@ extension VaultDatabase {
   }
 
   /// All peers, by name.
-  public func peers() throws(StoreError) -> [PeerRecord] {
+  package func peers() throws(StoreError) -> [PeerRecord] {
     try read { db in try self.storedPeers(db).map(\.record) }
   }
 
@@ -107,27 +107,27 @@ extension VaultDatabase {
   }
 
   /// The peer with this card digest, or nil.
-  public func peer(_ digest: Digest) throws(StoreError) -> PeerRecord? {
+  package func peer(_ digest: Digest) throws(StoreError) -> PeerRecord? {
     try readOne { db in try self.storedPeer(where: "digest", digest.blob, db)?.record }
   }
 
   /// The peer with this Noise key, or nil.
-  public func peer(noiseKey: [UInt8]) throws(StoreError) -> PeerRecord? {
+  package func peer(noiseKey: [UInt8]) throws(StoreError) -> PeerRecord? {
     try readOne { db in try self.storedPeer(where: "noise_key", noiseKey.blob, db)?.record }
   }
 
   /// The peer with this signing key, or nil.
-  public func peer(signingKey: [UInt8]) throws(StoreError) -> PeerRecord? {
+  package func peer(signingKey: [UInt8]) throws(StoreError) -> PeerRecord? {
     try read { db in try self.storedPeer(where: "signing_key", signingKey.blob, db)?.record }
   }
 
   /// The peer with this local name, or one that looks the same, or nil.
-  public func peer(named name: String) throws(StoreError) -> PeerRecord? {
+  package func peer(named name: String) throws(StoreError) -> PeerRecord? {
     try read { db in try self.storedPeer(where: "name_key", PeerName.skeleton(name), db)?.record }
   }
 
   /// The beacon key of a peer, or nil if its card came without one.
-  public func beaconKey(ofPeer digest: Digest) throws(StoreError) -> SecretBytes? {
+  package func beaconKey(ofPeer digest: Digest) throws(StoreError) -> SecretBytes? {
     guard let stored = try read({ db in try self.storedPeer(where: "digest", digest.blob, db) }) else {
       throw .notFound("the peer")
     }
@@ -138,7 +138,7 @@ extension VaultDatabase {
   /// Changes a peer in one transaction: `change` sees the stored record and returns it changed. What it throws ends the
   /// transaction without a trace. Returns the record as it is then.
   @discardableResult
-  public func updatePeer(
+  package func updatePeer(
     _ digest: Digest, _ change: (inout PeerRecord) throws(StoreError) -> Void
   ) throws(StoreError) -> PeerRecord {
     let changed = try writeKeeping { db, kept in
@@ -160,7 +160,7 @@ extension VaultDatabase {
   }
 
   /// Stores the beacon key that a newer card of the peer carries.
-  public func setBeaconKey(ofPeer digest: Digest, to key: borrowing SecretBytes) throws(StoreError) {
+  package func setBeaconKey(ofPeer digest: Digest, to key: borrowing SecretBytes) throws(StoreError) {
     let beacon = try keys.seal(key, Self.beaconName(digest))
     try writeKeeping { db, changed in
       guard var stored = try self.storedPeer(where: "digest", digest.blob, db) else {
@@ -173,7 +173,7 @@ extension VaultDatabase {
   }
 
   /// Notes a session with the peer, durably; ``notePeerSeen(_:at:)`` does so with the lines of the log.
-  public func touchPeer(_ digest: Digest, at time: Int64) throws(StoreError) {
+  package func touchPeer(_ digest: Digest, at time: Int64) throws(StoreError) {
     try write { db in try Self.touchPeer(digest, at: time, db) }
   }
 
@@ -185,7 +185,7 @@ extension VaultDatabase {
 
   /// Removes a peer and destroys what waits for it: payloads are erased and fragment files unlinked. What was said stays; what is
   /// still to be said is lost.
-  public func removePeer(_ digest: Digest) throws(StoreError) -> RemovedPeer {
+  package func removePeer(_ digest: Digest) throws(StoreError) -> RemovedPeer {
     let removed = try writeKeeping { db, changed in
       // A damaged row must not keep its peer trusted for ever, but the caller shall know: it is read without its MAC.
       // The table itself is gone through: an index that somebody has written may lead to another row, or to one of two.

@@ -1,9 +1,9 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 extension VaultDatabase {
   /// The policy of this secret in the caller's words, or nil if it goes by the setting.
-  public func policy(ofSecret id: [UInt8]) throws(StoreError) -> String? {
+  package func policy(ofSecret id: [UInt8]) throws(StoreError) -> String? {
     try readOne { db in try self.policy(ofSecret: id, db) }
   }
 
@@ -20,7 +20,7 @@ extension VaultDatabase {
   }
 
   /// Gives a secret a policy of its own; nil takes it away.
-  public func setPolicy(_ policy: String?, ofSecret id: [UInt8], at now: Int64) throws(StoreError) {
+  package func setPolicy(_ policy: String?, ofSecret id: [UInt8], at now: Int64) throws(StoreError) {
     // What is damaged of the secret would keep its companion as it is, and that would bring the old policy back.
     let companion = try? companions.readSecret(id)
     if let companion, try !read({ db in try self.hasSoundRows(id, as: companion, db) }) {
@@ -58,17 +58,17 @@ extension VaultDatabase {
   private static let clockKey = "consent-clock"
 
   /// The latest time that was noted, so that a clock which was set back is found out; 0 if none was.
-  public func consentClock() throws(StoreError) -> Int64 { try readOne { db in try self.consentClock(db) } }
+  package func consentClock() throws(StoreError) -> Int64 { try readOne { db in try self.consentClock(db) } }
 
   /// Whether any secret has a policy of its own, or anything was asked or decided about one.
-  public func hasPolicies() throws(StoreError) -> Bool {
+  package func hasPolicies() throws(StoreError) -> Bool {
     try readOne { db in
       try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM policies) OR EXISTS (SELECT 1 FROM requests)") ?? true
     }
   }
 
   /// Notes that it is this late, unless it was later before.
-  public func advanceConsentClock(to now: Int64) throws(StoreError) {
+  package func advanceConsentClock(to now: Int64) throws(StoreError) {
     guard try consentClock() < now else { return }
     try write { db in
       if try self.consentClock(db) < now { try self.setConsentClock(now, db) }
@@ -98,7 +98,7 @@ extension VaultDatabase {
 
   /// Whether a release of this secret to this peer keeps within so many different secrets since `since`; if so it is noted, durably.
   /// Times after `now`, which a clock that was set back leaves behind, count.
-  public func countRelease(
+  package func countRelease(
     of id: [UInt8], to peer: Digest, at now: Int64, since: Int64, limit: Int
   ) throws(StoreError) -> Bool {
     let query = "SELECT secret_id, released_at, mac FROM releases NOT INDEXED WHERE peer = ?"

@@ -1,5 +1,5 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 /// Cards whose trust the user has ended: nobody else's word brings them back.
 enum RemovedCardTables {
@@ -13,7 +13,7 @@ enum RemovedCardTables {
 
 extension VaultDatabase {
   /// Digests of the cards that the user has removed, as a peer or as somebody who was introduced, and hasn't imported since.
-  public func removedCards() throws(StoreError) -> Set<Digest> {
+  package func removedCards() throws(StoreError) -> Set<Digest> {
     try read { db in try self.removedCards(db) }
   }
 

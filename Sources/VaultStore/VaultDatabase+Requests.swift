@@ -1,15 +1,15 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 /// How many requests wait already.
-public struct RequestCounts: Hashable, Sendable {
+package struct RequestCounts: Hashable, Sendable {
   /// Of this peer.
-  public let ofPeer: Int
+  package let ofPeer: Int
   /// Of all.
-  public let all: Int
+  package let all: Int
 
   /// Counts of waiting requests.
-  public init(ofPeer: Int, all: Int) {
+  package init(ofPeer: Int, all: Int) {
     self.ofPeer = ofPeer
     self.all = all
   }
@@ -20,7 +20,7 @@ extension VaultDatabase {
     "id, kind, peer, secret_id, header_digest, description, byte_count, state, asked_at, started_at, delay, ends_at, mac"
 
   /// All requests, oldest first.
-  public func requests() throws(StoreError) -> [RequestRecord] {
+  package func requests() throws(StoreError) -> [RequestRecord] {
     try read { db in
       try Row.fetchAll(db, sql: "SELECT \(Self.requestColumns) FROM requests ORDER BY id").map {
         try self.decodeRequest($0)
@@ -29,12 +29,12 @@ extension VaultDatabase {
   }
 
   /// The request with this number, or nil.
-  public func request(_ id: Int64) throws(StoreError) -> RequestRecord? {
+  package func request(_ id: Int64) throws(StoreError) -> RequestRecord? {
     try readOne { db in try self.request(id, db) }
   }
 
   /// What a peer wants with a secret, or nil.
-  public func request(
+  package func request(
     _ kind: RequestRecord.Kind, of peer: Digest, secret: [UInt8]
   ) throws(StoreError) -> RequestRecord? {
     try readOne { db in try self.request(kind, peer, secret, db) }
@@ -45,7 +45,7 @@ extension VaultDatabase {
   /// was over at `now` are gone before it looks. A row that it replaces by a new one gets a new number. Those whom a dealer has introduced
   /// count as one peer: it may introduce whom it likes.
   @discardableResult
-  public func changeRequest(
+  package func changeRequest(
     _ kind: RequestRecord.Kind, of peer: Digest, secret: [UInt8], at now: Int64, introducedBy dealer: Digest? = nil,
     _ change: (inout RequestRecord?, RequestCounts) throws(StoreError) -> Void
   ) throws(StoreError) -> RequestRecord? {
@@ -68,7 +68,7 @@ extension VaultDatabase {
 
   /// Changes the request with this number. `change` is not called if there is none, or its time was over at `now`.
   @discardableResult
-  public func decideRequest(
+  package func decideRequest(
     _ id: Int64, at now: Int64, _ change: (inout RequestRecord) throws(StoreError) -> Void
   ) throws(StoreError) -> RequestRecord? {
     let decided: RequestRecord? = try write { db in
@@ -84,12 +84,12 @@ extension VaultDatabase {
   }
 
   /// Forgets a request.
-  public func removeRequest(_ id: Int64) throws(StoreError) {
+  package func removeRequest(_ id: Int64) throws(StoreError) {
     try write { db in try db.execute(sql: "DELETE FROM requests WHERE id = ?", arguments: [id]) }
   }
 
   /// Forgets deposits that nobody is waiting with any more: those of a daemon that has ended.
-  public func dropWaitingDeposits() throws(StoreError) {
+  package func dropWaitingDeposits() throws(StoreError) {
     let condition = "FROM requests WHERE kind = 'deposit' AND state <> 'taken'"
     guard try readOne({ db in try Row.fetchOne(db, sql: "SELECT id \(condition)") }) != nil else { return }
     try write { db in try db.execute(sql: "DELETE \(condition)") }

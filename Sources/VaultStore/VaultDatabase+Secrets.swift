@@ -1,12 +1,12 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 /// How much a dealer's deposits take here.
-public struct DepositUsage: Hashable, Sendable {
+package struct DepositUsage: Hashable, Sendable {
   /// Secrets held, and items.
-  public let count: Int
+  package let count: Int
   /// Bytes of fragments and items, partial ones counted in full.
-  public let byteCount: Int64
+  package let byteCount: Int64
 }
 
 extension VaultDatabase {
@@ -16,7 +16,7 @@ extension VaultDatabase {
     """
 
   /// All secrets with their headers, newest first. For many, ``listing()``.
-  public func secrets() throws(StoreError) -> [SecretRecord] {
+  package func secrets() throws(StoreError) -> [SecretRecord] {
     try read { db in
       try Row.fetchAll(db, sql: "SELECT \(Self.secretColumns) FROM secrets ORDER BY received_at DESC, id")
         .map { try self.decodeSecret($0) }
@@ -24,7 +24,7 @@ extension VaultDatabase {
   }
 
   /// The ids of at most `limit` secrets.
-  public func secretIDs(limit: Int) throws(StoreError) -> [[UInt8]] {
+  package func secretIDs(limit: Int) throws(StoreError) -> [[UInt8]] {
     try read { db in
       try Row.fetchAll(db, sql: "SELECT id FROM secrets LIMIT ?", arguments: [max(0, limit)]).map {
         try StoredRow(row: $0, what: "a secret").bytes("id", count: SecretRecord.idByteCount)
@@ -33,17 +33,17 @@ extension VaultDatabase {
   }
 
   /// The secret with this id, or nil.
-  public func secret(_ id: [UInt8]) throws(StoreError) -> SecretRecord? {
+  package func secret(_ id: [UInt8]) throws(StoreError) -> SecretRecord? {
     try readOne { db in try self.secret(where: "id", id.blob, db) }
   }
 
   /// The secret that requests name by this tag, or nil.
-  public func secret(askTag: Digest) throws(StoreError) -> SecretRecord? {
+  package func secret(askTag: Digest) throws(StoreError) -> SecretRecord? {
     try readOne { db in try self.secret(where: "ask_tag", askTag.blob, db) }
   }
 
   /// Changes what the caller may do with a secret.
-  public func setState(_ state: SecretRecord.State, ofSecret id: [UInt8]) throws(StoreError) {
+  package func setState(_ state: SecretRecord.State, ofSecret id: [UInt8]) throws(StoreError) {
     try writeKeeping { db, changed in
       guard var secret = try self.secret(where: "id", id.blob, db) else { throw StoreError.notFound("the secret") }
       secret.state = state
@@ -64,7 +64,7 @@ extension VaultDatabase {
     """
 
   /// How much of this device's room a dealer takes, partial deposits and items included: for quotas.
-  public func usage(ofDealer dealer: Digest) throws(StoreError) -> DepositUsage {
+  package func usage(ofDealer dealer: Digest) throws(StoreError) -> DepositUsage {
     try read { db in try Self.usage(ofDealer: dealer, db) }
   }
 
@@ -80,7 +80,7 @@ extension VaultDatabase {
   /// is a shared key; a tombstone stays.
   /// Then the files are unlinked and the write-ahead log is emptied. Returns the deliveries that were destroyed.
   @discardableResult
-  public func deleteSecret(_ id: [UInt8], at time: Int64) throws(StoreError) -> [OutboxRecord] {
+  package func deleteSecret(_ id: [UInt8], at time: Int64) throws(StoreError) -> [OutboxRecord] {
     try eraseSecret(id, at: time, by: nil)
   }
 

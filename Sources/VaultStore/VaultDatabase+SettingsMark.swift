@@ -11,7 +11,7 @@ extension VaultDatabase {
 
   /// Notes that there are settings, if there are: from then on a missing file is damage. Also for a vault of an older version, or
   /// one that was made anew or put back. What can't be noted, on a full disk for example, is at the next opening.
-  public func noteSettings() {
+  package func noteSettings() {
     guard folders.hasSettings, (try? hasHadSettings()) == false else { return }
     _ = try? write { db in try Meta.set(Self.settingsKey, to: [1], db) }
   }
@@ -19,5 +19,5 @@ extension VaultDatabase {
 
 extension VaultFolders {
   /// Whether there is a settings file, sound or not.
-  public var hasSettings: Bool { access(settingsPath, F_OK) == 0 }
+  package var hasSettings: Bool { access(settingsPath, F_OK) == 0 }
 }

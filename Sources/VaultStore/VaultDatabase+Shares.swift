@@ -1,18 +1,18 @@
 import GRDB
-public import Sodium
+package import Sodium
 
 /// A share as it lies in the store, opened.
-public struct StoredShare: ~Copyable {
+package struct StoredShare: ~Copyable {
   /// Its number.
-  public let index: Int
+  package let index: Int
   /// Share and salt, as they were handed in.
-  public let bytes: SecretBytes
+  package let bytes: SecretBytes
 }
 
 extension VaultDatabase {
   /// This device's share of a secret in `epoch`, or nil. One that doesn't open is taken from its companion;
   /// throws ``StoreError/damaged(_:)`` if that has none either.
-  public func share(ofSecret id: [UInt8], epoch: Int64 = 0) throws(StoreError) -> StoredShare? {
+  package func share(ofSecret id: [UInt8], epoch: Int64 = 0) throws(StoreError) -> StoredShare? {
     let what = "the share of secret \(hexadecimal(id))"
     let stored = try readOne { db -> (index: Int, sealed: [UInt8])? in
       let row = try Self.row(

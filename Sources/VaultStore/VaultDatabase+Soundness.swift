@@ -107,7 +107,7 @@ extension VaultDatabase {
   }
 
   /// Whether there are so few secrets that whoever lists them looks at each.
-  public func isSmall() throws(StoreError) -> Bool {
+  package func isSmall() throws(StoreError) -> Bool {
     try readOne { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM secrets") ?? 0 } <= Self.closeLookLimit
   }
 

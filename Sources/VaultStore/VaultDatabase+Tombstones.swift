@@ -3,12 +3,12 @@ import Sodium
 
 extension VaultDatabase {
   /// When the user deleted this secret, or nil. Throws ``StoreError/damaged(_:)`` if the tombstone's MAC is wrong.
-  public func tombstone(_ id: [UInt8]) throws(StoreError) -> Int64? {
+  package func tombstone(_ id: [UInt8]) throws(StoreError) -> Int64? {
     try read { db in try self.tombstone(id, db) }
   }
 
   /// Lets a deleted secret come back: only on the user's word.
-  public func removeTombstone(_ id: [UInt8]) throws(StoreError) {
+  package func removeTombstone(_ id: [UInt8]) throws(StoreError) {
     try write { db in
       let lock = try companions.lock()
       defer { withExtendedLifetime(lock) {} }

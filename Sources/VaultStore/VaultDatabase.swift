@@ -9,13 +9,13 @@ import Synchronization
 /// asynchronous callers move them off their thread. Any number of processes may use one vault at once; each waits up to
 /// ten seconds for the others. Nothing here decides anything, and nothing here reads a clock: all times are milliseconds
 /// since 1970, passed in.
-public final class VaultDatabase: Sendable {
+package final class VaultDatabase: Sendable {
   /// Fragments on disk.
-  public let fragments: FragmentStore
+  package let fragments: FragmentStore
   /// What is known of each secret, beside the database.
   let companions: CompanionFiles
   /// The keys that records are sealed under.
-  public let keys: VaultKeys
+  package let keys: VaultKeys
 
   let pool: DatabasePool
   /// Nobody puts a backup in this vault's place meanwhile.
@@ -38,12 +38,12 @@ public final class VaultDatabase: Sendable {
   ///
   /// Throws ``StoreError/damaged(_:)`` if it is missing, belongs to other keys, or has tables, indexes or triggers that no
   /// version of this program makes, ``StoreError/tooNew(_:)`` if a newer program wrote it.
-  public convenience init(_ folders: VaultFolders, keys: VaultKeys) throws(StoreError) {
+  package convenience init(_ folders: VaultFolders, keys: VaultKeys) throws(StoreError) {
     try self.init(folders, keys: keys, creating: false)
   }
 
   /// The same for whoever has the vault for himself.
-  public convenience init(_ folders: VaultFolders, keys: VaultKeys, alone: UseLock) throws(StoreError) {
+  package convenience init(_ folders: VaultFolders, keys: VaultKeys, alone: UseLock) throws(StoreError) {
     try self.init(folders, keys: keys, creating: false, alone: alone)
   }
 
@@ -95,7 +95,7 @@ public final class VaultDatabase: Sendable {
   deinit { try? flushAudit() }
 
   /// Writes what is buffered, and lets others put a backup in this vault's place: nothing may be written behind this.
-  public func finish() {
+  package func finish() {
     try? flushAudit()
     use.release()
   }

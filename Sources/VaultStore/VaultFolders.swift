@@ -3,16 +3,16 @@ import Glibc
 /// Where a vault lives: data to back up, state that must stay on this device, and settings.
 ///
 /// This module reads no environment: the caller passes in what the user said.
-public struct VaultFolders: Hashable, Sendable {
+package struct VaultFolders: Hashable, Sendable {
   /// Database, fragments and the sealed master key.
-  public let data: String
+  package let data: String
   /// The device key. Marked so that backups leave it out.
-  public let state: String
+  package let state: String
   /// Settings.
-  public let config: String
+  package let config: String
 
   /// Everything below one folder, as `--home` and `VAULT_HOME` ask for.
-  public init(home: String) {
+  package init(home: String) {
     data = home + "/data"
     state = home + "/state"
     config = home + "/config"
@@ -27,7 +27,7 @@ public struct VaultFolders: Hashable, Sendable {
 
   /// The usual places below `userHome`. A base folder that is nil, empty or not absolute is replaced by its default, as
   /// the XDG Base Directory Specification asks.
-  public init(userHome: String, dataHome: String?, stateHome: String?, configHome: String?) {
+  package init(userHome: String, dataHome: String?, stateHome: String?, configHome: String?) {
     func base(_ given: String?, _ usual: String) -> String {
       if let given, given.hasPrefix("/") { given } else { userHome + "/" + usual }
     }
@@ -37,7 +37,7 @@ public struct VaultFolders: Hashable, Sendable {
   }
 
   /// Chooses: `home` (the `--home` option), then `VAULT_HOME`, then the XDG folders, from the variables in `environment`.
-  public static func locate(home: String?, environment: [String: String]) throws(StoreError) -> VaultFolders {
+  package static func locate(home: String?, environment: [String: String]) throws(StoreError) -> VaultFolders {
     for candidate in [home, environment["VAULT_HOME"]] {
       if let candidate, !candidate.isEmpty { return VaultFolders(home: candidate) }
     }
@@ -48,10 +48,10 @@ public struct VaultFolders: Hashable, Sendable {
   }
 
   /// Whether a vault was created here, as far as this process may see. See ``holdsVault()``.
-  public var containsVault: Bool { (try? holdsVault()) ?? false }
+  package var containsVault: Bool { (try? holdsVault()) ?? false }
 
   /// Whether a vault was created here. Throws ``StoreError/permissions(path:)`` if this process may not look.
-  public func holdsVault() throws(StoreError) -> Bool {
+  package func holdsVault() throws(StoreError) -> Bool {
     var status = stat()
     if lstat(masterKeyPath, &status) == 0 { return true }
     if errno == ENOENT { return false }
@@ -60,7 +60,7 @@ public struct VaultFolders: Hashable, Sendable {
 
   /// Whether there are parts of a vault that has lost its ``masterKeyPath``: something somebody may still want. What a creation
   /// that was killed has left is none.
-  public func holdsRemains() throws(StoreError) -> Bool {
+  package func holdsRemains() throws(StoreError) -> Bool {
     guard try !holdsVault(), access(incompletePath, F_OK) != 0 else { return false }
     if access(databasePath, F_OK) == 0 { return true }
     for folder in [fragmentsPath, companionsPath, itemsPath] where try !((try? FileNames.list(folder)) ?? []).isEmpty {
@@ -70,7 +70,7 @@ public struct VaultFolders: Hashable, Sendable {
   }
 
   /// Whether there is a ``masterKeyPath`` that can't be one: as good as none.
-  public var hasDamagedMasterKey: Bool {
+  package var hasDamagedMasterKey: Bool {
     do throws(StoreError) { _ = try MasterKeyFile.read(masterKeyPath) } catch {
       if case .damaged = error { return true }
     }
@@ -78,12 +78,12 @@ public struct VaultFolders: Hashable, Sendable {
   }
 
   /// What ``holdsRemains()`` means to who wants to open the vault.
-  public var lostMasterKey: StoreError {
+  package var lostMasterKey: StoreError {
     .damaged("\(masterKeyPath) is missing, though other parts of the vault are there: it")
   }
 
   /// Makes the folders that are missing, with mode 0700, marks the state folder as not to be backed up, and checks all.
-  public func create() throws(StoreError) {
+  package func create() throws(StoreError) {
     try checkParents()
     for folder in all { try Self.makeFolder(folder, anew: true) }
     let tag = state + "/CACHEDIR.TAG"
@@ -106,7 +106,7 @@ public struct VaultFolders: Hashable, Sendable {
 
   /// Refuses folders that others may look into, or that belong to somebody else; and those above them, `VAULT_HOME` among
   /// them, in which others may put something else in their place.
-  public func check() throws(StoreError) {
+  package func check() throws(StoreError) {
     try checkParents()
     for folder in all {
       var status = stat()
@@ -133,31 +133,31 @@ public struct VaultFolders: Hashable, Sendable {
   }
 
   /// The SQLite database.
-  public var databasePath: String { data + "/vault.db" }
+  package var databasePath: String { data + "/vault.db" }
   /// The sealed master key.
-  public var masterKeyPath: String { data + "/master.key" }
+  package var masterKeyPath: String { data + "/master.key" }
   /// This device's card, for when the vault is locked.
-  public var cardPath: String { data + "/card" }
+  package var cardPath: String { data + "/card" }
   /// The device key.
-  public var deviceKeyPath: String { state + "/device.key" }
+  package var deviceKeyPath: String { state + "/device.key" }
   /// The settings.
-  public var settingsPath: String { config + "/settings.json" }
+  package var settingsPath: String { config + "/settings.json" }
   /// The lock between those who change settings; the file itself is replaced each time.
   var settingsLockPath: String { config + "/settings.lock" }
   /// Fragments, whole and partial.
-  public var fragmentsPath: String { data + "/fragments" }
+  package var fragmentsPath: String { data + "/fragments" }
   /// What the database has about each secret, a file for each.
   var companionsPath: String { data + "/companions" }
   /// The lock between those who write companions, and the number of their last change.
   var companionsLockPath: String { data + "/companions.lock" }
   /// Items under shared keys, whole and partial.
-  public var itemsPath: String { data + "/items" }
+  package var itemsPath: String { data + "/items" }
   /// Groups, a folder for each.
-  public var groupsPath: String { data + "/groups" }
+  package var groupsPath: String { data + "/groups" }
   /// Fragments that are being made.
-  public var stagingPath: String { data + "/staging" }
+  package var stagingPath: String { data + "/staging" }
   /// What was put on the clipboard and is not wiped yet: a file for each.
-  public var clipboardPath: String { state + "/clipboard" }
+  package var clipboardPath: String { state + "/clipboard" }
   /// The lock between those who make files and those who clean up.
   var filesLockPath: String { data + "/files.lock" }
   /// There while the vault is being created.

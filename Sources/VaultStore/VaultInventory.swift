@@ -2,24 +2,24 @@ import GRDB
 import Sodium
 
 /// What a vault has, by ids: to be compared with what a backup of it has.
-public struct VaultInventory: Sendable {
+package struct VaultInventory: Sendable {
   /// The trust list.
-  public let peers: [PeerRecord]
+  package let peers: [PeerRecord]
   /// Descriptions of the secrets, by id.
-  public let secrets: [[UInt8]: String?]
+  package let secrets: [[UInt8]: String?]
   /// Ids of the items.
-  public let items: Set<[UInt8]>
+  package let items: Set<[UInt8]>
   /// Release policies of secrets that have one of their own.
-  public let policies: [[UInt8]: String]
+  package let policies: [[UInt8]: String]
   /// The settings; none if they are lost or damaged, which is no reason not to put anything back.
-  public let settings: [String: String]
+  package let settings: [String: String]
   /// Ids of the groups.
-  public let groups: Set<String>
+  package let groups: Set<String>
 }
 
 extension VaultDatabase {
   /// What this vault has.
-  public func inventory() throws(StoreError) -> VaultInventory {
+  package func inventory() throws(StoreError) -> VaultInventory {
     let listing = try listing()
     let secrets = Dictionary(
       listing.lines.map { (SecretListing.bytes($0.id), listing.description(of: $0)) },

@@ -1,14 +1,14 @@
-public import Sodium
+package import Sodium
 
 /// The open vault: the master key in secret memory, and what is derived from it.
 ///
 /// Three things must come together to open it: the data folder (`master.key`), the device key in the state folder, and
 /// the passphrase if there is one. Nothing here ever leaves secret memory except as ciphertext or a MAC.
-public final class VaultKeys: Sendable {
+package final class VaultKeys: Sendable {
   /// log2 of scrypt's N for new passphrases: 128 MiB of memory.
-  public static let defaultCostLogarithm = 17
+  package static let defaultCostLogarithm = 17
   /// Bytes that ``seal(_:_:)`` adds to a record.
-  public static let sealOverhead = 1 + SecretBox.nonceByteCount + SecretBox.overhead
+  package static let sealOverhead = 1 + SecretBox.nonceByteCount + SecretBox.overhead
 
   private let master: SecretBytes
   private let macKey: SecretBytes
@@ -19,7 +19,7 @@ public final class VaultKeys: Sendable {
   }
 
   /// Whether the vault needs a passphrase.
-  public static func needsPassphrase(in folders: VaultFolders) throws(StoreError) -> Bool {
+  package static func needsPassphrase(in folders: VaultFolders) throws(StoreError) -> Bool {
     try readFile(folders).costLogarithm != nil
   }
 
@@ -27,7 +27,7 @@ public final class VaultKeys: Sendable {
   ///
   /// Throws ``StoreError/passphraseRequired``, ``StoreError/wrongPassphrase``, ``StoreError/wrongDevice`` (the device key
   /// is missing or another one), ``StoreError/damaged(_:)``, or ``StoreError/notFound(_:)`` if there is no vault.
-  public static func unlock(
+  package static func unlock(
     _ folders: VaultFolders, passphrase: borrowing SecretBytes?
   ) throws(StoreError) -> VaultKeys {
     let file = try readFile(folders)
@@ -51,7 +51,7 @@ public final class VaultKeys: Sendable {
 
   /// What scrypt makes of the passphrase of the vault in `folders`: it opens this vault on this device and nothing else, and
   /// saves the time that scrypt takes. Nil if the vault has no passphrase. Whether it is the right one, ``unlock(_:stretched:)`` tells.
-  public static func stretch(
+  package static func stretch(
     _ passphrase: borrowing SecretBytes, for folders: VaultFolders
   ) throws(StoreError) -> SecretBytes? {
     let file = try readFile(folders)
@@ -67,7 +67,7 @@ public final class VaultKeys: Sendable {
   }
 
   /// Opens a vault that has a passphrase with what ``stretch(_:for:)`` made of it. Throws what ``unlock(_:passphrase:)`` throws.
-  public static func unlock(
+  package static func unlock(
     _ folders: VaultFolders, stretched: borrowing SecretBytes
   ) throws(StoreError) -> VaultKeys {
     let file = try readFile(folders)
@@ -178,7 +178,7 @@ public final class VaultKeys: Sendable {
 
   /// A keyed, salted hash by which something secret is known again later, and not before: without these keys, it can't be told
   /// from what it might be.
-  public func recognition(of secret: borrowing SecretBytes, salt: [UInt8]) throws(StoreError) -> [UInt8] {
+  package func recognition(of secret: borrowing SecretBytes, salt: [UInt8]) throws(StoreError) -> [UInt8] {
     try withSodium { () throws(SodiumError) in
       var hash = try Self.hash("vault/recognition/v1", key: macKey)
       hash.append(salt)
@@ -217,16 +217,16 @@ func macsMatch(_ left: [UInt8], _ right: [UInt8]) -> Bool { constantTimeEqual(le
 // MARK: - Records
 
 /// Which record a sealed blob belongs to: a blob moved to another table, row or epoch doesn't open there.
-public struct RecordName: Hashable, Sendable {
+package struct RecordName: Hashable, Sendable {
   /// The table.
-  public let table: String
+  package let table: String
   /// The row.
-  public let row: [UInt8]
+  package let row: [UInt8]
   /// The epoch of the share lifecycle; 0 where there is none.
-  public let epoch: UInt64
+  package let epoch: UInt64
 
   /// A name from its parts.
-  public init(table: String, row: [UInt8], epoch: UInt64 = 0) {
+  package init(table: String, row: [UInt8], epoch: UInt64 = 0) {
     self.table = table
     self.row = row
     self.epoch = epoch
@@ -237,7 +237,7 @@ extension VaultKeys {
   private static let recordVersion: UInt8 = 1
 
   /// Seals a record: a version byte 1, a random 24-byte nonce, the tag and the ciphertext.
-  public func seal(_ plaintext: borrowing SecretBytes, _ name: RecordName) throws(StoreError) -> [UInt8] {
+  package func seal(_ plaintext: borrowing SecretBytes, _ name: RecordName) throws(StoreError) -> [UInt8] {
     let nonce = try withSodium { () throws(SodiumError) in try Randomness.bytes(SecretBox.nonceByteCount) }
     return try seal(plaintext, name, nonce: nonce)
   }
@@ -249,7 +249,7 @@ extension VaultKeys {
   }
 
   /// Opens a record. Throws ``StoreError/damaged(_:)`` with `what` if a bit is wrong or it belongs elsewhere.
-  public func open(_ sealed: [UInt8], _ name: RecordName, what: String) throws(StoreError) -> SecretBytes {
+  package func open(_ sealed: [UInt8], _ name: RecordName, what: String) throws(StoreError) -> SecretBytes {
     guard sealed.count >= Self.sealOverhead, sealed[0] == Self.recordVersion else { throw .damaged(what) }
     let nonceEnd = 1 + SecretBox.nonceByteCount
     do throws(SodiumError) {

@@ -251,28 +251,28 @@ final class AccountExchange: Sendable {
 }
 
 /// What went over an account's connection.
-public struct AccountReport: Hashable, Sendable {
+package struct AccountReport: Hashable, Sendable {
   /// Parcels that the server has taken, those that are carried for others included.
-  public var parcelsSent = 0
+  package var parcelsSent = 0
   /// Parcels that came, are kept, and weren't here before.
-  public var parcelsTaken = 0
+  package var parcelsTaken = 0
   /// Plain messages that the server has taken.
-  public var plainSent = 0
+  package var plainSent = 0
   /// Plain messages that came and are new.
-  public var plainTaken = 0
+  package var plainTaken = 0
   /// Bytes of parcels and plain messages that the server has taken.
-  public var bytesSent = 0
+  package var bytesSent = 0
   /// Bytes of those that came and are kept.
-  public var bytesTaken = 0
+  package var bytesTaken = 0
   /// Plain messages that came and aren't kept: of strangers, of whoever was removed, or more than there is room for.
-  public var passedOver = 0
+  package var passedOver = 0
   /// People who ask to be friends, and didn't before.
-  public var friendRequests = 0
+  package var friendRequests = 0
   /// Receipts for what was sent.
-  public var receipts = 0
+  package var receipts = 0
 
   /// Nothing.
-  public init() {}
+  package init() {}
 
   /// What has gone and come since then.
   func traffic(since before: AccountReport, at now: Int64) -> AccountTraffic {

@@ -1,16 +1,16 @@
-public import SecretVault
+package import SecretVault
 import VaultProtocol
 import VaultStore
 import XMPPLink
 
 /// One look at the account in use, for commands where no daemon runs: hands over what waits, and takes what has come.
-public enum AccountRound {
+package enum AccountRound {
   /// How it went.
-  public struct Report: Sendable {
+  package struct Report: Sendable {
     /// What went over the connection.
-    public let traffic: AccountReport
+    package let traffic: AccountReport
     /// Why there was no connection, or why it ended; nil if all went well, or if there was nothing to do.
-    public let problem: VaultError?
+    package let problem: VaultError?
   }
 
   /// Milliseconds of silence after which nothing more is waited for.
@@ -18,7 +18,7 @@ public enum AccountRound {
 
   /// Takes `limit` at most. With `isDone` it waits for more than silence: until that is so. Does nothing where a daemon runs, or no
   /// account is in use.
-  public static func run(
+  package static func run(
     _ vault: Vault, limit: Duration, until isDone: (@Sendable () -> Bool)? = nil
   ) async -> Report {
     do throws(VaultError) {

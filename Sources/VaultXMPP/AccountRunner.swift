@@ -1,11 +1,11 @@
 import Logging
-public import SecretVault
+package import SecretVault
 import VaultProtocol
 import VaultStore
 import XMPPLink
 
 /// The daemon's part: keeps the account in use connected, and hands on what comes and goes by it.
-public struct AccountRunner: Sendable {
+package struct AccountRunner: Sendable {
   private static let pauses = (first: 1.0, longest: 300.0)
   /// After so long a connection was a good one, and the next attempt isn't put off.
   private static let goodAfter = 30_000.0
@@ -14,12 +14,12 @@ public struct AccountRunner: Sendable {
   private let memory = SendingMemory()
 
   /// For this vault.
-  public init(_ vault: Vault) { self.vault = vault }
+  package init(_ vault: Vault) { self.vault = vault }
 
   private var log: Logger { vault.surroundings.log }
 
   /// Works until the task is cancelled.
-  public func run() async {
+  package func run() async {
     // Before this program has many files open.
     XMPPConnection.prepare()
     var failures = 0

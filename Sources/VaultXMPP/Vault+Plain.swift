@@ -1,12 +1,12 @@
-public import SecretVault
+package import SecretVault
 import Sodium
-public import VaultProtocol
+package import VaultProtocol
 import VaultStore
 import XMPPLink
 
 extension Vault {
   /// Keeps a text for somebody without a vault, to be sent as it is by the account in use: servers can read it. Says nothing to anybody yet.
-  public func sendPlain(_ text: HeldSecret, to reference: String) throws(VaultError) -> MessageSummary {
+  package func sendPlain(_ text: HeldSecret, to reference: String) throws(VaultError) -> MessageSummary {
     guard let account = try currentAccount() else {
       throw VaultError(.notFound, "no account is in use", hint: "log in with `vault account login ADDRESS`")
     }

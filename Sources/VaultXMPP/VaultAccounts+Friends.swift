@@ -1,11 +1,11 @@
-public import SecretVault
+package import SecretVault
 import VaultStore
 import XMPPLink
 
 /// The contacts of the account in use.
 extension VaultAccounts {
   /// Those whose address, name or peer's name contains `search`, whatever the case of its letters. Asks nobody.
-  public func friends(search: String? = nil) throws(VaultError) -> [FriendSummary] {
+  package func friends(search: String? = nil) throws(VaultError) -> [FriendSummary] {
     let account = try find(nil)
     let names = try vault.namesOfPeers()
     let wanted = search?.lowercased()
@@ -22,7 +22,7 @@ extension VaultAccounts {
   }
 
   /// Adds a contact and asks it to show whether it is there; `peer` is whose account it is, so that what is sent there is sealed.
-  public func addFriend(_ text: String, name: String?, peer: String?) async throws(VaultError) -> FriendSummary {
+  package func addFriend(_ text: String, name: String?, peer: String?) async throws(VaultError) -> FriendSummary {
     let account = try find(nil)
     let contact = try address(text)
     guard contact.description != account.address else { throw VaultError(.usage, "this is the account itself") }
@@ -57,7 +57,7 @@ extension VaultAccounts {
   }
 
   /// Accepts somebody who asks, and asks back.
-  public func acceptFriend(_ text: String, name: String?, peer: String?) async throws(VaultError) -> FriendSummary {
+  package func acceptFriend(_ text: String, name: String?, peer: String?) async throws(VaultError) -> FriendSummary {
     let account = try find(nil)
     let contact = try address(text)
     guard try vault.friendRecord(account.id, contact.description)?.asks == true else {
@@ -70,7 +70,7 @@ extension VaultAccounts {
 
   /// Ends a contact in both directions, or refuses one that asks; nothing that it writes is kept from then on. Returns its address.
   @discardableResult
-  public func removeFriend(_ text: String) async throws(VaultError) -> String {
+  package func removeFriend(_ text: String) async throws(VaultError) -> String {
     let account = try find(nil)
     // Whatever stands in the list: a server has no name before the @.
     let contact: JID
@@ -96,7 +96,7 @@ extension VaultAccounts {
 
   /// Lets somebody who was removed write and ask again. Asks nobody. Returns its address.
   @discardableResult
-  public func unblockFriend(_ text: String) throws(VaultError) -> String {
+  package func unblockFriend(_ text: String) throws(VaultError) -> String {
     let account = try find(nil)
     let contact: JID
     do throws(XMPPError) { contact = try JID(text).bare } catch { throw VaultError(error, account: text) }

@@ -1,22 +1,22 @@
-public import SecretVault
+package import SecretVault
 import Sodium
-public import VaultProtocol
+package import VaultProtocol
 import VaultStore
 import XMPPLink
 
 /// The accounts of a vault at XMPP servers: what is sealed goes by them, and so do plain texts.
-public struct VaultAccounts: Sendable {
+package struct VaultAccounts: Sendable {
   /// How long a command waits for a server.
   static let patience = Duration.seconds(20)
 
   /// The vault.
-  public let vault: Vault
+  package let vault: Vault
 
   /// The accounts of this vault. Connects nowhere.
-  public init(_ vault: Vault) { self.vault = vault }
+  package init(_ vault: Vault) { self.vault = vault }
 
   /// Where an account's server is, if its address doesn't say so.
-  public struct Place: Sendable {
+  package struct Place: Sendable {
     let host: String?
     let port: UInt16?
     let certificates: String?
@@ -24,7 +24,7 @@ public struct VaultAccounts: Sendable {
     var isGiven: Bool { host != nil || port != nil || certificates != nil }
 
     /// A place. `certificates` is a file of PEM certificates that are trusted beside the system's.
-    public init(host: String? = nil, port: UInt16? = nil, certificates: String? = nil) {
+    package init(host: String? = nil, port: UInt16? = nil, certificates: String? = nil) {
       self.host = host
       self.port = port
       self.certificates = certificates
@@ -34,7 +34,7 @@ public struct VaultAccounts: Sendable {
   // MARK: - Looking
 
   /// All accounts, by address. Asks nobody.
-  public func list() throws(VaultError) -> [AccountSummary] {
+  package func list() throws(VaultError) -> [AccountSummary] {
     let connection = try vault.accountConnection()
     return try vault.accountRecords().map { (record) throws(VaultError) in try summary(record, connection) }
   }
@@ -50,7 +50,7 @@ public struct VaultAccounts: Sendable {
   }
 
   /// The address of the account in use; that there is none is an error.
-  public func current() throws(VaultError) -> String { try find(nil).address }
+  package func current() throws(VaultError) -> String { try find(nil).address }
 
   func summary(_ address: String) throws(VaultError) -> AccountSummary {
     try summary(try find(address), try vault.accountConnection())
@@ -74,7 +74,7 @@ public struct VaultAccounts: Sendable {
   // MARK: - Logging in and out
 
   /// Makes an account at its server, and uses it.
-  public func register(
+  package func register(
     _ text: String, at place: Place, password: HeldSecret
   ) async throws(VaultError) -> AccountSummary {
     let record = try record(text, at: place)
@@ -89,7 +89,7 @@ public struct VaultAccounts: Sendable {
   }
 
   /// Uses an account from now on, once its server has taken the password.
-  public func login(
+  package func login(
     _ text: String, at place: Place, password: HeldSecret
   ) async throws(VaultError) -> AccountSummary {
     let record = try record(text, at: place)
@@ -120,7 +120,7 @@ public struct VaultAccounts: Sendable {
   }
 
   /// Uses another account that is logged in.
-  public func use(_ reference: String) throws(VaultError) -> AccountSummary {
+  package func use(_ reference: String) throws(VaultError) -> AccountSummary {
     let record = try find(reference)
     guard try vault.accountPassword(record.id) != nil else { throw Self.isLoggedOut(record) }
     try vault.useAccount(record, password: nil)
@@ -128,10 +128,10 @@ public struct VaultAccounts: Sendable {
   }
 
   /// How many accounts can't be read any more, because what is stored of them is damaged.
-  public func damagedCount() throws(VaultError) -> Int { try vault.damagedAccountCount() }
+  package func damagedCount() throws(VaultError) -> Int { try vault.damagedAccountCount() }
 
   /// How many plain messages of an account haven't been sent yet; none of one that isn't found.
-  public func unsentCount(_ reference: String?) throws(VaultError) -> Int {
+  package func unsentCount(_ reference: String?) throws(VaultError) -> Int {
     let record: AccountRecord
     do throws(VaultError) { record = try find(reference) } catch {
       guard error.code == .notFound else { throw error }
@@ -141,7 +141,7 @@ public struct VaultAccounts: Sendable {
   }
 
   /// Ends the use of an account on this device; `forgets` also what came by it. Returns its address.
-  public func logout(_ reference: String?, forgets: Bool) throws(VaultError) -> String {
+  package func logout(_ reference: String?, forgets: Bool) throws(VaultError) -> String {
     let record: AccountRecord
     do throws(VaultError) { record = try find(reference) } catch {
       // Whose a damaged one is nobody can read: it is the one that isn't found.
@@ -155,7 +155,7 @@ public struct VaultAccounts: Sendable {
   }
 
   /// Whether an account's password can be changed, before somebody is asked for a new one: throws if there is no such account, or it is logged out.
-  public func checkPasswordChange(_ reference: String?) throws(VaultError) {
+  package func checkPasswordChange(_ reference: String?) throws(VaultError) {
     let record = try find(reference)
     guard try vault.accountPassword(record.id) != nil else { throw Self.isLoggedOut(record) }
   }
@@ -167,7 +167,7 @@ public struct VaultAccounts: Sendable {
   }
 
   /// Gives an account another password, at its server and here.
-  public func changePassword(_ reference: String?, to password: HeldSecret) async throws(VaultError) -> AccountSummary {
+  package func changePassword(_ reference: String?, to password: HeldSecret) async throws(VaultError) -> AccountSummary {
     let record = try find(reference)
     do throws(VaultError) {
       try await connected(record) { (connection) throws(XMPPError) in

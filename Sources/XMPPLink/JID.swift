@@ -4,19 +4,19 @@
 /// wrong guess would take one person for another. So the local part and the domain are ASCII, lower-cased, and others
 /// are refused. A resource names a device of somebody whom the rest names already: any text without control characters,
 /// compared byte by byte.
-public struct JID: Hashable, Sendable, CustomStringConvertible {
+package struct JID: Hashable, Sendable, CustomStringConvertible {
   /// Longest part in bytes, and the longest domain.
   static let limits = (part: 1023, domain: 253, label: 63)
 
   /// Who; nil for a server itself.
-  public let local: String?
+  package let local: String?
   /// The server.
-  public let domain: String
+  package let domain: String
   /// Which device; nil for all of them.
-  public let resource: String?
+  package let resource: String?
 
   /// Reads an address and normalises it.
-  public init(_ text: String) throws(XMPPError) {
+  package init(_ text: String) throws(XMPPError) {
     let bytes = Array(text.utf8)
     guard bytes.count <= 3 * Self.limits.part + 2 else { throw .invalidAddress("too long") }
     let slash = bytes.firstIndex(of: UInt8(ascii: "/"))
@@ -34,18 +34,18 @@ public struct JID: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The same without the device.
-  public var bare: JID { JID(local: local, domain: domain, resource: nil) }
+  package var bare: JID { JID(local: local, domain: domain, resource: nil) }
 
   /// The server alone.
   var server: JID { JID(local: nil, domain: domain, resource: nil) }
 
   /// The same person's or server's `resource`.
-  public func with(resource: String) throws(XMPPError) -> JID {
+  package func with(resource: String) throws(XMPPError) -> JID {
     JID(local: local, domain: domain, resource: try Self.resource(Array(resource.utf8)[...]))
   }
 
   /// The normal form as text.
-  public var description: String { (local.map { $0 + "@" } ?? "") + domain + (resource.map { "/" + $0 } ?? "") }
+  package var description: String { (local.map { $0 + "@" } ?? "") + domain + (resource.map { "/" + $0 } ?? "") }
 
   private static func local(_ bytes: ArraySlice<UInt8>) throws(XMPPError) -> String {
     guard !bytes.isEmpty else { throw .invalidAddress("nothing before the @") }

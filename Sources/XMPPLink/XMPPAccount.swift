@@ -1,17 +1,17 @@
 /// An account and how its server is reached.
-public struct XMPPAccount: Hashable, Sendable {
+package struct XMPPAccount: Hashable, Sendable {
   /// `local@domain`.
-  public let address: JID
+  package let address: JID
   /// The server's host, if it isn't the one that DNS names for the domain. Its certificate is the domain's all the
   /// same.
-  public let host: String?
+  package let host: String?
   /// The port, if it isn't the one that DNS names or 5222.
-  public let port: UInt16?
+  package let port: UInt16?
   /// A PEM file of certificates that are trusted, beside the system's.
-  public let certificates: String?
+  package let certificates: String?
 
   /// An account; refused without somebody before the @ or with a device behind it.
-  public init(_ address: JID, host: String? = nil, port: UInt16? = nil, certificates: String? = nil) throws(XMPPError) {
+  package init(_ address: JID, host: String? = nil, port: UInt16? = nil, certificates: String? = nil) throws(XMPPError) {
     guard address.local != nil else { throw .invalidAddress("an account has a name before the @") }
     guard address.resource == nil else { throw .invalidAddress("an account has nothing behind a /") }
     guard host?.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) != false, host?.isEmpty != true else {

@@ -1,20 +1,20 @@
 /// Some messages of an archive.
-public struct XMPPArchivePage: Hashable, Sendable {
+package struct XMPPArchivePage: Hashable, Sendable {
   /// Most entries of a page.
-  public static let limit = 100
+  package static let limit = 100
 
   /// The messages, oldest first. Receipts and parcels are left out.
-  public let messages: [XMPPMessage]
+  package let messages: [XMPPMessage]
   /// The archive's name for the last entry: what follows is asked for with it. Nil if there was none.
-  public let last: String?
+  package let last: String?
   /// The archive's name for the first entry: what is before it is asked for with it.
-  public let first: String?
+  package let first: String?
   /// There is nothing more in this direction.
-  public let isComplete: Bool
+  package let isComplete: Bool
 }
 
 /// Where a page of an archive begins or ends.
-public enum XMPPArchivePlace: Hashable, Sendable {
+package enum XMPPArchivePlace: Hashable, Sendable {
   /// The oldest messages.
   case beginning
   /// The newest messages.
@@ -27,7 +27,7 @@ public enum XMPPArchivePlace: Hashable, Sendable {
 
 extension XMPPConnection {
   /// What the server, or somebody, says that it understands (XEP-0030).
-  public func features(of address: JID? = nil) async throws(XMPPError) -> Set<String> {
+  package func features(of address: JID? = nil) async throws(XMPPError) -> Set<String> {
     let answer = try await ask("get", to: address ?? self.address.server) { writer, _ in
       writer.element("query", Namespace.discoInfo)
     }
@@ -36,7 +36,7 @@ extension XMPPConnection {
   }
 
   /// Whether the server keeps an archive of this account's messages.
-  public func hasArchive() async throws(XMPPError) -> Bool {
+  package func hasArchive() async throws(XMPPError) -> Bool {
     do {
       if try await features(of: address.bare).contains(Namespace.archive) { return true }
     } catch .refused {
@@ -46,7 +46,7 @@ extension XMPPConnection {
   }
 
   /// Asks for a page of the archive (XEP-0313), with one contact or with all.
-  public func archive(
+  package func archive(
     with contact: JID? = nil, from place: XMPPArchivePlace, limit: Int = 50
   ) async throws(XMPPError) -> XMPPArchivePage {
     let limit = min(max(limit, 1), XMPPArchivePage.limit)

@@ -1,6 +1,6 @@
 extension XMPPConnection {
   /// The contacts that the server keeps for this account. Changes come as events from now on.
-  public func roster() async throws(XMPPError) -> [XMPPContact] {
+  package func roster() async throws(XMPPError) -> [XMPPContact] {
     let answer = try await ask("get", to: nil) { writer, _ in writer.element("query", Namespace.roster) }
     // An answer without contacts would take all of them for gone.
     guard let query = answer.element?.child("query", Namespace.roster) else {
@@ -10,7 +10,7 @@ extension XMPPConnection {
   }
 
   /// Adds a contact, or changes its name.
-  public func setContact(_ contact: JID, name: String? = nil) async throws(XMPPError) {
+  package func setContact(_ contact: JID, name: String? = nil) async throws(XMPPError) {
     if let name { try XMLWriter.check(name, limit: XMPPContact.nameLimit) }
     _ = try await ask("set", to: nil) { writer, _ in
       writer.begin("query", Namespace.roster)
@@ -19,7 +19,7 @@ extension XMPPConnection {
   }
 
   /// Removes a contact, with the subscriptions in both directions.
-  public func removeContact(_ contact: JID) async throws(XMPPError) {
+  package func removeContact(_ contact: JID) async throws(XMPPError) {
     _ = try await ask("set", to: nil) { writer, _ in
       writer.begin("query", Namespace.roster)
       writer.element("item", nil, [("jid", contact.bare.description), ("subscription", "remove")])
@@ -27,13 +27,13 @@ extension XMPPConnection {
   }
 
   /// Asks for, allows, refuses or ends a subscription: who is subscribed sees whether the other is there.
-  public func change(_ change: XMPPSubscriptionChange, with contact: JID) async throws(XMPPError) {
+  package func change(_ change: XMPPSubscriptionChange, with contact: JID) async throws(XMPPError) {
     try await send { $0.begin("presence", nil, [("type", change.rawValue), ("to", contact.bare.description)]) }
   }
 
   /// Says to all subscribers, or to one address, whether this account is there. What is kept for it comes from then on. Of several devices of an
   /// account servers give what comes to those with the highest priority, some to these alone.
-  public func announce(
+  package func announce(
     _ state: XMPPPresence.State = .available, status: String? = nil, priority: Int8 = 0, to: JID? = nil
   ) async throws(XMPPError) {
     if let status { try XMLWriter.check(status, limit: XMPPPresence.statusLimit) }

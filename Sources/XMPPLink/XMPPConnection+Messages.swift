@@ -2,7 +2,7 @@ extension XMPPConnection {
   /// Sends a text. `id` is the caller's name for it, to find the receipt by and to send it again under.
   ///
   /// Returns when its turn to be sent has come. Only the recipient's receipt says that it arrived.
-  public func send(_ text: String, to: JID, id: String, wantsReceipt: Bool = true) async throws(XMPPError) {
+  package func send(_ text: String, to: JID, id: String, wantsReceipt: Bool = true) async throws(XMPPError) {
     try XMLWriter.check(text, limit: XMPPMessage.bodyLimit)
     guard XMLWriter.byteCount(of: text) <= XMPPMessage.writtenLimit else {
       throw .invalidContent("it has too many characters that XML writes in several")
@@ -21,7 +21,7 @@ extension XMPPConnection {
   ///
   /// The receipt comes for the parcel as a whole, under its id. The parts are as in the documents: an element of its
   /// own namespace, which servers leave alone, unlike attributes that they don't know.
-  public func send(
+  package func send(
     parcel bytes: [UInt8], to: JID, id: String, carriage: XMPPCarriage? = nil
   ) async throws(XMPPError) {
     for number in 0..<XMPPParcelPart.parts(bytes.count) {
@@ -30,7 +30,7 @@ extension XMPPConnection {
   }
 
   /// Sends one part of a parcel. All of them make it, from 0 to ``XMPPParcelPart/parts(_:)``, in any order and with anything between them.
-  public func send(
+  package func send(
     part number: Int, of bytes: [UInt8], to: JID, id: String, carriage: XMPPCarriage? = nil
   ) async throws(XMPPError) {
     guard XMPPParcelPart.isID(id) else { throw .invalidContent("the id isn't printable ASCII") }
@@ -66,12 +66,12 @@ extension XMPPConnection {
   }
 
   /// Lets the server tell what other programs of this account send and get, from now on (XEP-0280). Refused by one that doesn't know how.
-  public func askForCopies() async throws(XMPPError) {
+  package func askForCopies() async throws(XMPPError) {
     _ = try await ask("set", to: nil) { writer, _ in writer.element("enable", Namespace.carbons) }
   }
 
   /// Tells the sender that the message or parcel of this id is here and safe.
-  public func acknowledge(_ id: String, to: JID) async throws(XMPPError) {
+  package func acknowledge(_ id: String, to: JID) async throws(XMPPError) {
     try XMLWriter.check(id, limit: IncomingStanza.idLimit)
     try await send { writer in
       writer.begin("message", nil, [("type", "chat"), ("to", to.description), ("id", Self.freshID())])

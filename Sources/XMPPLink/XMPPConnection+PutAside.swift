@@ -6,7 +6,7 @@ extension XMPPConnection {
   /// an account announces itself, and know of no better moment for what they put aside in the very same one.
   ///
   /// It stays where it is, and comes again with the next connection. Returns the server's names for what it was asked for, none of which is in `seen`.
-  public func askForPutAside(except seen: Set<String> = []) async throws(XMPPError) -> [String] {
+  package func askForPutAside(except seen: Set<String> = []) async throws(XMPPError) -> [String] {
     guard try await features().contains(Namespace.putAside) else { return [] }
     let answer = try await ask("get", to: address.bare) { writer, _ in
       writer.element("query", Namespace.discoItems, [("node", Namespace.putAside)])

@@ -1,18 +1,18 @@
 import CSodium
 import CStropheShims
-public import Sodium
+package import Sodium
 
 /// A connection of one account to its server: encrypted, logged in, with its own thread for as long as it lives.
 ///
 /// Nothing here tries again, waits for a time or keeps anything: deadlines are the caller's, who cancels the task that
 /// waits, and so are reconnecting, resending and dedup. Each call waits for its own result alone. When the connection
 /// ends, ``events`` says why and everything that waits fails with the same reason; a new connection is a new value.
-public final class XMPPConnection: Sendable {
+package final class XMPPConnection: Sendable {
   /// The account with this device's name, as the server gave it.
-  public let address: JID
+  package let address: JID
   /// What comes, in order, for one reader. What isn't taken in time is dropped and counted, see
   /// ``XMPPEvent/missed(_:)``.
-  public let events: AsyncStream<XMPPEvent>
+  package let events: AsyncStream<XMPPEvent>
 
   let loop: Loop
 
@@ -26,13 +26,13 @@ public final class XMPPConnection: Sendable {
 
   /// Keeps what a connection needs and a program with more than a thousand open files has no more: for those that will open them. Costs four
   /// descriptors. The first connection does it, too.
-  public static func prepare() { vault_strophe_keep_descriptors() }
+  package static func prepare() { vault_strophe_keep_descriptors() }
 
   /// Connects and logs in. The server has to encrypt, with a certificate for the account's domain, and to do without
   /// the password itself (SCRAM). `resource` names this device; nil leaves that to the server.
   ///
   /// Nobody sees the account come until ``announce(_:status:)``.
-  public static func connect(
+  package static func connect(
     _ account: XMPPAccount, password: borrowing SecretBytes, resource: String? = nil
   ) async throws(XMPPError) -> XMPPConnection {
     if let resource { _ = try account.address.with(resource: resource) }
@@ -44,7 +44,7 @@ public final class XMPPConnection: Sendable {
   /// Makes the account on its server, if that takes new ones (XEP-0077). It isn't logged in by this.
   ///
   /// The password goes to the server, inside the encryption. It has to be printable ASCII.
-  public static func register(
+  package static func register(
     _ account: XMPPAccount, password: borrowing SecretBytes
   ) async throws(XMPPError) {
     let loop = try loop(account, try Password(password), .registration)
@@ -59,7 +59,7 @@ public final class XMPPConnection: Sendable {
   }
 
   /// Changes the account's password. The new one has to be printable ASCII.
-  public func changePassword(to password: borrowing SecretBytes) async throws(XMPPError) {
+  package func changePassword(to password: borrowing SecretBytes) async throws(XMPPError) {
     let id = Self.freshID()
     let stanza = try Registration.stanza(
       id: id, domain: address.domain, local: address.local ?? "", try Password(password))
@@ -67,22 +67,22 @@ public final class XMPPConnection: Sendable {
   }
 
   /// Waits for the server, or somebody, to answer (XEP-0199).
-  public func ping(_ to: JID? = nil) async throws(XMPPError) {
+  package func ping(_ to: JID? = nil) async throws(XMPPError) {
     _ = try await ask("get", to: to ?? address.server) { writer, _ in writer.element("ping", Namespace.ping) }
   }
 
   /// Bytes that the server's machine has taken of what was sent, and those that have come from it. While this grows, what
   /// waits gets on, however slowly the server reads, and so does an answer behind much else that comes.
-  public var progress: UInt64 { loop.progress }
+  package var progress: UInt64 { loop.progress }
 
   /// Says goodbye. Returns at once; ``events`` ends when the server has answered, two seconds later at most.
-  public func logout() { loop.order(.leave) }
+  package func logout() { loop.order(.leave) }
 
   /// Ends the connection at once, without a word.
-  public func close() { loop.breakOff() }
+  package func close() { loop.breakOff() }
 
   /// 128 fresh random bits as text, to name something that is sent.
-  public static func freshID() -> String {
+  package static func freshID() -> String {
     // libsodium prepares itself at the first use of random bytes.
     var bytes = [UInt8](repeating: 0, count: 16)
     randombytes_buf(&bytes, bytes.count)

@@ -1,5 +1,5 @@
 /// Why something didn't work with an account of XMPP.
-public enum XMPPError: Error, Hashable, Sendable {
+package enum XMPPError: Error, Hashable, Sendable {
   /// The text isn't an address that can be used: the reason in plain words.
   case invalidAddress(String)
   /// The password can't be used: the reason in plain words.
@@ -41,9 +41,9 @@ public enum XMPPError: Error, Hashable, Sendable {
 }
 
 /// A server's word for what is wrong: lower-case letters and hyphens, nothing else of what it sent.
-public struct XMPPCondition: Hashable, Sendable, CustomStringConvertible {
+package struct XMPPCondition: Hashable, Sendable, CustomStringConvertible {
   /// The word, `undefined-condition` if it was none.
-  public let description: String
+  package let description: String
 
   init(_ name: String) {
     let isWord =

@@ -1,5 +1,5 @@
 /// What comes by itself over a connection.
-public enum XMPPEvent: Hashable, Sendable {
+package enum XMPPEvent: Hashable, Sendable {
   /// A text for a person.
   case message(XMPPMessage)
   /// A text that another program of this account has sent or got, as the account's own server says (XEP-0280).
@@ -25,40 +25,40 @@ public enum XMPPEvent: Hashable, Sendable {
 }
 
 /// A text for a person.
-public struct XMPPMessage: Hashable, Sendable {
+package struct XMPPMessage: Hashable, Sendable {
   /// Longest text that is sent, in bytes.
-  public static let bodyLimit = 65_536
+  package static let bodyLimit = 65_536
   /// Longest text that is taken, in bytes: of what is longer the beginning is. Usual servers let nothing pass that is.
-  public static let takenLimit = 512 << 10
+  package static let takenLimit = 512 << 10
   /// Longest subject that is taken, in bytes.
-  public static let subjectLimit = 4096
+  package static let subjectLimit = 4096
   /// Most bytes of one as it is written in XML: servers end the connection for stanzas of more than 256 KiB.
   static let writtenLimit = 192 << 10
 
   /// As the sender's program named it; not always there, and not always unique.
-  public let id: String?
+  package let id: String?
   /// Who sent it.
-  public let from: JID
+  package let from: JID
   /// The address it was sent to, where it says so: in an archive it may be this account's own message.
-  public let to: JID?
+  package let to: JID?
   /// The text itself.
-  public let body: String
+  package let body: String
   /// When it was first kept by a server, as that server says (XEP-0203, XEP-0082 format); nil if it came at once.
-  public let stamp: String?
+  package let stamp: String?
   /// The sender asks for a receipt.
-  public let wantsReceipt: Bool
+  package let wantsReceipt: Bool
   /// What the account's own server calls it in its archive (XEP-0359): the same whenever and however it comes; nil if it doesn't say.
-  public internal(set) var archiveID: String?
+  package internal(set) var archiveID: String?
   /// What stands above the text; nil if nothing does. The text may be empty, then.
-  public internal(set) var subject: String?
+  package internal(set) var subject: String?
   /// Bytes that were left out, as text or subject were longer than what is taken.
-  public internal(set) var missing = 0
+  package internal(set) var missing = 0
 }
 
 /// Whether somebody is there.
-public struct XMPPPresence: Hashable, Sendable {
+package struct XMPPPresence: Hashable, Sendable {
   /// Words of RFC 6121, and the absence.
-  public enum State: String, Hashable, Sendable {
+  package enum State: String, Hashable, Sendable {
     case available, chat, away
     case extendedAway = "xa"
     case doNotDisturb = "dnd"
@@ -66,18 +66,18 @@ public struct XMPPPresence: Hashable, Sendable {
   }
 
   /// Longest words in bytes; longer ones are cut off.
-  public static let statusLimit = 1024
+  package static let statusLimit = 1024
 
   /// Who sent it.
-  public let from: JID
+  package let from: JID
   /// How.
-  public let state: State
+  package let state: State
   /// Somebody's own words.
-  public let status: String?
+  package let status: String?
 }
 
 /// A step of a subscription.
-public enum XMPPSubscriptionChange: String, Hashable, Sendable {
+package enum XMPPSubscriptionChange: String, Hashable, Sendable {
   case requested = "subscribe"
   case approved = "subscribed"
   case ended = "unsubscribe"
@@ -85,23 +85,23 @@ public enum XMPPSubscriptionChange: String, Hashable, Sendable {
 }
 
 /// An entry of the roster.
-public struct XMPPContact: Hashable, Sendable {
+package struct XMPPContact: Hashable, Sendable {
   /// Who sees whose presence.
-  public enum Subscription: String, Hashable, Sendable {
+  package enum Subscription: String, Hashable, Sendable {
     case none, to, from, both
     /// The entry is gone.
     case remove
   }
 
   /// Longest name in bytes; longer ones are cut off.
-  public static let nameLimit = 1023
+  package static let nameLimit = 1023
 
   /// Who.
-  public let address: JID
+  package let address: JID
   /// This account's name for them.
-  public let name: String?
+  package let name: String?
   /// Who sees whom.
-  public let subscription: Subscription
+  package let subscription: Subscription
   /// This account asks, and hasn't been answered.
-  public let isAsking: Bool
+  package let isAsking: Bool
 }

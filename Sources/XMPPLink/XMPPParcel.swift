@@ -1,43 +1,43 @@
 /// A part of a parcel: sealed bytes in an element of their own, in a message without a text.
-public struct XMPPParcelPart: Hashable, Sendable {
+package struct XMPPParcelPart: Hashable, Sendable {
   /// Most bytes in one stanza: servers take 256 kB of XML, and Base64 makes four characters of three bytes.
-  public static let sizeLimit = 180_000
+  package static let sizeLimit = 180_000
   /// Most parts of a parcel.
-  public static let countLimit = 128
+  package static let countLimit = 128
   /// Longest id in bytes.
-  public static let idLimit = 128
+  package static let idLimit = 128
 
   /// The sender's name for the parcel.
-  public let id: String
+  package let id: String
   /// Who sent it.
-  public let from: JID
+  package let from: JID
   /// From zero.
-  public let number: Int
+  package let number: Int
   /// How many there are.
-  public let count: Int
+  package let count: Int
   /// What it carries.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
   /// When it was first kept by a server; nil if it came at once.
-  public let stamp: String?
+  package let stamp: String?
   /// What a carrier says of it; nil if its sender brings it itself.
-  public internal(set) var carriage: XMPPCarriage?
+  package internal(set) var carriage: XMPPCarriage?
 }
 
 /// What a carrier says of somebody else's parcel that it leaves at a server: in attributes of the parcel's element, which servers leave alone. Only a
 /// word: what is said in a receipt is what the parcel's sender can check.
-public struct XMPPCarriage: Hashable, Sendable {
+package struct XMPPCarriage: Hashable, Sendable {
   /// Most carriers that a sender gives a parcel to.
-  public static let branchLimit: UInt8 = 5
+  package static let branchLimit: UInt8 = 5
   /// Most carriers in a row.
-  public static let hopLimit: UInt8 = 8
+  package static let hopLimit: UInt8 = 8
 
   /// Which of its sender's carriers had the parcel first, from zero.
-  public let branch: UInt8
+  package let branch: UInt8
   /// By how many carriers it has come.
-  public let hops: UInt8
+  package let hops: UInt8
 
   /// So many carriers, on this branch; nil if a number is out of bounds.
-  public init?(branch: UInt8, hops: UInt8) {
+  package init?(branch: UInt8, hops: UInt8) {
     guard branch < Self.branchLimit, (1...Self.hopLimit).contains(hops) else { return nil }
     self.branch = branch
     self.hops = hops
@@ -63,5 +63,5 @@ extension XMPPParcelPart {
   }
 
   /// How many parts `size` bytes make.
-  public static func parts(_ size: Int) -> Int { max(1, (size + sizeLimit - 1) / sizeLimit) }
+  package static func parts(_ size: Int) -> Int { max(1, (size + sizeLimit - 1) / sizeLimit) }
 }

@@ -2,22 +2,22 @@
 ///
 /// It holds a bounded number of bytes and of parcels, for each sender and in all, and each for a bounded time. When a part doesn't fit, the parcel of
 /// that sender that waits longest makes room, or that of all; its sender has no receipt yet, and sends it again.
-public struct XMPPParcelCollector: Sendable {
+package struct XMPPParcelCollector: Sendable {
   /// What waits at most: in all, and of one sender.
-  public struct Limits: Sendable {
+  package struct Limits: Sendable {
     /// Bytes of all senders, with ``partCost`` for each part.
-    public var bytes: Int
+    package var bytes: Int
     /// Bytes of one sender.
-    public var bytesOfSender: Int
+    package var bytesOfSender: Int
     /// Parcels of one sender that aren't whole.
-    public var parcelsOfSender: Int
+    package var parcelsOfSender: Int
     /// Parcels of all senders that aren't whole.
-    public var parcels: Int
+    package var parcels: Int
     /// Milliseconds that a parcel waits for its next part.
-    public var patience: Double
+    package var patience: Double
 
     /// Limits to hold to.
-    public init(
+    package init(
       bytes: Int = 64 << 20, bytesOfSender: Int = 24 << 20, parcelsOfSender: Int = 32, parcels: Int = 1024,
       patience: Double = 3_600_000
     ) {
@@ -30,19 +30,19 @@ public struct XMPPParcelCollector: Sendable {
   }
 
   /// A whole parcel.
-  public struct Parcel: Hashable, Sendable {
+  package struct Parcel: Hashable, Sendable {
     /// The sender's name for it.
-    public let id: String
+    package let id: String
     /// Who sent the part that made it whole.
-    public let from: JID
+    package let from: JID
     /// All of it.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// What a carrier said of it with the part that made it whole.
-    public let carriage: XMPPCarriage?
+    package let carriage: XMPPCarriage?
   }
 
   /// Bytes that a part counts beside its own: what it takes to keep it, and more.
-  public static let partCost = 512
+  package static let partCost = 512
 
   private struct Partial {
     let count: Int
@@ -65,13 +65,13 @@ public struct XMPPParcelCollector: Sendable {
   private var sweptAt: Double?
 
   /// Bytes that wait, with ``partCost`` for each part.
-  public private(set) var size = 0
+  package private(set) var size = 0
 
   /// An empty one.
-  public init(limits: Limits = Limits()) { self.limits = limits }
+  package init(limits: Limits = Limits()) { self.limits = limits }
 
   /// Takes a part, at a time in milliseconds of a clock that never jumps. Returns the parcel if it is whole with it.
-  public mutating func add(_ part: XMPPParcelPart, at now: Double = 0) -> Parcel? {
+  package mutating func add(_ part: XMPPParcelPart, at now: Double = 0) -> Parcel? {
     guard part.count > 1 else {
       return Parcel(id: part.id, from: part.from, bytes: part.bytes, carriage: part.carriage)
     }
@@ -103,7 +103,7 @@ public struct XMPPParcelCollector: Sendable {
   }
 
   /// Forgets what waits of a sender, or of all.
-  public mutating func forget(_ sender: JID? = nil) {
+  package mutating func forget(_ sender: JID? = nil) {
     for sender in sender.map({ [$0.bare] }) ?? Array(senders.keys) {
       for id in senders[sender]?.partials.keys.map({ $0 }) ?? [] { remove(id, of: sender) }
     }

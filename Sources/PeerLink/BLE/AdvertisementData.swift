@@ -1,21 +1,21 @@
-public import PeerAuth
+package import PeerAuth
 
 /// What a device shouts into the room: a list of parts, each a length, a type and bytes (Bluetooth Core Specification, Supplement, part A).
-public struct AdvertisementData: Hashable, Sendable {
+package struct AdvertisementData: Hashable, Sendable {
   /// Most bytes that are looked at: an extended advertisement and the answer to a scan.
-  public static let byteLimit = 1650 + 255
+  package static let byteLimit = 1650 + 255
   /// Most bytes of an advertisement that every radio can send.
-  public static let legacyLimit = 31
+  package static let legacyLimit = 31
 
   /// What can be wrong with one.
-  public enum Fault: Error, Hashable, Sendable {
+  package enum Fault: Error, Hashable, Sendable {
     case truncated, tooLong
   }
 
   /// 128-bit service UUIDs of all lists, in the order of people's writing.
-  public private(set) var services: Set<[UInt8]> = []
+  package private(set) var services: Set<[UInt8]> = []
   /// Data by 128-bit service UUID; the first of each counts.
-  public private(set) var serviceData: [[UInt8]: [UInt8]] = [:]
+  package private(set) var serviceData: [[UInt8]: [UInt8]] = [:]
 
   private static let someServices: UInt8 = 0x06
   private static let allServices: UInt8 = 0x07
@@ -23,7 +23,7 @@ public struct AdvertisementData: Hashable, Sendable {
   private static let uuidByteCount = 16
 
   /// Reads the parts. A part of length 0 ends them: what follows is filling. Others than those above are passed over.
-  public init(bytes: [UInt8]) throws(Fault) {
+  package init(bytes: [UInt8]) throws(Fault) {
     guard bytes.count <= Self.byteLimit else { throw .tooLong }
     var rest = bytes[...]
     while let length = rest.popFirst(), length > 0 {
@@ -47,27 +47,27 @@ public struct AdvertisementData: Hashable, Sendable {
   }
 
   /// The tag of a vault, if this is one.
-  public var tag: BeaconTag? { serviceData[VaultService.uuid].flatMap { BeaconTag($0) } }
+  package var tag: BeaconTag? { serviceData[VaultService.uuid].flatMap { BeaconTag($0) } }
 
   /// What a vault says to everybody: data of its service. With the three bytes of flags that the kernel adds these are 29.
-  public static func advertisement(of tag: BeaconTag) -> [UInt8] {
+  package static func advertisement(of tag: BeaconTag) -> [UInt8] {
     let content = VaultService.uuid.reversed() + tag.bytes
     return [UInt8(content.count + 1), dataOfService] + content
   }
 
   /// What a vault answers to a scan: the list of its service alone.
-  public static let scanResponse: [UInt8] =
+  package static let scanResponse: [UInt8] =
     [UInt8(uuidByteCount + 1), allServices] + VaultService.uuid.reversed()
 }
 
 /// The service that a vault offers over Bluetooth LE.
-public enum VaultService {
+package enum VaultService {
   /// Its UUID, drawn once: the same for every vault.
-  public static let uuidText = "226f3fd0-f33d-499c-8e7d-93dccfba5417"
+  package static let uuidText = "226f3fd0-f33d-499c-8e7d-93dccfba5417"
   /// Its UUID in the order of people's writing.
-  public static let uuid: [UInt8] = bytes(uuidText)
+  package static let uuid: [UInt8] = bytes(uuidText)
   /// The number of the channel where a vault answers (an LE PSM of the dynamic range, 0x80 to 0xFF).
-  public static let channel: UInt16 = 0x81
+  package static let channel: UInt16 = 0x81
 
   private static func bytes(_ text: String) -> [UInt8] {
     let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }

@@ -1,7 +1,7 @@
 /// Where a device answers over Bluetooth LE: 48 bits, and whether they are its own for ever or drawn for a while.
-public struct BLEAddress: Hashable, Sendable, CustomStringConvertible {
+package struct BLEAddress: Hashable, Sendable, CustomStringConvertible {
   /// What the bits are.
-  public enum Kind: UInt8, Hashable, Sendable {
+  package enum Kind: UInt8, Hashable, Sendable {
     /// Given to the device by its maker; names it to everybody.
     case `public` = 1
     /// Drawn at random: for minutes with LE privacy, else for as long as the device likes.
@@ -9,22 +9,22 @@ public struct BLEAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Bytes of an address.
-  public static let byteCount = 6
+  package static let byteCount = 6
 
   /// The bytes in the kernel's order: the last one of the text first.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
   /// What the bits are.
-  public let kind: Kind
+  package let kind: Kind
 
   /// An address in the kernel's order; nil unless it has six bytes.
-  public init?(_ bytes: [UInt8], _ kind: Kind) {
+  package init?(_ bytes: [UInt8], _ kind: Kind) {
     guard bytes.count == Self.byteCount else { return nil }
     self.bytes = bytes
     self.kind = kind
   }
 
   /// An address as people write it: `00:AA:01:00:00:01`.
-  public init?(_ text: String, _ kind: Kind) {
+  package init?(_ text: String, _ kind: Kind) {
     let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
     guard parts.count == Self.byteCount else { return nil }
     var bytes: [UInt8] = []
@@ -38,28 +38,28 @@ public struct BLEAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// As people write it.
-  public var description: String {
+  package var description: String {
     bytes.reversed().map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: ":")
   }
 }
 
 /// A Bluetooth adapter of this machine, as the kernel describes it.
-public struct BLEAdapter: Hashable, Sendable {
+package struct BLEAdapter: Hashable, Sendable {
   /// Its number.
-  public let index: UInt16
+  package let index: UInt16
   /// Its own address.
-  public let address: BLEAddress
+  package let address: BLEAddress
   /// Whether it is switched on.
-  public let isOn: Bool
+  package let isOn: Bool
   /// Whether it is made for LE at all.
-  public let knowsLE: Bool
+  package let knowsLE: Bool
   /// Whether LE is enabled.
-  public let hasLE: Bool
+  package let hasLE: Bool
   /// Whether it shows changing addresses instead of its own (LE privacy).
-  public let isPrivate: Bool
+  package let isPrivate: Bool
 
   /// An adapter from its parts.
-  public init(index: UInt16, address: BLEAddress, isOn: Bool, knowsLE: Bool, hasLE: Bool, isPrivate: Bool) {
+  package init(index: UInt16, address: BLEAddress, isOn: Bool, knowsLE: Bool, hasLE: Bool, isPrivate: Bool) {
     self.index = index
     self.address = address
     self.isOn = isOn
@@ -69,11 +69,11 @@ public struct BLEAdapter: Hashable, Sendable {
   }
 
   /// `hci0`, …
-  public var name: String { "hci\(index)" }
+  package var name: String { "hci\(index)" }
 }
 
 /// Which adapters are used.
-public enum BLEAdapterChoice: Hashable, Sendable {
+package enum BLEAdapterChoice: Hashable, Sendable {
   /// All that there are.
   case all
   /// The one with this name, such as `hci0`.
@@ -82,7 +82,7 @@ public enum BLEAdapterChoice: Hashable, Sendable {
   case address(String)
 
   /// `all`, `hci0` or an address; nil for anything else.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     if text == "all" {
       self = .all
     } else if let address = BLEAddress(text, .public) {
@@ -97,13 +97,13 @@ public enum BLEAdapterChoice: Hashable, Sendable {
   }
 
   /// What a setting says; throws if that makes no sense.
-  public init(setting text: String) throws(BLEError) {
+  package init(setting text: String) throws(BLEError) {
     guard let choice = Self(text) else { throw .badChoice(text) }
     self = choice
   }
 
   /// Whether an adapter is among those chosen.
-  public func includes(_ adapter: BLEAdapter) -> Bool {
+  package func includes(_ adapter: BLEAdapter) -> Bool {
     switch self {
     case .all: true
     case .name(let name): adapter.name == name

@@ -1,11 +1,11 @@
-public import PeerAuth
+package import PeerAuth
 import Synchronization
 import Threading
 
 /// An advertisement on a thread of its own: one tag, some adapters. For another hour, or other adapters, there is another one.
-public final class BLEBeacon: Sendable {
+package final class BLEBeacon: Sendable {
   /// What has become of it.
-  public enum State: Hashable, Sendable {
+  package enum State: Hashable, Sendable {
     /// It was asked for.
     case starting
     /// It is in the air.
@@ -15,14 +15,14 @@ public final class BLEBeacon: Sendable {
   }
 
   /// What it shows.
-  public let tag: BeaconTag
+  package let tag: BeaconTag
   /// Where.
-  public let adapters: [BLEAdapter]
+  package let adapters: [BLEAdapter]
   private let stop: StopSignal
   private let current = Mutex((state: State.starting, waiting: [CheckedContinuation<Void, Never>]()))
 
   /// Begins. Nil if the system has no descriptors or threads left.
-  public init?(_ tag: BeaconTag, _ equipment: BLEEquipment) {
+  package init?(_ tag: BeaconTag, _ equipment: BLEEquipment) {
     guard let stop = StopSignal() else { return nil }
     self.stop = stop
     self.tag = tag
@@ -46,13 +46,13 @@ public final class BLEBeacon: Sendable {
   }
 
   /// What has become of it.
-  public var state: State { current.withLock { $0.state } }
+  package var state: State { current.withLock { $0.state } }
 
   /// Returns when it is in the air, or has ended.
-  public func begun() async { await wait { $0 != .starting } }
+  package func begun() async { await wait { $0 != .starting } }
 
   /// Ends it, and returns when nothing is in the air any more, whether the task is cancelled or not.
-  public func end() async {
+  package func end() async {
     stop.raise()
     await wait { if case .ended = $0 { true } else { false } }
   }

@@ -1,22 +1,22 @@
 import CShims
 import Glibc
-public import PeerAuth
+package import PeerAuth
 
 /// Opens connections over Bluetooth LE.
-public struct BLEConnector: Sendable {
+package struct BLEConnector: Sendable {
   private static let lossLooks = 4
   private static let lossPause = Duration.milliseconds(150)
   private let connectTimeout: Duration
 
   /// A connector that gives up after `connectTimeout`: the kernel itself looks for an absent device for 40 seconds.
-  public init(connectTimeout: Duration = .seconds(12)) { self.connectTimeout = connectTimeout }
+  package init(connectTimeout: Duration = .seconds(12)) { self.connectTimeout = connectTimeout }
 
   /// Connects to the vault at an address by way of an adapter, which should not be looking for devices meanwhile: the kernel waits
   /// until that is over.
   ///
   /// Throws ``PeerAuth/TransportError/unreachable(_:)`` with a reason, `.timedOut` after the connect timeout, and `.closed` if the task is
   /// cancelled.
-  public func connect(_ address: BLEAddress, by adapter: BLEAdapter) async throws(TransportError) -> any PeerTransport {
+  package func connect(_ address: BLEAddress, by adapter: BLEAdapter) async throws(TransportError) -> any PeerTransport {
     try await withDeadline(connectTimeout, sleeper: { try await Task.sleep(for: $0) }) {
       () async throws(TransportError) in
       try await Self.attempt(address, adapter)

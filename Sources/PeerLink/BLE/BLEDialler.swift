@@ -1,23 +1,23 @@
-public import PeerAuth
+package import PeerAuth
 
 /// Finds peers in the room and connects to them, for all who want that at the same time. They share one search; and as an adapter can't
 /// connect while it looks for devices, the air is used by the search or by one who connects, one after the other. Whoever gives up waits
 /// for nobody.
-public actor BLEDialler {
+package actor BLEDialler {
   /// How long anything may take.
-  public struct Times: Sendable {
+  package struct Times: Sendable {
     /// Looking for a peer. What passes while others connect doesn't count.
-    public var search = Duration.seconds(12)
+    package var search = Duration.seconds(12)
     /// Connecting while others wait for the air.
-    public var turn = Duration.seconds(6)
+    package var turn = Duration.seconds(6)
     /// Within this a connection must have failed to be tried once more at once: what takes longer was no collision.
-    public var collision = Duration.seconds(3)
+    package var collision = Duration.seconds(3)
     /// Looking for somebody else with the same tag before an address is taken that led to no session the last time.
-    public var doubt = Duration.seconds(4)
+    package var doubt = Duration.seconds(4)
     /// From a connection to a session.
-    public var handshake = Duration.seconds(15)
+    package var handshake = Duration.seconds(15)
     /// The usual choices.
-    public init() {}
+    package init() {}
   }
 
   /// Time before a connection that failed for a passing reason is tried once more.
@@ -54,7 +54,7 @@ public actor BLEDialler {
 
   /// A dialler. `now` gives milliseconds since 1970, `time` what it waits by; `equipment` says what to look with by the adapters that are chosen, each time anew, and
   /// may wait; `dial` is prompt when its task is cancelled.
-  public init(
+  package init(
     times: Times = Times(), time: BLETime = .machine, now: @escaping @Sendable () -> Int64,
     equipment: @escaping @Sendable (BLEAdapterChoice) throws(BLEError) -> BLEEquipment = {
       (choice) throws(BLEError) in
@@ -77,7 +77,7 @@ public actor BLEDialler {
   ///
   /// The connection has to hear that it has reached the peer, or is closed: then somebody else was there, and whoever asks next is led
   /// elsewhere if there is an elsewhere. Throws `.closed` at once when the task is cancelled.
-  public func connect(
+  package func connect(
     _ key: BeaconKey, by choice: BLEAdapterChoice
   ) async throws(TransportError) -> any PeerTransport {
     let tags: Set<BeaconTag>

@@ -1,8 +1,8 @@
 import Glibc
-public import PeerAuth
+package import PeerAuth
 
 /// Why Bluetooth LE can't be used, or not now.
-public enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kernel has no Bluetooth, or this process may not see it.
   case notSupported
   /// There is no adapter, or not the one that was chosen.
@@ -25,10 +25,10 @@ public enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
   case failed(String)
 
   /// The system has no descriptors or threads left.
-  public static let outOfResources = failed("this program has too many open files or threads")
+  package static let outOfResources = failed("this program has too many open files or threads")
 
   /// What happened.
-  public var description: String {
+  package var description: String {
     switch self {
     case .notSupported: "this system has no Bluetooth"
     case .noAdapter: "there is no Bluetooth adapter"
@@ -44,7 +44,7 @@ public enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// What to do about it.
-  public var hint: String? {
+  package var hint: String? {
     switch self {
     case .notSupported, .noLE, .gone, .failed: nil
     case .noAdapter: "plug one in, or see the setting ble-adapter"
@@ -61,7 +61,7 @@ public enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// As a reason why a peer can't be reached.
-  public var unreachable: TransportError { .unreachable(description) }
+  package var unreachable: TransportError { .unreachable(description) }
 }
 
 /// The system's errors at a Bluetooth socket in plain words.

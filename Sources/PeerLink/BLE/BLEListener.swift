@@ -1,9 +1,9 @@
 import CShims
 import Glibc
-public import PeerAuth
+package import PeerAuth
 
 /// Accepts connections over Bluetooth LE at one adapter, no more than its limits allow. It needs no right.
-public final class BLEListener: Sendable {
+package final class BLEListener: Sendable {
   /// How many connections may be open at once: radios carry a handful. Addresses cost nothing, so that strangers are told apart
   /// by what they have proved, as over TCP, with a register of their own: a crowd in the room keeps nobody out who comes by network.
   /// A radio's address proves nothing, so that nobody is spared for having proved itself from there, and one peer, which has at
@@ -17,15 +17,15 @@ public final class BLEListener: Sendable {
   private static let pause = Duration.milliseconds(200)
 
   /// Connections as they come; ends after ``close()``. To be consumed by one task.
-  public let incoming: AsyncStream<any PeerTransport>
+  package let incoming: AsyncStream<any PeerTransport>
   /// Where it listens.
-  public let adapter: BLEAdapter
+  package let adapter: BLEAdapter
   private let arrivals: AsyncStream<any PeerTransport>.Continuation
   private let socket: PacketSocket
   private let accepting: Task<Void, Never>
 
   /// Listens at an adapter, whether it is on or not.
-  public init(_ adapter: BLEAdapter) throws(TransportError) {
+  package init(_ adapter: BLEAdapter) throws(TransportError) {
     let socket = try BLEConnector.open(at: adapter.address, channel: VaultService.channel)
     let listening = socket.use { listen($0, Int32(Self.limits.backlog)) }
     guard let listening, listening.result == 0 else { throw .unreachable(BLEReason.text(listening?.error ?? EBADF)) }
@@ -41,7 +41,7 @@ public final class BLEListener: Sendable {
   deinit { end() }
 
   /// Stops listening and ends ``incoming``. Connections that were accepted stay open.
-  public func close() { end() }
+  package func close() { end() }
 
   private func end() {
     arrivals.finish()

@@ -1,21 +1,21 @@
 import Glibc
-public import PeerAuth
-public import SystemBus
+package import PeerAuth
+package import SystemBus
 import Threading
 
 /// A vault that was heard in the air.
-public struct BLESighting: Hashable, Sendable {
+package struct BLESighting: Hashable, Sendable {
   /// Where it answers.
-  public let address: BLEAddress
+  package let address: BLEAddress
   /// What it shows.
-  public let tag: BeaconTag
+  package let tag: BeaconTag
   /// How strong it is heard, in dBm; nil if the radio doesn't say.
-  public let strength: Int?
+  package let strength: Int?
   /// The adapter that heard it.
-  public let adapter: BLEAdapter
+  package let adapter: BLEAdapter
 
   /// A sighting.
-  public init(address: BLEAddress, tag: BeaconTag, strength: Int?, adapter: BLEAdapter) {
+  package init(address: BLEAddress, tag: BeaconTag, strength: Int?, adapter: BLEAdapter) {
     self.address = address
     self.tag = tag
     self.strength = strength
@@ -24,7 +24,7 @@ public struct BLESighting: Hashable, Sendable {
 }
 
 /// A way to be heard and to hear others. Its functions wait, each on a thread of its own, until they are told to stop.
-public protocol BLERadio: Sendable {
+package protocol BLERadio: Sendable {
   /// Whose radio it is, for people.
   var name: String { get }
   /// Shows a tag on adapters until `stop`; `ready` is called once it is in the air. Throws when that can't be, or not any more.
@@ -36,13 +36,13 @@ public protocol BLERadio: Sendable {
 }
 
 /// Tells a thread that waits for something else to stop.
-public final class StopSignal: Sendable {
+package final class StopSignal: Sendable {
   /// Has something to read once it is time.
   let descriptor: Int32
   private let line: Int32
 
   /// Nil if the system has no descriptors left.
-  public init?() {
+  package init?() {
     var ends: [Int32] = [-1, -1]
     let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { return nil }
@@ -55,7 +55,7 @@ public final class StopSignal: Sendable {
   }
 
   /// Says that it is time. It stays so.
-  public func raise() { _ = write(line, "", 1) }
+  package func raise() { _ = write(line, "", 1) }
 
   /// Whether it is time, or becomes so within a while.
   func isRaised(within milliseconds: Int64 = 0) -> Bool {
@@ -65,27 +65,27 @@ public final class StopSignal: Sendable {
 }
 
 /// What there is to be heard and to hear with.
-public struct BLEEquipment: Sendable {
+package struct BLEEquipment: Sendable {
   /// The radio.
-  public let radio: any BLERadio
+  package let radio: any BLERadio
   /// The adapters that are chosen, on, and able to do LE.
-  public let adapters: [BLEAdapter]
+  package let adapters: [BLEAdapter]
 
   /// Equipment from its parts.
-  public init(radio: any BLERadio, adapters: [BLEAdapter]) {
+  package init(radio: any BLERadio, adapters: [BLEAdapter]) {
     self.radio = radio
     self.adapters = adapters
   }
 
   /// All adapters of this machine; asks the kernel, and needs no right. It may wait.
-  public static func adapters() throws(BLEError) -> [BLEAdapter] {
+  package static func adapters() throws(BLEError) -> [BLEAdapter] {
     var management = try ManagementSocket()
     return try management.adapters()
   }
 
   /// Finds out what can be used: bluetoothd if it is on the bus, as an ordinary user may use that and shares it with others; else the
   /// kernel itself. It may wait.
-  public static func find(_ choice: BLEAdapterChoice, bus: [String] = BusAddress.system) throws(BLEError)
+  package static func find(_ choice: BLEAdapterChoice, bus: [String] = BusAddress.system) throws(BLEError)
     -> BLEEquipment
   {
     let all = try adapters().filter { choice.includes($0) }
@@ -101,9 +101,9 @@ public struct BLEEquipment: Sendable {
 }
 
 /// Work that waits, on a thread of its own.
-public enum WaitingThread {
+package enum WaitingThread {
   /// Runs `body` on a new thread and returns what it returns. Without a thread it is better to hold others up than to do nothing.
-  public static func run<Value: Sendable, Failure: Error>(
+  package static func run<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     let outcome = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in

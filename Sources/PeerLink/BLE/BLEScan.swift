@@ -1,9 +1,9 @@
-public import PeerAuth
+package import PeerAuth
 import Synchronization
 import Threading
 
 /// Looking for vaults on a thread of its own.
-public final class BLEScan: Sendable {
+package final class BLEScan: Sendable {
   private struct State {
     var outcome: Result<Void, BLEError>?
     var waiting: [CheckedContinuation<Void, Never>] = []
@@ -14,7 +14,7 @@ public final class BLEScan: Sendable {
 
   /// Begins. `found` is called on the thread for each time that a vault is heard, `ended` once at the end. Nil if the system has no
   /// descriptors or threads left; then nothing is called.
-  public init?(
+  package init?(
     _ equipment: BLEEquipment, found: @escaping @Sendable (BLESighting) -> Void = { _ in },
     ended: @escaping @Sendable (Result<Void, BLEError>) -> Void = { _ in }
   ) {
@@ -38,7 +38,7 @@ public final class BLEScan: Sendable {
   }
 
   /// Ends it, and returns when the adapters are free again.
-  public func end() async {
+  package func end() async {
     stop.raise()
     await withCheckedContinuation { continuation in
       let hasEnded = state.withLock { state in
@@ -50,7 +50,7 @@ public final class BLEScan: Sendable {
   }
 
   /// Listens for a while and returns who of those with these tags was heard, each once: last from where it was heard best.
-  public static func collect(
+  package static func collect(
     _ tags: Set<BeaconTag>, _ equipment: BLEEquipment, for duration: Duration, time: BLETime = .machine
   ) async throws(BLEError) -> [BLESighting] {
     let heard = HeardTags(tags)

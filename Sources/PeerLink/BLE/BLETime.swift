@@ -1,12 +1,12 @@
 /// Time as it passes over Bluetooth. Tests hand in a time of their own.
-public struct BLETime: Sendable {
+package struct BLETime: Sendable {
   /// What has passed since some moment. Never goes back.
   let passed: @Sendable () -> Duration
   /// Waits, and throws when the task is cancelled.
   let sleep: @Sendable (Duration) async throws -> Void
 
   /// The machine's.
-  public static let machine = {
+  package static let machine = {
     let began = ContinuousClock.now
     return BLETime(passed: { ContinuousClock.now - began }, sleep: { try await Task.sleep(for: $0) })
   }()

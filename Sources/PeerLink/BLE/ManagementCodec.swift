@@ -1,6 +1,6 @@
 /// The kernel's management of Bluetooth adapters (BlueZ, doc/mgmt-api.txt): messages of a header (code, adapter, length, each 16 bits,
 /// little-endian) and parameters.
-public enum ManagementCommand: Hashable, Sendable {
+package enum ManagementCommand: Hashable, Sendable {
   case readAdapters
   case readAdapter
   case setLE(Bool)
@@ -16,7 +16,7 @@ public enum ManagementCommand: Hashable, Sendable {
   static let advertisingFlags: UInt32 = 0b11
 
   /// The command's number.
-  public var code: UInt16 {
+  package var code: UInt16 {
     switch self {
     case .readAdapters: 0x0003
     case .readAdapter: 0x0004
@@ -30,7 +30,7 @@ public enum ManagementCommand: Hashable, Sendable {
   }
 
   /// The bytes, for the adapter with this number.
-  public func encoded(adapter: UInt16 = ManagementEvent.noAdapter) -> [UInt8] {
+  package func encoded(adapter: UInt16 = ManagementEvent.noAdapter) -> [UInt8] {
     let parameters: [UInt8]
     switch self {
     case .readAdapters, .readAdapter, .readAdvertising: parameters = []
@@ -52,21 +52,21 @@ public enum ManagementCommand: Hashable, Sendable {
 }
 
 /// What the kernel says about adapters.
-public struct ManagementEvent: Hashable, Sendable {
+package struct ManagementEvent: Hashable, Sendable {
   /// Bytes of a header.
-  public static let headerByteCount = 6
+  package static let headerByteCount = 6
   /// Longest event that is read.
-  public static let byteLimit = 4096
+  package static let byteLimit = 4096
   /// The number of no adapter.
-  public static let noAdapter: UInt16 = 0xFFFF
+  package static let noAdapter: UInt16 = 0xFFFF
 
   /// What can be wrong with one.
-  public enum Fault: Error, Hashable, Sendable {
+  package enum Fault: Error, Hashable, Sendable {
     case truncated, tooLong, malformed
   }
 
   /// What it says.
-  public enum Content: Hashable, Sendable {
+  package enum Content: Hashable, Sendable {
     /// A command has been carried out, or not; and what it returns.
     case answer(command: UInt16, status: UInt8, result: [UInt8])
     /// An adapter has come.
@@ -84,12 +84,12 @@ public struct ManagementEvent: Hashable, Sendable {
   }
 
   /// The adapter that it is about.
-  public let adapter: UInt16
+  package let adapter: UInt16
   /// What it says.
-  public let content: Content
+  package let content: Content
 
   /// Reads an event.
-  public init(bytes: [UInt8]) throws(Fault) {
+  package init(bytes: [UInt8]) throws(Fault) {
     guard bytes.count <= Self.byteLimit else { throw .tooLong }
     var reader = ManagementReader(bytes)
     let code = try reader.half()
@@ -127,12 +127,12 @@ public struct ManagementEvent: Hashable, Sendable {
 }
 
 /// Results of commands.
-public enum ManagementResult {
+package enum ManagementResult {
   /// Most adapters that are looked at.
   static let adapterLimit = 32
 
   /// The adapters' numbers.
-  public static func adapters(_ bytes: [UInt8]) throws(ManagementEvent.Fault) -> [UInt16] {
+  package static func adapters(_ bytes: [UInt8]) throws(ManagementEvent.Fault) -> [UInt16] {
     var reader = ManagementReader(bytes)
     let count = Int(try reader.half())
     guard count <= adapterLimit else { throw .tooLong }
@@ -142,7 +142,7 @@ public enum ManagementResult {
   }
 
   /// An adapter.
-  public static func adapter(_ index: UInt16, _ bytes: [UInt8]) throws(ManagementEvent.Fault) -> BLEAdapter {
+  package static func adapter(_ index: UInt16, _ bytes: [UInt8]) throws(ManagementEvent.Fault) -> BLEAdapter {
     var reader = ManagementReader(bytes)
     let address = try reader.take(BLEAddress.byteCount)
     _ = try reader.take(3)
@@ -156,7 +156,7 @@ public enum ManagementResult {
   }
 
   /// How many advertisements an adapter can show in turn, and which numbers are taken.
-  public static func advertising(
+  package static func advertising(
     _ bytes: [UInt8]
   ) throws(ManagementEvent.Fault) -> (limit: UInt8, taken: [UInt8]) {
     var reader = ManagementReader(bytes)

@@ -1,9 +1,9 @@
 import VaultStore
 
 /// How the daemon last found the account's connection, as it is noted for commands.
-public struct AccountConnection: Hashable, Sendable {
+package struct AccountConnection: Hashable, Sendable {
   /// What it is, or why there is none.
-  public enum State: String, Hashable, Sendable, CaseIterable {
+  package enum State: String, Hashable, Sendable, CaseIterable {
     case connected
     /// The server, or the network, isn't there.
     case unreachable
@@ -16,14 +16,14 @@ public struct AccountConnection: Hashable, Sendable {
   }
 
   /// The account.
-  public let account: [UInt8]
+  package let account: [UInt8]
   /// How it is.
-  public let state: State
+  package let state: State
   /// Since when, in milliseconds since 1970.
-  public let since: Int64
+  package let since: Int64
 
   /// Facts to be noted.
-  public init(account: [UInt8], state: State, since: Int64) {
+  package init(account: [UInt8], state: State, since: Int64) {
     self.account = account
     self.state = state
     self.since = since
@@ -48,14 +48,14 @@ extension Vault {
   private static let connectionKey = "account-connection"
 
   /// How the account's connection stands, if a daemon has it; what a daemon has left that doesn't run any more counts for nothing.
-  public func accountConnection() throws(VaultError) -> AccountConnection? {
+  package func accountConnection() throws(VaultError) -> AccountConnection? {
     guard try !isWithoutDaemon() else { return nil }
     let bytes = try stored { () throws(StoreError) in try database.meta(Self.connectionKey) }
     return bytes.flatMap { AccountConnection($0) }
   }
 
   /// Notes how a connection stands; nil: there is nothing to say of this account any more.
-  public func noteAccountConnection(_ state: AccountConnection.State?, of account: [UInt8]) throws(VaultError) {
+  package func noteAccountConnection(_ state: AccountConnection.State?, of account: [UInt8]) throws(VaultError) {
     try stored { () throws(StoreError) in
       let known = try database.meta(Self.connectionKey).flatMap { AccountConnection($0) }
       if let state {

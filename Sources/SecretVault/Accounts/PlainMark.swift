@@ -1,11 +1,11 @@
 import Sodium
-public import VaultStore
+package import VaultStore
 
 /// By what a plain message is known that its sender's program gave no name, or one that it had given before. It lies in the place of the
 /// route of a message, behind the word that says that it is plain.
-public struct PlainMark: Hashable, Sendable {
+package struct PlainMark: Hashable, Sendable {
   /// What a message can be known by besides a name of its sender's.
-  public enum Kind: Character, Hashable, Sendable, CaseIterable {
+  package enum Kind: Character, Hashable, Sendable, CaseIterable {
     /// What the account's server calls it in its archive.
     case archive = "a"
     /// It came without a name and without a time.
@@ -18,12 +18,12 @@ public struct PlainMark: Hashable, Sendable {
   private static let tagCount = 8
 
   /// Under what kinds of names it has come; none: its sender's program named it.
-  public var kinds: Set<Kind>
+  package var kinds: Set<Kind>
   /// What stands for its name in the archive of the account's server, if that is known.
-  public var archived: [UInt8]?
+  package var archived: [UInt8]?
 
   /// One from its parts; without any, that of a message of which nothing is known but its sender's name.
-  public init(kinds: Set<Kind> = [], archived: [UInt8]? = nil) {
+  package init(kinds: Set<Kind> = [], archived: [UInt8]? = nil) {
     self.kinds = kinds
     self.archived = archived.map { Array($0.prefix(Self.tagCount)) }
   }
@@ -47,13 +47,13 @@ public struct PlainMark: Hashable, Sendable {
 }
 
 /// A plain message that is here, and what it is known by.
-public struct KnownPlain: Sendable {
+package struct KnownPlain: Sendable {
   /// Its id, 16 bytes.
-  public let id: [UInt8]
+  package let id: [UInt8]
   /// When it was sent, as far as is known, in milliseconds since 1970.
-  public let sentAt: Int64
+  package let sentAt: Int64
   /// What it is known by.
-  public let mark: PlainMark
+  package let mark: PlainMark
 
   init(_ record: MessageRecord) {
     (id, sentAt, mark) = (record.id, record.sentAt, PlainMark(record))

@@ -1,15 +1,15 @@
-public import Sodium
-public import VaultStore
+package import Sodium
+package import VaultStore
 
 /// The contacts of an account, as its server last said.
 extension Vault {
   /// All of an account, by address.
-  public func friendRecords(_ account: [UInt8]) throws(VaultError) -> [FriendRecord] {
+  package func friendRecords(_ account: [UInt8]) throws(VaultError) -> [FriendRecord] {
     try stored { () throws(StoreError) in try database.friends(account) }
   }
 
   /// The one of this address.
-  public func friendRecord(_ account: [UInt8], _ address: String) throws(VaultError) -> FriendRecord? {
+  package func friendRecord(_ account: [UInt8], _ address: String) throws(VaultError) -> FriendRecord? {
     // One that is damaged is as good as gone: the server knows it, too.
     do throws(StoreError) { return try database.friend(account, address) } catch .damaged { return nil } catch {
       throw VaultError(error)
@@ -17,21 +17,21 @@ extension Vault {
   }
 
   /// Keeps a contact, or what is new of it, in one step: others change it, too. Beyond the limit of an account nothing is added.
-  public func keepFriend(
+  package func keepFriend(
     _ account: [UInt8], _ address: String, change: (inout FriendRecord) -> Void
   ) throws(VaultError) {
     try stored { () throws(StoreError) in _ = try database.updateFriend(account, address, change) }
   }
 
   /// Changes a contact in one step, or forgets it where `change` leaves nil. One that has been removed meanwhile doesn't come back.
-  public func changeFriend(
+  package func changeFriend(
     _ account: [UInt8], _ address: String, change: (inout FriendRecord?) -> Void
   ) throws(VaultError) {
     try stored { () throws(StoreError) in try database.changeFriend(account, address, change) }
   }
 
   /// Wants nothing more of an address: what it writes isn't kept, and it can't ask to be a friend.
-  public func blockContact(_ account: [UInt8], _ address: String) throws(VaultError) {
+  package func blockContact(_ account: [UInt8], _ address: String) throws(VaultError) {
     try keepFriend(account, address) { friend in
       friend = FriendRecord(account: account, address: address, subscription: .blocked)
     }
@@ -39,7 +39,7 @@ extension Vault {
 
   /// Whoever was blocked isn't any more. Whether it was.
   @discardableResult
-  public func unblockContact(_ account: [UInt8], _ address: String) throws(VaultError) -> Bool {
+  package func unblockContact(_ account: [UInt8], _ address: String) throws(VaultError) -> Bool {
     var wasBlocked = false
     try changeFriend(account, address) { friend in
       guard friend?.subscription == .blocked else { return }
@@ -49,14 +49,14 @@ extension Vault {
   }
 
   /// Nobody is known to be there any more.
-  public func forgetPresence(_ account: [UInt8]) throws(VaultError) {
+  package func forgetPresence(_ account: [UInt8]) throws(VaultError) {
     for friend in try friendRecords(account) where friend.presence != nil {
       try changeFriend(account, friend.address) { $0?.presence = nil }
     }
   }
 
   /// Which peer has this address, if any.
-  public func peer(at address: String) throws(VaultError) -> PeerSummary? {
+  package func peer(at address: String) throws(VaultError) -> PeerSummary? {
     let addresses = try stored { () throws(StoreError) in try database.peerAddresses() }
     for peer in try stored({ () throws(StoreError) in try database.peers() }) where addresses[peer.digest] == address {
       return try summary(peer)
@@ -65,24 +65,24 @@ extension Vault {
   }
 
   /// The digest of the peer that has this address; nil if none has, or more than one.
-  public func peerDigest(at address: String) throws(VaultError) -> Digest? {
+  package func peerDigest(at address: String) throws(VaultError) -> Digest? {
     let known = try stored { () throws(StoreError) in try database.peerAddresses() }.filter { $0.value == address }
     return known.count == 1 ? known.keys.first : nil
   }
 
   /// Whether some peer has this address.
-  public func isAccountAddress(_ address: String) throws(VaultError) -> Bool {
+  package func isAccountAddress(_ address: String) throws(VaultError) -> Bool {
     try stored { () throws(StoreError) in try database.peerAddresses() }.values.contains(address)
   }
 
   /// The digest of a peer by whatever it is called here.
-  public func peerDigest(_ reference: String) throws(VaultError) -> Digest { try find(reference).digest }
+  package func peerDigest(_ reference: String) throws(VaultError) -> Digest { try find(reference).digest }
 
   /// The names of all peers.
-  public func namesOfPeers() throws(VaultError) -> [Digest: String] { try peerNames() }
+  package func namesOfPeers() throws(VaultError) -> [Digest: String] { try peerNames() }
 
   /// The address of a peer's account, if it is known.
-  public func accountAddress(of peer: Digest) throws(VaultError) -> String? {
+  package func accountAddress(of peer: Digest) throws(VaultError) -> String? {
     try stored { () throws(StoreError) in try database.peerAddress(peer) }
   }
 }

@@ -1,24 +1,24 @@
 import Sodium
-public import VaultProtocol
-public import VaultStore
+package import VaultProtocol
+package import VaultStore
 
 /// A text that goes through servers as it is, to or from somebody without a vault.
-public struct PlainMessage: Sendable {
+package struct PlainMessage: Sendable {
   /// Its id, 16 bytes.
-  public let id: [UInt8]
+  package let id: [UInt8]
   /// The other side's address.
-  public let contact: String
+  package let contact: String
   /// Whether it was sent from this account.
-  public let isMine: Bool
+  package let isMine: Bool
   /// What it says.
-  public let text: HeldSecret
+  package let text: HeldSecret
   /// When it was sent, as far as is known, in milliseconds since 1970.
-  public let sentAt: Int64
+  package let sentAt: Int64
   /// What it is known by besides its id.
-  public let mark: PlainMark
+  package let mark: PlainMark
 
   /// One from its parts.
-  public init(
+  package init(
     id: [UInt8], contact: String, isMine: Bool, text: HeldSecret, sentAt: Int64, mark: PlainMark = PlainMark()
   ) {
     self.id = id
@@ -31,12 +31,12 @@ public struct PlainMessage: Sendable {
 
   /// The id of what came as `stanza` from `contact` saying `text`: the same whenever it comes again. Others' programs don't always give each
   /// message a name of its own, so what it says counts, too.
-  public static func id(stanza: String, contact: String, text: HeldSecret) throws(VaultError) -> [UInt8] {
+  package static func id(stanza: String, contact: String, text: HeldSecret) throws(VaultError) -> [UInt8] {
     try id("vault/plain-message/v1", stanza, contact, text)
   }
 
   /// The id of what an account's server calls `name` in its archive, and which has no name of its sender's.
-  public static func id(archived name: String, contact: String, text: HeldSecret) throws(VaultError) -> [UInt8] {
+  package static func id(archived name: String, contact: String, text: HeldSecret) throws(VaultError) -> [UInt8] {
     try id("vault/plain-archived/v1", name, contact, text)
   }
 
@@ -60,13 +60,13 @@ public struct PlainMessage: Sendable {
 }
 
 /// A plain message that waits to be sent.
-public struct WaitingPlain: Sendable {
+package struct WaitingPlain: Sendable {
   /// Its id, 16 bytes.
-  public let id: [UInt8]
+  package let id: [UInt8]
   /// Whom it is for.
-  public let contact: String
+  package let contact: String
   /// What it says.
-  public let text: HeldSecret
+  package let text: HeldSecret
 }
 
 extension Vault {
@@ -75,13 +75,13 @@ extension Vault {
   /// Messages among which one is looked for that comes again.
   private static let recentLimit = 50
   /// Messages of a contact that are kept of a day.
-  public static let plainDayLimit = 1000
+  package static let plainDayLimit = 1000
   private static let day: Int64 = 86_400_000
 
   /// Keeps a plain message of an account, and says whether it is new. What is mine waits to be sent, unless another device has sent it. What isn't
   /// news is told to nobody.
   @discardableResult
-  public func keepPlain(
+  package func keepPlain(
     _ message: PlainMessage, account: [UInt8], isSent: Bool = true, isNews: Bool = true
   ) throws(VaultError) -> Int64? {
     let now = environment.now()
@@ -112,7 +112,7 @@ extension Vault {
   }
 
   /// How many messages of a contact are here, by the day since 1970 on which they were sent.
-  public func plainDays(account: [UInt8], contact: String) throws(VaultError) -> [Int64: Int] {
+  package func plainDays(account: [UInt8], contact: String) throws(VaultError) -> [Int64: Int] {
     let records = try stored { () throws(StoreError) in
       try database.messages(MessageFilter(account: account, contact: contact, direction: .received))
     }
@@ -122,10 +122,10 @@ extension Vault {
   }
 
   /// As how many of a day's messages one counts: a long one costs as much as several.
-  public static func plainWeight(_ byteCount: Int) -> Int { max(1, byteCount >> 16) }
+  package static func plainWeight(_ byteCount: Int) -> Int { max(1, byteCount >> 16) }
 
   /// Whether a contact has had as much stored within a day as is kept, whenever it says that it was sent.
-  public func isPlainFull(account: [UInt8], contact: String) throws(VaultError) -> Bool {
+  package func isPlainFull(account: [UInt8], contact: String) throws(VaultError) -> Bool {
     try stored { () throws(StoreError) in
       try database.messages(
         MessageFilter(
@@ -136,7 +136,7 @@ extension Vault {
   }
 
   /// Plain messages of an account that wait to be sent, the oldest first, and not more than some. Those whose text is damaged are lost.
-  public func plainWaiting(_ account: [UInt8]) throws(VaultError) -> [WaitingPlain] {
+  package func plainWaiting(_ account: [UInt8]) throws(VaultError) -> [WaitingPlain] {
     var waiting: [WaitingPlain] = []
     let records = try stored { () throws(StoreError) in
       try database.messages(
@@ -156,7 +156,7 @@ extension Vault {
   }
 
   /// Notes what became of a plain message that was sent.
-  public func notePlain(
+  package func notePlain(
     _ id: [UInt8], account: [UInt8], contact: String, _ state: MessageRecord.State
   ) throws(VaultError) {
     try stored { () throws(StoreError) in
@@ -188,7 +188,7 @@ extension Vault {
 
   /// Messages that say the same as this one to or from the same contact, and were sent about when it was, the oldest first. Damaged ones are
   /// left out.
-  public func plainMessages(
+  package func plainMessages(
     like message: PlainMessage, account: [UInt8], within difference: Int64
   ) throws(VaultError) -> [KnownPlain] {
     let filter = MessageFilter(
@@ -206,14 +206,14 @@ extension Vault {
   }
 
   /// The message of this id from or to a contact, if it is here.
-  public func knownPlain(
+  package func knownPlain(
     _ id: [UInt8], account: [UInt8], contact: String, isMine: Bool
   ) throws(VaultError) -> KnownPlain? {
     try plainRecord(id, account, contact, isMine).map(KnownPlain.init)
   }
 
   /// Notes what a message is known by, in addition to what it was known by.
-  public func notePlain(
+  package func notePlain(
     _ known: KnownPlain, account: [UInt8], contact: String, isMine: Bool, mark: PlainMark
   ) throws(VaultError) {
     while let before = try plainRecord(known.id, account, contact, isMine) {
@@ -247,7 +247,7 @@ extension Vault {
 
 extension Vault {
   /// Whether a plain message was sent from an account to this address.
-  public func hasWritten(to contact: String, account: [UInt8]) throws(VaultError) -> Bool {
+  package func hasWritten(to contact: String, account: [UInt8]) throws(VaultError) -> Bool {
     try stored { () throws(StoreError) in
       try database.hasMessages(MessageFilter(account: account, contact: contact, direction: .sent))
     }

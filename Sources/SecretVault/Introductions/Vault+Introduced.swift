@@ -9,7 +9,7 @@ extension Vault {
   var usesIntroductions: Bool { verifiedSetting(.introductions) == SettingKey.on }
 
   /// Whether the user has switched introductions off.
-  public var areIntroductionsOff: Bool { settingValue(SettingKey.introductions.rawValue) == SettingKey.off }
+  package var areIntroductionsOff: Bool { settingValue(SettingKey.introductions.rawValue) == SettingKey.off }
 
   /// Whether holders of a secret that somebody else has dealt may be missing because introductions are off.
   func lacksIntroductions(_ record: SecretRecord, _ header: SecretHeader) -> Bool {
@@ -153,7 +153,7 @@ extension Vault {
   // MARK: - For the user
 
   /// All who were introduced and are no peers, by name; those that the user has removed aren't among them.
-  public func introducedHolders() throws(VaultError) -> [IntroducedHolder] {
+  package func introducedHolders() throws(VaultError) -> [IntroducedHolder] {
     let names = try peerNames()
     let rows = try stored { () throws(StoreError) in try database.introductions() }
       .filter { counts($0) && names[$0.digest] == nil }
@@ -180,7 +180,7 @@ extension Vault {
 
   /// The introduced holder that the user means: by the beginning of its fingerprint or card digest, or by its name, with or without who has
   /// introduced it. The digits come first: names here are strangers' words, and one may be somebody else's fingerprint.
-  public func introducedHolder(named reference: String) throws(VaultError) -> IntroducedHolder {
+  package func introducedHolder(named reference: String) throws(VaultError) -> IntroducedHolder {
     let all = try introducedHolders()
     var matches: [IntroducedHolder] = []
     if let digits = Self.digits(of: reference) {
@@ -205,7 +205,7 @@ extension Vault {
   }
 
   /// Makes an introduced holder a peer, by the keys that were shown. Its user and this one should have compared the fingerprint.
-  public func acceptIntroduced(_ holder: IntroducedHolder, name: String?) throws(VaultError) -> PeerAddition {
+  package func acceptIntroduced(_ holder: IntroducedHolder, name: String?) throws(VaultError) -> PeerAddition {
     let card = try holder.card()
     guard !areIntroductionsOff else {
       throw VaultError(
@@ -219,7 +219,7 @@ extension Vault {
   }
 
   /// Removes an introduced holder for good, by the keys that were shown: nobody can bring it back but the user, with its card.
-  public func removeIntroduced(_ holder: IntroducedHolder) throws(VaultError) -> IntroducedHolder {
+  package func removeIntroduced(_ holder: IntroducedHolder) throws(VaultError) -> IntroducedHolder {
     let digest = try holder.card().keys.digest
     let record = try introducedHolder(digest)
     _ = try stored { () throws(StoreError) in try database.removeIntroductions(of: digest) }

@@ -60,7 +60,7 @@ extension Vault {
   }
 
   /// Ids of secrets that were shared here and whose holders haven't all taken who the others are, although they have their shares.
-  public func secretsWithWaitingIntroductions() throws(VaultError) -> Set<String> {
+  package func secretsWithWaitingIntroductions() throws(VaultError) -> Set<String> {
     guard usesIntroductions else { return [] }
     completeIntroductions()
     return Set(

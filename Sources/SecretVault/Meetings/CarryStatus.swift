@@ -1,47 +1,47 @@
-public import Courier
+package import Courier
 import Sodium
 import VaultProtocol
 import VaultStore
 
 /// What this device carries for others, and what others carry for it.
-public struct CarryStatus: Sendable {
+package struct CarryStatus: Sendable {
   /// Whom this device met.
-  public struct Encounter: Hashable, Sendable {
+  package struct Encounter: Hashable, Sendable {
     /// The peer's name; nil if it isn't one any more.
-    public let name: String?
+    package let name: String?
     /// Whether it stands for a server that was reached.
-    public let isNetwork: Bool
+    package let isNetwork: Bool
     /// When that was last, in milliseconds since 1970.
-    public let lastAt: Int64
+    package let lastAt: Int64
     /// How likely another meeting is, from 0 to 1.
-    public let predictability: Double
+    package let predictability: Double
   }
 
   /// Whether anything is carried for others at all.
-  public let isOn: Bool
+  package let isOn: Bool
   /// The battery's charge in percent; nil if there is none, or it is being charged.
-  public let battery: Int?
+  package let battery: Int?
   /// What is given of this device.
-  public let limits: CarryingLimits
+  package let limits: CarryingLimits
   /// What was done so far.
-  public let account: CarryingAccount
+  package let account: CarryingAccount
   /// Parcels that are carried for others now.
-  public let carried: Int
+  package let carried: Int
   /// Their bytes.
-  public let carriedBytes: Int
+  package let carriedBytes: Int
   /// Bytes that may still be moved for others today.
-  public let leftToday: Int
+  package let leftToday: Int
   /// Whether enough was done, as the fair share says.
-  public let isOverFairShare: Bool
+  package let isOverFairShare: Bool
   /// Why nothing more is taken at present; nil if something is.
-  public let pausedBecause: String?
+  package let pausedBecause: String?
   /// Whom this device met, the last one first.
-  public let encounters: [Encounter]
+  package let encounters: [Encounter]
 }
 
 extension Vault {
   /// How carrying stands. Asks nobody, and changes nothing.
-  public func carryStatus() throws(VaultError) -> CarryStatus {
+  package func carryStatus() throws(VaultError) -> CarryStatus {
     let now = environment.now()
     var courier = try readCourier()
     courier.limits = carryingLimits()

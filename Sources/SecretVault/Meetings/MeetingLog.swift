@@ -1,15 +1,15 @@
 import Sodium
-public import VaultStore
+package import VaultStore
 
 /// A line of the log of meetings.
-public struct MeetingLine: Hashable, Sendable {
+package struct MeetingLine: Hashable, Sendable {
   /// What the peer is called.
-  public let peer: String?
+  package let peer: String?
   /// What is known of the meeting.
-  public let record: MeetingRecord
+  package let record: MeetingRecord
 
   /// A line from its parts.
-  public init(peer: String?, record: MeetingRecord) {
+  package init(peer: String?, record: MeetingRecord) {
     self.peer = peer
     self.record = record
   }
@@ -17,7 +17,7 @@ public struct MeetingLine: Hashable, Sendable {
 
 extension Vault {
   /// The meetings of the last days, the newest first. For whoever wants to know why something went, or didn't.
-  public func meetingLog(limit: Int = VaultDatabase.meetingLimit) throws(VaultError) -> [MeetingLine] {
+  package func meetingLog(limit: Int = VaultDatabase.meetingLimit) throws(VaultError) -> [MeetingLine] {
     let names = try peerNames()
     let now = environment.now()
     let records = try stored { () throws(StoreError) in try database.meetings(at: now, limit: limit) }

@@ -1,25 +1,25 @@
 /// What a meeting with a peer came to.
-public struct MeetingReport: Hashable, Sendable {
+package struct MeetingReport: Hashable, Sendable {
   /// Parcels that were given to the peer as a carrier.
-  public var given = 0
+  package var given = 0
   /// Those of them that were others' already.
-  public var passedOn = 0
+  package var passedOn = 0
   /// Parcels that were taken to be carried for others.
-  public var taken = 0
+  package var taken = 0
   /// Own parcels that the peer, their recipient, has now.
-  public var delivered = 0
+  package var delivered = 0
   /// Parcels of others that the peer, their recipient, got from this device.
-  public var handedOver = 0
+  package var handedOver = 0
   /// Parcels for this device.
-  public var received = 0
+  package var received = 0
   /// Receipts that were learned.
-  public var receipts = 0
+  package var receipts = 0
 
   /// Nothing so far.
-  public init() {}
+  package init() {}
 
   /// Whether anything has changed hands.
-  public var isEmpty: Bool { self == MeetingReport() }
+  package var isEmpty: Bool { self == MeetingReport() }
 
   /// Whether a parcel has changed hands. Receipts alone cost nothing: anybody can make as many as they like.
   var hasMovedParcels: Bool { given + taken + delivered + handedOver + received > 0 }

@@ -7,7 +7,7 @@ import VaultStore
 extension Vault {
   /// Meets peers until the task is cancelled: the daemon's part. `listen` returns the names of the peers that were heard in the room, and takes its time
   /// over that.
-  public func runMeetings(listen: (@Sendable () async -> Set<String>)? = nil) async {
+  package func runMeetings(listen: (@Sendable () async -> Set<String>)? = nil) async {
     let rounds = MeetingRounds(self)
     await withDiscardingTaskGroup { group in
       if let listen { group.addTask { await rounds.hear(listen) } }

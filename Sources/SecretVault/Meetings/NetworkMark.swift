@@ -1,11 +1,11 @@
 import Glibc
 
 /// Something that changes when the machine's ways into the network do: who waits to try again needn't wait then.
-public struct NetworkMark: Hashable, Sendable {
+package struct NetworkMark: Hashable, Sendable {
   private let value: UInt64
 
   /// As it is now.
-  public static func now(of files: [String] = ["/proc/net/route", "/proc/net/if_inet6"]) -> NetworkMark {
+  package static func now(of files: [String] = ["/proc/net/route", "/proc/net/if_inet6"]) -> NetworkMark {
     var value: UInt64 = 0xCBF2_9CE4_8422_2325
     for path in files {
       let descriptor = open(path, O_RDONLY | O_CLOEXEC)

@@ -4,7 +4,7 @@ import VaultProtocol
 import VaultStore
 
 /// What it takes to meet a peer.
-public struct MeetingJob: Sendable {
+package struct MeetingJob: Sendable {
   /// Begins the meeting at this device, once there is a session.
   let begin: @Sendable (_ isNearby: Bool) throws(VaultError) -> CourierDesk
   /// Bytes of the largest parcel that waits for the peer itself: decides whether the meeting may be over Bluetooth.

@@ -1,30 +1,30 @@
 import Courier
-public import Sodium
+package import Sodium
 import VaultProtocol
 import VaultStore
 
 /// A parcel of somebody else that this device carries, and that it may leave at a server for its recipient.
-public struct CarriedPost: Hashable, Sendable {
+package struct CarriedPost: Hashable, Sendable {
   /// The parcel.
-  public let post: ParcelPost
+  package let post: ParcelPost
   /// Which copy of it: 32 bytes.
-  public let copy: [UInt8]
+  package let copy: [UInt8]
   /// Whom it is for: a peer of this device's.
-  public let recipient: Digest
+  package let recipient: Digest
   /// Which of its sender's carriers had it first, from zero.
-  public let branch: UInt8
+  package let branch: UInt8
   /// By how many carriers it has come, this device included.
-  public let hops: UInt8
+  package let hops: UInt8
 }
 
 /// Whom the parcels are for that this device carries, as far as they are peers whose accounts it knows. Looked up once for each parcel.
-public struct CarriedSearch: Sendable {
+package struct CarriedSearch: Sendable {
   private var people: Set<Digest> = []
   private var recipients: [CopyKey: Digest] = [:]
   private var foreign: Set<CopyKey> = []
 
   /// Has looked for nothing yet.
-  public init() {}
+  package init() {}
 
   /// Forgets what isn't carried any more, and everything if others can be reached than before.
   mutating func begin(_ people: Set<Digest>, _ carried: [CopyKey: CarriedParcel]) {
@@ -49,13 +49,13 @@ extension Vault {
   /// more room than there is for whose address their recipient doesn't know.
   ///
   /// A part of a file or photo is the largest that is left: a mebibyte.
-  public static let carriedByteLimit = (1 << 20) + ParcelTimes.sealing
+  package static let carriedByteLimit = (1 << 20) + ParcelTimes.sealing
 
   /// Whether this device leaves at servers what it carries: it carries, and uses servers for itself.
   private var leavesCarried: Bool { carryingLimits().isOn && usualWays().contains(.account) }
 
   /// A server was reached: carriers count that for what they can do for others.
-  public func noteServer() throws(VaultError) {
+  package func noteServer() throws(VaultError) {
     guard leavesCarried else { return }
     let now = environment.now()
     try changeCourier { courier, _ in courier.met(.network, isPeer: true, at: now) }
@@ -64,7 +64,7 @@ extension Vault {
   /// Parcels of others for peers whose accounts are known here, those first that expire first; none whose sender wants no server, none that is large,
   /// and none `except` for. Each is left at a server once, as far as this device's limits reach: to be asked again, when ``carriedWereLeft(_:)`` was
   /// said of these, until nothing is left.
-  public func carriedForAccounts(
+  package func carriedForAccounts(
     _ search: inout CarriedSearch, count: Int = 64, bytes: Int = carriedByteLimit,
     except: Set<[UInt8]> = []
   ) throws(VaultError) -> [CarriedPost] {
@@ -99,14 +99,14 @@ extension Vault {
 
   /// These copies of others' parcels go to a server now. Said before the first byte does: what breaks off has cost its bytes, too, and isn't begun again and
   /// again, whatever becomes of this program. They are carried on all the same: nobody knows when their recipients ask there.
-  public func carriedWereLeft(_ copies: [[UInt8]]) throws(VaultError) {
+  package func carriedWereLeft(_ copies: [[UInt8]]) throws(VaultError) {
     let (keys, now) = (copies.compactMap { CopyKey($0) }, environment.now())
     guard !keys.isEmpty else { return }
     try changeCourier { courier, _ in for key in keys { courier.deposited(key, at: now) } }
   }
 
   /// These copies of others' parcels didn't get there after all, and may be left once more.
-  public func carriedCameBack(_ copies: [[UInt8]]) throws(VaultError) {
+  package func carriedCameBack(_ copies: [[UInt8]]) throws(VaultError) {
     let keys = copies.compactMap { CopyKey($0) }
     guard !keys.isEmpty else { return }
     try changeCourier { courier, _ in for key in keys { courier.notDeposited(key) } }

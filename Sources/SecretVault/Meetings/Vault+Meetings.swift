@@ -1,12 +1,12 @@
 import Courier
-public import Sodium
+package import Sodium
 import VaultProtocol
 import VaultStore
 
 /// Meetings: two devices that are in touch give one another what each has for the other, and what each may carry for others.
 extension Vault {
   /// Meets a peer, by name or otherwise as the user refers to it.
-  public func meet(_ reference: String) async throws(VaultError) -> MeetingReport {
+  package func meet(_ reference: String) async throws(VaultError) -> MeetingReport {
     let peer = try find(reference)
     do throws(LinkFailure) { return try await meet(peer) } catch { throw VaultError(error, peer: peer.name) }
   }
@@ -14,13 +14,13 @@ extension Vault {
   /// Meets a peer for at most so long, so that it gets what waits for it. That this fails is no error: it is tried again. Returns why the
   /// peer was not met, as far as that is known by then.
   @discardableResult
-  public func deliverMessages(to reference: String, limit: Duration) async -> LinkFailure? {
+  package func deliverMessages(to reference: String, limit: Duration) async -> LinkFailure? {
     guard let peer = try? find(reference) else { return nil }
     return await deliver(to: peer, limit: limit)
   }
 
   /// The same with a peer's card digest.
-  public func deliverMessages(to digest: Digest, limit: Duration) async {
+  package func deliverMessages(to digest: Digest, limit: Duration) async {
     guard let peer = (try? database.peer(digest)).flatMap({ $0 }) else { return }
     await deliver(to: peer, limit: limit)
   }

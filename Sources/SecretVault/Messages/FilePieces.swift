@@ -1,8 +1,8 @@
 import Sodium
-public import VaultProtocol
+package import VaultProtocol
 
 /// A part of what is sent of a file.
-public enum FilePiece: Hashable, Sendable {
+package enum FilePiece: Hashable, Sendable {
   /// Bytes of the file itself.
   case range(offset: UInt64, count: UInt64)
   /// Others, in their place.
@@ -80,7 +80,7 @@ struct PiecedFile: Sendable {
 extension MessageFile {
   /// A photo on this device, without what is said about it: `strip` finds out what of it goes, without changing where the descriptor is read next for
   /// anybody else; nil: all of it.
-  public init(
+  package init(
     photo path: String, mediaType: String, caption: HeldSecret?,
     strip: (_ descriptor: Int32, _ byteCount: UInt64) throws(VaultError) -> [FilePiece]?
   ) throws(VaultError) {

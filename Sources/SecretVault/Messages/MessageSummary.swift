@@ -1,60 +1,60 @@
 /// What a message is.
-public enum MessageKind: String, Hashable, Sendable {
+package enum MessageKind: String, Hashable, Sendable {
   case text, file, photo
 }
 
 /// A message as people see it in a list: all but what it says.
-public struct MessageSummary: Hashable, Sendable {
+package struct MessageSummary: Hashable, Sendable {
   /// By which it is called here.
-  public let number: Int64
+  package let number: Int64
   /// Its id, the same on both sides: 32 hexadecimal digits.
-  public let id: String
+  package let id: String
   /// The other side's name, or the start of its card's digest if it isn't trusted any more; nil for one without a vault.
-  public let peer: String?
+  package let peer: String?
   /// The address of the other side of a message that went without being sealed.
-  public let contact: String?
+  package let contact: String?
   /// Whether it was sent from here.
-  public let isMine: Bool
+  package let isMine: Bool
   /// What it is.
-  public let kind: MessageKind
+  package let kind: MessageKind
   /// How it stands: `waiting`, `underway`, `delivered`, `read` or `lost` if it was sent from here, else `partial`, `new` or `seen`.
-  public let state: String
+  package let state: String
   /// A file's name, as its sender says. Not to be trusted, and to be escaped.
-  public let name: String?
+  package let name: String?
   /// A file's type, as its sender says.
-  public let mediaType: String?
+  package let mediaType: String?
   /// Bytes of the text or the file.
-  public let byteCount: Int64
+  package let byteCount: Int64
   /// In how many parcels it goes.
-  public let parts: Int
+  package let parts: Int
   /// How many of these have arrived, as far as is known.
-  public let partsDone: Int
+  package let partsDone: Int
   /// When it was sent, by its sender's clock, in milliseconds since 1970.
-  public let sentAt: Int64
+  package let sentAt: Int64
   /// When it was stored here.
-  public let storedAt: Int64
+  package let storedAt: Int64
   /// When its sender heard that it has arrived.
-  public let deliveredAt: Int64?
+  package let deliveredAt: Int64?
   /// When it was read: here, or so says its recipient.
-  public let readAt: Int64?
+  package let readAt: Int64?
   /// The way that it went, as far as is known: `session`, `bluetooth`, `account`, `group` or `carriers`.
-  public let route: String?
+  package let route: String?
   /// By how many carriers in a row.
-  public let hops: Int?
+  package let hops: Int?
   /// Those to whom it was given to be carried, by name.
-  public let carriers: [String]
+  package let carriers: [String]
   /// Whether only the two sides can read it.
-  public let isSealed: Bool
+  package let isSealed: Bool
   /// Until when it is tried to send it.
-  public let expiresAt: Int64?
+  package let expiresAt: Int64?
   /// Whether it has come behind others of its conversation that were sent later.
-  public internal(set) var isLate = false
+  package internal(set) var isLate = false
 
   /// When it was sent, by its sender's clock, but not after it came.
-  public var time: Int64 { isMine ? sentAt : min(sentAt, storedAt) }
+  package var time: Int64 { isMine ? sentAt : min(sentAt, storedAt) }
 
   /// A summary from its parts.
-  public init(
+  package init(
     number: Int64, id: String, peer: String? = nil, contact: String? = nil, isMine: Bool, kind: MessageKind,
     state: String, name: String? = nil, mediaType: String? = nil, byteCount: Int64, parts: Int, partsDone: Int,
     sentAt: Int64, storedAt: Int64, deliveredAt: Int64? = nil, readAt: Int64? = nil, route: String? = nil,
@@ -85,16 +85,16 @@ public struct MessageSummary: Hashable, Sendable {
 }
 
 /// What waits here to be sent, and what is carried for others.
-public struct OutboxSummary: Hashable, Sendable {
+package struct OutboxSummary: Hashable, Sendable {
   /// Messages that haven't arrived, oldest first.
-  public let messages: [MessageSummary]
+  package let messages: [MessageSummary]
   /// Parcels of this device's own, those of messages among them, oldest first.
-  public let parcels: [OutboxParcel]
+  package let parcels: [OutboxParcel]
   /// What is carried for others.
-  public let carried: CarriedSummary
+  package let carried: CarriedSummary
 
   /// A summary from its parts.
-  public init(messages: [MessageSummary], parcels: [OutboxParcel], carried: CarriedSummary) {
+  package init(messages: [MessageSummary], parcels: [OutboxParcel], carried: CarriedSummary) {
     self.messages = messages
     self.parcels = parcels
     self.carried = carried
@@ -102,22 +102,22 @@ public struct OutboxSummary: Hashable, Sendable {
 }
 
 /// A parcel of this device's own that is on its way.
-public struct OutboxParcel: Hashable, Sendable {
+package struct OutboxParcel: Hashable, Sendable {
   /// `deposit`, `request`, `item`, `answer`, `receipt` or `message`.
-  public let kind: String
+  package let kind: String
   /// Whom it is for.
-  public let peer: String?
+  package let peer: String?
   /// Its bytes.
-  public let byteCount: Int64
+  package let byteCount: Int64
   /// When it was made, in milliseconds since 1970.
-  public let createdAt: Int64
+  package let createdAt: Int64
   /// Until when it is worth something.
-  public let expiresAt: Int64
+  package let expiresAt: Int64
   /// Ways that were tried so far, other than sessions: `account`, `group`, `carriers`.
-  public let ways: [String]
+  package let ways: [String]
 
   /// A parcel from its parts.
-  public init(
+  package init(
     kind: String, peer: String?, byteCount: Int64, createdAt: Int64, expiresAt: Int64, ways: [String]
   ) {
     self.kind = kind
@@ -130,20 +130,20 @@ public struct OutboxParcel: Hashable, Sendable {
 }
 
 /// What is carried for others. Nobody here knows from whom, to whom, and what it is.
-public struct CarriedSummary: Hashable, Sendable {
+package struct CarriedSummary: Hashable, Sendable {
   /// How many parcels.
-  public let count: Int
+  package let count: Int
   /// Their bytes.
-  public let byteCount: Int64
+  package let byteCount: Int64
   /// When the oldest of them came, in milliseconds since 1970; nil if there are none.
-  public let oldestAt: Int64?
+  package let oldestAt: Int64?
   /// When the first of them expires.
-  public let nextExpiry: Int64?
+  package let nextExpiry: Int64?
   /// The bytes of each, smallest first.
-  public let sizes: [Int64]
+  package let sizes: [Int64]
 
   /// A summary from its parts.
-  public init(count: Int, byteCount: Int64, oldestAt: Int64?, nextExpiry: Int64?, sizes: [Int64]) {
+  package init(count: Int, byteCount: Int64, oldestAt: Int64?, nextExpiry: Int64?, sizes: [Int64]) {
     self.count = count
     self.byteCount = byteCount
     self.oldestAt = oldestAt

@@ -1,8 +1,8 @@
-public import Sodium
-public import VaultProtocol
+package import Sodium
+package import VaultProtocol
 
 /// Something to be said to a peer.
-public enum NewMessage: Sendable {
+package enum NewMessage: Sendable {
   /// A text in UTF-8, of at least one byte.
   case text(HeldSecret)
   /// A file or a photo.
@@ -10,24 +10,24 @@ public enum NewMessage: Sendable {
 }
 
 /// A file to be sent, which is read part by part.
-public struct MessageFile: Sendable {
+package struct MessageFile: Sendable {
   /// Reads exactly so many bytes from an offset on.
-  public typealias Read = @Sendable (_ offset: UInt64, _ count: Int) throws(VaultError) -> HeldSecret
+  package typealias Read = @Sendable (_ offset: UInt64, _ count: Int) throws(VaultError) -> HeldSecret
 
   /// Its name without folders.
-  public let name: String
+  package let name: String
   /// What is in it, as `image/jpeg`.
-  public let mediaType: String
+  package let mediaType: String
   /// Its bytes.
-  public let byteCount: UInt64
+  package let byteCount: UInt64
   /// Whether it is a photo.
-  public let isPhoto: Bool
+  package let isPhoto: Bool
   /// A text beside it.
-  public let caption: HeldSecret?
+  package let caption: HeldSecret?
   let read: Read
 
   /// A file that `read` gives.
-  public init(
+  package init(
     name: String, mediaType: String, byteCount: UInt64, isPhoto: Bool, caption: HeldSecret?, read: @escaping Read
   ) {
     self.name = name
@@ -39,7 +39,7 @@ public struct MessageFile: Sendable {
   }
 
   /// A regular file on this device. One that changes while it is read is refused.
-  public init(path: String, isPhoto: Bool, mediaType: String, caption: HeldSecret?) throws(VaultError) {
+  package init(path: String, isPhoto: Bool, mediaType: String, caption: HeldSecret?) throws(VaultError) {
     self.init(try LocatedFile(path: path), path: path, isPhoto: isPhoto, mediaType: mediaType, caption: caption)
   }
 

@@ -1,11 +1,11 @@
-public import Sodium
-public import VaultProtocol
-public import VaultStore
+package import Sodium
+package import VaultProtocol
+package import VaultStore
 
 /// How a parcel has come here.
-public struct ParcelArrival: Hashable, Sendable {
+package struct ParcelArrival: Hashable, Sendable {
   /// The last stretch of its way.
-  public enum Way: Hashable, Sendable {
+  package enum Way: Hashable, Sendable {
     /// From its sender, over the network or over Bluetooth.
     case session, bluetooth
     /// Through an account at a server: its sender's, or that of somebody who carried it.
@@ -16,7 +16,7 @@ public struct ParcelArrival: Hashable, Sendable {
     case carriers
 
     /// As it is noted with a message.
-    public var name: String {
+    package var name: String {
       switch self {
       case .session: "session"
       case .bluetooth: "bluetooth"
@@ -28,19 +28,19 @@ public struct ParcelArrival: Hashable, Sendable {
   }
 
   /// Stands for no branch: it didn't come by carriers.
-  public static let noBranch: UInt8 = 5
+  package static let noBranch: UInt8 = 5
 
   /// The last stretch of its way.
-  public let way: Way
+  package let way: Way
   /// Who handed it over: in a session, or at a server, as far as it is known whose account that is.
-  public let from: Digest?
+  package let from: Digest?
   /// By how many carriers it came.
-  public let hops: UInt8
+  package let hops: UInt8
   /// Which of its sender's carriers had it first, from zero; or ``noBranch``.
-  public let branch: UInt8
+  package let branch: UInt8
 
   /// A parcel that has come this way.
-  public init(way: Way, from: Digest? = nil, hops: UInt8 = 0, branch: UInt8 = noBranch) {
+  package init(way: Way, from: Digest? = nil, hops: UInt8 = 0, branch: UInt8 = noBranch) {
     self.way = way
     self.from = from
     self.hops = hops
@@ -73,7 +73,7 @@ public struct ParcelArrival: Hashable, Sendable {
 }
 
 /// What became of a parcel that has come.
-public enum ParcelTaking: Hashable, Sendable {
+package enum ParcelTaking: Hashable, Sendable {
   /// It is here, durably; nobody else needs it. With what tells its sender so; nil if that can't be made.
   case taken(receipt: ParcelReceipt?)
   /// The same of one that was here already, or of which nothing is kept by which it would be known again: anybody may have brought it.
@@ -86,7 +86,7 @@ public enum ParcelTaking: Hashable, Sendable {
   case full
 
   /// Whether it is here.
-  public var isTaken: Bool {
+  package var isTaken: Bool {
     switch self {
     case .taken, .known: true
     case .ignored, .unknownSender, .full: false
@@ -94,15 +94,15 @@ public enum ParcelTaking: Hashable, Sendable {
   }
 
   /// Whether it is here, and wasn't before.
-  public var isNew: Bool { if case .taken = self { true } else { false } }
+  package var isNew: Bool { if case .taken = self { true } else { false } }
 }
 
 /// A parcel of this device's own that is to be handed over.
-public struct OutgoingParcelPost: Hashable, Sendable {
+package struct OutgoingParcelPost: Hashable, Sendable {
   /// The parcel.
-  public let post: ParcelPost
+  package let post: ParcelPost
   /// Whom it is for.
-  public let recipient: Digest
+  package let recipient: Digest
   /// What is known of it.
-  public let record: ParcelRecord
+  package let record: ParcelRecord
 }

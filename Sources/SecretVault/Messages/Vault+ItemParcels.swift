@@ -6,11 +6,11 @@ import VaultStore
 /// Items for peers that can't be reached: they go by parcel, as shares do.
 extension Vault {
   /// Most bytes of an item that goes by parcel.
-  public static let parcelItemLimit: UInt64 = 4 << 20
+  package static let parcelItemLimit: UInt64 = 4 << 20
 
   /// Makes a parcel of an item, durably, which goes by whatever way there is. The peer keeps it, until its user accepts it, if it holds a share of the
   /// item's key.
-  public func sendItemByParcel(
+  package func sendItemByParcel(
     _ reference: String, to peerReference: String
   ) throws(VaultError) -> ItemDelivery {
     let record = try resolveItem(reference)

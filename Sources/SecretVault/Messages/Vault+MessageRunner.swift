@@ -6,7 +6,7 @@ import VaultStore
 /// What is to be done with messages by and by: the daemon's part.
 extension Vault {
   /// Works until the task is cancelled.
-  public func runMessages() async {
+  package func runMessages() async {
     while !Task.isCancelled {
       do throws(VaultError) { try await messageRunnerStep() } catch {
         if strangers.isNew("messages", at: environment.monotonic()) {
@@ -18,7 +18,7 @@ extension Vault {
   }
 
   /// One look: what is over ends, what is owed is made into parcels, and requests that came by an account or with carriers are answered.
-  public func messageRunnerStep() async throws(VaultError) {
+  package func messageRunnerStep() async throws(VaultError) {
     try prepareParcels()
     _ = try await answerParcels()
   }

@@ -3,20 +3,20 @@ import VaultProtocol
 import VaultStore
 
 /// What was written of a message.
-public struct SavedMessage: Hashable, Sendable {
+package struct SavedMessage: Hashable, Sendable {
   /// Where it is; nil for a descriptor.
-  public let path: String?
+  package let path: String?
   /// What it is called, made harmless.
-  public let suggestedName: String
+  package let suggestedName: String
   /// How much was written.
-  public let byteCount: UInt64
+  package let byteCount: UInt64
   /// What its sender calls it, where the file got another name for safety: to be escaped.
-  public var originalName: String?
+  package var originalName: String?
 }
 
 extension Vault {
   /// Writes the text of a message, or its file, to somewhere. A file gets its name only when all of it is there.
-  public func saveMessage(_ number: Int64, to destination: RecoveryDestination) throws(VaultError) -> SavedMessage {
+  package func saveMessage(_ number: Int64, to destination: RecoveryDestination) throws(VaultError) -> SavedMessage {
     let message = try message(number)
     let name = Self.fileName(of: message)
     if message.kind == .text {

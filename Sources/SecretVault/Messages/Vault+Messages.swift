@@ -1,6 +1,6 @@
 import PeerAuth
 import Sodium
-public import VaultProtocol
+package import VaultProtocol
 import VaultStore
 
 /// Messages: written here and kept until their recipients have them.
@@ -8,7 +8,7 @@ extension Vault {
   /// Keeps a message for a peer, durably, and all that goes out of it, in one step. Nothing is said yet.
   ///
   /// With `pigeonsOnly` it goes to its recipient, and by carriers, and to no server. `lifetime` is for how many milliseconds it is tried.
-  public func send(
+  package func send(
     _ message: NewMessage, to reference: String, pigeonsOnly: Bool = false, lifetime: Int64? = nil
   ) throws(VaultError) -> MessageSummary {
     let peer = try find(reference)
@@ -49,7 +49,7 @@ extension Vault {
   /// received alone, the last that came first. `search` finds bytes in texts, captions
   /// and names, whatever the case of their ASCII letters. `receivedOnly` leaves out what was sent from here.
   /// `damaged` is told the numbers of messages that can't be searched; others are found all the same.
-  public func messages(
+  package func messages(
     with reference: String? = nil, unreadOnly: Bool = false, receivedOnly: Bool = false, search: HeldSecret? = nil,
     limit: Int = 100, damaged: (Int64) -> Void = { _ in }
   ) throws(VaultError) -> [MessageSummary] {
@@ -128,7 +128,7 @@ extension Vault {
   }
 
   /// A message by its number.
-  public func message(_ number: Int64) throws(VaultError) -> MessageSummary {
+  package func message(_ number: Int64) throws(VaultError) -> MessageSummary {
     let record = try messageRecord(number)
     var message = summary(record, try peerNames())
     message.isLate = try late([record]).contains(number)
@@ -151,7 +151,7 @@ extension Vault {
   }
 
   /// A message's text, or a file's caption; nil if there is none.
-  public func messageText(_ number: Int64) throws(VaultError) -> HeldSecret? {
+  package func messageText(_ number: Int64) throws(VaultError) -> HeldSecret? {
     let record = try messageRecord(number)
     return try text(of: record)
   }
@@ -163,7 +163,7 @@ extension Vault {
   }
 
   /// Hands out a received file, part by part in order, if it is whole and what its sender said it is.
-  public func messageFile(
+  package func messageFile(
     _ number: Int64, part: (HeldSecret) throws(VaultError) -> Void
   ) throws(VaultError) {
     let record = try messageRecord(number)
@@ -190,7 +190,7 @@ extension Vault {
   // MARK: - Changing
 
   /// The user has seen these messages. Their senders are told so, unless the setting `read-receipts` is off.
-  public func markRead(_ numbers: [Int64]) throws(VaultError) {
+  package func markRead(_ numbers: [Int64]) throws(VaultError) {
     let now = max(1, environment.now())
     var read: [ParcelMemory.Owed: [MessageRecord]] = [:]
     let servers = [ParcelArrival.Way.account.name, "group"]
@@ -231,7 +231,7 @@ extension Vault {
 
   /// Destroys a message here; one that waits is not sent any more. Returns what it was just before; nil if somebody else was faster.
   @discardableResult
-  public func deleteMessage(_ number: Int64) throws(VaultError) -> MessageSummary? {
+  package func deleteMessage(_ number: Int64) throws(VaultError) -> MessageSummary? {
     let record = try messageRecord(number)
     var last: MessageRecord?
     let isGone = try stored { () throws(StoreError) in try database.removeMessage(record.number) { last = $0 } }

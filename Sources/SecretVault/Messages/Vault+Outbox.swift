@@ -5,7 +5,7 @@ import VaultStore
 /// What waits here to be sent.
 extension Vault {
   /// What waits here: messages, other parcels of this device's own, and what is carried for others.
-  public func outbox() throws(VaultError) -> OutboxSummary {
+  package func outbox() throws(VaultError) -> OutboxSummary {
     let names = try peerNames()
     var filter = MessageFilter(direction: .sent, states: [.waiting, .underway])
     let account = try stored { () throws(StoreError) in try database.accounts() }.first { $0.isCurrent }

@@ -1,7 +1,7 @@
 import PeerAuth
-public import Sodium
+package import Sodium
 import VaultProtocol
-public import VaultStore
+package import VaultStore
 
 /// This device's own parcels, and by which way each of them goes next.
 extension Vault {
@@ -14,7 +14,7 @@ extension Vault {
   }
 
   /// Own parcels whose turn it is to go by this way, oldest first, without what is in them.
-  public func outgoingRecords(way: ParcelRecord.Ways, at now: Int64) throws(VaultError) -> [ParcelRecord] {
+  package func outgoingRecords(way: ParcelRecord.Ways, at now: Int64) throws(VaultError) -> [ParcelRecord] {
     try prepareParcels()
     return try records(way, to: nil, at: now)
   }
@@ -59,7 +59,7 @@ extension Vault {
   }
 
   /// The same with what is in them, at most 16 MiB at a time: to be asked again, when these were handed over, until nothing is left.
-  public func outgoingParcels(
+  package func outgoingParcels(
     to peer: Digest? = nil, way: ParcelRecord.Ways, limit: Int = 64
   ) throws(VaultError) -> [OutgoingParcelPost] {
     try prepareParcels()
@@ -76,7 +76,7 @@ extension Vault {
   }
 
   /// A server has taken a parcel that was sent by the account.
-  public func handedToAccount(_ id: [UInt8]) throws(VaultError) {
+  package func handedToAccount(_ id: [UInt8]) throws(VaultError) {
     let now = environment.now()
     guard let record = try stored({ () throws(StoreError) in try database.parcel(id) }),
       WayOrder.isUnderWay(record, at: now)
@@ -95,7 +95,7 @@ extension Vault {
 
   /// A device at this address says that it has taken a parcel of this device's own. Its server can say so as well, so that ends nothing but word
   /// for the peer that is there.
-  public func acknowledgedByAccount(_ id: [UInt8], from address: String) throws(VaultError) {
+  package func acknowledgedByAccount(_ id: [UInt8], from address: String) throws(VaultError) {
     guard let record = try stored({ () throws(StoreError) in try database.parcel(id) }),
       record.direction == .receipt, try accountAddress(of: record.peer) == address
     else { return }

@@ -34,7 +34,7 @@ extension Vault {
   private static func forgottenKey(_ peer: Digest) -> String { "peer-address-forgotten-\(peer)" }
 
   /// No peer has this address any more, nor is one to have it that says so, until the user does.
-  public func forgetAccountAddress(_ address: String) throws(VaultError) {
+  package func forgetAccountAddress(_ address: String) throws(VaultError) {
     try stored { () throws(StoreError) in
       for (peer, known) in try database.peerAddresses() where known == address {
         try database.setMeta(Self.forgottenKey(peer), to: Array(address.utf8))
@@ -45,7 +45,7 @@ extension Vault {
 
   /// The user says, or with nil takes back, where a peer's account is.
   @discardableResult
-  public func setAccountAddress(_ reference: String, to address: String?) throws(VaultError) -> PeerSummary {
+  package func setAccountAddress(_ reference: String, to address: String?) throws(VaultError) -> PeerSummary {
     let peer = try find(reference)
     try stored { () throws(StoreError) in
       let key = Self.forgottenKey(peer.digest)

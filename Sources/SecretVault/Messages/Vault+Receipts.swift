@@ -1,6 +1,6 @@
 import PeerAuth
-public import Sodium
-public import VaultProtocol
+package import Sodium
+package import VaultProtocol
 import VaultStore
 
 /// Receipts: what is owed to others for their parcels, and what comes for this device's own.
@@ -85,7 +85,7 @@ extension Vault {
   /// `handedOverBy` is the way by which the parcel was handed to its recipient a moment ago, if this is the answer to that; `carriers` those that
   /// the parcel was given to, in the order of branches.
   @discardableResult
-  public func takeReceipt(
+  package func takeReceipt(
     _ receipt: ParcelReceipt, handedOverBy way: ParcelArrival.Way?, carriers: [Digest] = []
   ) throws(VaultError) -> Bool {
     guard ParcelProof.isGenuine(receipt.proof, for: receipt.id),

@@ -1,25 +1,25 @@
 import Sodium
 
 /// Redis in place of a folder.
-public struct RedisOptions: Sendable {
+package struct RedisOptions: Sendable {
   /// What keeps groups and shares: see docs/SERVER.md for how it is named.
-  public var store: String
+  package var store: String
   /// A file with its password.
-  public var passwordFile: String?
+  package var passwordFile: String?
   /// What keeps the keys that shares are sealed under, if not the same: a Redis that writes nothing to any disk.
-  public var keyStore: String?
+  package var keyStore: String?
   /// A file with its password.
-  public var keyPasswordFile: String?
+  package var keyPasswordFile: String?
   /// A file with the password of the sentinels, if they have one.
-  public var sentinelPasswordFile: String?
+  package var sentinelPasswordFile: String?
   /// Replicas that must have a change before it is acknowledged. Nil: one behind sentinels, none otherwise.
-  public var replicas: Int?
+  package var replicas: Int?
 
   /// Everything by default but the place.
-  public init(store: String) { self.store = store }
+  package init(store: String) { self.store = store }
 
   /// Finds out whether these places are well-formed.
-  public func validate() throws(ServerError) {
+  package func validate() throws(ServerError) {
     _ = try RedisPlace(store)
     if let keyStore { _ = try RedisPlace(keyStore) }
   }

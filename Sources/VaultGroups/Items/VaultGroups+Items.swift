@@ -1,17 +1,17 @@
-public import Grouper
-public import SecretVault
+package import Grouper
+package import SecretVault
 import Sodium
 import Synchronization
 import WireCodec
 
 /// What became of an item in a group: the item, and how far what there is to say of it has gone.
-public struct GroupItemReport: Sendable {
+package struct GroupItemReport: Sendable {
   /// The group.
-  public let group: GroupFacts
+  package let group: GroupFacts
   /// Messages that still have to reach servers; none if all of them have everything.
-  public let unsent: Int
+  package let unsent: Int
   /// Why servers haven't taken them, each with its address.
-  public let faults: [String]
+  package let faults: [String]
 }
 
 /// Items that groups keep in step. What is done here is durable when it returns; servers get it at once if they are there, else by
@@ -21,12 +21,12 @@ extension VaultGroups {
   static let handingLimit = Duration.seconds(15)
 
   /// The items of a group, those that changed last first.
-  public func items(of group: GroupFacts) throws(VaultError) -> [GroupItem] {
+  package func items(of group: GroupFacts) throws(VaultError) -> [GroupItem] {
     try vault.groupItems(of: GroupItems.bytes(of: group.id))
   }
 
   /// The groups that keep an item in step.
-  public func groups(ofItem reference: String) async throws(VaultError) -> [GroupFacts] {
+  package func groups(ofItem reference: String) async throws(VaultError) -> [GroupFacts] {
     var ids: [String] = []
     for (own, slot) in try vault.groups(ofItem: reference)
     where try vault.groupItems(of: own).contains(where: { $0.slot == hexadecimal(slot) && $0.isShared }) {
@@ -38,7 +38,7 @@ extension VaultGroups {
 
   /// Puts an item into a group: it comes to all members, as it is, and who holds a share of its key can open it.
   /// - Parameter noting: is told when that is durable, before servers are.
-  public func add(
+  package func add(
     _ reference: String, to group: GroupFacts, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
   ) async throws(VaultError) -> GroupItemReport {
     let source = try vault.itemForGroup(reference)
@@ -64,7 +64,7 @@ extension VaultGroups {
   /// taken the old one away, that stays, and the changed item stands beside it (`overtaken`). A group where somebody else has put the old item is
   /// left as it is (`foreign`): only the user's word spreads what was on this device before.
   /// - Parameter noting: is told of each group when it has the changed item, before servers are.
-  public func replace(
+  package func replace(
     _ change: ItemChange, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
   ) async throws(VaultError) -> (
     reports: [GroupItemReport], overtaken: [GroupItemReport], foreign: [GroupFacts]
@@ -105,7 +105,7 @@ extension VaultGroups {
   }
 
   /// An item of a group, named like any other one, or by its id if it isn't here.
-  public func item(_ reference: String, of group: GroupFacts) throws(VaultError) -> GroupItem {
+  package func item(_ reference: String, of group: GroupFacts) throws(VaultError) -> GroupItem {
     let all = try items(of: group)
     let missing: VaultError
     do throws(VaultError) {
@@ -126,7 +126,7 @@ extension VaultGroups {
 
   /// Takes an item out of a group: it goes from the other members' devices, and stays on this one.
   /// - Parameter noting: is told when that is durable, before servers are.
-  public func drop(
+  package func drop(
     _ item: GroupItem, from group: GroupFacts, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
   ) async throws(VaultError) -> GroupItemReport {
     let own = try GroupItems.bytes(of: group.id)
@@ -143,7 +143,7 @@ extension VaultGroups {
 
   /// Deletes the item that the user means (``Vault/deletableItem(_:from:)``).
   @discardableResult
-  public func delete(
+  package func delete(
     _ reference: String
   ) async throws(VaultError) -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
     try await delete(vault.deletableItem(reference))
@@ -152,7 +152,7 @@ extension VaultGroups {
   /// Deletes an item, here and on the devices of all groups that keep it in step. Where somebody else has put it, it stays, and comes here
   /// again as the group's (`foreign`). What a peer has sent, and waits, is deleted alone. Interrupted, it can be repeated.
   @discardableResult
-  public func delete(
+  package func delete(
     _ item: ItemSummary
   ) async throws(VaultError) -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
     guard item.state != .waiting else {

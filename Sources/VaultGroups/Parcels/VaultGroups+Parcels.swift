@@ -1,16 +1,16 @@
 import Grouper
-public import SecretVault
+package import SecretVault
 import Sodium
 import VaultStore
 
 /// What became of parcels that a group was to take.
-public struct ParcelHandover: Sendable {
+package struct ParcelHandover: Sendable {
   /// The group.
-  public let group: GroupFacts
+  package let group: GroupFacts
   /// Messages that still have to reach servers; none if all of them have everything.
-  public let unsent: Int
+  package let unsent: Int
   /// Why servers haven't taken them, each with its address.
-  public let faults: [String]
+  package let faults: [String]
 }
 
 /// Deposits and requests for peers who are away, through the groups that they are in.
@@ -95,13 +95,13 @@ extension VaultGroups {
 
   /// Makes parcels of what waits for peers who are in a group of this device, and hands them to its servers, for as long as a
   /// command waits for that. What is not done then is done by the daemon, or by `vault group sync`.
-  public func handParcels(for what: String) async throws(VaultError) -> [ParcelHandover] {
+  package func handParcels(for what: String) async throws(VaultError) -> [ParcelHandover] {
     let groups = try await known()
     return try await exchange(groups, try vault.foldersWithParcels(), for: what)
   }
 
   /// The same, and fetches the answers to requests: between two attempts of a recovery that waits.
-  public func fetchParcels(for what: String) async throws(VaultError) -> [ParcelHandover] {
+  package func fetchParcels(for what: String) async throws(VaultError) -> [ParcelHandover] {
     let groups = try await known()
     let folders = try vault.foldersWithParcels().union(vault.foldersAwaitingReleases(since: 0))
     return try await exchange(groups, folders, for: what)
