@@ -44,7 +44,6 @@ package struct Courier: Sendable, Codable {
   /// Most parcels of this device's own on their way.
   package static let outgoingLimit = 4096
 
-  /// This device.
   package let own: DeviceKey
   /// How it spreads parcels.
   package var policy: CourierPolicy

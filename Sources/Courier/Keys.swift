@@ -47,7 +47,6 @@ package struct CopyDigest: Hashable, Comparable, Sendable, Codable {
 /// One copy of a parcel: what carriers tell apart. Those of one id are the same parcel by their own word alone, and at most
 /// one of them opens.
 package struct CopyKey: Hashable, Comparable, Sendable, Codable {
-  /// The parcel.
   package let id: ParcelKey
   /// What the copy's bytes hash to.
   package let digest: CopyDigest

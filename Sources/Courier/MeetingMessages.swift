@@ -47,13 +47,11 @@ package struct Reply: Hashable, Sendable {
   package enum Answer: Hashable, Sendable {
     /// It takes the parcel; as a carrier it says how likely it is to get it to the recipient, in 1/65535.
     case wanted(UInt16)
-    /// It is here, or was.
     case had
     /// It takes no more, or not this.
     case refused
   }
 
-  /// The copy.
   package let copy: CopyKey
   /// What is said.
   package let answer: Answer

@@ -105,7 +105,6 @@ package struct OutgoingParcel: Hashable, Sendable, Codable {
     /// How often a parcel goes out to a carrier that doesn't say that it has it.
     package static let limit = 4
 
-    /// The carrier.
     package let carrier: DeviceKey
     /// When the parcel first went out to it.
     package let at: Int64
@@ -120,7 +119,6 @@ package struct OutgoingParcel: Hashable, Sendable, Codable {
 
   /// What everybody sees of it, before the first carrier.
   package internal(set) var header: ParcelHeader
-  /// Whom it is for.
   package let recipient: DeviceKey
   /// When it was made, in milliseconds since 1970.
   package let createdAt: Int64

@@ -65,7 +65,6 @@ package struct ReceiptBook: Sendable, Codable {
   /// How many are kept.
   package var count: Int { entries.count }
 
-  /// The receipt of a parcel.
   package subscript(id: ParcelKey) -> Receipt? { entries[id]?.receipt }
 
   /// Keeps a receipt that `from` gave; returns whether it is new.

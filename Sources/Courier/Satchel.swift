@@ -72,7 +72,6 @@ package struct Satchel: Sendable, Codable {
     return taking
   }
 
-  /// The copies of a parcel that are here.
   package func copies(of id: ParcelKey) -> Set<CopyKey> { names[id] ?? [] }
 
   /// How many copies of a parcel `giver` has brought that are here.
@@ -149,7 +148,6 @@ package struct Satchel: Sendable, Codable {
     return dropped
   }
 
-  /// Changes a parcel that is here.
   mutating func update(_ copy: CopyKey, _ change: (inout CarriedParcel) -> Void) {
     if var parcel = parcels[copy] {
       change(&parcel)

@@ -38,7 +38,6 @@ public protocol GroupServer: Sendable {
   ///   - token: what the server's operator demands from whoever makes a group there, if he does.
   func createGroup(ttl: Int, token: CreationToken?) async throws(GroupServerError) -> CreatedGroup
 
-  /// Adds a user.
   func addUser(_ access: GroupAccess) async throws(GroupServerError) -> AddedUser
 
   /// Draws a new access key for a user. The old one holds until the new one is used first.

@@ -7,7 +7,6 @@ public import Sodium
 /// a pseudorandom function (RFC 7693; Aumasson, Neves, Wilcox-O'Hearn and Winnerlein, "BLAKE2", 2013): without the key the tags of two
 /// hours are as good as drawn at random. A tag proves nothing, as anybody can repeat it.
 public struct BeaconTag: Hashable, Sendable {
-  /// Bytes of a tag.
   public static let byteCount = 8
   private static let hour: Int64 = 3_600_000
 
@@ -20,7 +19,6 @@ public struct BeaconTag: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// The tag of a beacon key in an hour.
   public init(key: borrowing SecretBytes, hour: UInt64) throws(SodiumError) {
     var hash = try DomainHash("vault/ble-tag/v1", key: key.bytes)
     hash.append(hour)

@@ -5,7 +5,6 @@ public import WireCodec
 ///
 /// Noise forbids sharing its static key with another protocol, so signing, Noise and boxes have a key pair each.
 public struct CardKeys: WireValue, Hashable, Sendable {
-  /// What a key is for.
   public enum Purpose: String, Hashable, Sendable {
     /// Ed25519 signatures.
     case signing

@@ -2,7 +2,6 @@ import Synchronization
 
 /// An error that has a word for a deadline that passed.
 public protocol DeadlineError: Error {
-  /// The deadline passed.
   static var deadlinePassed: Self { get }
 }
 

@@ -9,7 +9,6 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
   /// Five groups of five digits with a space between, such as `04711 00815 12345 67890 24680`.
   public let description: String
 
-  /// The fingerprint of a card digest.
   public init(of cardDigest: Digest) throws(SodiumError) {
     var hash = try DomainHash("vault/fingerprint/v1")
     hash.append(cardDigest)

@@ -10,7 +10,6 @@ public struct PeerCard: WireValue, Hashable, Sendable {
   public static let byteLimit = 2048
   /// Most addresses.
   public static let addressLimit = 8
-  /// Bytes of a beacon key.
   public static let beaconKeyByteCount = 16
 
   /// The three public keys.

@@ -36,7 +36,6 @@ public struct ReceivedMessage: ~Copyable, Sendable {
     try ReceivedMessage(empty: .unknown, type: type)
   }
 
-  /// The goodbye.
   public static func goodbye() throws(SessionError) -> ReceivedMessage {
     try ReceivedMessage(empty: .goodbye, type: goodbyeType)
   }

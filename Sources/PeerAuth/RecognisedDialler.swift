@@ -9,7 +9,6 @@ public struct RecognisedDialler: Hashable, Sendable {
   /// Whether it is a peer, whose connection nobody sends away once it has proved who it is.
   public let isPeer: Bool
 
-  /// A peer.
   public init(peer: CardKeys) {
     candidates = [peer]
     isPeer = true

@@ -60,7 +60,6 @@ final class ConnectionRegister: Sendable {
   /// Where a peer has proved itself lately, the last place last.
   private struct Home {
     var sources: [[UInt8]] = []
-    /// Its last connection.
     var last: UInt64 = 0
   }
 

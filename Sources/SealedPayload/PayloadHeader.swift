@@ -21,7 +21,6 @@ public struct PayloadHeader: ~Copyable, Sendable {
 
   static let version: UInt8 = 1
 
-  /// What the payload is.
   public let kind: PayloadKind
   /// The body's media type (`text/plain`), or empty. Printable ASCII without spaces.
   public let mediaType: String

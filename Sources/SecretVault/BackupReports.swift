@@ -30,12 +30,10 @@ package struct RestorePlan: Sendable {
   package let onlyKey: Bool
 }
 
-/// What a backup has in it.
 package struct BackupReport: Sendable {
   /// Where it was written.
   package let path: String
   /// Files, the database and the keys among them.
   package let fileCount: Int
-  /// Bytes of the backup.
   package let byteCount: UInt64
 }

@@ -41,7 +41,6 @@ package struct HolderCheck: Hashable, Sendable {
 
 /// What a drill of one secret found.
 package struct CheckReport: Sendable {
-  /// The secret.
   package let secret: SecretSummary
   /// Milliseconds since 1970.
   package let checkedAt: Int64

@@ -43,7 +43,6 @@ package enum GroupItemOutcome: Hashable, Sendable {
   case another
 }
 
-/// An item of a group.
 package struct GroupItem: Sendable {
   /// Its place in the group, 32 hexadecimal digits.
   package let slot: String
@@ -51,7 +50,6 @@ package struct GroupItem: Sendable {
   package let id: String
   /// Its key's id, 32 hexadecimal digits. Under another key it is another item, whatever its id.
   package let keyID: String
-  /// The item, if it is here.
   package let item: ItemSummary?
   /// Its key's name, or the beginning of the key's id.
   package let key: String

@@ -12,7 +12,6 @@ struct ItemOpening {
   let name: String
   let access: ItemAccess
 
-  /// The key of its stream.
   func streamKey(_ key: borrowing SecretBytes) throws(VaultError) -> SecretBytes {
     do throws(SodiumError) { return try ItemKeys.streamKey(of: header, key: key) } catch .smallOrderKey {
       throw damage()

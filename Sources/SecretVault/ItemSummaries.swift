@@ -1,6 +1,5 @@
 /// A shared encryption key of which this device holds a share, or which it has shared.
 package struct KeySummary: Sendable {
-  /// The secret that it is.
   package let secret: SecretSummary
   /// Items under it here.
   package let items: Int
@@ -63,7 +62,6 @@ package struct ItemSummary: Hashable, Sendable {
 
 /// What came of bringing an item in.
 package struct ItemArrival: Sendable {
-  /// The item.
   package let item: ItemSummary
   /// Whether it was here before.
   package let isKnown: Bool
@@ -177,7 +175,6 @@ package struct KeyPatience: Sendable {
 
 /// An item that a peer has taken.
 package struct ItemDelivery: Sendable {
-  /// The item.
   package let item: ItemSummary
   /// The peer's local name.
   package let peer: String

@@ -24,7 +24,6 @@ package struct LinkFailure: Error, Hashable, Sendable {
   /// Whether the line broke or fell silent, which says nothing of who is at its other end.
   var isOfLine: Bool { kind == .cutOff || kind == .unreachable }
 
-  /// What kind of failure.
   package let kind: Kind
   /// What happened, to be read after the peer's name.
   package let reason: String

@@ -14,7 +14,6 @@ final class ParcelChannel: AnswererChannel {
   enum Outcome: Sendable {
     /// It is to be looked at again: the user or the time has to be waited for, or else somebody who is at the same work.
     case postponed(isForUser: Bool)
-    /// These are the answers.
     case answers([ParcelFrame])
   }
 

@@ -160,7 +160,6 @@ final class ParcelMemory: Sendable {
     }
   }
 
-  /// What is owed.
   var owed: [Owed: [ParcelReceipt]] { state.withLock { $0.owed } }
 
   /// Says what is owed, of each peer at most as much as one parcel holds; it is owed until `say` has returned true.

@@ -16,7 +16,6 @@ package protocol PeerRoute: Sendable {
 
 /// What became of a request.
 package enum RouteOutcome: Sendable {
-  /// The peer has answered.
   case answered(PeerReply)
   /// The route took it and will see to it; the ticket names it there.
   case accepted(ticket: String)
@@ -84,7 +83,6 @@ package struct Envelope: Sendable {
 package struct Recipient: Hashable, Sendable {
   /// The local user's name for it.
   package let name: String
-  /// Its keys.
   package let keys: CardKeys
   /// Where it listens.
   package let addresses: [PeerAddress]
@@ -151,7 +149,6 @@ package struct IntroductionJob: Sendable {
 
 /// A letter about a group.
 package struct LetterJob: Sendable {
-  /// What it is for.
   package let purpose: GroupLetter.Purpose
   /// What it says.
   package let content: [UInt8]
@@ -183,7 +180,6 @@ package struct CardExchange: Sendable {
 
 /// A share that this device holds, opened. Reference semantics, because several sessions prove with it at once.
 package final class HeldShare: Sendable {
-  /// The share.
   package let share: KeyShare
   /// The salt of its row.
   package let salt: SecretBytes
@@ -220,7 +216,6 @@ package enum PeerReply: Sendable {
 package final class ReleasedShare: Sendable {
   /// Who gave it.
   package let peer: AskedHolder
-  /// The share.
   package let share: KeyShare
   /// Where its fragment's pieces come from.
   package let pieces: any PieceSource
@@ -247,7 +242,6 @@ package protocol PieceSource: Sendable {
 
 /// A piece that belongs to its fragment.
 package struct VerifiedPiece: Sendable {
-  /// Its bytes.
   package let bytes: [UInt8]
   /// Its leaf hash.
   package let leaf: Digest

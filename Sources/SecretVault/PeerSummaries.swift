@@ -55,7 +55,6 @@ package struct PeerAddition: Sendable {
   package enum Change: String, Sendable { case added, updated, unchanged }
   /// The peer as it is now.
   package let peer: PeerSummary
-  /// What changed.
   package let change: Change
 }
 

@@ -8,7 +8,6 @@ package struct RecoveredContent: ~Copyable, Sendable {
 
   /// Kind, media type, file name and fields.
   package let header: PayloadHeader
-  /// The body.
   package let body: SecretBytes
   /// How recovering went; nil only while it goes on.
   package internal(set) var report: RecoveryReport?
@@ -19,7 +18,6 @@ package struct RecoveredContent: ~Copyable, Sendable {
     report = nil
   }
 
-  /// What it is.
   package var kind: PayloadKind { header.kind }
 }
 

@@ -1,6 +1,5 @@
 /// Where the recovered file goes.
 package enum RecoveryDestination: Sendable {
-  /// To this path.
   case file(path: String, overwrites: Bool)
   /// Into this folder, under the sanitised original name.
   case folder(path: String, overwrites: Bool)
@@ -53,7 +52,6 @@ package struct HolderOutcome: Sendable {
 
 /// How recovering ended.
 package struct RecoveryReport: Sendable {
-  /// The secret.
   package let secret: SecretSummary
   /// The path written, or nil for a descriptor.
   package let path: String?

@@ -42,9 +42,7 @@ package enum ReleasePolicy: Hashable, Sendable {
 
 /// How a secret's share is released, and why so.
 package struct SecretPolicy: Hashable, Sendable {
-  /// The secret.
   package let secret: SecretReference
-  /// The policy that holds.
   package let policy: ReleasePolicy
   /// Whether it is that of the setting, and not the secret's own.
   package let isDefault: Bool

@@ -31,7 +31,6 @@ package struct ReshareRequest: Sendable {
 
 /// What is known before anything is done.
 package struct ResharePlan: Sendable {
-  /// The old secret.
   package let old: SecretSummary
   /// Shares needed of the new one.
   package let threshold: Int
@@ -46,7 +45,6 @@ package struct ResharePlan: Sendable {
 package struct ReshareReport: Sendable {
   /// The old secret. It is still there.
   package let old: SecretSummary
-  /// The new one.
   package let share: ShareReport
 
   /// A report from its parts.

@@ -72,7 +72,6 @@ package struct Delivery: Hashable, Sendable {
 
 /// What deleting a share means.
 package struct DeletionConsequence: Sendable {
-  /// The secret.
   package let secret: SecretSummary
   /// Whether the secret can certainly not be recovered any more without this share, as far as this device knows.
   package let makesUnrecoverable: Bool

@@ -4,13 +4,11 @@ package enum ShareSource: Sendable {
   case memory(SecretContent)
   /// Something that was recovered to be shared again; once.
   case recovered(RecoveredSpool)
-  /// A file at a path.
   case file(path: String)
   /// An open descriptor of unknown length, such as standard input, under a name.
   case descriptor(Int32, name: String)
 }
 
-/// A request to share.
 package struct ShareRequest: Sendable {
   /// Where the plaintext comes from.
   package var source: ShareSource

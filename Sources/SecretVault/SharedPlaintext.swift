@@ -42,7 +42,6 @@ final class SharedPlaintext {
     }
   }
 
-  /// What it is.
   var kind: PayloadKind { header.kind }
 
   /// Exact number of bytes that it has once encrypted.

@@ -113,7 +113,6 @@ extension Vault {
 
 /// What a proven requester is told.
 enum ReleaseAnswer: Hashable {
-  /// Here it is.
   case release
   /// Not now, or not at all; with milliseconds until it is released by itself.
   case refusal(RefusalReason, wait: UInt64 = 0)

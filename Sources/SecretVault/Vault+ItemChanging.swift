@@ -5,7 +5,6 @@ import VaultStore
 
 /// An item that was changed: another one in its place.
 package struct ItemChange: Sendable {
-  /// What it was.
   package let old: ItemSummary
   /// What it is now.
   package let new: ItemSummary

@@ -13,7 +13,6 @@ extension Vault {
   private static let answerRepetition = parcelRepetition / 2
   private static let opening = Mutex(())
 
-  /// What was found in a parcel.
   enum FoundParcel {
     case letter(ParcelLetter, from: PeerRecord)
     case message(MessageLetter, from: PeerRecord)

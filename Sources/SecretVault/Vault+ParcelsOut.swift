@@ -330,7 +330,6 @@ extension Vault {
     }
   }
 
-  /// A message for a parcel.
   static func frame<Message: PeerMessage>(_ message: Message) throws(VaultError) -> ParcelFrame {
     do { return try ParcelFrame(message) } catch { throw VaultError(.other, "a message can't be written: \(error)") }
   }

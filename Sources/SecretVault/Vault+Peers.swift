@@ -231,7 +231,6 @@ extension Vault {
     return isNumber && isHexadecimal && compact.count >= 4 ? compact : nil
   }
 
-  /// The card stored for a peer.
   func storedCard(_ peer: PeerRecord) throws(VaultError) -> PeerCard {
     do { return try cards.decode(peer.card) } catch {
       throw VaultError(.damaged, "the stored card of \(peer.name) is damaged", hint: "add it again")

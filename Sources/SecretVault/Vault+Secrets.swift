@@ -113,7 +113,6 @@ extension Vault {
     try stored { () throws(StoreError) in try database.secret(id) }
   }
 
-  /// The only secret, if there is one.
   func onlySecret() throws(VaultError) -> SecretRecord {
     let some = try stored { () throws(StoreError) in try database.secretIDs(limit: 2) }
     guard let id = some.first, let only = try record(id) else {

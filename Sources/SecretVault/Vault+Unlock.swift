@@ -5,7 +5,6 @@ import VaultStore
 
 /// How unlocking ended.
 package struct UnlockReport: Sendable {
-  /// The secret.
   package let secret: SecretSummary
   /// Bytes of ciphertext that are kept.
   package let ciphertextByteCount: UInt64

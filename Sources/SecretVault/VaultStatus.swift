@@ -41,7 +41,6 @@ package struct VaultStatus: Sendable {
   package struct Secret: Sendable {
     /// The line of the list.
     package let summary: SecretSummary
-    /// The last drill, if there was one.
     package let lastCheck: DrillRecord?
   }
 }

@@ -5,7 +5,6 @@ public import Sodium
 /// Two scalars, each 32 little-endian bytes below the group order. A zero scalar is legal. There is no `==` and no
 /// description; the bytes are wiped when the value ends.
 public struct KeyShare: ~Copyable, Sendable {
-  /// Bytes of a share.
   public static let byteCount = 2 * RistrettoScalar.byteCount
 
   /// Which share this is, from 1.

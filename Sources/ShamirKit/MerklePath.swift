@@ -45,7 +45,6 @@ public struct MerklePath: WireValue, Hashable, Sendable {
     for sibling in siblings { try writer.bytes(sibling.bytes) }
   }
 
-  /// Reads a path.
   public init(from reader: inout Reader) throws(WireError) {
     let count = Int(try reader.u8("path length"))
     guard count <= Self.siblingLimit else { throw .limitExceeded(field: "path length", limit: Self.siblingLimit) }

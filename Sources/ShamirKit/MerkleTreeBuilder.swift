@@ -8,7 +8,6 @@ public struct MerkleTreeBuilder: Hashable, Sendable {
   /// Where everything lies.
   public let layout: MerkleLayout
 
-  /// A builder for one layout.
   public init(_ layout: MerkleLayout) { self.layout = layout }
 
   /// Reads each level and writes the one above it, up to the root, which it returns.

@@ -9,10 +9,8 @@ public import WireCodec
 ///
 /// Encoding: A, z1, z2; 32 bytes each.
 public struct PossessionProof: WireValue, Hashable, Sendable {
-  /// Bytes of a proof.
   public static let byteCount = RistrettoPoint.byteCount + 2 * RistrettoScalar.byteCount
 
-  /// A.
   private let commitment: RistrettoPoint
   /// z1, then z2.
   private let responses: [UInt8]

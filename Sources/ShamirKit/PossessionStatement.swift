@@ -14,7 +14,6 @@ public enum ProofPurpose: UInt8, Hashable, Sendable, CaseIterable {
 public enum ProofRole: UInt8, Hashable, Sendable, CaseIterable {
   /// The one who asks for a share.
   case requester = 1
-  /// The one who holds one.
   case holder = 2
 }
 
@@ -64,7 +63,6 @@ public struct PossessionStatement: Hashable, Sendable {
   public let purpose: ProofPurpose
   /// Digest of the secret's header.
   public let headerDigest: Digest
-  /// The secret.
   public let secretID: SecretID
   /// Epoch of the sharing.
   public let epoch: UInt32

@@ -8,7 +8,6 @@ struct ChunkLengths {
   private enum Stage {
     /// A line of a head, or behind the last chunk.
     case line(isTrailer: Bool)
-    /// The length of a chunk.
     case length
     /// The rest of its line.
     case lengthEnd

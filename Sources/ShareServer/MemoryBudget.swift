@@ -3,7 +3,6 @@ import Synchronization
 /// Memory for bodies that are under way. What isn't there is refused before it is allocated, and so is what would give one group
 /// or one address more than an eighth of it, or a page's worth: the others have something to do, too.
 final class MemoryBudget: Sendable {
-  /// Who has memory.
   enum Holder: Hashable, Sendable {
     case group(Identifier)
     case address(ClientAddress)

@@ -18,7 +18,6 @@ package struct ServerOptions: Sendable {
   package var creationTokenFile: String?
   /// Proxies whose `X-Forwarded-For` is believed.
   package var proxies: [String] = []
-  /// Limits.
   package var limits = ServerLimits()
 
   /// Everything by default but the folder.
@@ -36,13 +35,11 @@ package struct ServerOptions: Sendable {
 package struct ServerLimits: Sendable {
   /// Bytes of the shares of one group.
   package var groupBytes: Int64 = 256 << 20
-  /// Shares of one group.
   package var groupShares: Int64 = 100_000
   /// Users of one group, removed ones not counted.
   package var groupUsers: Int64 = 1000
   /// Names of removed users that are kept for one group at a time.
   var groupNames: Int64 { 8 * groupUsers }
-  /// Groups.
   package var groups: Int64 = 100_000
   /// Bytes of all shares.
   package var totalBytes: Int64 = 10 << 30
@@ -61,7 +58,6 @@ package struct ServerLimits: Sendable {
   /// Memory for bodies that are under way, both ways.
   package var bodyMemory = 64 << 20
 
-  /// Bytes of one share.
   package static let shareBytes = 1 << 20
   /// Bytes of a body of JSON.
   package static let jsonBytes = 4096
@@ -71,7 +67,6 @@ package struct ServerLimits: Sendable {
   package static let recipients = 256
   /// Bytes of shares on one page.
   package static let pageBytes = 4 << 20
-  /// Shares on one page.
   package static let pageShares = 500
   /// Seconds that a request may wait for something new.
   package static let wait = 60

@@ -61,7 +61,6 @@ extension ServerStore {
     guard try isValid(caller, db) else { throw Refusal.unauthorized }
   }
 
-  /// Makes a group with its owner.
   func makeGroup(_ id: Identifier, ttl: Int64, owner: Identifier, master: StoredKey, access: StoredKey) async throws {
     try checkRoom(for: 0)
     try await commit { [self] transaction in

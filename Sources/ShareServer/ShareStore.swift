@@ -17,7 +17,6 @@ protocol ShareStore: Sendable {
   /// What else is measured.
   var gauges: [Gauge] { get }
 
-  /// The key of a group that has this tag.
   func find(_ tag: [UInt8], in group: Identifier) async throws -> FoundKey?
   /// A new key has been used: the one before it is none any more.
   func adopt(_ caller: Caller) async throws
@@ -65,7 +64,6 @@ struct Gauge: Sendable {
   let value: String
 }
 
-/// A key as the store has it.
 struct FoundKey: Sendable {
   /// The group's number.
   let group: Int64

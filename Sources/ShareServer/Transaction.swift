@@ -68,7 +68,6 @@ final class Transaction {
   }
 }
 
-/// What is counted of one group.
 struct GroupCounts: Sendable {
   let id: Identifier
   let ttl: Int64

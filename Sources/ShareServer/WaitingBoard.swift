@@ -9,7 +9,6 @@ final class WaitingBoard: Sendable {
     var isClosed = false
   }
 
-  /// One who waits.
   final class Ticket: Sendable {
     fileprivate let group: Int64
     fileprivate let seat: Int64
@@ -47,7 +46,6 @@ final class WaitingBoard: Sendable {
   }
 
   private let state = Mutex(State())
-  /// What they wait by.
   let clock: ClockSources
 
   init(_ clock: ClockSources = .machine) { self.clock = clock }

@@ -4,7 +4,6 @@ import CSodium
 public enum ChaChaPoly {
   /// Bytes that sealing adds.
   public static let overhead = 16
-  /// Bytes of a key.
   public static let keyByteCount = 32
 
   /// Encrypts `plaintext` into a new array of `plaintext` + 16 bytes. `nonce` is 12 bytes, used once per key.

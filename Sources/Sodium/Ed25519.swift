@@ -5,11 +5,9 @@ import CSodium
 /// What is signed is never a caller's raw bytes but the digest that a ``DomainHash`` ended with, so a signature made
 /// for one purpose can't be shown for another.
 public enum Ed25519 {
-  /// Bytes of a public key.
   public static let publicKeyByteCount = 32
   /// Bytes of the secret seed.
   public static let seedByteCount = 32
-  /// Bytes of a signature.
   public static let signatureByteCount = 64
 
   /// The public key of a 32-byte seed.

@@ -5,7 +5,6 @@ import CSodium
 ///
 /// What this file derives is wiped, and so is the stack that libsodium's own arithmetic has used.
 public enum RistrettoScalar {
-  /// Bytes of a scalar.
   public static let byteCount = 32
   /// Bytes that are reduced to one scalar: twice as many, so that the result has no measurable bias.
   public static let wideByteCount = 64

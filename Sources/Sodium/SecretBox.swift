@@ -4,9 +4,7 @@ import CSodium
 public enum SecretBox {
   /// Bytes that sealing adds.
   public static let overhead = 16
-  /// Bytes of a nonce.
   public static let nonceByteCount = 24
-  /// Bytes of a key.
   public static let keyByteCount = 32
 
   /// Encrypts `plaintext` into `output`, which must hold exactly `plaintext` + 16 bytes. The two may not overlap.

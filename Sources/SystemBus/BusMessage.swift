@@ -1,6 +1,5 @@
 /// A message of D-Bus (D-Bus Specification, "Message Protocol"), little-endian.
 package struct BusMessage: Hashable, Sendable {
-  /// What kind of message.
   package enum Kind: UInt8, Sendable {
     case call = 1
     case reply = 2
@@ -22,7 +21,6 @@ package struct BusMessage: Hashable, Sendable {
   /// Values in a body, those inside others included.
   static let valueLimit = 50_000
 
-  /// What kind of message it is.
   package var kind: Kind
   /// Its number at its sender.
   package var serial: UInt32
@@ -42,7 +40,6 @@ package struct BusMessage: Hashable, Sendable {
   package var sender: String?
   /// Descriptors that come with it.
   package var descriptorCount: UInt32 = 0
-  /// The values.
   package var body: [BusValue] = []
 
   /// A message from its parts.

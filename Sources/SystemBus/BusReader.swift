@@ -32,7 +32,6 @@ struct BusReader {
 
   mutating func signature() throws(BusMessage.Fault) -> String { try text(Int(try byte())) }
 
-  /// A value of a type.
   mutating func value(_ type: BusType, depth: Int = 0) throws(BusMessage.Fault) -> BusValue {
     guard depth <= BusType.depthLimit, allowance > 0 else { throw .tooLong }
     allowance -= 1

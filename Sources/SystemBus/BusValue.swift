@@ -98,7 +98,6 @@ indirect enum BusType: Hashable {
   /// Arrays, structures and variants inside one another. The specification allows 64; what is read here has four.
   static let depthLimit = 16
 
-  /// All types of a signature.
   static func all(_ signature: String) throws(BusMessage.Fault) -> [BusType] {
     guard signature.utf8.count <= signatureLimit else { throw .tooLong }
     var rest = Array(signature.utf8)[...]

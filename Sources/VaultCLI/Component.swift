@@ -5,7 +5,6 @@ struct Component: Sendable {
   let name: String
   /// The licence's name in the list of SPDX.
   let licence: String
-  /// Whose it is.
   let holder: String
   /// Where it comes from.
   let home: String

@@ -31,7 +31,6 @@ enum ExitCodes {
   /// Stopped by the user or the system, whichever signal did it.
   static let interrupted: Int32 = 130
 
-  /// The code of an error.
   static func code(of code: VaultError.Code) -> Int32 {
     switch code {
     case .usage: usage

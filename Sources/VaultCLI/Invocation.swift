@@ -92,7 +92,6 @@ enum Invocation {
 
 /// A group of commands was named, and none of them.
 struct MissingSubcommand: Error {
-  /// The group.
   let group: any ParsableCommand.Type
 
   /// What is missing.

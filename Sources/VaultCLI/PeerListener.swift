@@ -160,7 +160,6 @@ struct DrillRunner: Service {
 enum ListenTarget: Hashable, Sendable {
   /// Nowhere: it answers nobody.
   case off
-  /// At a host and port.
   case at(host: String, port: Int)
 
   /// The target in a text: `HOST:PORT` or `off`.

@@ -51,7 +51,6 @@ package final class GroupRounds: GroupLetterTaker {
   /// Groups that have a round at the same time, and letters that are on their way: peers that say nothing hold up no group.
   private static let concurrency = (rounds: 4, letters: 8)
 
-  /// For this vault.
   package convenience init(_ vault: Vault) { self.init(VaultGroups(vault)) }
 
   init(_ groups: VaultGroups) {

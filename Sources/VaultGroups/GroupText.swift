@@ -5,7 +5,6 @@ import Grouper
 ///
 /// Neither needs a checksum: a request is signed, an invitation sealed.
 enum GroupText {
-  /// What a text is.
   enum Kind: String, CaseIterable {
     case request = "VAULT-JOIN:"
     case invitation = "VAULT-INVITATION:"

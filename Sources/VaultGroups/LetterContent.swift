@@ -5,7 +5,6 @@ import WireCodec
 struct InvitationLetter: WireValue, Hashable, Sendable {
   static let byteLimit = 1 + 16 + 2 + Roster.nameByteLimit
 
-  /// The group.
   let group: GroupID
   /// What its owner calls it.
   let name: String
@@ -35,7 +34,6 @@ struct InvitationLetter: WireValue, Hashable, Sendable {
 struct JoiningLetter: WireValue, Hashable, Sendable {
   static let byteLimit = 1 + 16 + 2 + JoinRequest.byteLimit
 
-  /// The group.
   let group: GroupID
   /// Who wants to join: a ``JoinRequest``'s bytes.
   let request: [UInt8]

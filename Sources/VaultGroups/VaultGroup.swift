@@ -10,14 +10,12 @@ import Sodium
 package final class VaultGroup: Sendable {
   /// The group's id in this vault: the name of its folder, 16 hexadecimal digits.
   package let id: String
-  /// Its folder.
   package let folder: String
   /// The engine.
   package let grouper: Grouper
   private let store: GroupStore
   private let lock: GroupLock
 
-  /// The application that vaults' groups are of.
   static let applicationID = "vault"
 
   private init(id: String, folder: String, grouper: Grouper, store: GroupStore, lock: GroupLock) {

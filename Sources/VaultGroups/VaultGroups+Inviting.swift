@@ -7,7 +7,6 @@ import WireCodec
 
 /// How far an invitation is.
 package struct InvitationReport: Sendable {
-  /// Whom it is for.
   package let peer: String
   /// Whether the peer was a member before: then its device is handed the servers and keys that the group has now.
   package let isMember: Bool

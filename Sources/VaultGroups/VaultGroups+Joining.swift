@@ -5,11 +5,9 @@ import VaultProtocol
 import VaultStore
 import WireCodec
 
-/// An invitation that waits here.
 package struct WaitingInvitation: Hashable, Sendable {
   /// What the group is called there.
   package let name: String
-  /// The group.
   package let group: GroupID
   /// Who invites.
   package let peer: String

@@ -8,7 +8,6 @@ import VaultStore
 package struct GroupPlan: Sendable {
   /// What to call it.
   package var name: String
-  /// On which servers.
   package var servers: [ServerChoice]
   /// k; nil for 2.
   package var threshold: Int?
@@ -214,7 +213,6 @@ extension VaultGroups {
 
 /// What came of a removal.
 package struct GroupRemoval: Sendable {
-  /// Who.
   package let name: String
   /// Whether it was an invitation that nobody had taken.
   package let wasInvited: Bool

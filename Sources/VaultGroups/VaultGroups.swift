@@ -7,7 +7,6 @@ import VaultStore
 
 /// All groups of a vault.
 package struct VaultGroups: Sendable {
-  /// The vault.
   package let vault: Vault
   let classes: [any GroupClass]
   let connector: any GroupServerConnector

@@ -31,7 +31,6 @@ package enum CourierMessage: Hashable, Sendable {
 
 /// The pieces of one parcel, in their order. Both sides of a meeting read with it.
 package struct CourierPieceOrder: Hashable, Sendable {
-  /// The parcel, and which copy of it.
   package let copy: ParcelCopy
   /// Its size, as it was offered.
   package let size: Int

@@ -33,7 +33,6 @@ package struct CourierGreeting: PeerMessage {
     try writer.flag(takes)
     try write(list: receipts, into: &writer)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     let count = try reader.count16(limit: Self.idLimit, "parcels")
@@ -62,7 +61,6 @@ package struct CourierOffers: PeerMessage {
   /// Parcels for the other.
   package let offers: [CourierOffer]
 
-  /// Offers.
   package init(request: UInt64, receipts: [ParcelReceipt], offers: [CourierOffer]) {
     self.request = request
     self.receipts = receipts
@@ -76,7 +74,6 @@ package struct CourierOffers: PeerMessage {
     try write(list: receipts, into: &writer)
     try write(list: offers, into: &writer)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     receipts = try list(of: ParcelReceipt.self, from: &reader)
@@ -95,7 +92,6 @@ package struct CourierReplies: PeerMessage {
   /// Parcels for the dialler.
   package let offers: [CourierOffer]
 
-  /// Replies.
   package init(request: UInt64, replies: [CourierReply], offers: [CourierOffer]) {
     self.request = request
     self.replies = replies
@@ -109,7 +105,6 @@ package struct CourierReplies: PeerMessage {
     try write(list: replies, into: &writer)
     try write(list: offers, into: &writer)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     replies = try list(of: CourierReply.self, from: &reader)
@@ -125,7 +120,6 @@ package struct CourierPiece: PeerMessage {
   package static let byteLimit = 65_536
   /// The meeting's number.
   package let request: UInt64
-  /// The parcel, and which copy of it.
   package let copy: ParcelCopy
   /// Carriers that may still take it behind the one that gets it here.
   package let hopsLeft: UInt8
@@ -173,7 +167,6 @@ package struct CourierPiece: PeerMessage {
     try writer.count32(offset)
     try writer.bytes32(bytes)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     copy = try ParcelCopy(from: &reader)
@@ -212,7 +205,6 @@ package struct CourierTaken: PeerMessage {
   package static let type = MessageType.courierTaken
   /// The meeting's number.
   package let request: UInt64
-  /// The parcel, and which copy of it.
   package let copy: ParcelCopy
   /// What became of it.
   package let outcome: Outcome
@@ -237,7 +229,6 @@ package struct CourierTaken: PeerMessage {
     try writer.flag(receipt != nil)
     if let receipt { try receipt.encode(into: &writer) }
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     copy = try ParcelCopy(from: &reader)
@@ -274,7 +265,6 @@ package struct CourierTurn: PeerMessage {
     try writer.u64(request)
     try write(list: replies, into: &writer)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     replies = try list(of: CourierReply.self, from: &reader)

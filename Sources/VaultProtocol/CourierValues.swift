@@ -7,7 +7,6 @@ package struct CourierOffer: WireValue, Hashable, Sendable {
   /// Most offers of a message.
   package static let countLimit = 256
 
-  /// The parcel, and which copy of it.
   package let copy: ParcelCopy
   /// What it shows of its recipient.
   package let tag: [UInt8]
@@ -89,7 +88,6 @@ package struct CourierReply: WireValue, Hashable, Sendable {
   package enum Answer: Hashable, Sendable {
     /// It takes the parcel; as a carrier it says how likely it is to get it to the recipient, in 1/65535.
     case wanted(claim: UInt16)
-    /// It is here, or was.
     case had
     /// It takes no more, or not this.
     case refused
@@ -98,7 +96,6 @@ package struct CourierReply: WireValue, Hashable, Sendable {
   /// Number of bytes.
   package static let byteCount = ParcelCopy.byteCount + 1 + 2
 
-  /// The parcel, and which copy of it.
   package let copy: ParcelCopy
   /// What is said.
   package let answer: Answer
@@ -159,7 +156,6 @@ extension ParcelReceipt: ParcelNamed {
   var name: ParcelID { id }
 }
 
-/// Bytes of a list.
 func byteCount<Value: ParcelNamed>(of list: [Value]) -> Int { 2 + list.count * Value.byteCount }
 
 /// Writes a list in which nothing comes twice.

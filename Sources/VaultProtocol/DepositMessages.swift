@@ -6,7 +6,6 @@ package struct Probe: PeerMessage {
   package static let type = MessageType.probe
   /// Comes back in the answer.
   package let request: UInt64
-  /// Bytes of the fragment.
   package let fragmentByteCount: UInt64
 
   /// A question.
@@ -21,7 +20,6 @@ package struct Probe: PeerMessage {
     try writer.u64(request)
     try writer.u64(fragmentByteCount)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     fragmentByteCount = try reader.u64("fragment length")
@@ -73,7 +71,6 @@ package struct Offer: PeerMessage {
     try writer.bytes16(sealedShare)
     try writer.bytes32(header)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     index = try reader.u8("index")
@@ -136,7 +133,6 @@ package struct OfferAnswer: PeerMessage {
       try writer.u8(0)
     }
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     let number = try reader.u8("verdict")
@@ -160,7 +156,6 @@ package struct Piece: PeerMessage {
   package let request: UInt64
   /// The piece's number, from 0.
   package let number: UInt64
-  /// Its bytes.
   package let bytes: [UInt8]
 
   /// A piece.
@@ -177,7 +172,6 @@ package struct Piece: PeerMessage {
     try writer.u64(number)
     try writer.bytes32(bytes)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     number = try reader.u64("piece")

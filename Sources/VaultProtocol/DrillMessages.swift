@@ -18,7 +18,6 @@ package struct DrillRequest: AskMessage {
   /// Epoch of the requester's share.
   package let epoch: UInt32
 
-  /// A request.
   package init(request: UInt64, tag: Digest, headerDigest: Digest, epoch: UInt32) {
     self.request = request
     self.tag = tag
@@ -65,7 +64,6 @@ package struct DrillProof: PeerMessage {
     guard nonce.count == 32 else { throw .invalidValue(field: "nonce") }
     try writer.bytes(nonce)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     possession = try Possession(from: &reader)
     nonce = try reader.bytes(32, "nonce")
@@ -115,7 +113,6 @@ package struct DrillAnswer: PeerMessage {
     try writer.u8(reach.known)
     try writer.u8(reach.dialable)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     possession = try Possession(from: &reader)
     // One byte is too many for the one form and too few for the other.
@@ -132,7 +129,6 @@ package struct DrillRefusal: RefusalMessage {
   /// Why.
   package let reason: RefusalReason
 
-  /// A refusal.
   package init(request: UInt64, reason: RefusalReason) {
     self.request = request
     self.reason = reason
@@ -150,7 +146,6 @@ package struct DrillPieceRequest: PeerMessage {
   /// Numbers of the pieces, ascending, each once; 1 to ``countLimit``.
   package let numbers: [UInt64]
 
-  /// A request.
   package init(request: UInt64, numbers: [UInt64]) {
     self.request = request
     self.numbers = numbers
@@ -164,7 +159,6 @@ package struct DrillPieceRequest: PeerMessage {
     try writer.count16(numbers.count)
     for number in numbers { try writer.u64(number) }
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     let count = try reader.count16(limit: Self.countLimit, "piece count")
@@ -194,7 +188,6 @@ package struct DrillPiece: ProvenPieceMessage {
   package let number: UInt64
   /// Path from its leaf to the root.
   package let path: MerklePath
-  /// Its bytes.
   package let bytes: [UInt8]
 
   /// A piece.

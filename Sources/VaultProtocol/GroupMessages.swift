@@ -18,7 +18,6 @@ package struct GroupLetter: PeerMessage {
   package static let contentLimit = 8192
   /// Comes back in the answer.
   package let request: UInt64
-  /// What it is for.
   package let purpose: Purpose
   /// What it says.
   package let content: [UInt8]
@@ -37,7 +36,6 @@ package struct GroupLetter: PeerMessage {
     try writer.u8(purpose.rawValue)
     try writer.bytes32(content)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     guard let purpose = Purpose(rawValue: try reader.u8("purpose")) else { throw .invalidValue(field: "purpose") }
@@ -87,7 +85,6 @@ package struct GroupReply: PeerMessage {
     case .refused(let reason): try write(reason, into: &writer)
     }
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     if let reason = try reason(from: &reader) {

@@ -2,7 +2,6 @@ package import Sodium
 
 /// Secret bytes that several hold: freed, and wiped, when the last of them lets go.
 package final class HeldSecret: Sendable {
-  /// The bytes.
   package let bytes: SecretBytes
 
   /// Takes over the bytes.

@@ -6,7 +6,6 @@ package import Sodium
 /// Row i = BLAKE2b-256("vault/holder/v1", secret id, i, holder's card digest, 32-byte salt). The salt travels with the
 /// share: only its holder can open the row, and a copied share is useless to anybody with other keys.
 package enum HolderRow {
-  /// Bytes of a salt.
   package static let saltByteCount = 32
 
   /// The row of share `index` for the holder with `card`.

@@ -8,7 +8,6 @@ package struct Introduction: PeerMessage {
   package static let secretByteCount = 16
   /// Comes back in the answer.
   package let request: UInt64
-  /// The secret.
   package let secret: [UInt8]
   /// The number of the recipient's share.
   package let index: UInt8
@@ -32,7 +31,6 @@ package struct Introduction: PeerMessage {
     try writer.u8(index)
     try writer.bytes32(sealed)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     secret = try reader.bytes(Self.secretByteCount, "secret id")
@@ -97,7 +95,6 @@ package struct CardRequest: PeerMessage {
       try writer.u64(card.serial)
     }
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     let count = Int(try reader.u8("card count"))
@@ -139,7 +136,6 @@ package struct Cards: PeerMessage {
     try writer.u64(request)
     try HolderCard.encode(cards, into: &writer)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     cards = try HolderCard.decode(from: &reader)

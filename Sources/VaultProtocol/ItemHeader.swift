@@ -30,7 +30,6 @@ package struct ItemHeader: WireValue, Hashable, Sendable {
 
   /// How the stream's key comes about.
   package let mode: Mode
-  /// The padding of the payload.
   package let padding: PayloadPadding
   /// The secret that is the shared key.
   package let keyID: SecretID

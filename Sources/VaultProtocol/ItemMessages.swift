@@ -26,7 +26,6 @@ package struct ItemOffer: PeerMessage {
     try writer.bytes(digest.bytes)
     try writer.bytes16(header)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     let bytes = try reader.bytes(Digest.byteCount, "digest")
@@ -45,7 +44,6 @@ package struct ItemAnswer: PeerMessage {
   /// What the receiver wants; pieces are counted as in an offered share.
   package let verdict: OfferAnswer.Verdict
 
-  /// An answer.
   package init(request: UInt64, verdict: OfferAnswer.Verdict) {
     self.request = request
     self.verdict = verdict
@@ -56,7 +54,6 @@ package struct ItemAnswer: PeerMessage {
   package func encode(into writer: inout Writer) throws(WireError) {
     try OfferAnswer(request: request, verdict: verdict).encode(into: &writer)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     let answer = try OfferAnswer(from: &reader)
     // Items wait for their user behind the transfer, not before it.
@@ -76,7 +73,6 @@ package struct ItemPiece: PeerMessage {
   package let request: UInt64
   /// The piece's number, from 0.
   package let number: UInt64
-  /// Its bytes.
   package let bytes: [UInt8]
 
   /// A piece.
@@ -93,7 +89,6 @@ package struct ItemPiece: PeerMessage {
     try writer.u64(number)
     try writer.bytes32(bytes)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     number = try reader.u64("piece")

@@ -4,7 +4,6 @@ import WireCodec
 /// What stands in a letter before its body: the frames of a request or an answer, or the content of a message. Its parts agree with each other;
 /// whether they are true, and whose they are, ``ParcelLetter/openAny(_:with:sender:)`` finds out.
 struct LetterHead: Hashable, Sendable {
-  /// What a letter is.
   enum Kind: UInt8, Hashable, Sendable, CaseIterable {
     case request = 1
     case answer = 2

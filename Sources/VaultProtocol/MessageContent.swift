@@ -3,7 +3,6 @@ import WireCodec
 
 /// What a ``MessageLetter`` says.
 package enum MessageContent: Sendable {
-  /// A text.
   case text(MessageText)
   /// A part of a file.
   case part(MessagePart)

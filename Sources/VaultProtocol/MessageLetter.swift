@@ -2,7 +2,6 @@ package import PeerAuth
 package import Sodium
 import WireCodec
 
-/// What was in a parcel.
 package enum OpenedParcel: Sendable {
   /// Somebody asks or answers.
   case letter(ParcelLetter)

@@ -95,7 +95,6 @@ package struct MessagePart: Sendable {
   package let message: [UInt8]
   /// Under which address of a chat server its sender takes answers, if under any.
   package let address: String?
-  /// The file.
   package let file: File
   /// What its sender writes to it, in part 0 alone: UTF-8 without NUL.
   package let caption: HeldSecret?

@@ -6,7 +6,6 @@ package import WireCodec
 package protocol NumberMessage: PeerMessage {
   /// The number that ties it to a request.
   var request: UInt64 { get }
-  /// A message for a request.
   init(request: UInt64)
 }
 
@@ -15,7 +14,6 @@ extension NumberMessage {
   package var encodedByteCount: Int { 8 }
   /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) { try writer.u64(request) }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) { self.init(request: try reader.u64("request")) }
 }
 
@@ -37,7 +35,6 @@ extension OutcomeMessage {
     try writer.u64(request)
     try write(refusal, into: &writer)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     let request = try reader.u64("request")
     self.init(request: request, refusal: try reason(from: &reader))
@@ -68,7 +65,6 @@ extension AskMessage {
     try writer.bytes(headerDigest.bytes)
     try writer.u32(epoch)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     let request = try reader.u64("request")
     let tag = try digest(from: &reader, "tag")
@@ -96,7 +92,6 @@ extension NonceMessage {
     guard nonce.count == 32 else { throw .invalidValue(field: "nonce") }
     try writer.bytes(nonce)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     let request = try reader.u64("request")
     self.init(request: request, nonce: try reader.bytes(32, "nonce"))
@@ -109,7 +104,6 @@ package protocol RefusalMessage: PeerMessage {
   var request: UInt64 { get }
   /// Why.
   var reason: RefusalReason { get }
-  /// A refusal.
   init(request: UInt64, reason: RefusalReason)
 }
 
@@ -121,7 +115,6 @@ extension RefusalMessage {
     try writer.u64(request)
     try write(reason, into: &writer)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     let request = try reader.u64("request")
     guard let reason = try VaultProtocol.reason(from: &reader) else { throw .invalidValue(field: "reason") }
@@ -137,7 +130,6 @@ package protocol ProvenPieceMessage: PeerMessage {
   var number: UInt64 { get }
   /// Path from its leaf to the root.
   var path: MerklePath { get }
-  /// Its bytes.
   var bytes: [UInt8] { get }
   /// A piece.
   init(request: UInt64, number: UInt64, path: MerklePath, bytes: [UInt8])
@@ -153,7 +145,6 @@ extension ProvenPieceMessage {
     try path.encode(into: &writer)
     try writer.bytes32(bytes)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     let request = try reader.u64("request")
     let number = try reader.u64("piece")

@@ -8,7 +8,6 @@ package import WireCodec
 package struct Parcel: WireValue, Hashable, Sendable {
   /// Version of this encoding.
   package static let version: UInt8 = 1
-  /// Bytes of a tag.
   package static let tagByteCount = 16
   /// Hops of a parcel that has just been made.
   package static let hopLimit: UInt8 = 8
@@ -100,7 +99,6 @@ package struct Parcel: WireValue, Hashable, Sendable {
     try writer.bytes32(sealed)
   }
 
-  /// Reads a parcel.
   package init(from reader: inout Reader) throws(WireError) {
     let version = try reader.u8("parcel version")
     guard version == Self.version else { throw .unsupported(field: "parcel version", value: UInt64(version)) }

@@ -3,12 +3,10 @@ package import WireCodec
 /// One copy of a parcel, in the mouths of those who carry it: anybody can put other bytes under an id that they have seen, so carriers go by what the
 /// bytes hash to as well. See ``Parcel/copy()``.
 package struct ParcelCopy: WireValue, Hashable, Sendable {
-  /// Bytes of a digest.
   package static let digestByteCount = 16
   /// Number of bytes.
   package static let byteCount = ParcelID.byteCount + digestByteCount
 
-  /// The parcel.
   package let id: ParcelID
   /// What the copy's bytes hash to: 16 bytes.
   package let digest: [UInt8]

@@ -5,7 +5,6 @@ package struct ParcelReceipt: WireValue, Hashable, Sendable {
   /// Number of bytes.
   package static let byteCount = ParcelID.byteCount + 1 + 8 + ParcelProof.byteCount
 
-  /// The parcel.
   package let id: ParcelID
   /// The branch of the copy that has arrived: the number of the sender's carrier, from 0, or ``ParcelProof/noBranch``.
   package let branch: UInt8
@@ -14,7 +13,6 @@ package struct ParcelReceipt: WireValue, Hashable, Sendable {
   /// ``ParcelProof/byteCount`` bytes.
   package let proof: [UInt8]
 
-  /// A receipt.
   package init(id: ParcelID, branch: UInt8, expiresAt: Int64, proof: [UInt8]) {
     self.id = id
     self.branch = branch
@@ -36,7 +34,6 @@ package struct ParcelReceipt: WireValue, Hashable, Sendable {
     try writer.bytes(proof)
   }
 
-  /// Reads a receipt.
   package init(from reader: inout Reader) throws(WireError) {
     id = try ParcelID(from: &reader)
     branch = try reader.u8("receipt branch")

@@ -15,7 +15,6 @@ package struct ReleaseRequest: AskMessage {
   /// Epoch of the requester's share.
   package let epoch: UInt32
 
-  /// A request.
   package init(request: UInt64, tag: Digest, headerDigest: Digest, epoch: UInt32) {
     self.request = request
     self.tag = tag
@@ -50,10 +49,8 @@ package struct Possession: PeerMessage {
   package let index: UInt8
   /// The salt of its row. Shown to a peer that sees the requester's card anyway.
   package let salt: [UInt8]
-  /// The proof.
   package let proof: PossessionProof
 
-  /// A proof for a request.
   package init(request: UInt64, index: UInt8, salt: [UInt8], proof: PossessionProof) {
     self.request = request
     self.index = index
@@ -70,7 +67,6 @@ package struct Possession: PeerMessage {
     try writer.bytes(salt)
     try proof.encode(into: &writer)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     index = try reader.u8("index")
@@ -83,7 +79,6 @@ package struct Possession: PeerMessage {
 package struct Release: ~Copyable, Sendable {
   /// Its number.
   package static let type = MessageType.release
-  /// Bytes of the message.
   package static let byteCount = 8 + 1 + 32 + 64
   /// The request's number.
   package let request: UInt64
@@ -143,7 +138,6 @@ package struct Refusal: PeerMessage {
   /// With ``RefusalReason/releaseDelayed``, milliseconds until the share is released; otherwise 0, and not in the message.
   package let wait: UInt64
 
-  /// A refusal.
   package init(request: UInt64, reason: RefusalReason, wait: UInt64 = 1) {
     self.request = request
     self.reason = reason
@@ -157,7 +151,6 @@ package struct Refusal: PeerMessage {
     try write(reason, into: &writer)
     if reason == .releaseDelayed { try writer.u64(wait) }
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     guard let reason = try VaultProtocol.reason(from: &reader) else { throw .invalidValue(field: "reason") }
@@ -185,7 +178,6 @@ package struct PieceRequest: PeerMessage {
   /// How many.
   package let count: UInt32
 
-  /// A request.
   package init(request: UInt64, first: UInt64, count: UInt32) {
     self.request = request
     self.first = first
@@ -199,7 +191,6 @@ package struct PieceRequest: PeerMessage {
     try writer.u64(first)
     try writer.u32(count)
   }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     first = try reader.u64("first piece")
@@ -220,7 +211,6 @@ package struct ProvenPiece: ProvenPieceMessage {
   package let number: UInt64
   /// Path from its leaf to the root.
   package let path: MerklePath
-  /// Its bytes.
   package let bytes: [UInt8]
 
   /// A piece.

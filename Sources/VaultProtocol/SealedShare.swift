@@ -13,10 +13,8 @@ package struct SealedShare: ~Copyable, Sendable {
   static var plaintextByteCount: Int {
     2 + label.utf8CodeUnitCount + 3 * Digest.byteCount + 1 + KeyShare.byteCount + HolderRow.saltByteCount
   }
-  /// Bytes of a sealed share.
   package static var byteCount: Int { plaintextByteCount + X25519.sealOverhead }
 
-  /// The key share.
   package let share: KeyShare
   /// The salt that opens the holder's row.
   package let salt: SecretBytes
@@ -31,7 +29,6 @@ package struct SealedShare: ~Copyable, Sendable {
     do { return try X25519.seal(plaintext, to: recipient.box) } catch { throw .sodium(error) }
   }
 
-  /// What is sealed.
   static func plaintext(
     _ share: borrowing KeyShare, salt: borrowing SecretBytes, header: SecretHeader, dealer: Digest, recipient: Digest
   ) throws(ProtocolError) -> SecretBytes {

@@ -66,7 +66,6 @@ package struct SecretHeader: Hashable, Sendable {
     package var scheme: ThresholdScheme
     /// Milliseconds since 1970; not negative.
     package var createdAt: Int64
-    /// Bytes of the ciphertext.
     package var ciphertextByteCount: UInt64
     /// In clear; empty if none.
     package var description: String

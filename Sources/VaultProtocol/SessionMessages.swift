@@ -66,7 +66,6 @@ package struct Unsupported: PeerMessage {
   package var encodedByteCount: Int { 2 }
   /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) { try writer.u16(requestType) }
-  /// Reads the message.
   package init(from reader: inout Reader) throws(WireError) { requestType = try reader.u16("request type") }
 }
 

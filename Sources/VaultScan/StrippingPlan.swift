@@ -41,7 +41,6 @@ struct StrippingPlan: Equatable {
     try add(.keep(range))
   }
 
-  /// Puts bytes in.
   mutating func put(_ bytes: [UInt8]) throws(ScanError) {
     if !bytes.isEmpty { try add(.put(bytes)) }
   }

@@ -7,7 +7,6 @@ struct SystemCallFilter {
   /// What a rule asks of one argument. Only the lower half of an argument is looked at: all of these are 32-bit values
   /// to the kernel.
   enum Demand {
-    /// The argument is one of these.
     case oneOf(_ argument: UInt32, [UInt32])
     /// None of these bits is set.
     case without(_ argument: UInt32, UInt32)

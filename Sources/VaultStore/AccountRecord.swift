@@ -19,7 +19,6 @@ package struct AccountRecord: WireValue, Hashable, Sendable {
 
   /// Names it here: 16 bytes.
   package let id: [UInt8]
-  /// Its address.
   package let address: String
   /// The server to connect to, if that can't be found from the address.
   package var host: String?
@@ -68,7 +67,6 @@ package struct FriendRecord: WireValue, Hashable, Sendable {
     case to = 1
     /// The friend is told of this device.
     case from = 2
-    /// Both.
     case both = 3
     /// Nobody, and nothing of it is wanted here.
     case blocked = 4
@@ -84,7 +82,6 @@ package struct FriendRecord: WireValue, Hashable, Sendable {
 
   /// The account that knows it, 16 bytes.
   package let account: [UInt8]
-  /// Its address.
   package let address: String
   /// What the user calls it.
   package var name: String?
@@ -92,7 +89,6 @@ package struct FriendRecord: WireValue, Hashable, Sendable {
   package var subscription: Subscription
   /// Whether it asks to be told of this device.
   package var asks: Bool
-  /// The peer that it is.
   package var peer: Digest?
   /// Whether it is there, in the caller's words; nil if it isn't.
   package var presence: String?
@@ -152,7 +148,6 @@ extension AccountRecord {
     try writer.optionalText(archivedTo)
   }
 
-  /// Reads a record.
   package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     id = try reader.bytes(Self.idByteCount, "id")
@@ -186,7 +181,6 @@ extension FriendRecord {
     try writer.u64(UInt64(bitPattern: presenceAt))
   }
 
-  /// Reads a record.
   package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     account = try reader.bytes(AccountRecord.idByteCount, "account")

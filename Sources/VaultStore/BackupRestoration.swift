@@ -9,7 +9,6 @@ package final class BackupRestoration: Sendable {
   private let root: String
   private let settings: Bool
   private let lock: OpenFile
-  /// What is in it.
   package let inventory: VaultInventory
 
   /// Unpacks `archive`, which has been verified, beside the data folder of `folders`, and opens the database in it to see that it

@@ -11,7 +11,6 @@ import Synchronization
 package struct ClearFolder: ~Copyable {
   static let prefix = "vault-clear-"
 
-  /// Its path.
   package let path: String
   private let note: OutputNote
 

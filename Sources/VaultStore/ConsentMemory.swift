@@ -11,7 +11,6 @@ package struct ConsentMemory: Sendable {
 
   let refusals: [RequestRecord]
   let releases: [Release]
-  /// Whom he has removed.
   let removedCards: Set<Digest>
   /// The latest time that was noted.
   let clock: Int64

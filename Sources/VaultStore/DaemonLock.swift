@@ -12,7 +12,6 @@ package struct DaemonFacts: Hashable, Sendable, Codable {
   /// What Bluetooth does there; nil where it is off.
   package let bluetooth: BluetoothFacts?
 
-  /// Facts of a daemon.
   package init(process: Int32, startedAt: Int64, listening: [String], bluetooth: BluetoothFacts? = nil) {
     self.process = process
     self.startedAt = startedAt

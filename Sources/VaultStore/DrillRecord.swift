@@ -35,7 +35,6 @@ package struct DrillRecord: Hashable, Sendable {
     }
   }
 
-  /// The secret.
   package let secretID: [UInt8]
   /// Milliseconds since 1970.
   package let checkedAt: Int64

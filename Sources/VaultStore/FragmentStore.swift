@@ -45,7 +45,6 @@ package struct FragmentStore: Sendable {
     return (id, index)
   }
 
-  /// Path of a partial fragment.
   func partialPath(_ secretID: [UInt8], _ index: Int) throws(StoreError) -> String {
     try path(secretID, index) + Self.partialSuffix
   }

@@ -11,7 +11,6 @@ package struct GroupFolders: Sendable {
   /// Hexadecimal digits of a name.
   static let nameLength = 16
 
-  /// The groups of the vault in these folders.
   package init(_ folders: VaultFolders) { path = folders.groupsPath }
 
   /// Where one group lies.

@@ -31,7 +31,6 @@ package struct GroupLetterRecord: WireValue, Hashable, Sendable {
 
   /// Names the row.
   package let id: [UInt8]
-  /// Whose it is.
   package let kind: Kind
   /// The other side.
   package let peer: Digest
@@ -95,7 +94,6 @@ package struct GroupLetterRecord: WireValue, Hashable, Sendable {
     try writer.text16(lastError)
   }
 
-  /// Reads a record.
   package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     id = try reader.bytes(Self.idByteCount, "id")

@@ -15,7 +15,6 @@ package struct IntroductionRecord: Hashable, Sendable {
     case removed
   }
 
-  /// The secret.
   package let secretID: [UInt8]
   /// Digest over version and keys of the card.
   package let digest: Digest

@@ -32,7 +32,6 @@ package struct ItemRecord: Hashable, Sendable {
 
   /// Where an item came from.
   package enum Origin: String, Hashable, Sendable {
-    /// Made here.
     case made
     /// Imported by the user, from a file or a picture.
     case imported

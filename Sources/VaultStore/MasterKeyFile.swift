@@ -20,7 +20,6 @@ struct MasterKeyFile: WireValue {
   var salt: [UInt8]
   /// Nonce of the sealing.
   var nonce: [UInt8]
-  /// The sealed master key.
   var sealed: [UInt8]
   var extensions = Extensions()
 

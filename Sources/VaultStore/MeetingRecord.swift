@@ -3,7 +3,6 @@ package import WireCodec
 
 /// One meeting with a peer: when, how, and what it moved. What is in the log of meetings.
 package struct MeetingRecord: WireValue, Hashable, Sendable {
-  /// How a meeting ended.
   package enum Ending: UInt8, CaseIterable, Sendable {
     /// Everything was said.
     case regular = 1
@@ -63,7 +62,6 @@ package struct MeetingRecord: WireValue, Hashable, Sendable {
   package let isNearby: Bool
   /// Whether this device began it.
   package let isDialled: Bool
-  /// How it ended.
   package let ending: Ending
   /// What went to the peer.
   package let given: Given
@@ -105,7 +103,6 @@ package struct MeetingRecord: WireValue, Hashable, Sendable {
     try writer.u32(taken.receipts)
   }
 
-  /// Reads a record.
   package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     peer = try reader.digest("peer")

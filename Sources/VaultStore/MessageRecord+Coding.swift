@@ -78,7 +78,6 @@ extension MessageRecord {
     try writer.u8(state.code)
   }
 
-  /// Reads a record.
   package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     number = Int64(bitPattern: try reader.u64("number"))

@@ -3,7 +3,6 @@ package import WireCodec
 
 /// A message to or from somebody, and how far it is. What is in it lies beside it and is read only when it is needed.
 package struct MessageRecord: WireValue, Hashable, Sendable {
-  /// Whose it is.
   package enum Direction: String, Hashable, Sendable, CaseIterable {
     /// This device's.
     case sent
@@ -11,11 +10,9 @@ package struct MessageRecord: WireValue, Hashable, Sendable {
     case received
   }
 
-  /// What it is.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     /// Something written.
     case text
-    /// A file.
     case file
     /// A picture.
     case photo
@@ -67,9 +64,7 @@ package struct MessageRecord: WireValue, Hashable, Sendable {
   package let account: [UInt8]?
   /// The other side of a plain message: its address.
   package let contact: String?
-  /// Whose it is.
   package let direction: Direction
-  /// What it is.
   package let kind: Kind
   /// Whether only the other side can read it.
   package let isSealed: Bool
@@ -184,11 +179,8 @@ extension MessageRecord.State {
 package struct MessageFilter: Hashable, Sendable {
   /// Which plain messages are among them.
   package enum Plain: Hashable, Sendable {
-    /// All.
     case all
-    /// None.
     case none
-    /// Those of this account.
     case of(account: [UInt8])
   }
 
@@ -242,7 +234,6 @@ package struct MessageCounts: Hashable, Sendable {
   /// Bytes of these, as announced.
   package let bytes: Int64
 
-  /// Counts of messages.
   package init(count: Int, bytes: Int64) {
     self.count = count
     self.bytes = bytes
@@ -251,7 +242,6 @@ package struct MessageCounts: Hashable, Sendable {
 
 /// What a peer may leave here.
 package struct MessageRoom: Hashable, Sendable {
-  /// Messages.
   package let count: Int
   /// Bytes of messages and of everything else that is kept for it.
   package let byteCount: UInt64

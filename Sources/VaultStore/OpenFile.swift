@@ -23,7 +23,6 @@ final class OpenFile: Sendable {
     return file
   }
 
-  /// Opens a folder.
   static func folder(_ path: String) throws(StoreError) -> OpenFile {
     try OpenFile(following: path, O_RDONLY | O_DIRECTORY)
   }

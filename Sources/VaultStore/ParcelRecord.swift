@@ -4,7 +4,6 @@ package import WireCodec
 /// A parcel: something sealed that goes to a peer, or came from one, by whatever way, and how far it is. What is in it lies
 /// beside it and is read only when it is needed.
 package struct ParcelRecord: WireValue, Hashable, Sendable {
-  /// Whose it is.
   package enum Direction: String, Hashable, Sendable, CaseIterable {
     /// This device's, with something to ask of a peer.
     case request
@@ -34,7 +33,6 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
     package static let group = Ways(rawValue: 4)
     /// By others' devices.
     package static let carriers = Ways(rawValue: 8)
-    /// All of them.
     package static let all: Ways = [.session, .account, .group, .carriers]
 
     /// Whether servers are among them.
@@ -63,7 +61,6 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
 
   /// Names it, on both sides: 16 bytes.
   package let id: [UInt8]
-  /// Whose it is.
   package let direction: Direction
   /// How far it is.
   package var state: State
@@ -158,7 +155,6 @@ package enum ParcelContentChange: Hashable, Sendable {
 package struct ParcelCounts: Hashable, Sendable {
   /// Received of this peer and not answered yet.
   package let count: Int
-  /// Bytes of these.
   package let bytes: Int
   /// Received of this peer, answered ones included: ids that are known again.
   package let known: Int
@@ -252,7 +248,6 @@ extension ParcelRecord {
     try writer.u64(UInt64(bitPattern: accountAt))
   }
 
-  /// Reads a record.
   package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     id = try reader.bytes(Self.idByteCount, "id")

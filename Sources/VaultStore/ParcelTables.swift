@@ -59,7 +59,6 @@ struct StoredParcel: WireValue, Hashable {
   static let byteLimit = ParcelRecord.byteLimit + 2 + Digest.byteCount
 
   var record: ParcelRecord
-  /// Digest of what is in the parcel, if that is here.
   var content: Digest?
   /// Whether there is a secret by which its answer is opened.
   var hasSecret: Bool

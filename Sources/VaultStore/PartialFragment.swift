@@ -14,7 +14,6 @@ package final class PartialFragment: Sendable {
   package let byteCount: Int64
   /// Bytes of every piece but the last.
   package let pieceByteCount: Int
-  /// The file as it was found.
   package let found: FileMark
 
   private let store: FragmentStore
@@ -78,7 +77,6 @@ package final class PartialFragment: Sendable {
     }
   }
 
-  /// Reads a piece that is there.
   package func read(piece number: Int) throws(StoreError) -> [UInt8] {
     guard number >= 0, number < piecesPresent else { throw .invalid("a piece that is not there") }
     let range = range(ofPiece: number)

@@ -22,7 +22,6 @@ package struct SecretRecord: Hashable, Sendable {
   package let id: [UInt8]
   /// What requests name it by.
   package let askTag: Digest
-  /// Digest of the header.
   package let headerDigest: Digest
   /// The signed header, at most 64 KiB.
   package let header: [UInt8]

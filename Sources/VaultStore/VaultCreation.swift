@@ -9,7 +9,6 @@ import WireCodec
 /// what it made. A process that is killed leaves a mark beside its files, and the next creation clears them away.
 /// While the value lives, no other process creates a vault in the same folders.
 package struct VaultCreation: ~Copyable {
-  /// The keys of the new vault.
   package let keys: VaultKeys
 
   private let folders: VaultFolders

@@ -5,7 +5,6 @@ import Sodium
 package struct AccountTraffic: Hashable, Sendable {
   /// What went one way.
   package struct Flow: Hashable, Sendable {
-    /// Parcels.
     package var parcels: Int64 = 0
     /// Plain texts.
     package var texts: Int64 = 0

@@ -3,11 +3,9 @@ import Glibc
 import Sodium
 import WireCodec
 
-/// What a backup has in it.
 package struct BackupSummary: Hashable, Sendable {
   /// Files, the database and the keys among them.
   package let fileCount: Int
-  /// Bytes of the backup.
   package let byteCount: UInt64
 }
 

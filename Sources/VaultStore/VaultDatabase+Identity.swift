@@ -7,9 +7,7 @@ package struct IdentityRecord: Hashable, Sendable {
   package var card: [UInt8]
   /// Its serial number.
   package var serial: Int64
-  /// The label in it.
   package var label: String
-  /// The addresses in it.
   package var addresses: [String]
   /// When it was made.
   package var createdAt: Int64
@@ -70,7 +68,6 @@ extension VaultDatabase {
     }
   }
 
-  /// Replaces the beacon key.
   package func replaceBeaconKey(_ beaconKey: borrowing SecretBytes) throws(StoreError) {
     let beacon = try keys.seal(beaconKey, Self.beaconName)
     try writeKeeping { db, changed in

@@ -18,7 +18,6 @@ extension VaultDatabase {
 
   private static let itemColumns = "id, key_id, header, byte_count, state, origin, sender, label, received_at, mac"
 
-  /// Files of items.
   package var itemFiles: ItemStore { ItemStore(folders) }
 
   /// The items of a key, or of all, newest first; without those that are still arriving.

@@ -60,7 +60,6 @@ package struct PeerRecord: Hashable, Sendable {
 
 /// What removing a peer destroyed.
 package struct RemovedPeer: Hashable, Sendable {
-  /// The peer as it was.
   package let peer: PeerRecord
   /// Deliveries that waited for it, now cancelled and their payloads erased.
   package let cancelled: [OutboxRecord]

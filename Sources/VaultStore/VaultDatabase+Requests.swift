@@ -3,9 +3,7 @@ package import Sodium
 
 /// How many requests wait already.
 package struct RequestCounts: Hashable, Sendable {
-  /// Of this peer.
   package let ofPeer: Int
-  /// Of all.
   package let all: Int
 
   /// Counts of waiting requests.

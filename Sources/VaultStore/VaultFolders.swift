@@ -138,9 +138,7 @@ package struct VaultFolders: Hashable, Sendable {
   package var masterKeyPath: String { data + "/master.key" }
   /// This device's card, for when the vault is locked.
   package var cardPath: String { data + "/card" }
-  /// The device key.
   package var deviceKeyPath: String { state + "/device.key" }
-  /// The settings.
   package var settingsPath: String { config + "/settings.json" }
   /// The lock between those who change settings; the file itself is replaced each time.
   var settingsLockPath: String { config + "/settings.lock" }

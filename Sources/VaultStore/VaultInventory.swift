@@ -18,7 +18,6 @@ package struct VaultInventory: Sendable {
 }
 
 extension VaultDatabase {
-  /// What this vault has.
   package func inventory() throws(StoreError) -> VaultInventory {
     let listing = try listing()
     let secrets = Dictionary(

@@ -218,9 +218,7 @@ func macsMatch(_ left: [UInt8], _ right: [UInt8]) -> Bool { constantTimeEqual(le
 
 /// Which record a sealed blob belongs to: a blob moved to another table, row or epoch doesn't open there.
 package struct RecordName: Hashable, Sendable {
-  /// The table.
   package let table: String
-  /// The row.
   package let row: [UInt8]
   /// The epoch of the share lifecycle; 0 where there is none.
   package let epoch: UInt64

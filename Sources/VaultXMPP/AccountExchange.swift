@@ -33,7 +33,6 @@ final class AccountExchange: Sendable {
     /// Bytes that were sent last before an answer was waited for.
     var underway = 0
     var report = AccountReport()
-    /// What of the report is counted with the account.
     var counted = AccountReport()
     /// Texts of strangers, who may ask to be friends in the next moment.
     var held: [HeldText] = []

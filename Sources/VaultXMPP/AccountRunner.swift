@@ -13,7 +13,6 @@ package struct AccountRunner: Sendable {
   private let vault: Vault
   private let memory = SendingMemory()
 
-  /// For this vault.
   package init(_ vault: Vault) { self.vault = vault }
 
   private var log: Logger { vault.surroundings.log }

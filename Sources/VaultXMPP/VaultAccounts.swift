@@ -9,7 +9,6 @@ package struct VaultAccounts: Sendable {
   /// How long a command waits for a server.
   static let patience = Duration.seconds(20)
 
-  /// The vault.
   package let vault: Vault
 
   /// The accounts of this vault. Connects nowhere.

@@ -7,7 +7,6 @@ public struct Extensions: WireValue, Hashable, Sendable {
   /// Most bytes of the whole section.
   public static let byteLimit = 4096
 
-  /// Entries by type.
   public private(set) var entries: [(type: UInt16, bytes: [UInt8])]
 
   /// An empty section.

@@ -5,7 +5,6 @@ import Glibc
 struct StanzaReader {
   private var remaining: XMLElement.Limits
 
-  /// The stanza as a value.
   static func read(
     _ stanza: OpaquePointer, limits: XMLElement.Limits = .usual
   ) throws(XMLElement.Fault) -> XMLElement {

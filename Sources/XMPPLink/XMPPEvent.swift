@@ -4,7 +4,6 @@ package enum XMPPEvent: Hashable, Sendable {
   case message(XMPPMessage)
   /// A text that another program of this account has sent or got, as the account's own server says (XEP-0280).
   case copy(XMPPMessage)
-  /// A parcel, or a part of one.
   case parcel(XMPPParcelPart)
   /// Somebody has got the message or parcel of this id (XEP-0184).
   case receipt(id: String, from: JID)
@@ -70,7 +69,6 @@ package struct XMPPPresence: Hashable, Sendable {
 
   /// Who sent it.
   package let from: JID
-  /// How.
   package let state: State
   /// Somebody's own words.
   package let status: String?
@@ -96,7 +94,6 @@ package struct XMPPContact: Hashable, Sendable {
   /// Longest name in bytes; longer ones are cut off.
   package static let nameLimit = 1023
 
-  /// Who.
   package let address: JID
   /// This account's name for them.
   package let name: String?

@@ -7,7 +7,6 @@ package struct XMPPParcelCollector: Sendable {
   package struct Limits: Sendable {
     /// Bytes of all senders, with ``partCost`` for each part.
     package var bytes: Int
-    /// Bytes of one sender.
     package var bytesOfSender: Int
     /// Parcels of one sender that aren't whole.
     package var parcelsOfSender: Int

@@ -159,7 +159,6 @@ public struct GroupStatus: Hashable, Sendable {
     public let damagedShares: UInt64
   }
 
-  /// The group.
   public let group: GroupID
   /// What the owner calls it.
   public let name: String
@@ -194,7 +193,6 @@ public struct GroupStatus: Hashable, Sendable {
   public let putBack: UInt64?
   /// When this device confirmed last.
   public let lastConfirm: UInt64?
-  /// The servers.
   public let servers: [Server]
 
   /// Why servers of the newest roster don't answer, or take nothing, each with its address.

@@ -10,7 +10,6 @@ extension Grouper {
     try await update(marshalled)
   }
 
-  /// Sends a marshalled object.
   public func update(_ object: MarshalledObject) async throws(GroupError) {
     try check(object.name)
     let body: UpdateContent.Body

@@ -147,7 +147,6 @@ public struct GroupSender: Sendable {
     try await grouper.delete(name)
   }
 
-  /// Deletes the object with this name.
   public func delete(_ name: ObjectName) async throws(GroupError) { try await grouper.delete(name) }
 
   /// Tells everybody how far this device is, so that they ask for what they miss and it is asked for what it has. Happens by

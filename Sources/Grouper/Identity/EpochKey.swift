@@ -8,7 +8,6 @@ public final class EpochKey: Sendable {
   /// Number of bytes.
   public static let byteCount = 32
 
-  /// The group.
   public let group: GroupID
   /// Which key of the group this is, from 1.
   public let epoch: UInt32

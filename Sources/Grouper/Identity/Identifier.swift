@@ -72,7 +72,6 @@ public enum IdentifierKind {
   public enum Group {}
   /// A member's device.
   public enum Node {}
-  /// A message.
   public enum Message {}
   /// One message's cutting into shares.
   public enum Dealing {}
@@ -82,7 +81,6 @@ public enum IdentifierKind {
   public enum ServerGroup {}
   /// A member as one server knows him.
   public enum ServerUser {}
-  /// A share on one server.
   public enum ServerShare {}
 }
 
@@ -90,7 +88,6 @@ public enum IdentifierKind {
 public typealias GroupID = Identifier<IdentifierKind.Group>
 /// A member's device (the papers' node identifier).
 public typealias NodeID = Identifier<IdentifierKind.Node>
-/// A message.
 public typealias MessageID = Identifier<IdentifierKind.Message>
 /// One message's cutting into shares: a message that is sent again is dealt anew.
 public typealias DealingID = Identifier<IdentifierKind.Dealing>

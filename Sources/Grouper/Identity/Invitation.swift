@@ -53,7 +53,6 @@ public struct Invitation: Hashable, Sendable {
     guard bytes.count <= Self.byteLimit else { throw .invalid("the roster is too large for an invitation") }
   }
 
-  /// What is in an invitation.
   struct Content: Sendable {
     let roster: SignedRoster
     let key: EpochKey

@@ -7,14 +7,11 @@ public struct JoinRequest: Hashable, Sendable {
   /// Longest encoding.
   public static let byteLimit = 1 + 2 + Roster.applicationByteLimit + MemberCard.byteLimit + Ed25519.signatureByteCount
 
-  /// The application.
   public let application: String
-  /// The card.
   public let card: MemberCard
   /// As it is handed over.
   public let bytes: [UInt8]
 
-  /// Makes a request.
   public init(application: String, by keys: MemberKeys) throws(GroupError) {
     try MemberCard.check(application, limit: Roster.applicationByteLimit, "the application's name")
     let card = keys.card

@@ -30,7 +30,6 @@ public final class MemberKeys: Sendable {
     self.boxSecret = boxSecret
   }
 
-  /// Signs a digest.
   func sign(_ digest: Digest) throws(GroupError) -> [UInt8] {
     try sodium { () throws(SodiumError) in try Ed25519.sign(digest, expanded: expanded) }
   }

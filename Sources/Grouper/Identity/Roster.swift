@@ -36,9 +36,7 @@ public struct RosterServer: WireValue, Hashable, Sendable {
   }
 }
 
-/// A member, or one who was.
 public struct RosterMember: Hashable, Sendable {
-  /// His card.
   public var card: MemberCard
   /// As each server knows him, in the servers' order.
   public var users: [ServerUserID]
@@ -72,7 +70,6 @@ public struct Roster: Hashable, Sendable {
   /// Longest encoding with signature.
   public static let byteLimit = 480 << 10
 
-  /// The group.
   public let group: GroupID
   /// Makes the group's id with the owner's signing key.
   public let nonce: [UInt8]
@@ -80,7 +77,6 @@ public struct Roster: Hashable, Sendable {
   public var serial: UInt64
   /// Which key the group uses, from 1.
   public var epoch: UInt32
-  /// Which key that is.
   public var keyHash: Digest
   /// What the roster before this one is; of the first, zeros.
   public var previous: Digest

@@ -3,7 +3,6 @@ import WireCodec
 
 /// A roster with its owner's signature.
 public struct SignedRoster: Hashable, Sendable {
-  /// What is signed.
   public let roster: Roster
   /// As it was signed and is handed on: the roster, then 64 bytes of signature.
   public let bytes: [UInt8]

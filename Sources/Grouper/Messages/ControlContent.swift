@@ -5,7 +5,6 @@ public import WireCodec
 public struct ConfirmContent: WireValue, Hashable, Sendable {
   /// The roster that the sender knows, so that others notice who has missed a newer one.
   public let serial: UInt64
-  /// What that roster is.
   public let rosterDigest: Digest
   /// For each stream the newest number up to which the sender has all messages, its own included.
   public let vector: VersionVector
@@ -27,7 +26,6 @@ public struct ConfirmContent: WireValue, Hashable, Sendable {
     try vector.encode(into: &writer)
   }
 
-  /// Reads a content.
   public init(from reader: inout Reader) throws(WireError) {
     serial = try reader.u64("serial")
     let digest = try reader.bytes(Digest.byteCount, "roster digest")
@@ -104,7 +102,6 @@ public struct SkipContent: WireValue, Hashable, Sendable {
     try vector.encode(into: &writer)
   }
 
-  /// Reads a content.
   public init(from reader: inout Reader) throws(WireError) {
     table = try SequenceTable(from: &reader)
     vector = try VersionVector(from: &reader)

@@ -1,7 +1,6 @@
 import Sodium
 public import WireCodec
 
-/// What a message is for.
 public enum MessageType: UInt8, Sendable, CaseIterable {
   /// Normal: an object, new or changed.
   case update = 1
@@ -45,9 +44,7 @@ public struct GrouperMessage: Hashable, Sendable {
   /// Longest id of an object in bytes.
   public static let objectByteLimit = 256
 
-  /// What it is for.
   public let type: MessageType
-  /// The group.
   public let group: GroupID
   /// The epoch in which it was made. It may be sent again in a later one.
   public let epoch: UInt32
@@ -57,11 +54,9 @@ public struct GrouperMessage: Hashable, Sendable {
   public let sequence: UInt64
   /// Name of the object's class.
   public let className: String
-  /// The object.
   public let objectID: String
   /// Whom it is for; empty for everybody ("*").
   public let receivers: [NodeID]
-  /// Whose it is.
   public let sender: NodeID
   /// Which of the sender's countings the sequence number is of.
   public let incarnation: UInt64

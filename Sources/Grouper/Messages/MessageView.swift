@@ -11,7 +11,6 @@ public struct MessageView: Codable, Hashable, Sendable {
   public let sequence: UInt64
   /// Class name of an object.
   public let `class`: String
-  /// ID of an object.
   public let objectId: String
   /// Node identifiers of the receivers, or `*`.
   public let receiverId: [String]
@@ -25,9 +24,7 @@ public struct MessageView: Codable, Hashable, Sendable {
   public let sentTime: UInt64
   /// The paper's identifier of the message.
   public let messageId: MessageID
-  /// The group.
   public let groupId: GroupID
-  /// The epoch.
   public let epoch: UInt32
   /// Which counting of the sender's the sequence number is of, in hexadecimal.
   public let incarnation: String

@@ -7,7 +7,6 @@ public struct SequenceSet: WireValue, Hashable, Sendable {
   /// Most ranges in a message.
   public static let rangeLimit = 512
 
-  /// The ranges.
   public private(set) var ranges: [ClosedRange<UInt64>]
 
   /// None.

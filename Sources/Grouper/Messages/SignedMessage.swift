@@ -3,7 +3,6 @@ import WireCodec
 
 /// A message with its sender's signature, as it is dealt, kept, and handed on by others.
 public struct SignedMessage: Hashable, Sendable {
-  /// What is signed.
   public let message: GrouperMessage
   /// As it was signed: the message, then 64 bytes of signature.
   public let bytes: [UInt8]

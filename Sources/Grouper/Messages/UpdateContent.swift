@@ -10,7 +10,6 @@ public struct FileReference: WireValue, Hashable, Sendable, Codable {
 
   /// Whose messages its chunks are.
   public let author: StreamID
-  /// The file.
   public let id: FileID
   /// Its length.
   public let byteCount: UInt64
@@ -62,7 +61,6 @@ public struct UpdateContent: WireValue, Hashable, Sendable {
 
   /// Where the object is.
   public enum Body: Hashable, Sendable {
-    /// Here.
     case inline([UInt8])
     /// In chunks that came before.
     case file(FileReference)
@@ -111,7 +109,6 @@ public struct UpdateContent: WireValue, Hashable, Sendable {
     }
   }
 
-  /// Reads a content.
   public init(from reader: inout Reader) throws(WireError) {
     let version = try reader.u8("content version")
     guard version == 1 else { throw .unsupported(field: "content version", value: UInt64(version)) }
@@ -131,7 +128,6 @@ public struct UpdateContent: WireValue, Hashable, Sendable {
 
 /// Content of *chunk*: which part of which file, and its bytes.
 public struct ChunkContent: WireValue, Hashable, Sendable {
-  /// The file.
   public let file: FileID
   /// Which part, from 0.
   public let part: UInt32

@@ -36,7 +36,6 @@ public final class CodableStore: SyncPlugin {
 
   // MARK: - Reading
 
-  /// An object.
   public func object<Object: GroupObject>(_ type: Object.Type, _ id: String) throws -> Object? {
     let (place, key) = (try store.index(type.className, nil), try store.index(type.className, id))
     let content: [UInt8]? = try store.read { transaction in
@@ -90,7 +89,6 @@ public final class CodableStore: SyncPlugin {
     }
   }
 
-  /// Deletes it.
   public func deleteRemote(_ change: RemoteChange) async throws {
     let (place, key) = try indices(change.name)
     try store.write { transaction in

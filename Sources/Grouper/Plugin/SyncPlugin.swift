@@ -14,7 +14,6 @@ public struct ObjectName: Hashable, Sendable {
 
 /// An object as it travels.
 public struct MarshalledObject: Hashable, Sendable {
-  /// The object.
   public let name: ObjectName
   /// Its bytes, in whatever form the plugin gives it.
   public let content: [UInt8]
@@ -31,7 +30,6 @@ public struct MarshalledObject: Hashable, Sendable {
 
 /// A change that has come.
 public struct RemoteChange: Hashable, Sendable {
-  /// The object.
   public let name: ObjectName
   /// Whose change it is.
   public let version: ObjectVersion
@@ -80,9 +78,7 @@ public enum ConflictPolicy: Sendable {
 
 /// Versions of one object that didn't know of each other.
 public struct ObjectConflict: Sendable {
-  /// One of them.
   public struct Candidate: Sendable {
-    /// Which.
     public let version: ObjectVersion
     /// The sender's name in the message.
     public let senderName: String
@@ -92,7 +88,6 @@ public struct ObjectConflict: Sendable {
     public let files: [FileReference]
   }
 
-  /// The object.
   public let name: ObjectName
   /// At least two, the newest first.
   public let candidates: [Candidate]

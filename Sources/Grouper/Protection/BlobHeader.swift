@@ -4,7 +4,6 @@ public import WireCodec
 
 /// What all blobs of one dealing have in common, and what is this one's. Servers don't see it.
 public struct BlobHeader: WireValue, Hashable, Sendable {
-  /// The dealing.
   public let dealing: DealingID
   /// k and n.
   public let scheme: ThresholdScheme
@@ -19,11 +18,9 @@ public struct BlobHeader: WireValue, Hashable, Sendable {
 
   /// What the others of the dealing must agree with.
   public struct Common: Hashable, Sendable {
-    /// The dealing.
     public let dealing: DealingID
     /// k and n.
     public let scheme: ThresholdScheme
-    /// Bytes of the ciphertext.
     public let ciphertextByteCount: Int
     /// To the key's polynomials.
     public let commitments: Commitments

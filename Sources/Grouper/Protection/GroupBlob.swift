@@ -9,7 +9,6 @@ public import WireCodec
 /// to a server it is noise, as the fragment is: two servers' blobs of one message aren't recognised by what is in them. In the
 /// clear are the epoch, and lengths: n and k can be worked out of the box's, and about how long the message is of the rest's.
 public struct GroupBlob: ~Copyable {
-  /// The header.
   public let header: BlobHeader
   /// This server's share of the key.
   public let share: KeyShare

@@ -16,12 +16,10 @@ public struct MessageDealing: Sendable {
   /// Before a message and its padding: how long it is.
   static let lengthByteCount = 4
 
-  /// The dealing.
   public let id: DealingID
   /// Blob i is at place i − 1.
   public let blobs: [[UInt8]]
 
-  /// Deals a message.
   public init(_ message: [UInt8], scheme: ThresholdScheme, key: EpochKey) throws(GroupError) {
     let id = try sodium { () throws(SodiumError) in try DealingID.random() }
     let nonces = try sodium { () throws(SodiumError) in

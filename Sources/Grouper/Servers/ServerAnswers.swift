@@ -30,7 +30,6 @@ public struct PutReceipt: Hashable, Sendable {
   }
 }
 
-/// A share as a server lists it.
 public struct ListedShare: Hashable, Sendable {
   /// The share's name on this server.
   public let id: ServerShareID
@@ -76,9 +75,7 @@ public struct ServerGroupInfo: Hashable, Sendable {
   public let ttl: Int
   /// Number of users; only the owner is told.
   public let users: Int?
-  /// Shares that are there.
   public let shares: UInt64
-  /// Bytes of these.
   public let bytes: UInt64
   /// Most shares.
   public let shareQuota: UInt64
@@ -107,7 +104,6 @@ public struct ServerGroupInfo: Hashable, Sendable {
 
 /// A group that a server has made.
 public struct CreatedGroup: Sendable {
-  /// The group there.
   public let group: ServerGroupID
   /// The caller there.
   public let owner: ServerUserID
@@ -130,7 +126,6 @@ public struct CreatedGroup: Sendable {
 
 /// A user that a server has added to a group.
 public struct AddedUser: Sendable {
-  /// The user there.
   public let user: ServerUserID
   /// Opens the group to him.
   public let accessKey: ServerKey

@@ -7,7 +7,6 @@ public final class ServerKey: Sendable {
   /// Number of bytes.
   public static let byteCount = 32
 
-  /// Whom a key is for.
   public enum Kind: UInt8, Sendable {
     /// The owner of the group.
     case master = 1
@@ -15,7 +14,6 @@ public final class ServerKey: Sendable {
     case access = 2
   }
 
-  /// Whom it is for.
   public let kind: Kind
   /// The 32 bytes.
   public let secret: SecretBytes

@@ -297,7 +297,6 @@ extension UInt64 {
 func octets(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 
 extension StateSealer {
-  /// Seals a secret.
   func seal(secret: borrowing SecretBytes, context: [UInt8]) throws(GroupError) -> [UInt8] {
     try seal(secret.bytes, context: context)
   }

@@ -14,7 +14,6 @@ struct LogRecord {
 extension GroupTransaction {
   private func context(_ stream: StreamID, _ sequence: UInt64) -> [UInt8] { stream.bytes + octets(sequence) }
 
-  /// Keeps a message that is new.
   func keep(_ signed: SignedMessage) throws {
     let message = signed.message
     var chunk: ChunkContent?
@@ -177,7 +176,6 @@ extension GroupTransaction {
     return UInt64(bitPattern: count ?? 0)
   }
 
-  /// A part of a file, if it is here.
   func chunk(_ file: FileReference, part: UInt64) throws -> [UInt8]? {
     let row = try Row.fetchOne(
       db, sql: "SELECT * FROM log WHERE file = ? AND sender = ? AND part = ? AND delivered = 1 LIMIT 1",

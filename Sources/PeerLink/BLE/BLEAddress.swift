@@ -8,7 +8,6 @@ package struct BLEAddress: Hashable, Sendable, CustomStringConvertible {
     case random = 2
   }
 
-  /// Bytes of an address.
   package static let byteCount = 6
 
   /// The bytes in the kernel's order: the last one of the text first.
@@ -47,7 +46,6 @@ package struct BLEAddress: Hashable, Sendable, CustomStringConvertible {
 package struct BLEAdapter: Hashable, Sendable {
   /// Its number.
   package let index: UInt16
-  /// Its own address.
   package let address: BLEAddress
   /// Whether it is switched on.
   package let isOn: Bool
@@ -74,11 +72,9 @@ package struct BLEAdapter: Hashable, Sendable {
 
 /// Which adapters are used.
 package enum BLEAdapterChoice: Hashable, Sendable {
-  /// All that there are.
   case all
   /// The one with this name, such as `hci0`.
   case name(String)
-  /// The one with this address.
   case address(String)
 
   /// `all`, `hci0` or an address; nil for anything else.

@@ -66,7 +66,6 @@ package final class StopSignal: Sendable {
 
 /// What there is to be heard and to hear with.
 package struct BLEEquipment: Sendable {
-  /// The radio.
   package let radio: any BLERadio
   /// The adapters that are chosen, on, and able to do LE.
   package let adapters: [BLEAdapter]

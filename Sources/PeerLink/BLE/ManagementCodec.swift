@@ -53,7 +53,6 @@ package enum ManagementCommand: Hashable, Sendable {
 
 /// What the kernel says about adapters.
 package struct ManagementEvent: Hashable, Sendable {
-  /// Bytes of a header.
   package static let headerByteCount = 6
   /// Longest event that is read.
   package static let byteLimit = 4096
@@ -141,7 +140,6 @@ package enum ManagementResult {
     return numbers
   }
 
-  /// An adapter.
   package static func adapter(_ index: UInt16, _ bytes: [UInt8]) throws(ManagementEvent.Fault) -> BLEAdapter {
     var reader = ManagementReader(bytes)
     let address = try reader.take(BLEAddress.byteCount)

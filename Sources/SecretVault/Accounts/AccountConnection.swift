@@ -15,9 +15,7 @@ package struct AccountConnection: Hashable, Sendable {
     case refused
   }
 
-  /// The account.
   package let account: [UInt8]
-  /// How it is.
   package let state: State
   /// Since when, in milliseconds since 1970.
   package let since: Int64

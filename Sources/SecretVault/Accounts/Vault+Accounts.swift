@@ -16,7 +16,6 @@ extension Vault {
   /// The address of the account in use, which messages carry so that they can be answered the same way.
   package func currentAccountAddress() throws(VaultError) -> String? { try currentAccount()?.address }
 
-  /// The account of this address.
   package func accountRecord(_ address: String) throws(VaultError) -> AccountRecord? {
     try accountRecords().first { $0.address == address }
   }

@@ -8,7 +8,6 @@ extension Vault {
     try stored { () throws(StoreError) in try database.friends(account) }
   }
 
-  /// The one of this address.
   package func friendRecord(_ account: [UInt8], _ address: String) throws(VaultError) -> FriendRecord? {
     // One that is damaged is as good as gone: the server knows it, too.
     do throws(StoreError) { return try database.friend(account, address) } catch .damaged { return nil } catch {

@@ -63,7 +63,6 @@ package struct PlainMessage: Sendable {
 package struct WaitingPlain: Sendable {
   /// Its id, 16 bytes.
   package let id: [UInt8]
-  /// Whom it is for.
   package let contact: String
   /// What it says.
   package let text: HeldSecret

@@ -6,7 +6,6 @@ package struct IntroducedHolder: Hashable, Sendable {
   package let label: String
   /// Who has introduced it: peers' names.
   package let introducedBy: [String]
-  /// The secrets for which it was introduced.
   package let secrets: [SecretReference]
   /// 5×5 digits.
   package let fingerprint: String
@@ -22,7 +21,6 @@ package struct IntroducedHolder: Hashable, Sendable {
   /// How it is called where others' names stand too.
   package var name: String { Self.name(label, by: introducedBy) }
 
-  /// Its card.
   package func card() throws(VaultError) -> PeerCard {
     do { return try PeerCard.parse(text: cardText) } catch {
       throw VaultError(.damaged, "the card of \(name) is damaged")

@@ -27,7 +27,6 @@ package struct CarryStatus: Sendable {
   package let account: CarryingAccount
   /// Parcels that are carried for others now.
   package let carried: Int
-  /// Their bytes.
   package let carriedBytes: Int
   /// Bytes that may still be moved for others today.
   package let leftToday: Int

@@ -1,7 +1,6 @@
 import Sodium
 package import VaultStore
 
-/// A line of the log of meetings.
 package struct MeetingLine: Hashable, Sendable {
   /// What the peer is called.
   package let peer: String?

@@ -27,7 +27,6 @@ final class MeetingRounds: Sendable {
   private static let pause = Duration.seconds(20)
   private static let limit = 8192
 
-  /// What there is to give, and to whom.
   private struct Survey: Sendable {
     var peers: [PeerRecord] = []
     var withAddress: Set<Digest> = []

@@ -4,7 +4,6 @@ import Glibc
 package struct NetworkMark: Hashable, Sendable {
   private let value: UInt64
 
-  /// As it is now.
   package static func now(of files: [String] = ["/proc/net/route", "/proc/net/if_inet6"]) -> NetworkMark {
     var value: UInt64 = 0xCBF2_9CE4_8422_2325
     for path in files {

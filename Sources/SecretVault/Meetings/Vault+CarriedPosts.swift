@@ -5,7 +5,6 @@ import VaultStore
 
 /// A parcel of somebody else that this device carries, and that it may leave at a server for its recipient.
 package struct CarriedPost: Hashable, Sendable {
-  /// The parcel.
   package let post: ParcelPost
   /// Which copy of it: 32 bytes.
   package let copy: [UInt8]

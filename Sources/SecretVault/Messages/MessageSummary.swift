@@ -1,4 +1,3 @@
-/// What a message is.
 package enum MessageKind: String, Hashable, Sendable {
   case text, file, photo
 }
@@ -15,7 +14,6 @@ package struct MessageSummary: Hashable, Sendable {
   package let contact: String?
   /// Whether it was sent from here.
   package let isMine: Bool
-  /// What it is.
   package let kind: MessageKind
   /// How it stands: `waiting`, `underway`, `delivered`, `read` or `lost` if it was sent from here, else `partial`, `new` or `seen`.
   package let state: String
@@ -105,9 +103,7 @@ package struct OutboxSummary: Hashable, Sendable {
 package struct OutboxParcel: Hashable, Sendable {
   /// `deposit`, `request`, `item`, `answer`, `receipt` or `message`.
   package let kind: String
-  /// Whom it is for.
   package let peer: String?
-  /// Its bytes.
   package let byteCount: Int64
   /// When it was made, in milliseconds since 1970.
   package let createdAt: Int64
@@ -133,7 +129,6 @@ package struct OutboxParcel: Hashable, Sendable {
 package struct CarriedSummary: Hashable, Sendable {
   /// How many parcels.
   package let count: Int
-  /// Their bytes.
   package let byteCount: Int64
   /// When the oldest of them came, in milliseconds since 1970; nil if there are none.
   package let oldestAt: Int64?

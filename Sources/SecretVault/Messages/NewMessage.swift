@@ -18,7 +18,6 @@ package struct MessageFile: Sendable {
   package let name: String
   /// What is in it, as `image/jpeg`.
   package let mediaType: String
-  /// Its bytes.
   package let byteCount: UInt64
   /// Whether it is a photo.
   package let isPhoto: Bool

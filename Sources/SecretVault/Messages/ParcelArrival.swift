@@ -99,9 +99,7 @@ package enum ParcelTaking: Hashable, Sendable {
 
 /// A parcel of this device's own that is to be handed over.
 package struct OutgoingParcelPost: Hashable, Sendable {
-  /// The parcel.
   package let post: ParcelPost
-  /// Whom it is for.
   package let recipient: Digest
   /// What is known of it.
   package let record: ParcelRecord

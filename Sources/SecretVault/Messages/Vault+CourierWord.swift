@@ -27,7 +27,6 @@ extension Vault {
       sizes: parcels.map { Int64($0.header.size) }.sorted())
   }
 
-  /// Own parcels that carriers have.
   func parcelsWithCarriers() throws(VaultError) -> Set<[UInt8]> {
     Set(try readCourier().outgoing.values.filter { !$0.carriers.isEmpty }.map(\.header.id.bytes))
   }

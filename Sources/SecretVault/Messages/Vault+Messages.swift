@@ -127,7 +127,6 @@ extension Vault {
     return MessageFilter(peer: try find(reference).digest)
   }
 
-  /// A message by its number.
   package func message(_ number: Int64) throws(VaultError) -> MessageSummary {
     let record = try messageRecord(number)
     var message = summary(record, try peerNames())

@@ -5,7 +5,6 @@ package import VaultStore
 
 /// This device's own parcels, and by which way each of them goes next.
 extension Vault {
-  /// Directions of own parcels.
   static let ownDirections: [ParcelRecord.Direction] = [.receipt, .answer, .message, .request]
 
   /// The ways by which something new may go.

@@ -4,13 +4,10 @@ import Sodium
 package struct RedisOptions: Sendable {
   /// What keeps groups and shares: see docs/SERVER.md for how it is named.
   package var store: String
-  /// A file with its password.
   package var passwordFile: String?
   /// What keeps the keys that shares are sealed under, if not the same: a Redis that writes nothing to any disk.
   package var keyStore: String?
-  /// A file with its password.
   package var keyPasswordFile: String?
-  /// A file with the password of the sentinels, if they have one.
   package var sentinelPasswordFile: String?
   /// Replicas that must have a change before it is acknowledged. Nil: one behind sentinels, none otherwise.
   package var replicas: Int?

@@ -260,7 +260,6 @@ extension Identifier {
   fileprivate static let none = Identifier(high: 0, low: 0)
 }
 
-/// A number as Redis takes it.
 func digits(_ number: Int64) -> [UInt8] { Array(String(number).utf8) }
 
 /// The latest time that Redis was seen to have. It is shown to every script, so that time never goes back for who asks here.

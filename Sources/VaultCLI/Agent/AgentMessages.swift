@@ -21,7 +21,6 @@ enum AgentMessage {
   /// Longest answer: a status with as many secrets as there may be.
   static let answerLimit = 2 + 8 + 1 + 8 + 2 + secretLimit * (SecretID.byteCount + 8)
 
-  /// The key in a message that has one, as a secret of its own.
   static func key(in message: borrowing SecretBytes) throws(WireError) -> SecretBytes {
     guard message.count >= keyRange.upperBound else { throw .truncated(field: "key") }
     do { return try SecretBytes(copying: message.bytes.extracting(keyRange)) } catch { throw .capacityExceeded }
@@ -156,7 +155,6 @@ enum AgentAnswer: Hashable, Sendable {
 
   /// What is unlocked.
   case status(AgentStatus)
-  /// It is done.
   case done
   /// The message holds the key that was asked for.
   case key

@@ -19,7 +19,6 @@ struct SleepClock: Sendable {
     func hasSlept(since earlier: Reading) -> Bool { slept.lowerBound > earlier.slept.upperBound }
   }
 
-  /// Reads the clocks.
   let read: @Sendable () -> Reading
 
   /// The system's clocks.

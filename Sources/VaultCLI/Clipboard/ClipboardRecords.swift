@@ -99,7 +99,6 @@ struct ClipboardRecords {
     }
   }
 
-  /// What was found on a clipboard.
   enum Found {
     /// What was meant; it is wiped.
     case wiped

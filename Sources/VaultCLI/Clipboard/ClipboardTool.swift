@@ -10,7 +10,6 @@ enum ClipboardTool: UInt8, CaseIterable, Sendable {
   /// What the user knows it as.
   var name: String { programs[0] }
 
-  /// The programs that it takes.
   var programs: [String] {
     switch self {
     case .wayland: ["wl-copy", "wl-paste"]

@@ -18,7 +18,6 @@ struct ContentView: ~Copyable {
     case property(VCard.Property)
   }
 
-  /// What it is.
   let kind: PayloadKind
   /// Its parts, in the order in which they are shown.
   let fields: [Field]
@@ -36,7 +35,6 @@ struct ContentView: ~Copyable {
     }
   }
 
-  /// Takes header and body.
   init(header: consuming PayloadHeader, body: consuming SecretBytes) throws(VaultError) {
     kind = header.kind
     if header.kind == .contact {

@@ -29,7 +29,6 @@ struct NewContent: ~Copyable {
     return NewContent(header: header, body: text)
   }
 
-  /// A password entry from its fields.
   static func password(_ fields: borrowing EntryFields) throws(VaultError) -> NewContent {
     var name = "password"
     switch fields.title {

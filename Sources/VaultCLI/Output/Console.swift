@@ -24,12 +24,10 @@ struct Console: Sendable {
     return false
   }
 
-  /// A line of the result.
   func result(_ line: String) throws(VaultError) {
     try Self.write(line + "\n", to: STDOUT_FILENO)
   }
 
-  /// The result as JSON.
   func result(_ value: JSONValue) throws(VaultError) { try result(value.text) }
 
   /// Lines for people, or the same facts as JSON.

@@ -13,7 +13,6 @@ enum Measures {
     return "\(bytes) bytes"
   }
 
-  /// Bytes a second.
   static func rate(_ bytesPerSecond: Double) -> String {
     guard bytesPerSecond.isFinite, bytesPerSecond >= 0, bytesPerSecond < 1e18 else { return "-" }
     return size(UInt64(bytesPerSecond)) + "/s"

@@ -17,7 +17,6 @@ struct MessageTally: Hashable {
     (self.new, self.waiting, self.carried) = (new, waiting, carried)
   }
 
-  /// Of a vault.
   init(_ vault: Vault) throws(VaultError) {
     let outbox = try vault.outbox()
     self.init(

@@ -2,7 +2,6 @@ import SecretVault
 
 /// Messages in words for people: with whom, when, how they came, how they stand, and what is left to do.
 enum MessageWords {
-  /// Who the other one is.
   static func other(_ message: MessageSummary) -> String {
     message.peer ?? message.contact ?? "a peer that is no more"
   }

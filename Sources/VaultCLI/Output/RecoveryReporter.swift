@@ -19,7 +19,6 @@ struct RecoveryReporter: Sendable {
     }
   }
 
-  /// Shows one event.
   func show(_ event: RecoveryEvent) {
     switch event {
     case .started(let secret):

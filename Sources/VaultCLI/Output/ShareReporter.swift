@@ -18,7 +18,6 @@ struct ShareReporter: Sendable {
     sending = ProgressLine("sending", console)
   }
 
-  /// Shows one event.
   func show(_ event: ShareEvent) {
     switch event {
     case .contacting(let peers): console.note("contacting \(peers.joined(separator: ", "))")

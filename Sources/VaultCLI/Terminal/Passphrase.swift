@@ -13,7 +13,6 @@ enum Passphrase: Hashable, Sendable {
   /// What to do where nobody can be asked.
   static let hint = "give it with --passphrase-fd N or --passphrase-file FILE"
 
-  /// The passphrase of a vault that has one.
   func existing(_ console: Console) throws(VaultError) -> SecretBytes {
     switch self {
     case .terminal:

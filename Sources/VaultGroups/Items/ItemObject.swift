@@ -6,7 +6,6 @@ import WireCodec
 struct ItemObject: WireValue, Hashable, Sendable {
   /// Where the ciphertext is.
   enum Body: Hashable, Sendable {
-    /// Here.
     case inline([UInt8])
     /// In chunks that came before.
     case file(FileReference)
@@ -59,7 +58,6 @@ struct ItemObject: WireValue, Hashable, Sendable {
     }
   }
 
-  /// Reads an object.
   init(from reader: inout Reader) throws(WireError) {
     let version = try reader.u8("item version")
     guard version == Self.version else { throw .unsupported(field: "item version", value: UInt64(version)) }

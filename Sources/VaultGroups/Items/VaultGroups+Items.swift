@@ -6,7 +6,6 @@ import WireCodec
 
 /// What became of an item in a group: the item, and how far what there is to say of it has gone.
 package struct GroupItemReport: Sendable {
-  /// The group.
   package let group: GroupFacts
   /// Messages that still have to reach servers; none if all of them have everything.
   package let unsent: Int

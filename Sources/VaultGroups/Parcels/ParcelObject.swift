@@ -42,7 +42,6 @@ enum ParcelObject: WireValue, Hashable, Sendable {
     }
   }
 
-  /// Reads an object.
   init(from reader: inout Reader) throws(WireError) {
     let version = try reader.u8("parcel object version")
     guard version == Self.version else { throw .unsupported(field: "parcel object version", value: UInt64(version)) }

@@ -5,7 +5,6 @@ import VaultStore
 
 /// What became of parcels that a group was to take.
 package struct ParcelHandover: Sendable {
-  /// The group.
   package let group: GroupFacts
   /// Messages that still have to reach servers; none if all of them have everything.
   package let unsent: Int

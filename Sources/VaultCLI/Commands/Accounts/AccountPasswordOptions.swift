@@ -31,7 +31,6 @@ struct AccountPasswordOptions: ParsableArguments {
       SecretInput(descriptor: descriptor, file: file), unlock.input, "The passphrase of the vault and the password")
   }
 
-  /// The password of an account that exists.
   func existing(_ question: String, _ console: Console) throws(VaultError) -> VaultProtocol.HeldSecret {
     if let given = try read(console) { return given }
     return try Self.ask { (terminal) throws(VaultError) in

@@ -72,7 +72,6 @@ struct FriendSearchCommand: OpenedCommand {
   }
 }
 
-/// Who a friend is.
 struct FriendOptions: ParsableArguments {
   @Argument(help: "The friend's address.")
   var address: String
