@@ -1,21 +1,21 @@
 import Foundation
 import Glibc
-public import Sodium
+package import Sodium
 import Synchronization
-public import XMPPLink
+package import XMPPLink
 
 /// A real server of XMPP on loopback, with a certificate of its own. It ends with the process of the tests.
-public final class ChatServer: @unchecked Sendable {
+package final class ChatServer: @unchecked Sendable {
   /// Why there is no server.
-  public struct Failure: Error, CustomStringConvertible {
+  package struct Failure: Error, CustomStringConvertible {
     /// In words.
-    public let description: String
+    package let description: String
     /// With these words.
-    public init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
   }
 
   /// Which server it is.
-  public enum Kind: String, CaseIterable, Sendable {
+  package enum Kind: String, CaseIterable, Sendable {
     case prosody, ejabberd
 
     /// Where its modules lie, in Debian's packages.
@@ -35,20 +35,20 @@ public final class ChatServer: @unchecked Sendable {
   }
 
   /// Without the servers the tests are skipped, but not where they have to run.
-  public static let isAvailable =
+  package static let isAvailable =
     ProcessInfo.processInfo.environment["CI"] != nil || Kind.allCases.allSatisfy { $0.isInstalled }
 
   /// Which server it is.
-  public let kind: Kind
+  package let kind: Kind
   /// Where it listens, on 127.0.0.1.
-  public let port: UInt16
+  package let port: UInt16
   /// Its own, with its log.
-  public let folder: String
+  package let folder: String
   private var process = Process()
   private var input = Pipe()
 
   /// The server of this kind that several tests share.
-  public static func shared(_ kind: Kind) throws -> ChatServer {
+  package static func shared(_ kind: Kind) throws -> ChatServer {
     try servers.withLock { servers in
       if let server = servers[kind] { return server }
       let server = try ChatServer(kind)
@@ -60,7 +60,7 @@ public final class ChatServer: @unchecked Sendable {
   private static let servers = Mutex<[Kind: ChatServer]>([:])
 
   /// A Prosody that reads so many kilobytes a second of a connection and no more: Debian's own settings are like that.
-  public static func slow(kilobytes: Int) throws -> ChatServer { try ChatServer(.prosody, rate: kilobytes) }
+  package static func slow(kilobytes: Int) throws -> ChatServer { try ChatServer(.prosody, rate: kilobytes) }
 
   private init(_ kind: Kind, rate: Int? = nil) throws {
     self.kind = kind
@@ -83,7 +83,7 @@ public final class ChatServer: @unchecked Sendable {
   }
 
   /// Starts it, and waits until it listens.
-  public func start() throws {
+  package func start() throws {
     let user =
       getuid() == 0
       ? "setpriv --reuid \(kind.rawValue) --regid \(kind.rawValue) --init-groups " : ""
@@ -122,7 +122,7 @@ public final class ChatServer: @unchecked Sendable {
   }
 
   /// Returns when it knows this account also after it was killed: ejabberd writes down a little later what is new.
-  public func hasKept(_ name: String) async throws {
+  package func hasKept(_ name: String) async throws {
     guard kind == .ejabberd else { return }
     let file = URL(filePath: "\(folder)/data/passwd.DAT")
     while (try? Data(contentsOf: file))?.range(of: Data(name.utf8)) == nil {
@@ -131,16 +131,16 @@ public final class ChatServer: @unchecked Sendable {
   }
 
   /// SIGKILL: it has no chance to put anything in order.
-  public func kill() {
+  package func kill() {
     try? input.fileHandleForWriting.close()
     process.waitUntilExit()
   }
 
   /// The file of the authority that has signed its certificate.
-  public var certificates: String { folder + "/authority.pem" }
+  package var certificates: String { folder + "/authority.pem" }
 
   /// An account here, whether or not it exists.
-  public func account(_ name: String, certificates: String? = nil) throws -> XMPPAccount {
+  package func account(_ name: String, certificates: String? = nil) throws -> XMPPAccount {
     try XMPPAccount(
       JID("\(name)@localhost"), host: "127.0.0.1", port: port, certificates: certificates ?? self.certificates)
   }
@@ -161,7 +161,7 @@ public final class ChatServer: @unchecked Sendable {
 
   /// Runs a program and returns what it writes.
   @discardableResult
-  public static func run(_ path: String, _ arguments: [String], in folder: String = "/") throws -> String {
+  package static func run(_ path: String, _ arguments: [String], in folder: String = "/") throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: path)
     process.arguments = arguments
@@ -178,6 +178,6 @@ public final class ChatServer: @unchecked Sendable {
 }
 
 /// The password of a test's account.
-public func password(_ name: String) throws -> SecretBytes {
+package func password(_ name: String) throws -> SecretBytes {
   try SecretBytes(copying: Array("secret of \(name) <&'\">".utf8).span.bytes)
 }

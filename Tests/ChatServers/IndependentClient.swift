@@ -1,21 +1,21 @@
-public import Foundation
+package import Foundation
 import Glibc
-public import XMPPLink
+package import XMPPLink
 
 /// slixmpp from PyPI, in the virtual environment that `scripts/pypi` makes: a client that shares nothing with this one.
-public final class IndependentClient: @unchecked Sendable {
+package final class IndependentClient: @unchecked Sendable {
   static let python =
     ProcessInfo.processInfo.environment["XMPP_PYTHON"]
     ?? URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: ".build/slixmpp/bin/python").path
   /// Without it its tests are skipped, but not where they have to run.
-  public static let isAvailable =
+  package static let isAvailable =
     ProcessInfo.processInfo.environment["CI"] != nil || FileManager.default.isExecutableFile(atPath: python)
 
   private let process = Process()
 
   /// Logs in, and returns when that is done. See `Servers/independent_client.py` for what it does then.
-  public init(address: JID, name: String, on server: ChatServer) throws {
+  package init(address: JID, name: String, on server: ChatServer) throws {
     process.executableURL = URL(fileURLWithPath: Self.python)
     let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
       path: "Servers/independent_client.py")
@@ -36,7 +36,7 @@ public final class IndependentClient: @unchecked Sendable {
   }
 
   /// Ends it at once.
-  public func kill() {
+  package func kill() {
     _ = Glibc.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }

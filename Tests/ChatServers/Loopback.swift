@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 
 /// Sockets of the tests.
-public enum Loopback {
+package enum Loopback {
   static func address(_ port: UInt16) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -21,7 +21,7 @@ public enum Loopback {
   }
 
   /// A listening socket on a free port.
-  public static func listener() throws -> (socket: Int32, port: UInt16) {
+  package static func listener() throws -> (socket: Int32, port: UInt16) {
     let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard socket >= 0, with(0, { bind(socket, $0, $1) }) == 0, listen(socket, 8) == 0 else {
       throw ChatServer.Failure("no socket can listen")
@@ -36,7 +36,7 @@ public enum Loopback {
   }
 
   /// A port that nobody listens on, below those that the system gives whoever asks for any: nobody else comes by it, also while its server is down.
-  public static func freePort(of host: String = "127.0.0.1") throws -> Int {
+  package static func freePort(of host: String = "127.0.0.1") throws -> Int {
     var address = address(0)
     guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { throw ChatServer.Failure("\(host) is no address") }
     for _ in 0..<ports.count {
@@ -59,7 +59,7 @@ public enum Loopback {
   private static let next = Atomic(Int(getpid()) * 397)
 
   /// Whether somebody listens there.
-  public static func answers(_ port: UInt16) -> Bool {
+  package static func answers(_ port: UInt16) -> Bool {
     let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(socket) }
     return socket >= 0 && with(port) { connect(socket, $0, $1) } == 0

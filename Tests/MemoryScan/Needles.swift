@@ -2,7 +2,7 @@
 ///
 /// Every byte is masked as it is taken in, one by one, so that no whole word of a secret passes through the stack of the
 /// searching test. What is compared is masked too.
-public struct Needles: Sendable {
+package struct Needles: Sendable {
   /// Bytes that are enough to recognise a piece of a secret: one aligned word of memory.
   static let wordByteCount = 8
   static let mask: UInt8 = 0xA7
@@ -13,14 +13,14 @@ public struct Needles: Sendable {
   private(set) var words: [UInt64: Int] = [:]
 
   /// An empty list.
-  public init() {}
+  package init() {}
 
   /// Takes a secret of at least 15 bytes: any aligned word of memory then shows it wherever it begins. It should be
   /// random, at least in every eight bytes: text that stands in the program anyway would be found there.
-  public mutating func add(_ name: String, _ secret: RawSpan) { secret.withUnsafeBytes { add(name, $0) } }
+  package mutating func add(_ name: String, _ secret: RawSpan) { secret.withUnsafeBytes { add(name, $0) } }
 
   /// The same, for a secret that somebody lends.
-  public mutating func add(_ name: String, _ secret: UnsafeRawBufferPointer) {
+  package mutating func add(_ name: String, _ secret: UnsafeRawBufferPointer) {
     precondition(secret.count >= 2 * Self.wordByteCount - 1, "\(name) is too short to be looked for")
     let masked = secret.map { $0 ^ Self.mask }
     let number = names.count

@@ -5,21 +5,21 @@ import Sodium
 ///
 /// What belongs to `SecretBytes` is told by what the kernel knows of it, without asking the program: pages between two
 /// guard pages that may not be touched, and that are to be left out of core dumps.
-public struct ProcessMemory {
+package struct ProcessMemory {
   /// A place where something was found.
-  public struct Finding: Hashable, Sendable, CustomStringConvertible {
+  package struct Finding: Hashable, Sendable, CustomStringConvertible {
     /// The secret's name.
-    public let secret: String
+    package let secret: String
     /// What lies there: a stack, the heap, a library's data.
-    public let region: String
+    package let region: String
     /// Where.
-    public let address: UInt
+    package let address: UInt
     /// A name and a place, never the bytes.
-    public var description: String { "\(secret) at \(String(address, radix: 16)) in \(region)" }
+    package var description: String { "\(secret) at \(String(address, radix: 16)) in \(region)" }
   }
 
   /// What a search has seen.
-  public struct Report: Sendable {
+  package struct Report: Sendable {
     /// Pieces of secrets, as words of eight bytes.
     public internal(set) var findings: [Finding] = []
     /// Bytes that were looked at.
@@ -28,15 +28,15 @@ public struct ProcessMemory {
     public internal(set) var leftOut = 0
 
     /// The secrets that were found, each once, with one of the places.
-    public var summary: [String] {
+    package var summary: [String] {
       Dictionary(grouping: findings) { "\($0.secret) in \($0.region)" }.map { "\($0) (\($1.count) words)" }.sorted()
     }
   }
 
   /// Why memory could not be read.
-  public struct Unreadable: Error, CustomStringConvertible {
+  package struct Unreadable: Error, CustomStringConvertible {
     /// What failed, and the system's reason.
-    public let description: String
+    package let description: String
   }
 
   private struct Region {
@@ -52,12 +52,12 @@ public struct ProcessMemory {
   private let folder: String
 
   /// This process.
-  public static var own: ProcessMemory { ProcessMemory(folder: "/proc/self") }
+  package static var own: ProcessMemory { ProcessMemory(folder: "/proc/self") }
   /// Another process. Reading it takes the right to trace it.
-  public static func of(_ process: Int32) -> ProcessMemory { ProcessMemory(folder: "/proc/\(process)") }
+  package static func of(_ process: Int32) -> ProcessMemory { ProcessMemory(folder: "/proc/\(process)") }
 
   /// Looks for every aligned word of every secret; `everywhere`, also in what `SecretBytes` keeps.
-  public func search(for needles: Needles, everywhere: Bool = false) throws -> Report {
+  package func search(for needles: Needles, everywhere: Bool = false) throws -> Report {
     let regions = try self.regions()
     let memory = open(folder + "/mem", O_RDONLY | O_CLOEXEC)
     guard memory >= 0 else { throw Self.failure("open \(folder)/mem") }
