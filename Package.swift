@@ -247,12 +247,20 @@ let package = Package(
       of: "ShareServer",
       [grdb, "ChatServers", "MemoryScan", "VaultServer", "FaultInjection", "Sodium", "TestTime", lifecycle, logging]),
     // Comparisons and measurements: built where they are asked for.
-    benchmark("pipeline-bench", "PipelineBench", ["SecretVault", "VaultStore", "PeerAuth", "ShamirKit", "Sodium", logging]),
+    benchmark(
+      "pipeline-bench", "PipelineBench", ["SecretVault", "VaultStore", "PeerAuth", "ShamirKit", "Sodium", logging]),
     benchmark("micro-bench", "MicroBench", ["ShamirKit", "SealedPayload", "PeerAuth", "Sodium", "WireCodec"]),
-    benchmark("daemon-load", "DaemonLoad", ["SecretVault", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "Sodium", logging]),
+    benchmark(
+      "daemon-load", "DaemonLoad",
+      ["SecretVault", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "Sodium", logging]),
     benchmark("grouper-bench", "GrouperBench", ["Grouper", "GroupLink", "Sodium"]),
     // Parcels over real sessions and a real server, which the tests' code starts.
-    benchmark("courier-latency", "CourierLatency", ["VaultXMPP", "ChatServers", "PeerLink", "PeerAuth", "XMPPLink", "SecretVault", "VaultStore", "VaultProtocol", "Sodium", logging]),
+    benchmark(
+      "courier-latency", "CourierLatency",
+      [
+        "VaultXMPP", "ChatServers", "PeerLink", "PeerAuth", "XMPPLink", "SecretVault", "VaultStore", "VaultProtocol",
+        "Sodium", logging,
+      ]),
     // A thousand people for days: always optimised.
     benchmark("courier-simulation", "CourierSimulation", ["Courier"], optimised),
 

@@ -7,7 +7,6 @@ import VaultStore
 
 /// The way of a file into fragments and back without peers between: what ``Vault/share(_:events:)`` does before anything is
 /// sent, and ``Vault/recover(_:to:events:)`` once all sources are there, by the same code. Only for measuring these apart.
-@_spi(Benchmarks)
 package struct LocalPipeline {
   /// A point that the work has reached, to look at the clock.
   package enum Stage: Sendable {

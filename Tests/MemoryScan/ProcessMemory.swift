@@ -21,11 +21,11 @@ package struct ProcessMemory {
   /// What a search has seen.
   package struct Report: Sendable {
     /// Pieces of secrets, as words of eight bytes.
-    public internal(set) var findings: [Finding] = []
+    package internal(set) var findings: [Finding] = []
     /// Bytes that were looked at.
-    public internal(set) var scanned = 0
+    package internal(set) var scanned = 0
     /// Bytes that were left out because they are `SecretBytes`'.
-    public internal(set) var leftOut = 0
+    package internal(set) var leftOut = 0
 
     /// The secrets that were found, each once, with one of the places.
     package var summary: [String] {

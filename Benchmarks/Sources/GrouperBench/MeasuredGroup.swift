@@ -1,6 +1,6 @@
 import Foundation
 import GroupLink
-@_spi(Benchmarks) import Grouper
+import Grouper
 
 /// An object of the papers' application *Test*: as JSON, as many bytes as are wanted.
 struct Record: GroupObject {

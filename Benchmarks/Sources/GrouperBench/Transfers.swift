@@ -1,5 +1,5 @@
 import Foundation
-@_spi(Benchmarks) import Grouper
+import Grouper
 
 /// Messages from one device to others over real servers.
 enum Transfers {

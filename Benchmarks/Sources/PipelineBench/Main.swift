@@ -1,7 +1,7 @@
 import Glibc
 import Logging
 import PeerAuth
-@_spi(Benchmarks) import SecretVault
+import SecretVault
 
 /// `pipeline-bench`: the program's own way of a file into fragments and back, without peers, one process for each direction.
 ///

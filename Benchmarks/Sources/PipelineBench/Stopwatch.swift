@@ -1,6 +1,6 @@
 import Glibc
 
-@_spi(Benchmarks) import SecretVault
+import SecretVault
 
 /// What a run has taken so far.
 final class Stopwatch {

@@ -1,9 +1,9 @@
 import Synchronization
 
 /// Where the time of a group's engine goes, for measurements: what runs in a task that has one adds to it. Nobody else pays for it.
-@_spi(Benchmarks) public final class GroupStopwatch: Sendable {
+package final class GroupStopwatch: Sendable {
   /// A kind of work.
-  public enum Part: Sendable {
+  package enum Part: Sendable {
     /// Transactions of the store, with everything that is done in them.
     case store
     /// Dealing messages and putting them together, which is a part of these.
@@ -11,18 +11,18 @@ import Synchronization
   }
 
   /// The one of this task.
-  @TaskLocal public static var current: GroupStopwatch?
+  @TaskLocal package static var current: GroupStopwatch?
 
   private let spent = Mutex<[Part: Duration]>([:])
 
   /// Nothing yet.
-  public init() {}
+  package init() {}
 
   /// Seconds that a kind of work has taken so far.
-  public func seconds(_ part: Part) -> Double { spent.withLock { $0[part, default: .zero] } / .seconds(1) }
+  package func seconds(_ part: Part) -> Double { spent.withLock { $0[part, default: .zero] } / .seconds(1) }
 
   /// Begins anew.
-  public func reset() { spent.withLock { $0 = [:] } }
+  package func reset() { spent.withLock { $0 = [:] } }
 
   static func measure<Value>(
     _ part: Part, _ body: () throws(GroupError) -> Value

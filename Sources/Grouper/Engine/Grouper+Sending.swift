@@ -144,7 +144,7 @@ extension Grouper {
   }
 
   /// The same, for measurements.
-  @_spi(Benchmarks) public func uploadOnce() async throws(GroupError) { try await upload() }
+  package func uploadOnce() async throws(GroupError) { try await upload() }
 
   /// Puts what is due on one server.
   func upload(to place: RosterServer, isForced: Bool) async {
