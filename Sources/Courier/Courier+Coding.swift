@@ -17,7 +17,6 @@ extension Courier: WireValue {
   /// is worth nothing, as anything may have been under them.
   static let copyVersion: UInt8 = 4
 
-  /// Exact number of encoded bytes.
   package var encodedByteCount: Int {
     1 + 32 + CourierPolicy.encodedByteCount + limits.encodedByteCount + CarryingAccount.encodedByteCount
       + satchel.encodedByteCount + 4 + outgoing.values.reduce(0) { $0 + $1.encodedByteCount }
@@ -25,7 +24,6 @@ extension Courier: WireValue {
       + carried.encodedByteCount + received.encodedByteCount
   }
 
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     guard encodedByteCount <= Self.byteLimit else { throw .limitExceeded(field: "courier", limit: Self.byteLimit) }
     try writer.u8(Self.version)

@@ -19,8 +19,6 @@ struct ItemLabel: WireValue, Hashable {
   let name: String?
   let mediaType: String?
 
-  var encodedByteCount: Int { 1 + 1 + 8 + 2 + (name?.utf8.count ?? 0) + 2 + (mediaType?.utf8.count ?? 0) + 2 }
-
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(kind ?? 0)
     try writer.flag(hasPassword)

@@ -9,8 +9,6 @@ struct InvitationLetter: WireValue, Hashable, Sendable {
   /// What its owner calls it.
   let name: String
 
-  var encodedByteCount: Int { 1 + 16 + 2 + name.utf8.count }
-
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try group.encode(into: &writer)
@@ -37,8 +35,6 @@ struct JoiningLetter: WireValue, Hashable, Sendable {
   let group: GroupID
   /// Who wants to join: a ``JoinRequest``'s bytes.
   let request: [UInt8]
-
-  var encodedByteCount: Int { 1 + 16 + 2 + request.count }
 
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)

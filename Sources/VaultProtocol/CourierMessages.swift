@@ -22,9 +22,6 @@ package struct CourierGreeting: PeerMessage {
     self.takes = takes
     self.receipts = receipts
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + 2 + copies.count * ParcelCopy.byteCount + 1 + byteCount(of: receipts) }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     guard copies.count <= Self.idLimit else { throw .limitExceeded(field: "parcels", limit: Self.idLimit) }
     try writer.u64(request)
@@ -66,9 +63,6 @@ package struct CourierOffers: PeerMessage {
     self.receipts = receipts
     self.offers = offers
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + byteCount(of: receipts) + byteCount(of: offers) }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(list: receipts, into: &writer)
@@ -97,9 +91,6 @@ package struct CourierReplies: PeerMessage {
     self.replies = replies
     self.offers = offers
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + byteCount(of: replies) + byteCount(of: offers) }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(list: replies, into: &writer)
@@ -154,9 +145,6 @@ package struct CourierPiece: PeerMessage {
       bytes: Array(parcel.dropFirst(offset).prefix(Self.byteLimit)))
   }
 
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + ParcelCopy.byteCount + 2 + 4 + 4 + 4 + bytes.count }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try require()
     try writer.u64(request)
@@ -218,9 +206,6 @@ package struct CourierTaken: PeerMessage {
     self.outcome = outcome
     self.receipt = receipt
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + ParcelCopy.byteCount + 2 + (receipt == nil ? 0 : ParcelReceipt.byteCount) }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try require()
     try writer.u64(request)
@@ -258,9 +243,6 @@ package struct CourierTurn: PeerMessage {
     self.request = request
     self.replies = replies
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + byteCount(of: replies) }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(list: replies, into: &writer)

@@ -38,10 +38,6 @@ package struct CourierOffer: WireValue, Hashable, Sendable {
     self.allowsServers = allowsServers
   }
 
-  /// Always 63.
-  package var encodedByteCount: Int { Self.byteCount }
-
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try require()
     guard tag.count == Parcel.tagByteCount else { throw .invalidValue(field: "parcel tag") }
@@ -106,10 +102,6 @@ package struct CourierReply: WireValue, Hashable, Sendable {
     self.answer = answer
   }
 
-  /// Always 35.
-  package var encodedByteCount: Int { Self.byteCount }
-
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     let (number, claim): (UInt8, UInt16) =
       switch answer {

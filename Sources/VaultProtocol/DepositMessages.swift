@@ -13,9 +13,6 @@ package struct Probe: PeerMessage {
     self.request = request
     self.fragmentByteCount = fragmentByteCount
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 16 }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u64(fragmentByteCount)
@@ -62,9 +59,6 @@ package struct Offer: PeerMessage {
     self.sealedShare = sealedShare
     self.header = header
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + 1 + 2 + sealedShare.count + 4 + header.count }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u8(index)
@@ -109,9 +103,6 @@ package struct OfferAnswer: PeerMessage {
     self.request = request
     self.verdict = verdict
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 18 }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     switch verdict {
@@ -164,9 +155,6 @@ package struct Piece: PeerMessage {
     self.number = number
     self.bytes = bytes
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 20 + bytes.count }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u64(number)

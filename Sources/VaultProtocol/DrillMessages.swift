@@ -56,9 +56,6 @@ package struct DrillProof: PeerMessage {
     self.possession = possession
     self.nonce = nonce
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { possession.encodedByteCount + 32 }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try possession.encode(into: &writer)
     guard nonce.count == 32 else { throw .invalidValue(field: "nonce") }
@@ -104,9 +101,6 @@ package struct DrillAnswer: PeerMessage {
     self.possession = possession
     self.reach = reach
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { possession.encodedByteCount + (reach == nil ? 0 : 2) }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try possession.encode(into: &writer)
     guard let reach else { return }
@@ -150,9 +144,6 @@ package struct DrillPieceRequest: PeerMessage {
     self.request = request
     self.numbers = numbers
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + 2 + 8 * numbers.count }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try Self.check(numbers)
     try writer.u64(request)

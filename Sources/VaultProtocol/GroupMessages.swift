@@ -28,9 +28,6 @@ package struct GroupLetter: PeerMessage {
     self.purpose = purpose
     self.content = content
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + 1 + 4 + content.count }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u8(purpose.rawValue)
@@ -68,14 +65,6 @@ package struct GroupReply: PeerMessage {
     self.request = request
     self.outcome = outcome
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int {
-    switch outcome {
-    case .taken(let content): 8 + 1 + 4 + content.count
-    case .refused: 9
-    }
-  }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     switch outcome {

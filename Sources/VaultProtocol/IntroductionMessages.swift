@@ -21,9 +21,6 @@ package struct Introduction: PeerMessage {
     self.index = index
     self.sealed = sealed
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + Self.secretByteCount + 1 + 4 + sealed.count }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     guard secret.count == Self.secretByteCount else { throw .invalidValue(field: "secret id") }
@@ -83,9 +80,6 @@ package struct CardRequest: PeerMessage {
     self.request = request
     self.known = known
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + 1 + 9 * known.count }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try Self.check(known)
     try writer.u64(request)
@@ -129,9 +123,6 @@ package struct Cards: PeerMessage {
     self.request = request
     self.cards = cards
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + HolderCard.encodedByteCount(cards) }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try HolderCard.encode(cards, into: &writer)

@@ -58,17 +58,9 @@ package struct ItemHeader: WireValue, Hashable, Sendable {
     _ = try Self.decode(encoded(), limit: Self.byteLimit)
   }
 
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int {
-    let ephemeral = if case .sealed(let key) = mode { key.count } else { 0 }
-    return Self.magic.count + 3 + SecretID.byteCount + id.count + ephemeral + 8 + 2 + description.utf8.count
-      + extensions.encodedByteCount
-  }
-
   /// Bytes of the whole item. Doesn't overflow: both are limited.
   package var itemByteCount: UInt64 { UInt64(encodedByteCount) + ciphertextByteCount }
 
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(Self.magic)
     try writer.u8(Self.version)

@@ -18,9 +18,6 @@ package struct ItemOffer: PeerMessage {
     self.digest = digest
     self.header = header
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + Digest.byteCount + 2 + header.count }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.bytes(digest.bytes)
@@ -48,9 +45,6 @@ package struct ItemAnswer: PeerMessage {
     self.request = request
     self.verdict = verdict
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { OfferAnswer(request: request, verdict: verdict).encodedByteCount }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try OfferAnswer(request: request, verdict: verdict).encode(into: &writer)
   }
@@ -81,9 +75,6 @@ package struct ItemPiece: PeerMessage {
     self.number = number
     self.bytes = bytes
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 20 + bytes.count }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u64(number)

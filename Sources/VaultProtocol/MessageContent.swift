@@ -35,38 +35,27 @@ package enum MessageContent: Sendable {
     }
   }
 
-  private var encodedByteCount: Int {
-    switch self {
-    case .text(let text): 2 + text.encodedByteCount
-    case .part(let part): 2 + part.encodedByteCount
-    case .receipts(let receipts): 2 + receipts.encodedByteCount
-    case .probe: 2
-    }
-  }
-
   /// The encoding, which is as secret as what it says.
   func encoded() throws(ProtocolError) -> SecretBytes {
-    let count = encodedByteCount
+    let count: Int
+    do throws(WireError) { count = try byteCount(encode(into:)) } catch { throw .malformed(error) }
     guard count <= Self.byteLimit else {
       throw .malformed(.limitExceeded(field: "message content", limit: Self.byteLimit))
     }
     return try SecretBytes(count: count, allocation: { ProtocolError.sodium($0) }) {
       (output) throws(ProtocolError) in
-      do throws(WireError) {
-        try write(into: &output) { writer throws(WireError) in
-          try writer.u8(Self.version)
-          try writer.u8(number.rawValue)
-          switch self {
-          case .text(let text): try text.encode(into: &writer)
-          case .part(let part): try part.encode(into: &writer)
-          case .receipts(let receipts): try receipts.encode(into: &writer)
-          case .probe: break
-          }
-          guard writer.freeCapacity == 0 else { throw .capacityExceeded }
-        }
-      } catch {
-        throw .malformed(error)
-      }
+      do throws(WireError) { try write(into: &output, encode(into:)) } catch { throw .malformed(error) }
+    }
+  }
+
+  private func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u8(Self.version)
+    try writer.u8(number.rawValue)
+    switch self {
+    case .text(let text): try text.encode(into: &writer)
+    case .part(let part): try part.encode(into: &writer)
+    case .receipts(let receipts): try receipts.encode(into: &writer)
+    case .probe: break
     }
   }
 

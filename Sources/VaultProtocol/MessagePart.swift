@@ -63,8 +63,6 @@ package struct MessagePart: Sendable {
       }
     }
 
-    fileprivate var encodedByteCount: Int { 1 + 2 + name.utf8.count + 2 + mediaType.utf8.count + 8 + Digest.byteCount }
-
     fileprivate func encode(into writer: inout Writer) throws(WireError) {
       try writer.u8(kind.rawValue)
       try writer.text16(name)
@@ -133,11 +131,6 @@ package struct MessagePart: Sendable {
 
   private static func requireNumber(_ number: UInt16, of file: File) throws(WireError) {
     guard Int(number) < file.partCount else { throw .invalidValue(field: "file part number") }
-  }
-
-  var encodedByteCount: Int {
-    MessageContent.idByteCount + 2 + (address ?? "").utf8.count + file.encodedByteCount + 2 + 2 + 4
-      + (caption?.count ?? 0) + 4 + bytes.count
   }
 
   func encode(into writer: inout Writer) throws(WireError) {

@@ -28,10 +28,6 @@ package struct MessageReceipts: Sendable, Hashable {
     }
   }
 
-  var encodedByteCount: Int {
-    2 + delivered.count * ParcelReceipt.byteCount + 2 + read.count * MessageContent.idByteCount
-  }
-
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.count16(delivered.count)
     for receipt in delivered { try receipt.encode(into: &writer) }

@@ -10,9 +10,6 @@ package protocol NumberMessage: PeerMessage {
 }
 
 extension NumberMessage {
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) { try writer.u64(request) }
   package init(from reader: inout Reader) throws(WireError) { self.init(request: try reader.u64("request")) }
 }
@@ -28,9 +25,6 @@ package protocol OutcomeMessage: PeerMessage {
 }
 
 extension OutcomeMessage {
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 9 }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(refusal, into: &writer)
@@ -56,9 +50,6 @@ package protocol AskMessage: PeerMessage {
 }
 
 extension AskMessage {
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 76 }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.bytes(tag.bytes)
@@ -84,9 +75,6 @@ package protocol NonceMessage: PeerMessage {
 }
 
 extension NonceMessage {
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 40 }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     guard nonce.count == 32 else { throw .invalidValue(field: "nonce") }
@@ -108,9 +96,6 @@ package protocol RefusalMessage: PeerMessage {
 }
 
 extension RefusalMessage {
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 9 }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(reason, into: &writer)
@@ -136,9 +121,6 @@ package protocol ProvenPieceMessage: PeerMessage {
 }
 
 extension ProvenPieceMessage {
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 20 + path.encodedByteCount + bytes.count }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u64(number)

@@ -26,8 +26,6 @@ package struct MessageText: Sendable {
     self.text = text
   }
 
-  var encodedByteCount: Int { MessageContent.idByteCount + 2 + (address ?? "").utf8.count + 4 + text.count }
-
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(message)
     try write(address: address, into: &writer)

@@ -89,7 +89,6 @@ package struct Parcel: WireValue, Hashable, Sendable {
   /// Exact number of encoded bytes.
   package var encodedByteCount: Int { Self.overhead + sealed.count }
 
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(Self.version)
     try id.encode(into: &writer)

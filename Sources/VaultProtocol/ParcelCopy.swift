@@ -21,9 +21,6 @@ package struct ParcelCopy: WireValue, Hashable, Sendable {
   /// Id and digest, one behind the other: the order of copies is that of these bytes.
   package var bytes: [UInt8] { id.bytes + digest }
 
-  /// Always 32.
-  package var encodedByteCount: Int { Self.byteCount }
-
   /// Writes id and digest.
   package func encode(into writer: inout Writer) throws(WireError) {
     try id.encode(into: &writer)

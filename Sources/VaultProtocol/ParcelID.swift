@@ -18,9 +18,6 @@ package struct ParcelID: WireValue, Hashable, Sendable, CustomStringConvertible 
   /// Lower-case hexadecimal.
   package var description: String { hexadecimal(bytes) }
 
-  /// Always 16.
-  package var encodedByteCount: Int { Self.byteCount }
-
   /// Writes the 16 bytes.
   package func encode(into writer: inout Writer) throws(WireError) { try writer.bytes(bytes) }
 

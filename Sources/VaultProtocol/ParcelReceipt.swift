@@ -20,10 +20,6 @@ package struct ParcelReceipt: WireValue, Hashable, Sendable {
     self.proof = proof
   }
 
-  /// Always 73.
-  package var encodedByteCount: Int { Self.byteCount }
-
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     guard branch <= ParcelProof.noBranch else { throw .invalidValue(field: "receipt branch") }
     guard (1...Parcel.timeLimit).contains(expiresAt) else { throw .invalidValue(field: "receipt expiry") }

@@ -57,9 +57,6 @@ package struct Possession: PeerMessage {
     self.salt = salt
     self.proof = proof
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 8 + 1 + 32 + proof.encodedByteCount }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u8(index)
@@ -143,9 +140,6 @@ package struct Refusal: PeerMessage {
     self.reason = reason
     self.wait = reason == .releaseDelayed ? min(max(1, wait), Self.waitLimit) : 0
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { reason == .releaseDelayed ? 17 : 9 }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(reason, into: &writer)
@@ -183,9 +177,6 @@ package struct PieceRequest: PeerMessage {
     self.first = first
     self.count = count
   }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 20 }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u64(first)

@@ -29,10 +29,6 @@ package struct Hello: PeerMessage {
   /// Whether the peer offers a service.
   package func offers(_ service: PeerServiceKind) -> Bool { services.contains(service.rawValue) }
 
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 4 + 2 * services.count + extensions.encodedByteCount }
-
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u16(version)
     try writer.count16(services.count)
@@ -62,9 +58,6 @@ package struct Unsupported: PeerMessage {
 
   /// An answer to `requestType`.
   package init(requestType: UInt16) { self.requestType = requestType }
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 2 }
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) { try writer.u16(requestType) }
   package init(from reader: inout Reader) throws(WireError) { requestType = try reader.u16("request type") }
 }

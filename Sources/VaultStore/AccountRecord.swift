@@ -128,13 +128,6 @@ private func isStorable(_ text: String?, _ limit: Int) -> Bool {
 private func byteCount(_ text: String?) -> Int { text.map { 3 + $0.utf8.count } ?? 1 }
 
 extension AccountRecord {
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int {
-    1 + 16 + 2 + address.utf8.count + byteCount(host) + 1 + (port == nil ? 0 : 2) + byteCount(certificates) + 2
-      + resource.utf8.count + 1 + byteCount(archivedTo)
-  }
-
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.bytes(id)
@@ -162,12 +155,6 @@ extension AccountRecord {
 }
 
 extension FriendRecord {
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int {
-    1 + 16 + 2 + address.utf8.count + byteCount(name) + 2 + 1 + (peer == nil ? 0 : 32) + byteCount(presence) + 8
-  }
-
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.bytes(account)

@@ -65,8 +65,6 @@ struct DeletedCompanion: WireValue, Hashable {
     self.deletedAt = deletedAt
   }
 
-  var encodedByteCount: Int { Self.magic.count + 1 + SecretRecord.idByteCount + 8 + extensions.encodedByteCount }
-
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(Self.magic)
     try writer.u8(Self.version)

@@ -77,8 +77,6 @@ struct DrillHolders: WireValue {
 
   init(_ holders: [DrillRecord.Holder]) { self.holders = holders }
 
-  var encodedByteCount: Int { 2 + holders.count * Self.entryByteCount }
-
   func encode(into writer: inout Writer) throws(WireError) {
     guard holders.count <= Self.countLimit else { throw .limitExceeded(field: "holders", limit: Self.countLimit) }
     try writer.count16(holders.count)

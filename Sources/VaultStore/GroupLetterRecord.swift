@@ -70,13 +70,6 @@ package struct GroupLetterRecord: WireValue, Hashable, Sendable {
     lastError = ""
   }
 
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int {
-    1 + 16 + 1 + 32 + 16 + 2 + name.utf8.count + 2 + folder.utf8.count + 1 + 16 + 1 + 8 + 8 + 4 + 2
-      + lastError.utf8.count
-  }
-
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.bytes(id)

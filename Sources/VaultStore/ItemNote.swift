@@ -16,13 +16,6 @@ struct ItemNote: WireValue, Hashable {
 
   init(_ item: ItemRecord) { self.item = item }
 
-  var encodedByteCount: Int {
-    var count = 8 + 1 + 32 + 16 + 2 + item.header.count + 8 + 1 + 1 + 1 + 1 + 8
-    if item.sender != nil { count += 32 }
-    if let label = item.label { count += 2 + label.count }
-    return count + extensions.encodedByteCount
-  }
-
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(Self.magic)
     try writer.u8(Self.version)

@@ -32,7 +32,6 @@ struct MasterKeyFile: WireValue {
   }
 
   private var bodyByteCount: Int { 8 + 1 + 1 + 32 + 32 + 24 + 48 + extensions.encodedByteCount }
-  var encodedByteCount: Int { bodyByteCount + 32 }
 
   func encode(into writer: inout Writer) throws(WireError) {
     let body = try publicBytes(count: bodyByteCount) { writer throws(WireError) in try encodeBody(into: &writer) }

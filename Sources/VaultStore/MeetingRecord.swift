@@ -83,10 +83,6 @@ package struct MeetingRecord: WireValue, Hashable, Sendable {
     self.taken = taken
   }
 
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int { 1 + Digest.byteCount + 2 * 8 + 3 + (4 * 4 + 8 + 4) + (2 * 4 + 8 + 4) }
-
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.bytes(peer.bytes)

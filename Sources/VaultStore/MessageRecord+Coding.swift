@@ -36,18 +36,10 @@ extension MessageRecord.State {
 }
 
 extension MessageRecord {
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int {
-    1 + 8 + 16 + 1 + (peer == nil ? 0 : 32) + optionalCount(account.map { $0.count }) + textCount(contact) + 3
-      + textCount(name) + textCount(mediaType) + 8 + 2 + 2 + 1 + (digest == nil ? 0 : 32) + 4 * 8 + 2
-      + route.utf8.count + 1 + 1 + 32 * carriers.count + 1 + 8 + 1
-  }
-
   private func optionalCount(_ count: Int?) -> Int { 1 + (count ?? 0) }
 
   private func textCount(_ text: String?) -> Int { text.map { 3 + $0.utf8.count } ?? 1 }
 
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.u64(UInt64(bitPattern: number))

@@ -214,13 +214,6 @@ extension ParcelRecord.State {
 }
 
 extension ParcelRecord {
-  /// Exact number of encoded bytes.
-  package var encodedByteCount: Int {
-    1 + 16 + 1 + 1 + 32 + 1 + (secretID?.count ?? 0) + 1 + (delivery == nil ? 0 : 8) + 1 + group.count + 8 + 8 + 8 + 1
-      + (inReplyTo?.count ?? 0) + 8 + 8 + 1 + (seed?.count ?? 0) + 1 + (message?.count ?? 0) + 1 + 8
-  }
-
-  /// Writes the canonical encoding.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.bytes(id)

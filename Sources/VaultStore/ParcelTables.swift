@@ -78,10 +78,6 @@ struct StoredParcel: WireValue, Hashable {
     }
   }
 
-  var encodedByteCount: Int {
-    record.encodedByteCount + 1 + (content == nil ? 0 : Digest.byteCount) + 1
-  }
-
   func encode(into writer: inout Writer) throws(WireError) {
     try record.encode(into: &writer)
     try writer.flag(content != nil)

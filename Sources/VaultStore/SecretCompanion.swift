@@ -43,21 +43,6 @@ struct SecretCompanion: WireValue {
     self.introductions = introductions
   }
 
-  var encodedByteCount: Int {
-    var count = 8 + 1 + 16 + 32 + 32 + 4 + secret.header.count + 1 + 1 + 32 + 4 + 16
-    count += 1 + (secret.description.map { 2 + $0.utf8.count } ?? 0)
-    count += 1 + (sealedShare.map { 8 + 2 + $0.count } ?? 0)
-    count += 1 + (policy.map { 2 + $0.utf8.count } ?? 0)
-    count += 2 + fragments.reduce(0) { $0 + 1 + 24 + 1 + ($1.source == nil ? 0 : 32) }
-    count += 2
-    for delivery in deliveries {
-      count += 32 + 2 + delivery.kind.utf8.count + 1 + 4 + delivery.payload.count + 1 + 1 + 8
-      if delivery.expiresAt != nil { count += 8 }
-    }
-    count += 2 + introductions.reduce(0) { $0 + 32 + 32 + 1 + 1 + 2 + $1.card.count + 8 }
-    return count + extensions.encodedByteCount
-  }
-
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(Self.magic)
     try writer.u8(Self.version)

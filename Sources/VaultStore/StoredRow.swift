@@ -105,8 +105,6 @@ struct TextList: WireValue {
 
   init(_ texts: [String]) { self.texts = texts }
 
-  var encodedByteCount: Int { texts.reduce(2) { $0 + 2 + $1.utf8.count } }
-
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.count16(texts.count)
     for text in texts { try writer.text16(text) }

@@ -33,18 +33,6 @@ struct TrustCompanion: WireValue {
     self.peers = peers
   }
 
-  var encodedByteCount: Int {
-    var count = 8 + 1 + 2 + sealed.secrets.count + 2 + sealed.beacon.count + 2 + identity.card.count + 8
-    count += 2 + identity.label.utf8.count + TextList(identity.addresses).encodedByteCount + 8 + 4
-    for peer in peers {
-      let record = peer.record
-      count += 4 * 32 + 2 + record.name.utf8.count + 2 + peer.nameKey.utf8.count + 2 + record.card.count
-      count += TextList(record.addresses).encodedByteCount + 1 + (peer.beacon.map { 2 + $0.count } ?? 0)
-      count += 1 + 1 + (record.person == nil ? 0 : 32) + 8
-    }
-    return count + 4 + 32 * removedCards.count + extensions.encodedByteCount
-  }
-
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(Self.magic)
     try writer.u8(Self.version)

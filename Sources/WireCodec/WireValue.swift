@@ -1,6 +1,6 @@
 /// A public value with exactly one encoding. Secret values are written by hand into secret memory instead.
 public protocol WireValue {
-  /// Exact number of bytes that ``encode(into:)`` writes.
+  /// Exact number of bytes that ``encode(into:)`` writes. Found by counting, unless a type knows better.
   var encodedByteCount: Int { get }
   /// Writes the canonical encoding.
   func encode(into writer: inout Writer) throws(WireError)
@@ -9,6 +9,11 @@ public protocol WireValue {
 }
 
 extension WireValue {
+  /// Counts what ``encode(into:)`` would write; what it throws, it throws again when it writes.
+  public var encodedByteCount: Int {
+    (try? byteCount { writer throws(WireError) in try encode(into: &writer) }) ?? 0
+  }
+
   /// The canonical encoding as an array.
   public func encoded() throws(WireError) -> [UInt8] {
     try publicBytes(count: encodedByteCount) { writer throws(WireError) in try encode(into: &writer) }
@@ -27,6 +32,13 @@ extension WireValue {
   public static func decode(_ bytes: [UInt8], limit: Int) throws(WireError) -> Self {
     try decode(bytes.span.bytes, limit: limit)
   }
+}
+
+/// How many bytes `body` writes.
+package func byteCount(_ body: (inout Writer) throws(WireError) -> Void) throws(WireError) -> Int {
+  var writer = Writer()
+  try body(&writer)
+  return writer.count
 }
 
 /// Writes exactly `count` public bytes into a new array. Throws ``WireError/capacityExceeded`` if `body` writes more or fewer.

@@ -4,10 +4,19 @@
 /// of secrets behind.
 public struct Writer: ~Copyable, ~Escapable {
   private var output: OutputRawSpan
+  /// What would have been written, where there is nothing to write into.
+  private var counted: Int?
 
   /// Writes into `output`.
   @_lifetime(copy output)
   public init(_ output: consuming OutputRawSpan) { self.output = output }
+
+  /// Only counts.
+  @_lifetime(immortal)
+  init() {
+    output = OutputRawSpan()
+    counted = 0
+  }
 
   /// Ends the writing and returns the memory.
   @_lifetime(copy self)
@@ -16,10 +25,13 @@ public struct Writer: ~Copyable, ~Escapable {
   /// Bytes that still fit.
   public var freeCapacity: Int { output.freeCapacity }
 
+  /// Bytes written so far.
+  package var count: Int { counted ?? output.byteCount }
+
   /// The bytes as they are, without a length.
   @_lifetime(self: copy self)
   public mutating func bytes(_ value: RawSpan) throws(WireError) {
-    guard output.freeCapacity >= value.byteCount else { throw .capacityExceeded }
+    guard try hasRoom(value.byteCount) else { return }
     output.withUnsafeMutableBytes { buffer, initialized in
       value.withUnsafeBytes { source in
         UnsafeMutableRawBufferPointer(rebasing: buffer[initialized...]).copyMemory(from: source)
@@ -35,8 +47,7 @@ public struct Writer: ~Copyable, ~Escapable {
   /// One byte.
   @_lifetime(self: copy self)
   public mutating func u8(_ value: UInt8) throws(WireError) {
-    guard output.freeCapacity >= 1 else { throw .capacityExceeded }
-    output.append(value)
+    if try hasRoom(1) { output.append(value) }
   }
 
   /// Two bytes.
@@ -93,9 +104,20 @@ public struct Writer: ~Copyable, ~Escapable {
 
   @_lifetime(self: copy self)
   private mutating func number(_ value: UInt64, width: Int) throws(WireError) {
-    guard output.freeCapacity >= width else { throw .capacityExceeded }
+    guard try hasRoom(width) else { return }
     for shift in stride(from: (width - 1) * 8, through: 0, by: -8) {
       output.append(UInt8(truncatingIfNeeded: value >> UInt64(shift)))
     }
+  }
+
+  /// Whether that many bytes are to be written, and not only counted.
+  @_lifetime(self: copy self)
+  private mutating func hasRoom(_ width: Int) throws(WireError) -> Bool {
+    if let counted {
+      self.counted = counted + width
+      return false
+    }
+    guard output.freeCapacity >= width else { throw .capacityExceeded }
+    return true
   }
 }

@@ -235,8 +235,6 @@ struct AgentStatus: WireValue, Hashable, Sendable {
   /// In ascending order of ids.
   var secrets: [Entry]
 
-  var encodedByteCount: Int { 8 + 1 + 8 + 2 + secrets.count * (SecretID.byteCount + 8) }
-
   init(timeout: UInt64, passphrase: UInt64?, secrets: [Entry]) {
     self.timeout = timeout
     self.passphrase = passphrase

@@ -28,23 +28,12 @@ struct ItemObject: WireValue, Hashable, Sendable {
   /// Files that it names.
   var files: [FileReference] { if case .file(let file) = body { [file] } else { [] } }
 
-  /// Exact number of encoded bytes.
-  var encodedByteCount: Int {
-    let count =
-      switch body {
-      case .inline(let bytes): 4 + bytes.count
-      case .file(let file): file.encodedByteCount
-      }
-    return 1 + 2 + header.count + 1 + count
-  }
-
   /// Takes both.
   init(header: [UInt8], body: Body) {
     self.header = header
     self.body = body
   }
 
-  /// Writes the canonical encoding.
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(Self.version)
     try writer.bytes16(header)

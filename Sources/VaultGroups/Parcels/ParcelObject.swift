@@ -20,15 +20,6 @@ enum ParcelObject: WireValue, Hashable, Sendable {
   /// Files that it names.
   var files: [FileReference] { if case .file(_, let file) = self { [file] } else { [] } }
 
-  /// Exact number of encoded bytes.
-  var encodedByteCount: Int {
-    switch self {
-    case .inline(let bytes): 2 + 4 + bytes.count
-    case .file(let notice, let file): 2 + notice.encodedByteCount + file.encodedByteCount
-    }
-  }
-
-  /// Writes the canonical encoding.
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(Self.version)
     switch self {
@@ -65,9 +56,6 @@ struct ParcelNotice: WireValue, Hashable, Sendable {
   /// Until when it is worth something, in milliseconds since 1970.
   let expiresAt: Int64
 
-  /// Exact number of encoded bytes.
-  var encodedByteCount: Int { 16 + 16 + 8 }
-
   /// Takes all of it.
   init(tag: [UInt8], id: [UInt8], expiresAt: Int64) {
     self.tag = tag
@@ -75,7 +63,6 @@ struct ParcelNotice: WireValue, Hashable, Sendable {
     self.expiresAt = expiresAt
   }
 
-  /// Writes the canonical encoding.
   func encode(into writer: inout Writer) throws(WireError) {
     guard tag.count == 16, id.count == 16, let time = UInt64(exactly: expiresAt) else {
       throw .invalidValue(field: "parcel notice")
