@@ -21,7 +21,7 @@ RELEASE = -c release --static-swift-stdlib --disable-local-rpath --product
 release_bin = .build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency account-book build-tests test-server test test-xmpp soak test-elsewhere test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency examples account-book build-tests test-server test test-xmpp soak test-elsewhere test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -98,10 +98,13 @@ test-address: setup xmpp-servers ## run the tests under the address sanitizer, w
 	@scripts/sanitize address
 
 # In the same folder as the programs, so that nothing is built twice.
-EXAMPLE = cp Package.resolved Examples/AccountBook/ && $(SWIFT) build --disable-build-manifest-caching --package-path Examples/AccountBook --scratch-path .build
+EXAMPLES = cp Package.resolved Examples/ && $(SWIFT) build --disable-build-manifest-caching --package-path Examples --scratch-path .build
 
-account-book: build ## let two devices keep an account book in step over three share servers: the example of Grouper
-	@$(EXAMPLE)
+examples: build ## build the examples of the libraries, run the small ones and look at what they say
+	@$(EXAMPLES)
+	@Examples/check .build/debug
+
+account-book: examples ## let two devices keep an account book in step over three share servers: the example of Grouper
 	@Examples/AccountBook/demo .build/debug
 
 bench-server: server ## measure how many shares a share server takes a second, and its memory with a million of them

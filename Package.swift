@@ -64,10 +64,11 @@ let package = Package(
     .executable(name: "vault", targets: ["VaultCLI"]),
     .executable(name: "vault-scan", targets: ["VaultScan"]),
     .executable(name: "vault-server", targets: ["VaultServer"]),
-    // For other programs. Everything else is between the targets of this package.
-    .library(name: "ShamirKit", targets: ["ShamirKit"]),
-    .library(name: "SealedPayload", targets: ["SealedPayload"]),
-    .library(name: "PeerAuth", targets: ["PeerAuth"]),
+    // For other programs. Everything else is between the targets of this package. Secret memory and digests are Sodium's,
+    // errors about bytes are WireCodec's.
+    .library(name: "ShamirKit", targets: ["ShamirKit", "Sodium", "WireCodec"]),
+    .library(name: "SealedPayload", targets: ["SealedPayload", "Sodium", "WireCodec"]),
+    .library(name: "PeerAuth", targets: ["PeerAuth", "Sodium", "WireCodec"]),
     .library(name: "Grouper", targets: ["Grouper", "GroupLink"]),
     // Of the tests: preloaded into `vault` to make its disk fail, and to count.
     .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),

@@ -1,8 +1,8 @@
-public import Grouper
+package import Grouper
 
 extension GroupServerError {
   /// Why there was no answer.
-  public init(_ error: HTTPError) {
+  package init(_ error: HTTPError) {
     switch error {
     case .invalidAddress(let reason): self = .unreachable(reason: "the address can't be used: \(reason)")
     case .insecureAddress:

@@ -6,7 +6,7 @@ import Synchronization
 import Threading
 
 /// Connections to servers, kept open between requests, for everybody in a process: one thread that runs libcurl.
-public final class HTTPConnections: Sendable {
+package final class HTTPConnections: Sendable {
   /// Connections at once, to all servers and to one.
   static let limits = (all: 128, server: 8)
 
@@ -15,7 +15,7 @@ public final class HTTPConnections: Sendable {
   private let certificates: String?
 
   /// Starts the thread. With `certificates`, a path to a PEM file, only servers whose certificate is signed by one of these are trusted.
-  public init(certificates: String? = nil) throws(HTTPError) {
+  package init(certificates: String? = nil) throws(HTTPError) {
     guard Self.isReady, let multi = curl_multi_init() else { throw .noResources }
     vault_curl_set_multi_number(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, Self.limits.all)
     vault_curl_set_multi_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.limits.server)

@@ -1,7 +1,7 @@
 import CCurl
 
 /// Why a request had no answer that could be used.
-public enum HTTPError: Error, Hashable, Sendable {
+package enum HTTPError: Error, Hashable, Sendable {
   /// The address isn't one of a server: the reason in plain words.
   case invalidAddress(String)
   /// Without TLS only this machine itself is reached.

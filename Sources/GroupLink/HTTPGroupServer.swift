@@ -1,8 +1,8 @@
-public import Grouper
+package import Grouper
 import Sodium
 
 /// A share server behind its interface of version 1 (`docs/openapi.yaml`), over HTTPS.
-public struct HTTPGroupServer: GroupServer {
+package struct HTTPGroupServer: GroupServer {
   /// How long nothing may move, besides the time that a server may wait for something to come.
   static let usualPatience: Duration = .seconds(30)
   /// Room for an answer with a key in it.
@@ -16,13 +16,13 @@ public struct HTTPGroupServer: GroupServer {
   var patience = Self.usualPatience
 
   /// A server behind these connections. Nothing is opened yet.
-  public init(_ address: ServerAddress, _ connections: HTTPConnections) {
+  package init(_ address: ServerAddress, _ connections: HTTPConnections) {
     self.address = address
     self.connections = connections
   }
 
   /// `PUT` of a share. Sends nothing if the share is larger than any server takes.
-  public func put(
+  package func put(
     _ share: ServerShareID, bytes: [UInt8], recipients: [ServerUserID], _ access: GroupAccess
   ) async throws(GroupServerError) -> PutReceipt {
     guard bytes.count <= ServerLimits.shareByteLimit else { throw .tooLarge }
@@ -36,7 +36,7 @@ public struct HTTPGroupServer: GroupServer {
   }
 
   /// A page; the time of the request grows with `wait`.
-  public func list(
+  package func list(
     after cursor: UInt64, limit: Int, wait: Int, _ access: GroupAccess
   ) async throws(GroupServerError) -> SharePage {
     let wait = min(max(wait, 0), ServerLimits.waitLimit)
@@ -50,18 +50,18 @@ public struct HTTPGroupServer: GroupServer {
   }
 
   /// `DELETE` of a share. That it is gone already is no error.
-  public func remove(_ share: ServerShareID, _ access: GroupAccess) async throws(GroupServerError) {
+  package func remove(_ share: ServerShareID, _ access: GroupAccess) async throws(GroupServerError) {
     let request = self.request(.delete, "/v1/groups/\(access.group)/shares/\(share)")
     try await ask(request, .access, access.key, expecting: [204, 404]) { _ in }
   }
 
   /// The group's standing.
-  public func info(_ access: GroupAccess) async throws(GroupServerError) -> ServerGroupInfo {
+  package func info(_ access: GroupAccess) async throws(GroupServerError) -> ServerGroupInfo {
     try await ask(request(.get, "/v1/groups/\(access.group)"), nil, access.key, ServerJSON.info(_:))
   }
 
   /// A group; the keys of the answer go from the network straight into secret memory.
-  public func createGroup(ttl: Int, token: CreationToken?) async throws(GroupServerError) -> CreatedGroup {
+  package func createGroup(ttl: Int, token: CreationToken?) async throws(GroupServerError) -> CreatedGroup {
     var request = self.request(.post, "/v1/groups", json: "{\"ttl\":\(ttl)}")
     request.hasSecretAnswer = true
     request.answerLimit = Self.keyAnswerLimit
@@ -73,13 +73,13 @@ public struct HTTPGroupServer: GroupServer {
   }
 
   /// A user; the key of the answer goes straight into secret memory.
-  public func addUser(_ access: GroupAccess) async throws(GroupServerError) -> AddedUser {
+  package func addUser(_ access: GroupAccess) async throws(GroupServerError) -> AddedUser {
     let request = keyRequest("/v1/groups/\(access.group)/users")
     return try await ask(request, .master, access.key, expecting: [201], ServerJSON.addedUser(_:))
   }
 
   /// A new key for a user, straight into secret memory.
-  public func rotateKey(
+  package func rotateKey(
     of user: ServerUserID, _ access: GroupAccess
   ) async throws(GroupServerError) -> ServerKey {
     let request = keyRequest("/v1/groups/\(access.group)/users/\(user)/key")
@@ -89,13 +89,13 @@ public struct HTTPGroupServer: GroupServer {
   }
 
   /// `DELETE` of a user. That he is gone already is no error.
-  public func removeUser(_ user: ServerUserID, _ access: GroupAccess) async throws(GroupServerError) {
+  package func removeUser(_ user: ServerUserID, _ access: GroupAccess) async throws(GroupServerError) {
     let request = self.request(.delete, "/v1/groups/\(access.group)/users/\(user)")
     try await ask(request, .master, access.key, expecting: [204, 404]) { _ in }
   }
 
   /// A new master key, straight into secret memory.
-  public func rotateMaster(_ access: GroupAccess) async throws(GroupServerError) -> ServerKey {
+  package func rotateMaster(_ access: GroupAccess) async throws(GroupServerError) -> ServerKey {
     let request = keyRequest("/v1/groups/\(access.group)/master")
     return try await ask(request, .master, access.key) { bytes throws(ServerJSON.Failure) in
       try ServerJSON.key(bytes, .master)
@@ -103,7 +103,7 @@ public struct HTTPGroupServer: GroupServer {
   }
 
   /// `DELETE` of the group.
-  public func deleteGroup(_ access: GroupAccess) async throws(GroupServerError) {
+  package func deleteGroup(_ access: GroupAccess) async throws(GroupServerError) {
     try await ask(request(.delete, "/v1/groups/\(access.group)"), .master, access.key, expecting: [204]) { _ in }
   }
 

@@ -4,17 +4,17 @@ import Glibc
 /// Where a server's interface begins: `https://HOST[:PORT][/PATH]`.
 ///
 /// `http://` is taken for this machine itself only (a loopback address, or `localhost`): keys of access go with every request.
-public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
+package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
   /// Longest text that is looked at.
-  public static let textLimit = 512
+  package static let textLimit = 512
 
   /// The address without a slash at its end.
-  public let description: String
+  package let description: String
   /// Whether it is this machine.
   let isLocal: Bool
 
   /// Throws ``HTTPError/invalidAddress(_:)`` or ``HTTPError/insecureAddress``.
-  public init(_ text: String) throws(HTTPError) {
+  package init(_ text: String) throws(HTTPError) {
     guard (1...Self.textLimit).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
       throw .invalidAddress("an address is \(Self.textLimit) visible ASCII characters at most")
     }

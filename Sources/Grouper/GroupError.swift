@@ -18,7 +18,6 @@ public enum GroupError: Error, Hashable, Sendable {
   case unknownMember(NodeID)
   /// A key that this member doesn't have, or no longer.
   case unknownEpoch(UInt32)
-  /// Only the group's owner can do this.
   case notOwner
   /// This device is in no group yet.
   case noGroup

@@ -3,7 +3,7 @@
 /// A value stands for a server, not for a group on it: each call names the group and the key (``GroupAccess``), because
 /// keys change while calls run. Calls may run at the same time. All ids but those of shares are the server's own. Times
 /// are milliseconds since 1970 by the server's clock.
-public protocol GroupServer: Sendable {
+package protocol GroupServer: Sendable {
   // MARK: - A member's calls, with an access key
 
   /// Stores a share. It is acknowledged only when it is durable. The same call again changes nothing and prolongs nothing.
@@ -26,7 +26,6 @@ public protocol GroupServer: Sendable {
   /// Removes a share that this member has put.
   func remove(_ share: ServerShareID, _ access: GroupAccess) async throws(GroupServerError)
 
-  /// How the group stands.
   func info(_ access: GroupAccess) async throws(GroupServerError) -> ServerGroupInfo
 
   // MARK: - An owner's calls, with the master key

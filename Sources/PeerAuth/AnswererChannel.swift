@@ -1,8 +1,8 @@
-public import Sodium
-public import WireCodec
+package import Sodium
+package import WireCodec
 
 /// What an answerer hears and speaks through: a session, or the messages of a parcel and the answers that go into another.
-public protocol AnswererChannel: Sendable {
+package protocol AnswererChannel: Sendable {
   /// What proofs are bound to: a session's handshake hash, or a parcel's binding.
   var handshakeHash: Digest { get }
   /// Sends a message of `count` bytes, which `body` writes.

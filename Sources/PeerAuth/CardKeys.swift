@@ -15,23 +15,23 @@ public struct CardKeys: WireValue, Hashable, Sendable {
   }
 
   /// Bytes of the three keys together.
-  public static let byteCount = 96
+  package static let byteCount = 96
   /// Version of cards and of their digest.
-  public static let version: UInt8 = 1
+  package static let version: UInt8 = 1
 
   /// Ed25519 public key, 32 bytes.
-  public let signing: [UInt8]
+  package let signing: [UInt8]
   /// X25519 public key for Noise, 32 bytes.
-  public let noise: [UInt8]
+  package let noise: [UInt8]
   /// X25519 public key for boxes, 32 bytes.
-  public let box: [UInt8]
+  package let box: [UInt8]
   /// The card digest: BLAKE2b-256("vault/card/v1", version, the three keys).
   public let digest: Digest
   /// The digits that two people compare.
   public let fingerprint: Fingerprint
 
   /// Takes three public keys: canonical, not of small order (the signing key in the prime-order subgroup), all different.
-  public init(signing: [UInt8], noise: [UInt8], box: [UInt8]) throws(CardError) {
+  package init(signing: [UInt8], noise: [UInt8], box: [UInt8]) throws(CardError) {
     do throws(SodiumError) { try Ed25519.validate(publicKey: signing) } catch { throw Self.refusal(error, .signing) }
     do throws(SodiumError) { try X25519.validate(publicKey: noise) } catch { throw Self.refusal(error, .noise) }
     do throws(SodiumError) { try X25519.validate(publicKey: box) } catch { throw Self.refusal(error, .box) }
@@ -58,23 +58,22 @@ public struct CardKeys: WireValue, Hashable, Sendable {
   }
 
   /// Whether two peers share any key: such a card is never imported.
-  public func sharesKey(with other: CardKeys) -> Bool {
+  package func sharesKey(with other: CardKeys) -> Bool {
     let others = [other.signing, other.noise, other.box]
     return [signing, noise, box].contains { others.contains($0) }
   }
 
-  /// Always 96.
-  public var encodedByteCount: Int { Self.byteCount }
+  package var encodedByteCount: Int { Self.byteCount }
 
   /// Writes the three keys, signing first, box last.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(signing)
     try writer.bytes(noise)
     try writer.bytes(box)
   }
 
   /// Reads and validates three keys.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let signing = try reader.bytes(32, "signing key")
     let noise = try reader.bytes(32, "noise key")
     let box = try reader.bytes(32, "box key")
@@ -90,6 +89,5 @@ public struct CardKeys: WireValue, Hashable, Sendable {
 
   /// Compares the digests, which stand for the keys.
   public static func == (left: CardKeys, right: CardKeys) -> Bool { left.digest == right.digest }
-  /// Hashes the digest.
   public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }

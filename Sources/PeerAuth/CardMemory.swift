@@ -1,12 +1,12 @@
 import Synchronization
-public import WireCodec
+package import WireCodec
 
 /// Remembers cards that were read, and those whose signature was checked.
 ///
 /// Reading a card takes several multiplications on the curve, one a key, and its signature two more; in every session the same
 /// few cards are read. What is remembered follows from the bytes of a card alone, so it can't grow out of date. Whether
 /// somebody is trusted is none of it.
-public final class CardMemory: Sendable {
+package final class CardMemory: Sendable {
   /// Cards that are remembered; when there is no room left, all are forgotten. Twice a large group: own copies and sent ones.
   static let limit = 512
 
@@ -17,11 +17,10 @@ public final class CardMemory: Sendable {
 
   private let entries = Mutex<[[UInt8]: Entry]>([:])
 
-  /// A memory without cards.
-  public init() {}
+  package init() {}
 
   /// The card with this encoding; its signature is not checked. Throws what `PeerCard.decode` does.
-  public func decode(_ bytes: [UInt8]) throws(WireError) -> PeerCard {
+  package func decode(_ bytes: [UInt8]) throws(WireError) -> PeerCard {
     if let known = entries.withLock({ $0[bytes]?.card }) { return known }
     let card = try PeerCard.decode(bytes, limit: PeerCard.byteLimit)
     remember(Entry(card: card), under: bytes)
@@ -29,7 +28,7 @@ public final class CardMemory: Sendable {
   }
 
   /// Throws unless the card carries its own signing key's signature: ``PeerCard/verify()``.
-  public func verify(_ card: PeerCard) throws(CardError) {
+  package func verify(_ card: PeerCard) throws(CardError) {
     let bytes = card.encoding
     if entries.withLock({ $0[bytes]?.isVerified == true }) { return }
     try card.verify()

@@ -1,15 +1,15 @@
 import Sodium
 
 /// Noise's CipherState with ChaCha20-Poly1305: a key and a counter (Noise specification, revision 34, section 5.1).
-public struct CipherState: ~Copyable, Sendable {
+package struct CipherState: ~Copyable, Sendable {
   /// Bytes that every message grows by.
-  public static let overhead = ChaChaPoly.overhead
+  package static let overhead = ChaChaPoly.overhead
   /// The nonce that is kept for ``rekey()``.
   private static let lastNonce = UInt64.max
 
   private var key: SecretBytes
   /// Messages sealed or opened so far: the next nonce.
-  public private(set) var nonce: UInt64
+  package private(set) var nonce: UInt64
 
   /// Takes over a key of 32 bytes.
   init(key: consuming SecretBytes, nonce: UInt64 = 0) {
@@ -44,7 +44,7 @@ public struct CipherState: ~Copyable, Sendable {
   }
 
   /// Replaces the key by the first 32 bytes of the encryption of 32 zeros under nonce 2^64 − 1. The counter goes on.
-  public mutating func rekey() throws(NoiseError) {
+  package mutating func rekey() throws(NoiseError) {
     do throws(SodiumError) {
       let zeros = [UInt8](repeating: 0, count: ChaChaPoly.keyByteCount)
       var sealed = try SecretBytes(zeros: zeros.count + ChaChaPoly.overhead)

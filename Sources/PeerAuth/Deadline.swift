@@ -1,18 +1,18 @@
 import Synchronization
 
 /// An error that has a word for a deadline that passed.
-public protocol DeadlineError: Error {
+package protocol DeadlineError: Error {
   static var deadlinePassed: Self { get }
 }
 
 extension SessionError: DeadlineError {
   /// ``timedOut``
-  public static var deadlinePassed: SessionError { .timedOut }
+  package static var deadlinePassed: SessionError { .timedOut }
 }
 
 extension TransportError: DeadlineError {
   /// ``timedOut``
-  public static var deadlinePassed: TransportError { .timedOut }
+  package static var deadlinePassed: TransportError { .timedOut }
 }
 
 /// Runs `operation`, and cancels it when `sleeper` has slept for `duration` first.
@@ -20,7 +20,7 @@ extension TransportError: DeadlineError {
 /// A cancelled read or write of a transport throws promptly and closes the transport, so the operation ends, and its
 /// failure is reported as ``DeadlineError/deadlinePassed``. A result that came all the same is returned. If the surrounding task is
 /// cancelled, the operation's own error is thrown. The clock is the caller's: `sleeper` throws when it is cancelled.
-public func withDeadline<Result: ~Copyable & Sendable, Failure: DeadlineError>(
+package func withDeadline<Result: ~Copyable & Sendable, Failure: DeadlineError>(
   _ duration: Duration, sleeper: @escaping @Sendable (Duration) async throws -> Void,
   operation: @escaping @Sendable () async throws(Failure) -> Result
 ) async throws(Failure) -> Result {

@@ -1,4 +1,4 @@
-public import Sodium
+package import Sodium
 
 /// Five groups of five digits to compare by voice: about 83 bits.
 ///
@@ -9,7 +9,7 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
   /// Five groups of five digits with a space between, such as `04711 00815 12345 67890 24680`.
   public let description: String
 
-  public init(of cardDigest: Digest) throws(SodiumError) {
+  package init(of cardDigest: Digest) throws(SodiumError) {
     var hash = try DomainHash("vault/fingerprint/v1")
     hash.append(cardDigest)
     let bytes = hash.digest().bytes

@@ -11,7 +11,6 @@ package final class Gate: Sendable {
 
   private let state = Mutex(State())
 
-  /// A gate that nobody has passed.
   package init() {}
 
   /// Waits for its turn. False if the task was cancelled; then ``leave()`` must not be called.

@@ -1,9 +1,9 @@
 /// Two ends of a stream in memory, for simulations and tests: a bounded buffer each way, and faults on demand.
 public final class InMemoryTransport: PeerTransport {
   /// Sees, changes, delays or drops what an end writes before it is buffered.
-  public typealias Filter = @Sendable ([UInt8]) async -> [UInt8]
+  package typealias Filter = @Sendable ([UInt8]) async -> [UInt8]
 
-  /// The text that ``pair(capacity:firstFilter:secondFilter:)`` was given for the other end.
+  /// `memory:first` or `memory:second`: the other end.
   public let remoteDescription: String
   private let incoming: MemoryPipe
   private let outgoing: MemoryPipe
@@ -18,7 +18,7 @@ public final class InMemoryTransport: PeerTransport {
 
   /// Two connected ends. `capacity` bytes wait each way before a write has to wait. The filters see what the first and the
   /// second end write.
-  public static func pair(
+  package static func pair(
     capacity: Int = 1 << 18, firstFilter: Filter? = nil, secondFilter: Filter? = nil
   ) -> (first: InMemoryTransport, second: InMemoryTransport) {
     let forth = MemoryPipe(capacity: capacity)
@@ -50,7 +50,7 @@ public final class InMemoryTransport: PeerTransport {
   }
 
   /// Whether the other end has taken all that this one has written, and waits for more or has ended.
-  public var isTaken: Bool { outgoing.isTaken }
+  package var isTaken: Bool { outgoing.isTaken }
 
   /// Ends this side: the other end reads what is buffered, then the end of the stream.
   public func close() async {
@@ -59,7 +59,7 @@ public final class InMemoryTransport: PeerTransport {
   }
 
   /// Breaks the line without warning: what is buffered is lost, and both ends fail.
-  public func cut() {
+  package func cut() {
     outgoing.break(.io("cut"))
     incoming.break(.io("cut"))
   }

@@ -1,7 +1,7 @@
-public import Sodium
+package import Sodium
 
 /// Why a Noise handshake or cipher refused.
-public enum NoiseError: Error, Hashable, Sendable {
+package enum NoiseError: Error, Hashable, Sendable {
   /// A message was written or read out of turn, or after a failure.
   case outOfTurn
   /// The message is longer than 65535 bytes or shorter than its keys and tags.

@@ -1,13 +1,13 @@
-public import Sodium
+package import Sodium
 
 /// Noise_XK or Noise_XX with 25519, ChaChaPoly and SHA256 (Noise specification, revision 34).
 ///
 /// Sessions use XK: the initiator knows the responder's static key, the responder learns the initiator's in the third
 /// message. XX is here because its vectors check the same machinery. Payloads of handshake messages are public.
 /// After any error the handshake is over.
-public struct NoiseHandshake: ~Copyable {
+package struct NoiseHandshake: ~Copyable {
   /// Which static keys are known beforehand.
-  public enum Pattern: String, Sendable {
+  package enum Pattern: String, Sendable {
     /// The initiator knows the responder's.
     case xk = "XK"
     /// Nobody knows anything.
@@ -17,7 +17,7 @@ public struct NoiseHandshake: ~Copyable {
   private enum Token { case ephemeral, staticKey, ee, es, se }
 
   /// Most bytes of any Noise message.
-  public static let messageLimit = 65535
+  package static let messageLimit = 65535
 
   private let role: SessionRole
   private let messages: [[Token]]
@@ -29,10 +29,10 @@ public struct NoiseHandshake: ~Copyable {
   private var remoteEphemeral: [UInt8]?
 
   /// The other side's static public key, once it is known.
-  public private(set) var remoteStatic: [UInt8]?
+  package private(set) var remoteStatic: [UInt8]?
 
   /// Starts a handshake. `remoteStatic` is needed by an XK initiator and nobody else.
-  public init(
+  package init(
     _ pattern: Pattern, role: SessionRole, prologue: [UInt8], staticKey: AgreementKeyPair, remoteStatic: [UInt8]? = nil
   ) throws(NoiseError) {
     let ephemeral = try noise { () throws(SodiumError) in try AgreementKeyPair.generate() }
@@ -62,10 +62,10 @@ public struct NoiseHandshake: ~Copyable {
   }
 
   /// Whether all three messages have gone over.
-  public var isComplete: Bool { !hasFailed && position == messages.count }
+  package var isComplete: Bool { !hasFailed && position == messages.count }
 
   /// The next message, if it is this side's turn.
-  public mutating func write(_ payload: [UInt8] = []) throws(NoiseError) -> [UInt8] {
+  package mutating func write(_ payload: [UInt8] = []) throws(NoiseError) -> [UInt8] {
     let tokens = try begin(writing: true)
     guard payload.count <= Self.messageLimit - 128 else { throw .invalidLength }
     var message: [UInt8] = []
@@ -84,7 +84,7 @@ public struct NoiseHandshake: ~Copyable {
   }
 
   /// The payload of the other side's next message.
-  public mutating func read(_ message: [UInt8]) throws(NoiseError) -> [UInt8] {
+  package mutating func read(_ message: [UInt8]) throws(NoiseError) -> [UInt8] {
     let tokens = try begin(writing: false)
     guard message.count <= Self.messageLimit else { throw .invalidLength }
     var rest = message[...]
@@ -111,7 +111,7 @@ public struct NoiseHandshake: ~Copyable {
   }
 
   /// The session's ciphers and the handshake hash, which names this session and no other.
-  public consuming func finish() throws(NoiseError) -> NoiseTransport {
+  package consuming func finish() throws(NoiseError) -> NoiseTransport {
     guard isComplete else { throw .outOfTurn }
     let hash = symmetric.hash
     let ciphers = try symmetric.split()
@@ -149,11 +149,11 @@ public struct NoiseHandshake: ~Copyable {
 }
 
 /// What a finished handshake leaves.
-public struct NoiseTransport: ~Copyable {
+package struct NoiseTransport: ~Copyable {
   /// Encrypts this side's messages.
-  public var sending: CipherState
+  package var sending: CipherState
   /// Decrypts the other side's.
-  public var receiving: CipherState
+  package var receiving: CipherState
   /// The same on both sides, and in no other session.
-  public let handshakeHash: Digest
+  package let handshakeHash: Digest
 }

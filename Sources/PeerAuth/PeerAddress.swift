@@ -7,23 +7,23 @@ public import WireCodec
 /// internationalised one in its `xn--` form). A name that a resolver would read as a number is refused.
 public struct PeerAddress: WireValue, Hashable, Sendable, CustomStringConvertible {
   /// The port that is meant when none is given.
-  public static let defaultPort = 4721
+  package static let defaultPort = 4721
   /// Longest text that ``parse(_:allowsAnyPort:)`` looks at.
-  public static let textLimit = 300
+  package static let textLimit = 300
   /// Most bytes of a name (RFC 1035).
-  public static let nameLimit = 253
+  package static let nameLimit = 253
 
   /// An address in number form, or a name.
   public let host: String
   /// 1 to 65535; 0 only in an address to listen at.
   public let port: Int
 
-  private enum Tag: UInt8 { case name = 0, four = 4, six = 6 }
-  private let tag: Tag
+  enum Tag: UInt8 { case name = 0, four = 4, six = 6 }
+  let tag: Tag
   private let hostBytes: [UInt8]
 
   /// Takes a host without brackets and a port from 1 to 65535. With `allowsAnyPort` the port may be 0: any free one.
-  public init(host: String, port: Int = defaultPort, allowsAnyPort: Bool = false) throws(CardError) {
+  package init(host: String, port: Int = defaultPort, allowsAnyPort: Bool = false) throws(CardError) {
     guard host.utf8.count <= Self.nameLimit else { throw .tooLong(limit: Self.nameLimit) }
     guard (allowsAnyPort ? 0 : 1)...65535 ~= port, !host.utf8.contains(0) else { throw .invalidAddress }
     self.port = port
@@ -41,7 +41,7 @@ public struct PeerAddress: WireValue, Hashable, Sendable, CustomStringConvertibl
   }
 
   /// Reads `host:port`, `[v6]:port`, `host` or a bare IPv6 address; without a port it is 4721.
-  public static func parse(_ text: String, allowsAnyPort: Bool = false) throws(CardError) -> PeerAddress {
+  package static func parse(_ text: String, allowsAnyPort: Bool = false) throws(CardError) -> PeerAddress {
     guard text.utf8.count <= textLimit else { throw .tooLong(limit: textLimit) }
     let host: Substring
     var port: Substring?
@@ -67,15 +67,9 @@ public struct PeerAddress: WireValue, Hashable, Sendable, CustomStringConvertibl
     return try PeerAddress(host: String(host), port: number, allowsAnyPort: allowsAnyPort)
   }
 
-  /// Reads a text: see ``parse(_:allowsAnyPort:)``.
-  public init(parsing text: String) throws(CardError) { self = try Self.parse(text) }
-
-  /// `host:port`, an IPv6 host in brackets.
-  public var description: String { tag == .six ? "[\(host)]:\(port)" : "\(host):\(port)" }
-
   /// What somebody is known by who may come from any port: the host, or of an IPv6 address the network, a /64, as whoever has
   /// one address of it has them all. An IPv4 address that is written as one of IPv6 is the IPv4 address.
-  public var place: String {
+  package var place: String {
     guard tag == .six else { return host }
     let isMapped = hostBytes.starts(with: [UInt8](repeating: 0, count: 10) + [0xff, 0xff])
     if isMapped, let four = try? Self.text(Array(hostBytes[12...]), AF_INET) { return four }
@@ -83,11 +77,10 @@ public struct PeerAddress: WireValue, Hashable, Sendable, CustomStringConvertibl
     return (try? Self.text(Array(network), AF_INET6)).map { $0 + "/64" } ?? host
   }
 
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { (tag == .name ? 2 : 1) + hostBytes.count + 2 }
+  package var encodedByteCount: Int { (tag == .name ? 2 : 1) + hostBytes.count + 2 }
 
   /// Writes kind, host and port. An address to listen at with port 0 is refused.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     guard port > 0 else { throw .invalidValue(field: "port") }
     try writer.bytes(encoding)
   }
@@ -102,7 +95,7 @@ public struct PeerAddress: WireValue, Hashable, Sendable, CustomStringConvertibl
   }
 
   /// Reads an address in its one form: a number written as a name, or a name in upper case, is refused.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     guard let tag = Tag(rawValue: try reader.u8("address kind")) else { throw .invalidValue(field: "address kind") }
     let bytes: [UInt8]
     var text: String?

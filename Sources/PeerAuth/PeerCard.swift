@@ -7,12 +7,10 @@ public import WireCodec
 /// key over everything but the beacon key, which comes by QR code, file or session only and is protected by those.
 public struct PeerCard: WireValue, Hashable, Sendable {
   /// Most bytes of an encoded card.
-  public static let byteLimit = 2048
-  /// Most addresses.
-  public static let addressLimit = 8
-  public static let beaconKeyByteCount = 16
+  package static let byteLimit = 2048
+  package static let addressLimit = 8
+  package static let beaconKeyByteCount = 16
 
-  /// The three public keys.
   public let keys: CardKeys
   /// What the owner calls this device; a hint for people. At most 64 bytes of UTF-8.
   public let label: String
@@ -21,20 +19,20 @@ public struct PeerCard: WireValue, Hashable, Sendable {
   /// Grows whenever the owner changes label, addresses or beacon key.
   public let serial: UInt64
   /// 16 bytes that let a friend recognise this peer's announcements; nil in a published card. Not signed.
-  public let beaconKey: [UInt8]?
+  package let beaconKey: [UInt8]?
   /// Ed25519 over the signed contents; nil in a QR code.
-  public let signature: [UInt8]?
+  package let signature: [UInt8]?
   /// Room for later versions. Signed.
-  public let extensions: Extensions
+  package let extensions: Extensions
 
   /// The version of the format.
-  public var version: UInt8 { CardKeys.version }
+  package var version: UInt8 { CardKeys.version }
 
   /// The 5×5 digits of ``CardKeys/fingerprint``.
-  public var fingerprint: String { keys.fingerprint.description }
+  package var fingerprint: String { keys.fingerprint.description }
 
   /// Takes the parts and checks their limits, not the signature: see ``verify()``.
-  public init(
+  package init(
     keys: CardKeys, label: String, addresses: [PeerAddress] = [], serial: UInt64, beaconKey: [UInt8]? = nil,
     signature: [UInt8]? = nil, extensions: Extensions = Extensions()
   ) throws(CardError) {
@@ -53,28 +51,8 @@ public struct PeerCard: WireValue, Hashable, Sendable {
     guard encodedByteCount <= Self.byteLimit else { throw .tooLong(limit: Self.byteLimit) }
   }
 
-  /// Throws unless the card carries its own signing key's signature.
-  public func verify() throws(CardError) {
-    guard let signature else { throw .missingSignature }
-    do throws(SodiumError) {
-      try Ed25519.verify(signature, of: try signedDigest(), by: keys.signing)
-    } catch .verificationFailed {
-      throw .wrongSignature
-    } catch {
-      throw .sodium(error)
-    }
-  }
-
-  /// Whether this card replaces `known`: same keys, signed, and a higher serial, or the same serial where `known` came
-  /// unsigned from a QR code. Throws ``CardError/otherKeys`` if it is another peer's card.
-  public func isUpdate(of known: PeerCard) throws(CardError) -> Bool {
-    guard keys == known.keys else { throw .otherKeys }
-    try verify()
-    return serial > known.serial || (serial == known.serial && known.signature == nil)
-  }
-
   /// The same card without its beacon key: what may be published. The signature stays valid.
-  public var published: PeerCard {
+  package var published: PeerCard {
     PeerCard(copying: self, beaconKey: nil, signature: signature)
   }
 

@@ -1,19 +1,18 @@
 import Sodium
-public import WireCodec
+package import WireCodec
 
 /// The binary form of a card; `docs/formats/peerauth.md` names every byte.
 extension PeerCard {
   private static let beaconFlag: UInt8 = 1
   private static let signatureFlag: UInt8 = 2
 
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int {
+  package var encodedByteCount: Int {
     2 + CardKeys.byteCount + 1 + label.utf8.count + 1 + addresses.reduce(0) { $0 + $1.encodedByteCount } + 8
       + (beaconKey?.count ?? 0) + extensions.encodedByteCount + (signature?.count ?? 0)
   }
 
   /// The canonical encoding. It can't fail: the initialisers have checked every limit.
-  public var encoding: [UInt8] {
+  package var encoding: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(encodedByteCount)
     bytes.append(version)
@@ -43,11 +42,10 @@ extension PeerCard {
       + extensions.entries.flatMap { number(Int($0.type)) + number($0.bytes.count) + $0.bytes }
   }
 
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) { try writer.bytes(encoding) }
+  package func encode(into writer: inout Writer) throws(WireError) { try writer.bytes(encoding) }
 
   /// Reads a card of version 1 and checks all but its signature. A must-understand extension is refused.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let start = reader.remaining
     let version = try reader.u8("card version")
     guard version == CardKeys.version else { throw .unsupported(field: "card version", value: UInt64(version)) }

@@ -3,24 +3,21 @@ import WireCodec
 /// The text forms of a card, bech32m behind `vaultpeer1`.
 extension PeerCard {
   /// What every text begins with, in either case, before the separator `1`.
-  public static let textPrefix = "vaultpeer"
+  package static let textPrefix = "vaultpeer"
   /// Longest text that ``parse(text:)`` looks at.
-  public static let textLimit = 4096
-
-  /// The form to publish: lower case, with the signature, never with the beacon key.
-  public func text() -> String { Bech32m.encode(prefix: Self.textPrefix, published.encoding) }
+  package static let textLimit = 4096
 
   /// The form for a file handed from person to person: lower case, with signature and beacon key.
-  public func fileText() -> String { Bech32m.encode(prefix: Self.textPrefix, encoding) }
+  package func fileText() -> String { Bech32m.encode(prefix: Self.textPrefix, encoding) }
 
   /// The form for a QR code: upper case, so that it packs in alphanumeric mode; without the signature (who shows the code
   /// vouches for it), with the beacon key. At most 279 characters, so version 8-L, for a label of 20 bytes and one
   /// IPv4 address.
-  public func qrText() -> String { Bech32m.encode(prefix: Self.textPrefix, unsigned.encoding).uppercased() }
+  package func qrText() -> String { Bech32m.encode(prefix: Self.textPrefix, unsigned.encoding).uppercased() }
 
   /// Reads any of the forms, in lower or upper case but not mixed; white space around it is ignored. A signature, where
   /// there is one, is verified.
-  public static func parse(text: String) throws(CardError) -> PeerCard {
+  package static func parse(text: String) throws(CardError) -> PeerCard {
     guard text.utf8.count <= textLimit else { throw .tooLong(limit: textLimit) }
     let isSpace: (UInt8) -> Bool = { $0 == 32 || 9...13 ~= $0 }
     let trimmed = Array(text.utf8.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
@@ -30,7 +27,4 @@ extension PeerCard {
     if card.signature != nil { try card.verify() }
     return card
   }
-
-  /// Reads any of the forms: see ``parse(text:)``.
-  public init(text: String) throws(CardError) { self = try Self.parse(text: text) }
 }

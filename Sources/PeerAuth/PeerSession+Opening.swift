@@ -1,14 +1,9 @@
 /// How sessions come about.
 extension PeerSession {
-  /// Dials the peer with these keys over a fresh transport.
-  ///
-  /// Throws ``SessionError/refusedUnknownKey`` if the answerer doesn't know this identity. An answerer with another key
-  /// can't read the first message and can only hang up: the dialler sees ``SessionError/cutOff``. On any error the
-  /// transport is closed. `ownCard` is sent as it is, with its beacon key if it has one; it must be signed. Whoever opens
-  /// many sessions keeps one memory of `cards` for all of them.
-  public static func dial(
-    _ transport: any PeerTransport, identity: Identity, peer: CardKeys, ownCard: PeerCard,
-    cards: CardMemory = CardMemory()
+  /// Dials; `ownCard` is sent as it is, with its beacon key if it has one. Whoever opens many sessions keeps one memory of `cards` for all
+  /// of them.
+  package static func dial(
+    _ transport: any PeerTransport, identity: Identity, peer: CardKeys, ownCard: PeerCard, cards: CardMemory
   ) async throws(SessionError) -> PeerSession {
     try await dial(transport, identity: identity, peer: peer, ownCard: ownCard, randomness: nil, cards: cards)
   }
@@ -17,7 +12,7 @@ extension PeerSession {
   ///
   /// `trust` is asked once, with the dialler's Noise key, and says whose it is. If it is nobody's, the dialler is told so
   /// and this throws ``SessionError/unknownPeer``. On any error the transport is closed.
-  public static func answer(
+  package static func answer(
     _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard, cards: CardMemory = CardMemory(),
     trust: @Sendable ([UInt8]) async -> CardKeys?
   ) async throws(SessionError) -> PeerSession {
@@ -27,7 +22,7 @@ extension PeerSession {
 
   /// Answers a dialler on a fresh transport; `card` is called only for one that has proved who it is, so that strangers
   /// cost as little as possible.
-  public static func answer(
+  package static func answer(
     _ transport: any PeerTransport, identity: Identity, card: @escaping @Sendable () throws(SessionError) -> PeerCard,
     cards: CardMemory = CardMemory(), trust: @Sendable ([UInt8]) async -> CardKeys?
   ) async throws(SessionError) -> PeerSession {
@@ -37,7 +32,7 @@ extension PeerSession {
   }
 
   /// The same for who knows diallers that are no peers: `recognise` says whose a Noise key may be.
-  public static func answer(
+  package static func answer(
     _ transport: any PeerTransport, identity: Identity, card: @escaping @Sendable () throws(SessionError) -> PeerCard,
     cards: CardMemory, recognise: @Sendable ([UInt8]) async -> RecognisedDialler?
   ) async throws(SessionError) -> PeerSession {

@@ -1,14 +1,14 @@
 public import Sodium
-public import WireCodec
+package import WireCodec
 
 /// An authenticated, encrypted conversation with one peer, over any transport.
 ///
 /// A session exists only after both sides have proved that they hold all keys of their cards. One task may send while
 /// another receives; several senders take turns. A cancelled send or receive, and any error, ends the session and closes
-/// the transport. There is no clock here: see ``withDeadline(_:sleeper:operation:)``.
+/// the transport. There is no clock here: whoever sets a deadline cancels the task.
 public actor PeerSession {
   /// Most bytes of a message of an unknown type that is skipped rather than refused.
-  public static let unknownMessageLimit = 1 << 16
+  package static let unknownMessageLimit = 1 << 16
   static let headerByteCount = 6
   /// Bytes asked of the transport at once.
   private static let chunkLimit = 1 << 16
@@ -54,7 +54,7 @@ public actor PeerSession {
   ///
   /// Throws ``SessionError/malformed(_:)`` and sends nothing if `body` throws or writes another number of bytes, or if
   /// `type` is 0.
-  public nonisolated(nonsending) func send(
+  package nonisolated(nonsending) func send(
     type: UInt16, count: Int, body: (inout Writer) throws(WireError) -> Void
   ) async throws(SessionError) {
     guard type != ReceivedMessage.goodbyeType else { throw .malformed(.invalidValue(field: "message type")) }
@@ -97,12 +97,7 @@ public actor PeerSession {
     do throws(TransportError) { try await transport.write(bytes) } catch { throw SessionError(error) }
   }
 
-  /// The next message, or the peer's goodbye, behind which nothing comes from it.
-  ///
-  /// `limit` gives the most bytes that a message of a type may have, checked before its body is taken; over it,
-  /// ``SessionError/messageTooLarge(type:limit:)`` ends the session. A type for which it is nil is skipped up to 64 KiB and
-  /// reported as ``ReceivedMessage/Kind/unknown``. A stream that ends without a goodbye is ``SessionError/cutOff``.
-  public func receive(limit: @Sendable (UInt16) -> Int?) async throws(SessionError) -> ReceivedMessage {
+  func nextMessage(limit: @Sendable (UInt16) -> Int?) async throws(SessionError) -> ReceivedMessage {
     guard await receiveGate.enter() else { throw .transport(.closed) }
     defer { receiveGate.leave() }
     if hasEnded { return try ReceivedMessage(empty: .goodbye, type: ReceivedMessage.goodbyeType) }
@@ -199,9 +194,7 @@ public actor PeerSession {
     return chunk
   }
 
-  /// Says goodbye, and goes on listening: what was asked before it is still answered. Over a radio that is a turn less than saying it behind
-  /// the last answer. Repeating it does nothing.
-  public func endSending() async throws(SessionError) {
+  func sayGoodbye() async throws(SessionError) {
     guard await sendGate.enter() else { throw .transport(.closed) }
     defer { sendGate.leave() }
     if let failure { throw failure }
@@ -213,20 +206,14 @@ public actor PeerSession {
     }
   }
 
-  /// Behind the peer's goodbye: says goodbye too, and closes when the peer has. The last answers may still be on their way to it, and a transport that
-  /// is closed drops them.
-  public func closeBehindPeer() async {
-    try? await endSending()
-    if failure == nil { _ = try? await transport.read(atMost: 1) }
-    await close()
-  }
+  /// Until the peer ends its side.
+  func waitForPeer() async { if failure == nil { _ = try? await transport.read(atMost: 1) } }
 
   private func goodbye() throws(SessionError) -> [UInt8] {
     try sending.frames(of: UnsafeRawBufferPointer(start: nil, count: 0))
   }
 
-  /// Says goodbye, unless it has, and closes the transport. While a message is being sent, or after an error, there is no goodbye.
-  public func close() async {
+  func hangUp() async {
     if failure == nil, sendGate.enterNow() {
       failure = .transport(.closed)
       if !hasSaidGoodbye, let goodbye = try? goodbye() { try? await write(goodbye) }

@@ -50,7 +50,7 @@ public enum TransportError: Error, Sendable, Hashable {
 }
 
 /// Places that are no address of the network.
-public enum PeerPlace {
+package enum PeerPlace {
   /// What the description of a connection over Bluetooth begins with; its address follows.
-  public static let bluetoothPrefix = "bluetooth "
+  package static let bluetoothPrefix = "bluetooth "
 }

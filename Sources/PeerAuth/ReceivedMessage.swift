@@ -2,7 +2,6 @@ public import Sodium
 
 /// What the peer sent next.
 public struct ReceivedMessage: ~Copyable, Sendable {
-  /// What kind of thing arrived.
   public enum Kind: Hashable, Sendable {
     /// A message of a type that the caller gave a limit for.
     case message
@@ -13,30 +12,28 @@ public struct ReceivedMessage: ~Copyable, Sendable {
   }
 
   /// The type that a goodbye is reported with; no message may have it.
-  public static let goodbyeType: UInt16 = 0
+  package static let goodbyeType: UInt16 = 0
 
-  /// What kind of thing arrived.
   public let kind: Kind
   /// The type number; 0 for a goodbye.
   public let type: UInt16
   /// The body; empty unless ``kind`` is a message.
   public let body: SecretBytes
 
-  /// Whether the peer said goodbye.
   public var isGoodbye: Bool { kind == .goodbye }
 
   /// The body for somebody who keeps it.
   public consuming func takeBody() -> SecretBytes { body }
 
   /// A message that came by other ways than a session.
-  public init(type: UInt16, body: consuming SecretBytes) { self.init(.message, type: type, body: body) }
+  package init(type: UInt16, body: consuming SecretBytes) { self.init(.message, type: type, body: body) }
 
   /// A message of a type that the caller gave no limit for.
-  public static func unknown(type: UInt16) throws(SessionError) -> ReceivedMessage {
+  package static func unknown(type: UInt16) throws(SessionError) -> ReceivedMessage {
     try ReceivedMessage(empty: .unknown, type: type)
   }
 
-  public static func goodbye() throws(SessionError) -> ReceivedMessage {
+  package static func goodbye() throws(SessionError) -> ReceivedMessage {
     try ReceivedMessage(empty: .goodbye, type: goodbyeType)
   }
 

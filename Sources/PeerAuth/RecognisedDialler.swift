@@ -1,21 +1,21 @@
 /// Whose a dialler's Noise key may be, as far as an answerer knows.
-public struct RecognisedDialler: Hashable, Sendable {
+package struct RecognisedDialler: Hashable, Sendable {
   /// Most cards that a proof is compared with.
-  public static let candidateLimit = 32
+  package static let candidateLimit = 32
 
   /// Cards with this key. Whichever the dialler's proof belongs to is the dialler: a card can claim another's Noise key, but its owner can't
   /// make a proof with that.
-  public let candidates: [CardKeys]
+  package let candidates: [CardKeys]
   /// Whether it is a peer, whose connection nobody sends away once it has proved who it is.
-  public let isPeer: Bool
+  package let isPeer: Bool
 
-  public init(peer: CardKeys) {
+  package init(peer: CardKeys) {
     candidates = [peer]
     isPeer = true
   }
 
   /// Somebody who is no peer; at most ``candidateLimit`` cards count. Nil if there are none.
-  public init?(others: [CardKeys]) {
+  package init?(others: [CardKeys]) {
     guard !others.isEmpty else { return nil }
     candidates = Array(others.prefix(Self.candidateLimit))
     isPeer = false

@@ -5,6 +5,5 @@ public enum SessionRole: String, Hashable, Sendable {
   /// Answered.
   case responder
 
-  /// The other side.
-  public var opposite: SessionRole { self == .initiator ? .responder : .initiator }
+  package var opposite: SessionRole { self == .initiator ? .responder : .initiator }
 }

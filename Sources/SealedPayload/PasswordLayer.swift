@@ -1,4 +1,4 @@
-public import Sodium
+import Sodium
 
 /// The optional second encryption under a password.
 ///
@@ -14,12 +14,6 @@ public struct PasswordLayer: ~Copyable, Sendable {
   let password: SecretBytes
   let logarithm: Int
   let salt: [UInt8]
-
-  /// Takes a password (UTF-8, NFC) and the binary logarithm of scrypt's N, 15 to 20, and draws a salt.
-  public init(password: consuming SecretBytes, logarithm: Int = defaultLogarithm) throws(PayloadError) {
-    let salt = try sodium { () throws(SodiumError) in try Randomness.bytes(Scrypt.saltByteCount) }
-    try self.init(password: password, logarithm: logarithm, salt: salt)
-  }
 
   /// With a given salt, for walked examples only.
   init(password: consuming SecretBytes, logarithm: Int, salt: [UInt8]) throws(PayloadError) {

@@ -31,7 +31,7 @@ public enum PayloadError: Error, Hashable, Sendable {
   case headerTooLarge
   /// The header has a field of that name already.
   case duplicateField
-  /// The body is longer than ``PaddedLength/limit`` allows.
+  /// The padded payload would be longer than 2^60 bytes.
   case tooLarge
   /// An earlier call failed half-way; the stream can't go on.
   case abandoned

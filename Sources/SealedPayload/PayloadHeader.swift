@@ -8,15 +8,10 @@ import WireCodec
 ///
 /// A header has one encoding: fields lie in ascending order of their names' bytes. See `docs/formats/payload.md`.
 public struct PayloadHeader: ~Copyable, Sendable {
-  /// Most bytes of a whole header.
   public static let byteLimit = 32 * 1024
-  /// Most bytes of a file name.
   public static let fileNameByteLimit = 1024
-  /// Most bytes of a media type.
   public static let mediaTypeByteLimit = 255
-  /// Most fields.
   public static let fieldLimit = 64
-  /// Most bytes of a field's name.
   public static let fieldNameByteLimit = 64
 
   static let version: UInt8 = 1
@@ -24,29 +19,25 @@ public struct PayloadHeader: ~Copyable, Sendable {
   public let kind: PayloadKind
   /// The body's media type (`text/plain`), or empty. Printable ASCII without spaces.
   public let mediaType: String
-  private var encoding: SecretBytes
-  private var fileNameRange: Range<Int>
-  private var fields: [Field]
+  var encoding: SecretBytes
+  var fileNameRange: Range<Int>
+  var fields: [Field]
   /// Where the field count stands, and where the extensions begin.
   private var fieldsStart: Int
   private var fieldsEnd: Int
 
-  private struct Field {
+  struct Field {
     let name: String
     let value: Range<Int>
   }
 
-  /// A header without fields. `fileName` is UTF-8 of at most 1024 bytes, or empty for none; it isn't looked into, and
-  /// whoever recovers it passes it through ``SuggestedName/sanitised(_:)``.
-  /// Throws ``PayloadError/headerTooLarge`` over a limit, and ``PayloadError/wire(_:)`` for a malformed media type.
-  public init(kind: PayloadKind, fileName: RawSpan = RawSpan(), mediaType: String = "") throws(PayloadError) {
-    guard fileName.byteCount <= Self.fileNameByteLimit, mediaType.utf8.count <= Self.mediaTypeByteLimit else {
-      throw .headerTooLarge
-    }
+  static func encoding(
+    _ kind: PayloadKind, _ fileName: RawSpan, _ mediaType: String
+  ) throws(PayloadError) -> SecretBytes {
     let count = 2 + 1 + 1 + 2 + fileName.byteCount + 2 + mediaType.utf8.count + 2 + 2
-    let encoding = try secretBytes(count: count) { writer throws(WireError) in
+    return try secretBytes(count: count) { writer throws(WireError) in
       try writer.count16(count - 2)
-      try writer.u8(Self.version)
+      try writer.u8(version)
       try writer.u8(kind.rawValue)
       try writer.count16(fileName.byteCount)
       try writer.bytes(fileName)
@@ -54,7 +45,6 @@ public struct PayloadHeader: ~Copyable, Sendable {
       try writer.u16(0)  // no fields
       try writer.u16(0)  // no extensions
     }
-    try self.init(encoding: encoding)
   }
 
   /// Reads the header that `bytes` begins with; what follows it is left alone.
@@ -70,7 +60,7 @@ public struct PayloadHeader: ~Copyable, Sendable {
   }
 
   /// Parses a whole encoding and keeps it.
-  private init(encoding: consuming SecretBytes) throws(PayloadError) {
+  init(encoding: consuming SecretBytes) throws(PayloadError) {
     let parts = try wire { () throws(WireError) in try HeaderParts(encoding.bytes) }
     kind = parts.kind
     mediaType = parts.mediaType
@@ -82,42 +72,16 @@ public struct PayloadHeader: ~Copyable, Sendable {
   }
 
   /// A second, independent owner of the same header.
-  public func duplicate() throws(PayloadError) -> PayloadHeader { try PayloadHeader(from: encoding.bytes) }
+  package func duplicate() throws(PayloadError) -> PayloadHeader { try PayloadHeader(from: encoding.bytes) }
 
-  /// Number of encoded bytes.
-  public var byteCount: Int { encoding.count }
+  package var byteCount: Int { encoding.count }
 
-  /// The encoded header.
   var bytes: RawSpan {
     @_lifetime(borrow self) get { encoding.bytes }
   }
 
-  /// The file's name as it was given, or empty.
-  public var fileName: RawSpan {
-    @_lifetime(borrow self) get { encoding.bytes.extracting(fileNameRange) }
-  }
-
-  /// Names of all fields in ascending order of their bytes.
-  public var fieldNames: [String] { fields.map(\.name) }
-
-  /// The value of the field `name`, or nil.
-  @_lifetime(borrow self)
-  public func field(_ name: String) -> RawSpan? {
-    // Compared byte by byte: Swift's == would take two spellings of the same letter as one.
-    guard let field = fields.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) else { return nil }
-    return encoding.bytes.extracting(field.value)
-  }
-
-  /// Adds a field. `name` is 1 to 64 bytes of UTF-8 without NUL, `value` any bytes.
-  /// Throws ``PayloadError/duplicateField`` or ``PayloadError/headerTooLarge`` and then changes nothing.
-  public mutating func add(field name: String, value: RawSpan) throws(PayloadError) {
-    guard name.utf8.count <= Self.fieldNameByteLimit, fields.count < Self.fieldLimit,
-      value.byteCount <= Self.byteLimit
-    else { throw .headerTooLarge }
-    guard !fields.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) else { throw .duplicateField }
+  func adding(_ name: String, _ value: RawSpan) throws(PayloadError) -> PayloadHeader {
     let count = encoding.count + 4 + name.utf8.count + value.byteCount
-    guard count <= Self.byteLimit else { throw .headerTooLarge }
-
     let follower = fields.first { name.utf8.lexicographicallyPrecedes($0.name.utf8) }
     let place = follower.map { $0.value.lowerBound - 4 - $0.name.utf8.count } ?? fieldsEnd
     let fieldCount = fields.count
@@ -133,7 +97,7 @@ public struct PayloadHeader: ~Copyable, Sendable {
       try writer.bytes(value)
       try writer.bytes(old.extracting(place..<end))
     }
-    self = try PayloadHeader(encoding: larger)
+    return try PayloadHeader(encoding: larger)
   }
 
   private func encoded(

@@ -1,13 +1,13 @@
-public import Sodium
+package import Sodium
 
 /// Decrypts any part of one payload, for reading a piece of a large one without the rest.
 ///
 /// Every chunk verifies by itself, under its number, before any of it is handed out (``ChunkReader``). That the ciphertext
 /// goes on to its end is another matter: ``verifyEnd()`` opens the last chunk, which carries the end's mark, so that one
 /// that was cut short, or whose length was misstated, is noticed. What lies between stays unread, and unchecked.
-public struct PayloadReader: ~Copyable, Sendable {
+package struct PayloadReader: ~Copyable, Sendable {
   /// Fills a buffer with the ciphertext's bytes from an offset on.
-  public typealias Source = @Sendable (_ offset: UInt64, _ target: UnsafeMutableRawBufferPointer) throws -> Void
+  package typealias Source = @Sendable (_ offset: UInt64, _ target: UnsafeMutableRawBufferPointer) throws -> Void
 
   private let source: Source
   private let padding: PayloadPadding
@@ -20,7 +20,7 @@ public struct PayloadReader: ~Copyable, Sendable {
 
   /// Prepares to read a ciphertext of exactly `ciphertextByteCount` bytes under a 32-byte `key`, and opens its first chunk.
   /// Throws ``PayloadError/damaged`` if that doesn't verify, and what `source` throws.
-  public init(
+  package init(
     key: consuming SecretBytes, ciphertextByteCount: UInt64, padding: PayloadPadding = .standard,
     source: @escaping Source
   ) throws {
@@ -47,7 +47,7 @@ public struct PayloadReader: ~Copyable, Sendable {
   }
 
   /// Whether a password is needed to go on.
-  public var needsPassword: Bool {
+  package var needsPassword: Bool {
     switch lock {
     case .some: true
     case .none: false
@@ -55,7 +55,7 @@ public struct PayloadReader: ~Copyable, Sendable {
   }
 
   /// log2 of scrypt's N in the password layer; nil while no password is needed.
-  public var passwordLogarithm: Int? {
+  package var passwordLogarithm: Int? {
     switch lock {
     case .some(let lock): lock.withUnsafeBytes { Int($0[1]) }
     case .none: nil
@@ -63,7 +63,7 @@ public struct PayloadReader: ~Copyable, Sendable {
   }
 
   /// Bytes of the body, or nil while a password is needed.
-  public var bodyByteCount: UInt64? {
+  package var bodyByteCount: UInt64? {
     switch parser {
     case .some(let parser): parser.bodyByteCount
     case .none: nil
@@ -71,7 +71,7 @@ public struct PayloadReader: ~Copyable, Sendable {
   }
 
   /// Lends the header, or returns nil while a password is needed.
-  public func withHeader<Result: ~Copyable, Failure: Error>(
+  package func withHeader<Result: ~Copyable, Failure: Error>(
     _ body: (borrowing PayloadHeader) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
     switch parser {
@@ -83,7 +83,7 @@ public struct PayloadReader: ~Copyable, Sendable {
   /// Opens the password layer with a password in UTF-8, NFC. Takes scrypt's time and memory.
   ///
   /// Throws ``PayloadError/wrongPassword`` without any other effect if it is not the one; the next may be tried.
-  public mutating func unlock(password: borrowing SecretBytes) throws {
+  package mutating func unlock(password: borrowing SecretBytes) throws {
     let key: SecretBytes
     switch lock {
     case .some(let lock): key = try LayerParser.key(of: lock, password: password)
@@ -103,7 +103,7 @@ public struct PayloadReader: ~Copyable, Sendable {
 
   /// Fills `target` with the body's bytes from `offset` on and returns how many there were: fewer than there is room for
   /// only at the body's end. Throws ``PayloadError/passwordRequired`` while a password is needed.
-  public mutating func read(at offset: UInt64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
+  package mutating func read(at offset: UInt64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
     guard let total = bodyByteCount, let start = withHeader({ PayloadSource.lengthByteCount + $0.byteCount }) else {
       throw PayloadError.passwordRequired
     }
@@ -114,7 +114,7 @@ public struct PayloadReader: ~Copyable, Sendable {
   }
 
   /// Opens the last chunk of the stream, and of the one behind the password if that is open: the end is where it should be.
-  public mutating func verifyEnd() throws {
+  package mutating func verifyEnd() throws {
     try outer.chunk(outer.layout.chunkCount - 1, from: source) { _ in }
     let last: UInt64
     switch inner {
@@ -128,7 +128,7 @@ public struct PayloadReader: ~Copyable, Sendable {
 
   /// Opens every chunk of the outer stream: what it takes to know that all of it is as it was sealed, also while a password
   /// is needed. `progress` is told how many ciphertext bytes are done.
-  public mutating func verifyAll(progress: (UInt64) throws -> Void = { _ in }) throws {
+  package mutating func verifyAll(progress: (UInt64) throws -> Void = { _ in }) throws {
     let layout = outer.layout
     for number in 0..<layout.chunkCount {
       try outer.chunk(number, from: source) { _ in }

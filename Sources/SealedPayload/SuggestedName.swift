@@ -1,17 +1,12 @@
 /// File names from inside a payload are suggestions by whoever sealed it, not paths to be trusted.
 public enum SuggestedName {
   /// The name used when nothing usable is left.
-  public static let fallback = "recovered"
+  package static let fallback = "recovered"
   /// Most bytes of a sanitised name in UTF-8.
-  public static let byteLimit = 255
+  package static let byteLimit = 255
 
-  /// A safe file name: the last component of a path with `/` or `\`, without control, bidi or invisible format
-  /// characters, without leading dots or surrounding blanks, at most 255 bytes of UTF-8 cut between characters, and
-  /// never empty. Bytes that aren't UTF-8 become U+FFFD. The result is ordinary memory: from here on the name is
-  /// going to stand in a folder.
-  ///
-  /// With `hides`, dots may lead: for a name that is only shown. `limit` leaves room for an ending.
-  public static func sanitised(_ name: RawSpan, limit: Int = byteLimit, hides: Bool = false) -> String {
+  /// The same as ``sanitised(_:)`` with a `limit` that leaves room for an ending. With `hides`, dots may lead: for a name that is only shown.
+  package static func sanitised(_ name: RawSpan, limit: Int = byteLimit, hides: Bool = false) -> String {
     let text = name.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     // Scalars, not characters: a slash or dot with a combining mark behind it is still one to the file system.
     let components = text.unicodeScalars.split { $0 == "/" || $0 == "\\" }
@@ -28,7 +23,7 @@ public enum SuggestedName {
 
   /// The name as it was given, where ``sanitised(_:)`` makes another one of it; nil where nothing is changed, and where there
   /// is none. Only to be told to the user, escaped.
-  public static func original(_ name: RawSpan) -> String? {
+  package static func original(_ name: RawSpan) -> String? {
     guard name.byteCount > 0 else { return nil }
     let text = name.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     // Bytes that are not UTF-8 have been replaced: that is a change, too.

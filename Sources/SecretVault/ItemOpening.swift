@@ -89,7 +89,7 @@ struct ItemOpening {
   private func finish(_ opener: inout PayloadOpener, _ output: inout RecoveredOutput) throws(VaultError) {
     var failure: VaultError?
     do {
-      try opener.finish { plain in
+      try opener.finishUnsafe { plain in
         do throws(VaultError) { try output.take(plain) } catch {
           failure = error
           throw error

@@ -89,7 +89,7 @@ struct PlaintextSink: ~Copyable, CiphertextSink {
   mutating func finish() throws(VaultError) {
     var failure: VaultError?
     do {
-      try opener.finish { plain in
+      try opener.finishUnsafe { plain in
         do throws(VaultError) { try output.take(plain) } catch {
           failure = error
           throw error

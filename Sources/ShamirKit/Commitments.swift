@@ -1,4 +1,4 @@
-public import Sodium
+package import Sodium
 public import WireCodec
 
 /// The dealer's public commitments C_j = a_j·G + b_j·H to the coefficients of both polynomials, one per coefficient.
@@ -10,39 +10,25 @@ public import WireCodec
 /// Encoding: one byte t, then t points of 32 bytes.
 public struct Commitments: WireValue, Hashable, Sendable {
   /// C_0 to C_{t−1}: exactly as many as the threshold.
-  public let points: [RistrettoPoint]
+  package let points: [RistrettoPoint]
 
   /// Takes 2 to 255 points, none of them the identity; throws ``ShamirError/inconsistentCommitments``.
-  public init(points: [RistrettoPoint]) throws(ShamirError) {
+  package init(points: [RistrettoPoint]) throws(ShamirError) {
     guard ThresholdScheme.acceptedCounts.contains(points.count), !points.contains(where: \.isIdentity) else {
       throw .inconsistentCommitments
     }
     self.points = points
   }
 
-  /// Y_i = Σ i^j·C_j, the commitment to share `index`; the identity is possible. Throws
-  /// ``ShamirError/foreignShare(index:)`` for 0. Takes t multiplications of a point (0.1 ms each): keep the result.
-  public func evaluation(at index: UInt8) throws(ShamirError) -> RistrettoPoint {
-    guard index > 0 else { throw .foreignShare(index: index) }
-    let scalar = PublicScalar(UInt64(index))
-    return try sodium { () throws(SodiumError) in
-      var sum = RistrettoPoint.identity
-      for point in points.reversed() { sum = try scalar.times(sum).adding(point) }
-      return sum
-    }
-  }
+  package var encodedByteCount: Int { 1 + points.count * RistrettoPoint.byteCount }
 
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 1 + points.count * RistrettoPoint.byteCount }
-
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(UInt8(truncatingIfNeeded: points.count))
     for point in points { try writer.bytes(point.bytes) }
   }
 
   /// Reads commitments; refuses fewer than 2, encodings that aren't canonical, and the identity.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let count = Int(try reader.u8("commitment count"))
     guard ThresholdScheme.acceptedCounts.contains(count) else { throw .invalidValue(field: "commitment count") }
     var points: [RistrettoPoint] = []

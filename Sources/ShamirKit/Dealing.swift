@@ -1,24 +1,15 @@
-public import Sodium
+import Sodium
 
 /// A fresh random secret and the polynomials that share it; wiped as a whole when the value ends.
 ///
 /// f has degree t−1 with f(0) = s, g is a mask of the same degree. All coefficients are uniform, zero included: leaving
 /// zero out of the leading one would tell shares of different secrets apart. A dealing is never stored or used twice.
 public struct Dealing: ~Copyable, Sendable {
-  /// Threshold and number of shares.
   public let scheme: ThresholdScheme
   /// What everybody may see.
   public let commitments: Commitments
   /// a_0 … a_{t−1}, then b_0 … b_{t−1}.
-  private let coefficients: SecretBytes
-
-  /// Draws a secret and polynomials. Takes t commitments of two multiplications (0.13 ms) each.
-  public static func fresh(_ scheme: ThresholdScheme) throws(ShamirError) -> Dealing {
-    let wide = try sodium { () throws(SodiumError) in
-      try SecretBytes(random: wideByteCount(of: scheme))
-    }
-    return try Dealing(scheme, wideCoefficients: wide)
-  }
+  let coefficients: SecretBytes
 
   static func wideByteCount(of scheme: ThresholdScheme) -> Int {
     2 * scheme.threshold * RistrettoScalar.wideByteCount
@@ -59,9 +50,8 @@ public struct Dealing: ~Copyable, Sendable {
     self.coefficients = coefficients
   }
 
-  /// The share with an index from 1 to the number of shares, else ``ShamirError/foreignShare(index:)``.
-  public func share(_ index: UInt8) throws(ShamirError) -> KeyShare {
-    try scheme.check(index: index)
+  /// f(i), then g(i).
+  func evaluated(at index: UInt8) throws(ShamirError) -> SecretBytes {
     let threshold = scheme.threshold
     var bytes = try sodium { () throws(SodiumError) in try SecretBytes(zeros: KeyShare.byteCount) }
     bytes.withUnsafeMutableBytes { output in
@@ -72,15 +62,6 @@ public struct Dealing: ~Copyable, Sendable {
           into: output.octets + RistrettoScalar.byteCount)
       }
     }
-    return try KeyShare(index: index, bytes: bytes)
-  }
-
-  /// The 32-byte key for the payload of the secret with this id.
-  public func fileKey(for id: SecretID) throws(ShamirError) -> SecretBytes {
-    try sodium { () throws(SodiumError) in
-      try coefficients.withUnsafeBytes { (scalars) throws(SodiumError) in
-        try FileKey.derive(from: scalars.octets, id: id)
-      }
-    }
+    return bytes
   }
 }

@@ -12,10 +12,9 @@ public struct DispersalPlan: Hashable, Sendable {
   public let dataCount: Int
   /// n: fragments that are made.
   public let fragmentCount: Int
-  /// Bytes of the ciphertext.
   public let byteCount: UInt64
   /// Bytes of a piece in every stripe but the last.
-  public let maximumPieceByteCount: Int
+  package let maximumPieceByteCount: Int
   /// Stripes, which is pieces per fragment. At least 1.
   public let stripeCount: UInt64
   private let lastDataByteCount: Int
@@ -44,7 +43,7 @@ public struct DispersalPlan: Hashable, Sendable {
   }
 
   /// Bytes of ciphertext in every stripe but the last; no stripe holds more.
-  public var maximumStripeByteCount: Int { maximumPieceByteCount * dataCount }
+  package var maximumStripeByteCount: Int { maximumPieceByteCount * dataCount }
 
   /// Bytes of each piece of a stripe; 0 if there is no such stripe.
   public func pieceByteCount(_ stripe: UInt64) -> Int {
@@ -64,7 +63,7 @@ public struct DispersalPlan: Hashable, Sendable {
   }
 
   /// Where a stripe's piece starts in a fragment; the end of the fragment if there is no such stripe.
-  public func pieceOffset(_ stripe: UInt64) -> UInt64 {
+  package func pieceOffset(_ stripe: UInt64) -> UInt64 {
     stripe < stripeCount ? stripe * UInt64(maximumPieceByteCount) : fragmentByteCount
   }
 }

@@ -26,16 +26,11 @@ public struct KeyShare: ~Copyable, Sendable {
   }
 
   /// f(i)·G + g(i)·H: what Y_i is for a share that verifies, a hundred times faster than from the commitments.
-  public func evaluation() throws(ShamirError) -> RistrettoPoint {
+  package func evaluation() throws(ShamirError) -> RistrettoPoint {
     try sodium { () throws(SodiumError) in
       try bytes.withUnsafeBytes { (share) throws(SodiumError) in
         try RistrettoPoint.commitment(to: share.octets, blinding: share.octets + RistrettoScalar.byteCount)
       }
     }
-  }
-
-  /// Throws ``ShamirError/invalidShares(indices:)`` naming this index unless the commitments are to this very share.
-  public func verify(against commitments: Commitments) throws(ShamirError) {
-    guard try evaluation() == commitments.evaluation(at: index) else { throw .invalidShares(indices: [index]) }
   }
 }

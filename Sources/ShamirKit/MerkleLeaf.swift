@@ -1,10 +1,10 @@
-public import Sodium
+package import Sodium
 
 /// Leaves of a fragment's Merkle tree: one per piece, bound to the secret, the fragment and the piece's place in it.
-public enum MerkleLeaf {
+package enum MerkleLeaf {
   /// BLAKE2b-256("vault/merkle-leaf/v1", secret id, fragment, piece number, length, bytes).
   /// Fragments count from 1, pieces from 0.
-  public static func digest(
+  package static func digest(
     secret: SecretID, fragment: UInt8, piece: UInt64, bytes: RawSpan
   ) throws(ShamirError) -> Digest {
     try bytes.withUnsafeBytes { (bytes) throws(ShamirError) in
@@ -13,7 +13,7 @@ public enum MerkleLeaf {
   }
 
   /// The same over memory that the caller holds a pointer to.
-  public static func digest(
+  package static func digest(
     secret: SecretID, fragment: UInt8, piece: UInt64, bytes: UnsafeRawBufferPointer
   ) throws(ShamirError) -> Digest {
     try sodium { () throws(SodiumError) in
@@ -29,9 +29,9 @@ public enum MerkleLeaf {
 }
 
 /// Inner nodes of a Merkle tree.
-public enum MerkleNode {
+package enum MerkleNode {
   /// BLAKE2b-256("vault/merkle-node/v1", left, right).
-  public static func digest(_ left: Digest, _ right: Digest) throws(ShamirError) -> Digest {
+  package static func digest(_ left: Digest, _ right: Digest) throws(ShamirError) -> Digest {
     try sodium { () throws(SodiumError) in
       var hash = try DomainHash("vault/merkle-node/v1")
       hash.append(left)

@@ -1,25 +1,24 @@
-public import Sodium
-public import WireCodec
+package import Sodium
+package import WireCodec
 
 /// The siblings between a leaf and the root of its tree, from the bottom.
 ///
 /// Encoding: one byte with their number, at most 64, then 32 bytes each.
-public struct MerklePath: WireValue, Hashable, Sendable {
-  /// Most siblings.
-  public static let siblingLimit = 64
+package struct MerklePath: WireValue, Hashable, Sendable {
+  package static let siblingLimit = 64
 
   /// From the leaf's neighbour upwards.
-  public let siblings: [Digest]
+  package let siblings: [Digest]
 
   /// Throws ``ShamirError/invalidTree`` for more than ``siblingLimit`` siblings.
-  public init(siblings: [Digest]) throws(ShamirError) {
+  package init(siblings: [Digest]) throws(ShamirError) {
     guard siblings.count <= Self.siblingLimit else { throw .invalidTree }
     self.siblings = siblings
   }
 
   /// Throws ``ShamirError/pieceRejected(number:)`` unless `leaf` is leaf `number` of the tree of `leafCount` leaves
   /// with this root. The number of siblings must be exactly the one that place has.
-  public func verify(leaf: Digest, number: UInt64, leafCount: UInt64, root: Digest) throws(ShamirError) {
+  package func verify(leaf: Digest, number: UInt64, leafCount: UInt64, root: Digest) throws(ShamirError) {
     guard number < leafCount else { throw .pieceRejected(number: number) }
     var rest = siblings[...]
     var node = leaf
@@ -36,16 +35,14 @@ public struct MerklePath: WireValue, Hashable, Sendable {
     guard rest.isEmpty, node == root else { throw .pieceRejected(number: number) }
   }
 
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 1 + siblings.count * Digest.byteCount }
+  package var encodedByteCount: Int { 1 + siblings.count * Digest.byteCount }
 
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(UInt8(truncatingIfNeeded: siblings.count))
     for sibling in siblings { try writer.bytes(sibling.bytes) }
   }
 
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let count = Int(try reader.u8("path length"))
     guard count <= Self.siblingLimit else { throw .limitExceeded(field: "path length", limit: Self.siblingLimit) }
     var siblings: [Digest] = []

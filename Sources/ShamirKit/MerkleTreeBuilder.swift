@@ -1,21 +1,21 @@
-public import Sodium
+package import Sodium
 
 /// Writes the upper levels of a tree file whose leaves are there already, in constant memory.
-public struct MerkleTreeBuilder: Hashable, Sendable {
+package struct MerkleTreeBuilder: Hashable, Sendable {
   /// Nodes read at once; an even number, so that pairs stay together.
   private static let batch: UInt64 = 512
 
   /// Where everything lies.
-  public let layout: MerkleLayout
+  package let layout: MerkleLayout
 
-  public init(_ layout: MerkleLayout) { self.layout = layout }
+  package init(_ layout: MerkleLayout) { self.layout = layout }
 
   /// Reads each level and writes the one above it, up to the root, which it returns.
   ///
   /// `read` returns exactly `byteCount` bytes of the file from `offset`; `write` puts bytes there. What this module
   /// itself finds wrong (a read of another length is ``ShamirError/invalidTree``) is turned into the caller's kind of
   /// error by `failure`.
-  public func build<Failure: Error>(
+  package func build<Failure: Error>(
     read: (_ offset: UInt64, _ byteCount: Int) throws(Failure) -> [UInt8],
     write: (_ offset: UInt64, _ bytes: [UInt8]) throws(Failure) -> Void,
     failure: (ShamirError) -> Failure

@@ -15,15 +15,6 @@ public struct PossessionProof: WireValue, Hashable, Sendable {
   /// z1, then z2.
   private let responses: [UInt8]
 
-  /// Proves possession of `share`. Throws ``ShamirError/foreignShare(index:)`` if the statement is about another index.
-  /// A share that isn't the one Y_i commits to makes a proof that doesn't verify.
-  public static func prove(
-    _ share: borrowing KeyShare, _ statement: PossessionStatement
-  ) throws(ShamirError) -> PossessionProof {
-    let freshness = try sodium { () throws(SodiumError) in try SecretBytes(random: freshByteCount) }
-    return try prove(share, statement, freshness: freshness)
-  }
-
   /// Random bytes that go into the two nonces, 32 each.
   static let freshByteCount = 64
 
@@ -62,16 +53,14 @@ public struct PossessionProof: WireValue, Hashable, Sendable {
     self.responses = responses
   }
 
-  /// Throws ``ShamirError/proofRejected`` unless z1·G + z2·H = A + c·Y_i for exactly this statement.
-  public func verify(_ statement: PossessionStatement) throws(ShamirError) {
-    let holds = try sodium { () throws(SodiumError) in
+  func holds(for statement: PossessionStatement) throws(ShamirError) -> Bool {
+    try sodium { () throws(SodiumError) in
       let challenge = try Self.challenge(statement, commitment)
       let left = try responses.span.bytes.withUnsafeBytes { (responses) throws(SodiumError) in
         try RistrettoPoint.commitment(to: responses.octets, blinding: responses.octets + RistrettoScalar.byteCount)
       }
       return try left == commitment.adding(challenge.times(statement.evaluation))
     }
-    guard holds else { throw .proofRejected }
   }
 
   private static func nonce(
@@ -92,17 +81,16 @@ public struct PossessionProof: WireValue, Hashable, Sendable {
     return try PublicScalar(reducing: hash.secret())
   }
 
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { Self.byteCount }
+  package var encodedByteCount: Int { Self.byteCount }
 
   /// Writes A, z1, z2.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(commitment.bytes)
     try writer.bytes(responses)
   }
 
   /// Reads a proof; refuses a point that isn't canonical or is the identity, and scalars that aren't below ℓ.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let point = try reader.span(RistrettoPoint.byteCount, "proof commitment")
     do { commitment = try RistrettoPoint(received: point) } catch { throw .invalidValue(field: "proof commitment") }
     responses = try reader.bytes(2 * RistrettoScalar.byteCount, "proof response")

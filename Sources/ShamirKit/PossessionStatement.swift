@@ -61,19 +61,16 @@ public struct ProofContext: Hashable, Sendable {
 public struct PossessionStatement: Hashable, Sendable {
   /// What the proof is good for.
   public let purpose: ProofPurpose
-  /// Digest of the secret's header.
   public let headerDigest: Digest
   public let secretID: SecretID
-  /// Epoch of the sharing.
   public let epoch: UInt32
-  /// Which share.
   public let index: UInt8
   /// Y_i. A verifier computes it from its own header, never takes it from the prover.
   public let evaluation: RistrettoPoint
   /// Where and between whom.
   public let context: ProofContext
 
-  /// A statement from its parts.
+  /// `evaluation` is ``Commitments/evaluation(at:)``; a verifier computes it itself, never takes it from the prover.
   public init(
     purpose: ProofPurpose, headerDigest: Digest, secretID: SecretID, epoch: UInt32, index: UInt8,
     evaluation: RistrettoPoint, context: ProofContext

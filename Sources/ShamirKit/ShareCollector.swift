@@ -1,45 +1,20 @@
-public import Sodium
+import Sodium
 
 /// Gathers shares until the threshold is met, tells good from bad, and rebuilds the key.
 ///
 /// All shares lie in one piece of secret memory that is wiped at the end. Add shares as they arrive, then ``verify()``,
 /// then ``fileKey(for:)``.
 public struct ShareCollector: ~Copyable, Sendable {
-  /// Threshold and number of shares.
   public let scheme: ThresholdScheme
-  /// The dealer's commitments.
   public let commitments: Commitments
   /// Indices of shares that are not checked yet, in order of arrival.
-  private var pending: [UInt8] = []
+  var pending: [UInt8] = []
   /// Indices of shares that fit the commitments.
-  private var verified: [UInt8] = []
+  var verified: [UInt8] = []
   /// Share i at 64·(i−1); zeros where there is none.
-  private var memory: SecretBytes
+  var memory: SecretBytes
 
-  /// Throws ``ShamirError/inconsistentCommitments`` unless there are as many commitments as the threshold.
-  public init(scheme: ThresholdScheme, commitments: Commitments) throws(ShamirError) {
-    guard commitments.points.count == scheme.threshold else { throw .inconsistentCommitments }
-    memory = try sodium { () throws(SodiumError) in
-      try SecretBytes(zeros: scheme.shareCount * KeyShare.byteCount)
-    }
-    self.scheme = scheme
-    self.commitments = commitments
-  }
-
-  /// Indices of all shares that are here and were not found bad, in ascending order.
-  public var indices: [UInt8] { (pending + verified).sorted() }
-
-  /// Indices of the shares that fit the commitments, in ascending order.
-  public var verifiedIndices: [UInt8] { verified.sorted() }
-
-  /// Takes a share. Throws ``ShamirError/foreignShare(index:)`` for an index outside the scheme and
-  /// ``ShamirError/duplicateShare(index:)`` for one that is here already; the share here stays.
-  public mutating func add(_ share: consuming KeyShare) throws(ShamirError) {
-    try scheme.check(index: share.index)
-    guard !pending.contains(share.index), !verified.contains(share.index) else {
-      throw .duplicateShare(index: share.index)
-    }
-    pending.append(share.index)
+  mutating func keep(_ share: consuming KeyShare) {
     let offset = Self.offset(share.index)
     memory.withUnsafeMutableBytes { memory in
       share.bytes.withUnsafeBytes {
@@ -48,42 +23,27 @@ public struct ShareCollector: ~Copyable, Sendable {
     }
   }
 
-  /// Checks all shares that came since the last call, together, with fresh random weights.
-  ///
-  /// If something is wrong, halves are checked until every bad share is found: the bad ones are wiped and forgotten
-  /// (another share with the same index may be added), the good ones stay, and
-  /// ``ShamirError/invalidShares(indices:)`` names the bad.
-  public mutating func verify() throws(ShamirError) {
-    guard !pending.isEmpty else { return }
-    let culprits: Set<UInt8>
+  /// Bad ones among the shares that are not checked yet.
+  borrowing func culprits() throws(ShamirError) -> Set<UInt8> {
     do throws(SodiumError) {
-      culprits = try weightedSumHolds(for: pending) ? [] : Set(badShares(among: pending))
+      return try weightedSumHolds(for: pending) ? [] : Set(badShares(among: pending))
     } catch {
       throw .sodium(error)
     }
-    verified += pending.filter { !culprits.contains($0) }
-    pending = []
-    guard !culprits.isEmpty else { return }
+  }
+
+  mutating func forget(_ indices: Set<UInt8>) {
     memory.withUnsafeMutableBytes { memory in
-      for index in culprits {
+      for index in indices {
         let offset = Self.offset(index)
         UnsafeMutableRawBufferPointer(rebasing: memory[offset..<(offset + KeyShare.byteCount)])
           .initializeMemory(as: UInt8.self, repeating: 0)
       }
     }
-    throw .invalidShares(indices: culprits.sorted())
   }
 
-  /// Rebuilds the key for the payload of the secret with this id from exactly t verified shares.
-  ///
-  /// Throws ``ShamirError/tooFewShares(have:need:)`` counting verified shares only, and
-  /// ``ShamirError/inconsistentCommitments`` if s·G + g(0)·H is not C_0.
-  public borrowing func fileKey(for id: SecretID) throws(ShamirError) -> SecretBytes {
-    guard verified.count >= scheme.threshold else {
-      throw .tooFewShares(have: verified.count, need: scheme.threshold)
-    }
-    let chosen = Array(verified.prefix(scheme.threshold))
-    let constants = try constants(from: chosen)
+  borrowing func rebuiltKey(_ id: SecretID, from indices: [UInt8]) throws(ShamirError) -> SecretBytes {
+    let constants = try constants(from: indices)
     let commitment = try sodium { () throws(SodiumError) in try Self.commitment(constants) }
     guard commitment == commitments.points.first else { throw .inconsistentCommitments }
     return try sodium { () throws(SodiumError) in
@@ -101,6 +61,7 @@ public struct ShareCollector: ~Copyable, Sendable {
       throw .sodium(error)
     }
   }
+
   /// Whether Σ w_i·(f(i)·G + g(i)·H) = Σ w_i·Y_i, with weights of 128 bits drawn now.
   ///
   /// A set with a bad share passes with probability 2^−128. Costs t multiplications of a point whatever the number of

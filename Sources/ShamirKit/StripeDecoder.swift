@@ -2,7 +2,6 @@
 ///
 /// It can't tell whether pieces are right: check them against their Merkle roots first, and the decoded ones after.
 public struct StripeDecoder: Sendable {
-  /// How the ciphertext was cut.
   public let plan: DispersalPlan
   /// The k fragments that pieces come from, in the order that ``decode(stripe:pieces:into:)`` expects.
   public let available: [UInt8]
@@ -27,14 +26,14 @@ public struct StripeDecoder: Sendable {
   }
 
   /// Fragments of 1 … k whose pieces ``decode(stripe:pieces:into:)`` computes, in ascending order.
-  public var decodedFragments: [UInt8] { missing.map { UInt8($0) } }
+  package var decodedFragments: [UInt8] { missing.map { UInt8($0) } }
 
   /// Writes the pieces of fragments 1 to k, one after the other, into `data`: the stripe's ciphertext and, in the
   /// last stripe, the zeros behind it (take the first ``DispersalPlan/stripeDataByteCount(_:)`` bytes).
   ///
   /// `pieces` are k pieces in the order of ``available``, each of ``DispersalPlan/pieceByteCount(_:)`` bytes, `data`
   /// is k times that; anything else is ``ShamirError/invalidStripe(_:)``. They must not overlap.
-  public func decode(
+  package func decode(
     stripe: UInt64, pieces: [UnsafeRawBufferPointer], into data: UnsafeMutableRawBufferPointer
   ) throws(ShamirError) {
     let pieceByteCount = plan.pieceByteCount(stripe)

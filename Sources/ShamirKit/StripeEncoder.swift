@@ -1,7 +1,6 @@
 /// Makes all pieces of a stripe from the stripe's ciphertext. Immutable: threads may share it and work on different
 /// stripes.
 public struct StripeEncoder: Sendable {
-  /// How the ciphertext is cut.
   public let plan: DispersalPlan
   private let tables: [UInt8]
 
@@ -19,7 +18,7 @@ public struct StripeEncoder: Sendable {
   /// `data` is the stripe's ciphertext of ``DispersalPlan/stripeDataByteCount(_:)`` bytes, `pieces` is n times
   /// ``DispersalPlan/pieceByteCount(_:)`` bytes; anything else is ``ShamirError/invalidStripe(_:)``. They must not
   /// overlap.
-  public func encode(
+  package func encode(
     stripe: UInt64, data: UnsafeRawBufferPointer, into pieces: UnsafeMutableRawBufferPointer
   ) throws(ShamirError) {
     let pieceByteCount = plan.pieceByteCount(stripe)

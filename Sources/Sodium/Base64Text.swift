@@ -1,11 +1,11 @@
 import CSodium
 
 /// Base64 (RFC 4648, section 4, with padding) of secrets, by libsodium's codec, which takes no branch and no index from them.
-public enum Base64Text {
+package enum Base64Text {
   private static let variant = sodium_base64_VARIANT_ORIGINAL
 
   /// The text of `bytes`: four characters for each three, the last ones filled up with `=`.
-  public static func encode(_ bytes: RawSpan) throws(SodiumError) -> SecretBytes {
+  package static func encode(_ bytes: RawSpan) throws(SodiumError) -> SecretBytes {
     try SodiumLibrary.ready()
     // With the NUL that C writes behind it.
     let room = sodium_base64_encoded_len(bytes.byteCount, variant)
@@ -22,7 +22,7 @@ public enum Base64Text {
 
   /// The bytes of `text`, or nil if it is not the one encoding of anything: other characters, missing or superfluous
   /// padding, bits left over.
-  public static func decode(_ text: RawSpan) throws(SodiumError) -> SecretBytes? {
+  package static func decode(_ text: RawSpan) throws(SodiumError) -> SecretBytes? {
     try SodiumLibrary.ready()
     let room = text.byteCount / 4 * 3 + 3
     var bytes = try SecretBytes(zeros: room)
@@ -38,7 +38,7 @@ public enum Base64Text {
   }
 
   /// The same for what is not secret.
-  public static func decodePublic(_ text: RawSpan) throws(SodiumError) -> [UInt8]? {
+  package static func decodePublic(_ text: RawSpan) throws(SodiumError) -> [UInt8]? {
     try SodiumLibrary.ready()
     let room = text.byteCount / 4 * 3 + 3
     var isValid = false

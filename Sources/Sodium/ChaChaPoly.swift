@@ -1,13 +1,13 @@
 import CSodium
 
 /// ChaCha20-Poly1305 of RFC 8439, as Noise uses it.
-public enum ChaChaPoly {
+package enum ChaChaPoly {
   /// Bytes that sealing adds.
-  public static let overhead = 16
-  public static let keyByteCount = 32
+  package static let overhead = 16
+  package static let keyByteCount = 32
 
   /// Encrypts `plaintext` into a new array of `plaintext` + 16 bytes. `nonce` is 12 bytes, used once per key.
-  public static func seal(
+  package static func seal(
     _ plaintext: RawSpan, key: borrowing SecretBytes, nonce: [UInt8], additionalData: RawSpan
   ) throws(SodiumError) -> [UInt8] {
     try check(key, nonce)
@@ -28,7 +28,7 @@ public enum ChaChaPoly {
 
   /// Decrypts `ciphertext` straight into `output`, which must have room for `ciphertext` − 16 bytes.
   /// Throws ``SodiumError/verificationFailed`` and appends nothing if a single bit is wrong.
-  public static func open(
+  package static func open(
     _ ciphertext: RawSpan, key: borrowing SecretBytes, nonce: [UInt8], additionalData: RawSpan,
     into output: inout OutputRawSpan
   ) throws(SodiumError) {

@@ -5,7 +5,7 @@ import CSodium
 extension ChaChaPoly {
   /// Encrypts `plaintext` into `output`, which must hold exactly `plaintext` + 16 bytes. The two may not overlap.
   /// `nonce` is 12 bytes, used once per key.
-  public static func seal(
+  package static func seal(
     _ plaintext: UnsafeRawBufferPointer, key: borrowing SecretBytes, nonce: [UInt8],
     additionalData: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(SodiumError) {
@@ -23,7 +23,7 @@ extension ChaChaPoly {
 
   /// Decrypts `ciphertext` into `output`, which must hold exactly `ciphertext` − 16 bytes. The two may not overlap.
   /// Throws ``SodiumError/verificationFailed`` if a single bit is wrong; `output` then holds nothing of the plaintext.
-  public static func open(
+  package static func open(
     _ ciphertext: UnsafeRawBufferPointer, key: borrowing SecretBytes, nonce: [UInt8],
     additionalData: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(SodiumError) {

@@ -1,9 +1,7 @@
 /// A 32-byte public hash value: comparable, printable, a dictionary key.
 public struct Digest: Hashable, Sendable, CustomStringConvertible {
-  /// Number of bytes of every digest.
   public static let byteCount = 32
 
-  /// The 32 bytes.
   public let bytes: [UInt8]
 
   /// Takes exactly 32 bytes.
@@ -16,12 +14,11 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
 
   init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Lower-case hexadecimal.
   public var description: String { hexadecimal(bytes) }
 }
 
 /// Lower-case hexadecimal of public bytes.
-public func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
   let digits = Array("0123456789abcdef".utf8)
   var text: [UInt8] = []
   for byte in bytes {
@@ -32,7 +29,7 @@ public func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
 }
 
 /// Bytes of hexadecimal text in either case, or nil when it isn't that. For public values only.
-public func bytes(hexadecimal text: some StringProtocol) -> [UInt8]? {
+package func bytes(hexadecimal text: some StringProtocol) -> [UInt8]? {
   let digits = Array(text.utf8)
   guard digits.count.isMultiple(of: 2) else { return nil }
   var result: [UInt8] = []

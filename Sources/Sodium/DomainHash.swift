@@ -8,17 +8,17 @@ import Glibc
 /// input, and neither do two purposes. The label has the form `vault/<purpose>/v1`.
 ///
 /// The running state may depend on secrets; it lives in memory that is wiped when the value ends.
-public struct DomainHash: ~Copyable {
+package struct DomainHash: ~Copyable {
   private let state: OpaquePointer
   private let memory: UnsafeMutableRawPointer
 
   /// Starts a hash under `label`, keyed with 16 to 64 secret bytes if `key` is given.
-  public init(_ label: StaticString) throws(SodiumError) {
+  package init(_ label: StaticString) throws(SodiumError) {
     try self.init(label, key: RawSpan())
   }
 
   /// Starts a hash under `label`, keyed with `key` (16 to 64 bytes; empty for none).
-  public init(_ label: StaticString, key: RawSpan) throws(SodiumError) {
+  package init(_ label: StaticString, key: RawSpan) throws(SodiumError) {
     try SodiumLibrary.ready()
     guard key.byteCount == 0 || (16...64).contains(key.byteCount) else {
       throw .invalidLength(expected: 32, actual: key.byteCount)
@@ -54,37 +54,34 @@ public struct DomainHash: ~Copyable {
     SodiumLibrary.wipeStack()
   }
 
-  /// Adds one part.
-  public mutating func append(_ part: RawSpan) {
+  package mutating func append(_ part: RawSpan) {
     part.withUnsafeBytes { append($0) }
   }
 
-  /// Adds one part.
-  public mutating func append(_ part: [UInt8]) {
+  package mutating func append(_ part: [UInt8]) {
     part.withUnsafeBytes { append($0) }
   }
 
-  /// Adds a digest as one part.
-  public mutating func append(_ part: Digest) { append(part.bytes) }
+  package mutating func append(_ part: Digest) { append(part.bytes) }
 
   /// Adds a number as one part of eight big-endian bytes.
-  public mutating func append(_ number: UInt64) {
+  package mutating func append(_ number: UInt64) {
     withUnsafeBytes(of: number.bigEndian) { append($0) }
   }
 
   /// Adds a UTF-8 text as one part. For public text only.
-  public mutating func append(_ text: String) {
+  package mutating func append(_ text: String) {
     append(Array(text.utf8))
   }
 
   /// Adds one part from memory. For callers inside this package that already hold a pointer.
-  public mutating func append(_ part: UnsafeRawBufferPointer) {
+  package mutating func append(_ part: UnsafeRawBufferPointer) {
     withUnsafeBytes(of: UInt64(part.count).bigEndian) { update($0) }
     update(part)
   }
 
   /// Adds parts that are behind their lengths already.
-  public mutating func append(_ parts: HashParts) { parts.withUnsafeBytes { update($0) } }
+  package mutating func append(_ parts: HashParts) { parts.withUnsafeBytes { update($0) } }
 
   /// Copies the running state, for somebody who wipes it.
   borrowing func copyState(to target: UnsafeMutableRawPointer) {
@@ -92,7 +89,7 @@ public struct DomainHash: ~Copyable {
   }
 
   /// Ends the hash with a public result.
-  public consuming func digest() -> Digest {
+  package consuming func digest() -> Digest {
     Digest(
       unchecked: [UInt8](unsafeUninitializedCapacity: Digest.byteCount) { buffer, initialized in
         _ = crypto_generichash_final(state, buffer.octets, Digest.byteCount)
@@ -101,7 +98,7 @@ public struct DomainHash: ~Copyable {
   }
 
   /// Ends the hash with a secret result of 32 bytes: a derived key.
-  public consuming func secret() throws(SodiumError) -> SecretBytes {
+  package consuming func secret() throws(SodiumError) -> SecretBytes {
     var result = try SecretBytes(zeros: Digest.byteCount)
     result.withUnsafeMutableBytes { output in
       _ = crypto_generichash_final(

@@ -4,26 +4,26 @@ import CSodium
 ///
 /// What is signed is never a caller's raw bytes but the digest that a ``DomainHash`` ended with, so a signature made
 /// for one purpose can't be shown for another.
-public enum Ed25519 {
-  public static let publicKeyByteCount = 32
+package enum Ed25519 {
+  package static let publicKeyByteCount = 32
   /// Bytes of the secret seed.
-  public static let seedByteCount = 32
-  public static let signatureByteCount = 64
+  package static let seedByteCount = 32
+  package static let signatureByteCount = 64
 
   /// The public key of a 32-byte seed.
-  public static func publicKey(ofSeed seed: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
+  package static func publicKey(ofSeed seed: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
     let expanded = try expand(seed)
     return expanded.withUnsafeBytes { Array($0[seedByteCount...]) }
   }
 
   /// Signs a digest. Deterministic: no randomness is taken.
-  public static func sign(_ digest: Digest, seed: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
+  package static func sign(_ digest: Digest, seed: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
     let expanded = try expand(seed)
     return try sign(digest, expanded: expanded)
   }
 
   /// Signs a digest with what ``expand(_:)`` gave: without the multiplication that finding the public key takes.
-  public static func sign(_ digest: Digest, expanded: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
+  package static func sign(_ digest: Digest, expanded: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
     guard expanded.count == expandedByteCount else {
       throw .invalidLength(expected: expandedByteCount, actual: expanded.count)
     }
@@ -38,7 +38,7 @@ public enum Ed25519 {
 
   /// Throws ``SodiumError/verificationFailed`` unless `signature` is `publicKey`'s over `digest`.
   /// Non-canonical and small-order values are refused by the library.
-  public static func verify(_ signature: [UInt8], of digest: Digest, by publicKey: [UInt8]) throws(SodiumError) {
+  package static func verify(_ signature: [UInt8], of digest: Digest, by publicKey: [UInt8]) throws(SodiumError) {
     try SodiumLibrary.ready()
     guard signature.count == signatureByteCount else {
       throw .invalidLength(expected: signatureByteCount, actual: signature.count)
@@ -52,7 +52,7 @@ public enum Ed25519 {
   }
 
   /// Throws unless `publicKey` is a canonical encoding of a point of the prime-order subgroup other than the identity.
-  public static func validate(publicKey: [UInt8]) throws(SodiumError) {
+  package static func validate(publicKey: [UInt8]) throws(SodiumError) {
     try SodiumLibrary.ready()
     guard publicKey.count == publicKeyByteCount else {
       throw .invalidLength(expected: publicKeyByteCount, actual: publicKey.count)
@@ -61,10 +61,10 @@ public enum Ed25519 {
   }
 
   /// Bytes of ``expand(_:)``.
-  public static let expandedByteCount = seedByteCount + publicKeyByteCount
+  package static let expandedByteCount = seedByteCount + publicKeyByteCount
 
   /// libsodium's 64-byte secret key: the seed, then the public key.
-  public static func expand(_ seed: borrowing SecretBytes) throws(SodiumError) -> SecretBytes {
+  package static func expand(_ seed: borrowing SecretBytes) throws(SodiumError) -> SecretBytes {
     guard seed.count == seedByteCount else { throw .invalidLength(expected: seedByteCount, actual: seed.count) }
     var publicKey = [UInt8](repeating: 0, count: publicKeyByteCount)
     var expanded = try SecretBytes(zeros: expandedByteCount)

@@ -1,9 +1,9 @@
 import CSodium
 
 /// Lower-case hexadecimal text of secrets, by libsodium's codec, which takes no branch and no index from them.
-public enum HexText {
+package enum HexText {
   /// The text of `bytes`: two characters for each.
-  public static func encode(_ bytes: RawSpan) throws(SodiumError) -> SecretBytes {
+  package static func encode(_ bytes: RawSpan) throws(SodiumError) -> SecretBytes {
     try SodiumLibrary.ready()
     // With the NUL that C writes behind it.
     let room = 2 * bytes.byteCount + 1
@@ -18,7 +18,7 @@ public enum HexText {
   }
 
   /// The bytes of `text`, or nil if it isn't the one encoding of anything: other characters, capitals, an odd number.
-  public static func decode(_ text: RawSpan) throws(SodiumError) -> SecretBytes? {
+  package static func decode(_ text: RawSpan) throws(SodiumError) -> SecretBytes? {
     try SodiumLibrary.ready()
     guard text.byteCount.isMultiple(of: 2) else { return nil }
     let room = text.byteCount / 2

@@ -1,9 +1,9 @@
 import CSodium
 
 /// SHA-256 and HMAC-SHA256 exactly as standardised, without labels: what the Noise framework is built from.
-public enum PlainHashes {
+package enum PlainHashes {
   /// SHA-256 of the concatenation of two byte strings.
-  public static func sha256(_ first: RawSpan, _ second: RawSpan) throws(SodiumError) -> Digest {
+  package static func sha256(_ first: RawSpan, _ second: RawSpan) throws(SodiumError) -> Digest {
     try SodiumLibrary.ready()
     var state = crypto_hash_sha256_state()
     crypto_hash_sha256_init(&state)
@@ -21,7 +21,7 @@ public enum PlainHashes {
   }
 
   /// HMAC-SHA256 of `data` under `key`, in secret memory (32 bytes).
-  public static func hmacSHA256(key: RawSpan, _ first: RawSpan, _ second: RawSpan) throws(SodiumError) -> SecretBytes {
+  package static func hmacSHA256(key: RawSpan, _ first: RawSpan, _ second: RawSpan) throws(SodiumError) -> SecretBytes {
     var result = try SecretBytes(zeros: 32)
     var state = crypto_auth_hmacsha256_state()
     defer {

@@ -5,12 +5,12 @@ import Glibc
 /// with very many rows, where beginning each anew would take as long as hashing.
 ///
 /// Not to be used by two threads at once.
-public final class PreparedDomainHash {
+package final class PreparedDomainHash {
   private let start: UnsafeMutableRawPointer
   private let working: UnsafeMutableRawPointer
 
   /// Begins under `label`, keyed with 16 to 64 bytes.
-  public init(_ label: StaticString, key: borrowing SecretBytes) throws(SodiumError) {
+  package init(_ label: StaticString, key: borrowing SecretBytes) throws(SodiumError) {
     let hash = try DomainHash(label, key: key.bytes)
     start = try Self.allocate()
     do throws(SodiumError) { working = try Self.allocate() } catch {
@@ -37,7 +37,7 @@ public final class PreparedDomainHash {
   }
 
   /// Whether the hash over `parts` is `expected`, 32 bytes; compared in constant time.
-  public func matches(_ parts: UnsafeRawBufferPointer, _ expected: UnsafeRawBufferPointer) -> Bool {
+  package func matches(_ parts: UnsafeRawBufferPointer, _ expected: UnsafeRawBufferPointer) -> Bool {
     guard expected.count == Digest.byteCount else { return false }
     working.copyMemory(from: start, byteCount: crypto_generichash_statebytes())
     let state = OpaquePointer(working)
@@ -50,22 +50,20 @@ public final class PreparedDomainHash {
 }
 
 /// Parts of a hash's input as ``DomainHash`` takes them, each behind its length: for a ``PreparedDomainHash``.
-public struct HashParts: Sendable {
+package struct HashParts: Sendable {
   /// Room for parts. What stands behind ``byteCount`` is none of them.
   private var storage: [UInt8] = []
   /// Bytes of all parts and their lengths.
-  public private(set) var byteCount = 0
+  package private(set) var byteCount = 0
 
-  /// No parts.
-  public init() {}
+  package init() {}
 
   /// The encoded parts.
-  public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+  package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     storage.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<byteCount])) }
   }
 
-  /// Adds one part.
-  public mutating func append(_ part: UnsafeRawBufferPointer) {
+  package mutating func append(_ part: UnsafeRawBufferPointer) {
     let end = byteCount + 8 + part.count
     if end > storage.count {
       storage.append(contentsOf: repeatElement(0, count: max(end, 2 * storage.count, 256) - storage.count))
@@ -77,9 +75,8 @@ public struct HashParts: Sendable {
     byteCount = end
   }
 
-  /// Adds one part.
-  public mutating func append(_ part: [UInt8]) { part.withUnsafeBytes { append($0) } }
+  package mutating func append(_ part: [UInt8]) { part.withUnsafeBytes { append($0) } }
 
   /// Forgets all parts and keeps the room.
-  public mutating func removeAll() { byteCount = 0 }
+  package mutating func removeAll() { byteCount = 0 }
 }

@@ -5,15 +5,13 @@ import CSodium
 /// A value of this type is always valid: ``init(received:)`` is the only way in for foreign bytes and refuses what is
 /// not canonical, and the identity too. Only computing can yield the identity (a zero share is legal).
 public struct RistrettoPoint: Hashable, Sendable, CustomStringConvertible {
-  /// Bytes of an encoding.
-  public static let byteCount = 32
+  package static let byteCount = 32
 
-  /// The canonical 32 bytes.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// Takes a point from outside. Throws ``SodiumError/invalidLength(expected:actual:)`` or, for an encoding that is not
   /// canonical and for the identity, ``SodiumError/invalidPoint``.
-  public init(received: RawSpan) throws(SodiumError) {
+  package init(received: RawSpan) throws(SodiumError) {
     try SodiumLibrary.ready()
     guard received.byteCount == Self.byteCount else {
       throw .invalidLength(expected: Self.byteCount, actual: received.byteCount)
@@ -30,10 +28,10 @@ public struct RistrettoPoint: Hashable, Sendable, CustomStringConvertible {
   private init(computed bytes: [UInt8]) { self.bytes = bytes }
 
   /// The neutral element; encoded as 32 zero bytes.
-  public static let identity = RistrettoPoint(computed: [UInt8](repeating: 0, count: byteCount))
+  package static let identity = RistrettoPoint(computed: [UInt8](repeating: 0, count: byteCount))
 
   /// RFC 9496's generator G.
-  public static let generator = RistrettoPoint(
+  package static let generator = RistrettoPoint(
     computed: [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initialized in
       var one = [UInt8](repeating: 0, count: RistrettoScalar.byteCount)
       one[0] = 1
@@ -43,7 +41,7 @@ public struct RistrettoPoint: Hashable, Sendable, CustomStringConvertible {
 
   /// The second generator H: `crypto_core_ristretto255_from_hash` of the SHA-512 of the 19 bytes "vault/pedersen-h/v1".
   /// Nobody knows its discrete logarithm to base G.
-  public static let pedersenH: RistrettoPoint = {
+  package static let pedersenH: RistrettoPoint = {
     let seed: StaticString = "vault/pedersen-h/v1"
     var wide = [UInt8](repeating: 0, count: RistrettoScalar.wideByteCount)
     seed.withUTF8Buffer { _ = crypto_hash_sha512(&wide, UnsafeRawBufferPointer($0).octets, UInt64($0.count)) }
@@ -51,7 +49,7 @@ public struct RistrettoPoint: Hashable, Sendable, CustomStringConvertible {
   }()
 
   /// RFC 9496's element derivation: a point from 64 uniformly random bytes, nobody knowing its discrete logarithm.
-  public init(uniform bytes: [UInt8]) throws(SodiumError) {
+  package init(uniform bytes: [UInt8]) throws(SodiumError) {
     guard bytes.count == RistrettoScalar.wideByteCount else {
       throw .invalidLength(expected: RistrettoScalar.wideByteCount, actual: bytes.count)
     }
@@ -67,10 +65,9 @@ public struct RistrettoPoint: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Whether this is the neutral element.
-  public var isIdentity: Bool { bytes.allSatisfy { $0 == 0 } }
+  package var isIdentity: Bool { bytes.allSatisfy { $0 == 0 } }
 
-  /// The sum of two points.
-  public func adding(_ other: RistrettoPoint) throws(SodiumError) -> RistrettoPoint {
+  package func adding(_ other: RistrettoPoint) throws(SodiumError) -> RistrettoPoint {
     try SodiumLibrary.ready()
     var status: Int32 = -1
     let sum = [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, initialized in
@@ -82,7 +79,7 @@ public struct RistrettoPoint: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// This point times a secret scalar of 32 bytes below the group order. Constant time.
-  public func multiplied(by scalar: borrowing SecretBytes) throws(SodiumError) -> RistrettoPoint {
+  package func multiplied(by scalar: borrowing SecretBytes) throws(SodiumError) -> RistrettoPoint {
     guard scalar.count == RistrettoScalar.byteCount else {
       throw .invalidLength(expected: RistrettoScalar.byteCount, actual: scalar.count)
     }
@@ -101,7 +98,7 @@ public struct RistrettoPoint: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The Pedersen commitment value·G + blinding·H to two 32-byte scalars below the group order. Constant time.
-  public static func commitment(
+  package static func commitment(
     to value: borrowing SecretBytes, blinding: borrowing SecretBytes
   ) throws(SodiumError) -> RistrettoPoint {
     for count in [value.count, blinding.count] where count != RistrettoScalar.byteCount {
@@ -146,6 +143,5 @@ public struct RistrettoPoint: Hashable, Sendable, CustomStringConvertible {
     if crypto_scalarmult_ristretto255(output, scalar, point) != 0 { sodium_memzero(output, byteCount) }
   }
 
-  /// Lower-case hexadecimal.
   public var description: String { hexadecimal(bytes) }
 }

@@ -4,10 +4,10 @@ import CSodium
 /// bytes. Secret ones live in ``SecretBytes``. All operations take the same time whatever the values.
 ///
 /// What this file derives is wiped, and so is the stack that libsodium's own arithmetic has used.
-public enum RistrettoScalar {
-  public static let byteCount = 32
+package enum RistrettoScalar {
+  package static let byteCount = 32
   /// Bytes that are reduced to one scalar: twice as many, so that the result has no measurable bias.
-  public static let wideByteCount = 64
+  package static let wideByteCount = 64
 
   /// ℓ as 32 little-endian bytes.
   private static let order: [UInt8] = [
@@ -16,12 +16,12 @@ public enum RistrettoScalar {
   ]
 
   /// A uniform scalar, zero included, from 64 random bytes. (The library's own sampler leaves zero out.)
-  public static func random() throws(SodiumError) -> SecretBytes {
+  package static func random() throws(SodiumError) -> SecretBytes {
     try reduced(SecretBytes(random: wideByteCount))
   }
 
   /// A number of 64 little-endian bytes modulo ℓ.
-  public static func reduced(_ wide: borrowing SecretBytes) throws(SodiumError) -> SecretBytes {
+  package static func reduced(_ wide: borrowing SecretBytes) throws(SodiumError) -> SecretBytes {
     guard wide.count == wideByteCount else { throw .invalidLength(expected: wideByteCount, actual: wide.count) }
     var scalar = try SecretBytes(zeros: byteCount)
     scalar.withUnsafeMutableBytes { output in wide.withUnsafeBytes { reduce($0.octets, into: output.octets) } }
@@ -30,7 +30,7 @@ public enum RistrettoScalar {
   }
 
   /// Whether `bytes` are 32 bytes that encode a number below ℓ. Constant time: the bytes may be secret.
-  public static func isCanonical(_ bytes: RawSpan) -> Bool {
+  package static func isCanonical(_ bytes: RawSpan) -> Bool {
     guard bytes.byteCount == byteCount else { return false }
     return bytes.withUnsafeBytes { bytes in
       // A borrow out of the subtraction bytes − ℓ means that bytes < ℓ.

@@ -1,18 +1,18 @@
 import CSodium
 
 /// scrypt (RFC 7914) with this program's fixed r = 8 and p = 1.
-public enum Scrypt {
+package enum Scrypt {
   /// Costs N that are ever accepted: powers of two from 2^15 to 2^20 (32 MiB to 1 GiB of memory).
-  public static let acceptedLogarithms = 15...20
+  package static let acceptedLogarithms = 15...20
   /// Bytes of every salt.
-  public static let saltByteCount = 32
+  package static let saltByteCount = 32
 
   /// Bytes of memory that a derivation takes, besides a few.
-  public static func memoryByteCount(logarithm: Int) -> UInt64 { 128 * 8 << UInt64(clamping: min(logarithm, 40)) }
+  package static func memoryByteCount(logarithm: Int) -> UInt64 { 128 * 8 << UInt64(clamping: min(logarithm, 40)) }
 
   /// Derives 32 bytes from a password. `logarithm` is log2 of N; others than ``acceptedLogarithms`` are refused
   /// before any memory is taken. Takes 128 · N · 8 bytes of memory for the duration of the call.
-  public static func deriveKey(
+  package static func deriveKey(
     password: RawSpan, salt: [UInt8], logarithm: Int
   ) throws(SodiumError) -> SecretBytes {
     guard acceptedLogarithms.contains(logarithm) else { throw .parametersRefused }

@@ -1,14 +1,14 @@
 import CSodium
 
 /// NaCl's crypto_secretbox (XSalsa20-Poly1305): the tag in front, then the ciphertext.
-public enum SecretBox {
+package enum SecretBox {
   /// Bytes that sealing adds.
-  public static let overhead = 16
-  public static let nonceByteCount = 24
-  public static let keyByteCount = 32
+  package static let overhead = 16
+  package static let nonceByteCount = 24
+  package static let keyByteCount = 32
 
   /// Encrypts `plaintext` into `output`, which must hold exactly `plaintext` + 16 bytes. The two may not overlap.
-  public static func seal(
+  package static func seal(
     _ plaintext: UnsafeRawBufferPointer, key: borrowing SecretBytes, nonce: [UInt8],
     into output: UnsafeMutableRawBufferPointer
   ) throws(SodiumError) {
@@ -24,7 +24,7 @@ public enum SecretBox {
   }
 
   /// Encrypts `plaintext` into a new public array.
-  public static func seal(
+  package static func seal(
     _ plaintext: RawSpan, key: borrowing SecretBytes, nonce: [UInt8]
   ) throws(SodiumError) -> [UInt8] {
     try check(key, nonce)
@@ -41,7 +41,7 @@ public enum SecretBox {
 
   /// Decrypts `ciphertext` into `output`, which must hold exactly `ciphertext` − 16 bytes.
   /// Throws ``SodiumError/verificationFailed`` if a single bit is wrong; `output` then holds nothing of the plaintext.
-  public static func open(
+  package static func open(
     _ ciphertext: UnsafeRawBufferPointer, key: borrowing SecretBytes, nonce: [UInt8],
     into output: UnsafeMutableRawBufferPointer
   ) throws(SodiumError) {
@@ -58,7 +58,7 @@ public enum SecretBox {
   }
 
   /// Decrypts `ciphertext` into new secret memory.
-  public static func open(
+  package static func open(
     _ ciphertext: RawSpan, key: borrowing SecretBytes, nonce: [UInt8]
   ) throws(SodiumError) -> SecretBytes {
     guard ciphertext.byteCount >= overhead else { throw .verificationFailed }

@@ -9,7 +9,6 @@ import CSodium
 /// The type has no description and no `==`: compare with ``matches(_:)``, which takes the same time whatever the bytes.
 public struct SecretBytes: ~Copyable, @unchecked Sendable {
   @usableFromInline let base: UnsafeMutableRawPointer
-  /// Number of bytes.
   public let count: Int
 
   /// Takes `count` zero bytes of secret memory.
@@ -39,14 +38,14 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
   }
 
   /// Lets `fill` write into the memory directly; what it leaves unwritten stays zero.
-  public init(count: Int, fill: (inout OutputRawSpan) throws(SodiumError) -> Void) throws(SodiumError) {
+  package init(count: Int, fill: (inout OutputRawSpan) throws(SodiumError) -> Void) throws(SodiumError) {
     base = try Self.written(count, Self.allocate(count), fill)
     self.count = count
   }
 
   /// Lets `fill`, which throws an error of its own kind, write into the memory directly.
   /// A failed allocation is reported through `allocation`, which turns it into that kind.
-  public init<Failure: Error>(
+  package init<Failure: Error>(
     count: Int, allocation: (SodiumError) -> Failure, fill: (inout OutputRawSpan) throws(Failure) -> Void
   ) throws(Failure) {
     let memory: UnsafeMutableRawPointer
@@ -119,7 +118,7 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
 }
 
 /// Compares two public-length byte strings in constant time.
-public func constantTimeEqual(_ left: RawSpan, _ right: RawSpan) -> Bool {
+package func constantTimeEqual(_ left: RawSpan, _ right: RawSpan) -> Bool {
   guard left.byteCount == right.byteCount else { return false }
   guard left.byteCount > 0 else { return true }
   return left.withUnsafeBytes { a in

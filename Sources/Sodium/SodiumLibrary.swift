@@ -3,11 +3,11 @@ import CSodium
 /// Initialises libsodium exactly once.
 ///
 /// Everything in this module that touches the library calls ``ready()`` first, so callers need not.
-public enum SodiumLibrary {
+package enum SodiumLibrary {
   private static let status: Int32 = sodium_init()
 
   /// Throws ``SodiumError/unavailable`` when the library can't work on this machine.
-  public static func ready() throws(SodiumError) {
+  package static func ready() throws(SodiumError) {
     guard status >= 0 else { throw .unavailable }
   }
 
@@ -17,5 +17,5 @@ public enum SodiumLibrary {
   package static func wipeStack() { sodium_stackzero(8192) }
 
   /// The version text of the linked library, for `--version` output.
-  public static var version: String { String(cString: sodium_version_string()) }
+  package static var version: String { String(cString: sodium_version_string()) }
 }

@@ -2,16 +2,16 @@ import CSodium
 
 /// The nonce of one chunk in the STREAM construction: 15 zero bytes, the chunk's number as 64 bits big-endian, and a
 /// byte that is 1 on the last chunk only. A value on the stack, so that a chunk costs no allocation.
-public struct StreamNonce: Sendable {
+package struct StreamNonce: Sendable {
   private let words: (UInt64, UInt64, UInt64)
 
   /// The nonce of chunk `counter`, counted from zero.
-  public init(counter: UInt64, isLast: Bool) {
+  package init(counter: UInt64, isLast: Bool) {
     words = (0, (counter >> 56).bigEndian, (counter << 8 | (isLast ? 1 : 0)).bigEndian)
   }
 
   /// Lends the 24 bytes.
-  public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+  package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     Swift.withUnsafeBytes(of: words, body)
   }
 }

@@ -1,14 +1,14 @@
 import CSodium
 
 /// X25519 key pairs, shared secrets and sealed boxes (RFC 7748; NaCl's crypto_box for the boxes).
-public enum X25519 {
+package enum X25519 {
   /// Bytes of a public or secret key.
-  public static let keyByteCount = 32
+  package static let keyByteCount = 32
   /// Bytes that ``seal(_:to:)`` adds.
-  public static let sealOverhead = 48
+  package static let sealOverhead = 48
 
   /// The public key of a 32-byte secret.
-  public static func publicKey(of secret: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
+  package static func publicKey(of secret: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
     try SodiumLibrary.ready()
     guard secret.count == keyByteCount else { throw .invalidLength(expected: keyByteCount, actual: secret.count) }
     defer { SodiumLibrary.wipeStack() }
@@ -19,7 +19,7 @@ public enum X25519 {
   }
 
   /// The shared secret. Throws ``SodiumError/smallOrderKey`` when it would be all zeros.
-  public static func sharedSecret(
+  package static func sharedSecret(
     _ secret: borrowing SecretBytes, with publicKey: [UInt8]
   ) throws(SodiumError) -> SecretBytes {
     guard secret.count == keyByteCount else { throw .invalidLength(expected: keyByteCount, actual: secret.count) }
@@ -36,14 +36,14 @@ public enum X25519 {
   }
 
   /// Throws unless `publicKey` is 32 bytes, in canonical form (below 2^255 − 19, top bit clear), and not of small order.
-  public static func validate(publicKey: [UInt8]) throws(SodiumError) {
+  package static func validate(publicKey: [UInt8]) throws(SodiumError) {
     try requireCanonical(publicKey: publicKey)
     guard !smallOrderKeys.contains(publicKey) else { throw .smallOrderKey }
   }
 
   /// Throws unless `publicKey` is 32 bytes in canonical form. Enough before ``sharedSecret(_:with:)``, which itself refuses
   /// keys of small order.
-  public static func requireCanonical(publicKey: [UInt8]) throws(SodiumError) {
+  package static func requireCanonical(publicKey: [UInt8]) throws(SodiumError) {
     guard publicKey.count == keyByteCount else {
       throw .invalidLength(expected: keyByteCount, actual: publicKey.count)
     }
@@ -67,7 +67,7 @@ public enum X25519 {
   ]
 
   /// Encrypts to `publicKey` under an ephemeral key that is forgotten: afterwards the sender can't open it either.
-  public static func seal(_ plaintext: borrowing SecretBytes, to publicKey: [UInt8]) throws(SodiumError) -> [UInt8] {
+  package static func seal(_ plaintext: borrowing SecretBytes, to publicKey: [UInt8]) throws(SodiumError) -> [UInt8] {
     try validate(publicKey: publicKey)
     var sealed = [UInt8](repeating: 0, count: plaintext.count + sealOverhead)
     let status = plaintext.withUnsafeBytes {
@@ -79,7 +79,7 @@ public enum X25519 {
   }
 
   /// Opens a sealed box with the recipient's key pair.
-  public static func open(
+  package static func open(
     _ sealed: RawSpan, publicKey: [UInt8], secret: borrowing SecretBytes
   ) throws(SodiumError) -> SecretBytes {
     guard secret.count == keyByteCount, publicKey.count == keyByteCount else {

@@ -3,17 +3,16 @@
 /// Encoding: 16-bit length of the whole section, then entries of type (16 bits), length (16 bits) and bytes, in strictly
 /// ascending order of type. An even type must be understood by whoever reads the value; an odd one may be ignored, and is
 /// kept as it is.
-public struct Extensions: WireValue, Hashable, Sendable {
+package struct Extensions: WireValue, Hashable, Sendable {
   /// Most bytes of the whole section.
-  public static let byteLimit = 4096
+  package static let byteLimit = 4096
 
-  public private(set) var entries: [(type: UInt16, bytes: [UInt8])]
+  package private(set) var entries: [(type: UInt16, bytes: [UInt8])]
 
-  /// An empty section.
-  public init() { entries = [] }
+  package init() { entries = [] }
 
   /// The bytes stored under `type`.
-  public subscript(type: UInt16) -> [UInt8]? {
+  package subscript(type: UInt16) -> [UInt8]? {
     get { entries.first { $0.type == type }?.bytes }
     set {
       entries.removeAll { $0.type == type }
@@ -25,19 +24,17 @@ public struct Extensions: WireValue, Hashable, Sendable {
   }
 
   /// Throws ``WireError/unsupported(field:value:)`` if a must-understand entry is not in `known`.
-  public func require(known: Set<UInt16> = []) throws(WireError) {
+  package func require(known: Set<UInt16> = []) throws(WireError) {
     for entry in entries where entry.type.isMultiple(of: 2) && !known.contains(entry.type) {
       throw .unsupported(field: "extension", value: UInt64(entry.type))
     }
   }
 
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 2 + bodyByteCount }
+  package var encodedByteCount: Int { 2 + bodyByteCount }
 
   private var bodyByteCount: Int { entries.reduce(0) { $0 + 4 + $1.bytes.count } }
 
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     guard bodyByteCount <= Self.byteLimit else { throw .limitExceeded(field: "extensions", limit: Self.byteLimit) }
     try writer.count16(bodyByteCount)
     for entry in entries {
@@ -46,8 +43,7 @@ public struct Extensions: WireValue, Hashable, Sendable {
     }
   }
 
-  /// Reads a section.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let count = try reader.count16(limit: Self.byteLimit, "extensions")
     var section = Reader(try reader.span(count, "extensions"))
     var entries: [(type: UInt16, bytes: [UInt8])] = []
@@ -59,13 +55,11 @@ public struct Extensions: WireValue, Hashable, Sendable {
     self.entries = entries
   }
 
-  /// Compares entry by entry.
-  public static func == (left: Extensions, right: Extensions) -> Bool {
+  package static func == (left: Extensions, right: Extensions) -> Bool {
     left.entries.elementsEqual(right.entries) { $0.type == $1.type && $0.bytes == $1.bytes }
   }
 
-  /// Hashes every entry.
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     for entry in entries {
       hasher.combine(entry.type)
       hasher.combine(entry.bytes)

@@ -4,19 +4,19 @@
 /// and every length is checked against a limit that the caller names before anything is allocated. ``finish()``
 /// refuses what is left over, so that a value has exactly one encoding. The memory may be secret: nothing is copied
 /// unless a method says so.
-public struct Reader: ~Escapable {
+package struct Reader: ~Escapable {
   private var rest: RawSpan
 
   /// Reads from `bytes`, which must outlive the reader.
   @_lifetime(copy bytes)
-  public init(_ bytes: RawSpan) { rest = bytes }
+  package init(_ bytes: RawSpan) { rest = bytes }
 
   /// Bytes not read yet.
-  public var remaining: Int { rest.byteCount }
+  package var remaining: Int { rest.byteCount }
 
   /// The next `count` bytes as a view; they stay where they are.
   @_lifetime(copy self)
-  public mutating func span(_ count: Int, _ field: StaticString) throws(WireError) -> RawSpan {
+  package mutating func span(_ count: Int, _ field: StaticString) throws(WireError) -> RawSpan {
     guard count >= 0, count <= rest.byteCount else { throw .truncated(field: field.description) }
     let taken = rest.extracting(first: count)
     rest = rest.extracting(droppingFirst: count)
@@ -25,47 +25,43 @@ public struct Reader: ~Escapable {
 
   /// All bytes up to the end as a view.
   @_lifetime(copy self)
-  public mutating func spanToEnd() -> RawSpan {
+  package mutating func spanToEnd() -> RawSpan {
     let taken = rest
     rest = rest.extracting(droppingFirst: rest.byteCount)
     return taken
   }
 
   /// The next `count` public bytes, copied.
-  public mutating func bytes(_ count: Int, _ field: StaticString) throws(WireError) -> [UInt8] {
+  package mutating func bytes(_ count: Int, _ field: StaticString) throws(WireError) -> [UInt8] {
     let taken = try span(count, field)
     return taken.withUnsafeBytes { Array($0) }
   }
 
-  /// One byte.
-  public mutating func u8(_ field: StaticString) throws(WireError) -> UInt8 {
+  package mutating func u8(_ field: StaticString) throws(WireError) -> UInt8 {
     try span(1, field).withUnsafeBytes { $0[0] }
   }
 
-  /// Two bytes.
-  public mutating func u16(_ field: StaticString) throws(WireError) -> UInt16 {
+  package mutating func u16(_ field: StaticString) throws(WireError) -> UInt16 {
     UInt16(truncatingIfNeeded: try number(2, field))
   }
 
-  /// Four bytes.
-  public mutating func u32(_ field: StaticString) throws(WireError) -> UInt32 {
+  package mutating func u32(_ field: StaticString) throws(WireError) -> UInt32 {
     UInt32(truncatingIfNeeded: try number(4, field))
   }
 
-  /// Eight bytes.
-  public mutating func u64(_ field: StaticString) throws(WireError) -> UInt64 {
+  package mutating func u64(_ field: StaticString) throws(WireError) -> UInt64 {
     try number(8, field)
   }
 
   /// A 16-bit count or length of at most `limit`.
-  public mutating func count16(limit: Int, _ field: StaticString) throws(WireError) -> Int {
+  package mutating func count16(limit: Int, _ field: StaticString) throws(WireError) -> Int {
     let value = Int(try u16(field))
     guard value <= limit else { throw .limitExceeded(field: field.description, limit: limit) }
     return value
   }
 
   /// A 32-bit count or length of at most `limit`.
-  public mutating func count32(limit: Int, _ field: StaticString) throws(WireError) -> Int {
+  package mutating func count32(limit: Int, _ field: StaticString) throws(WireError) -> Int {
     let value = try u32(field)
     guard let value = Int(exactly: value), value <= limit else {
       throw .limitExceeded(field: field.description, limit: limit)
@@ -74,24 +70,24 @@ public struct Reader: ~Escapable {
   }
 
   /// Public bytes behind a 16-bit length of at most `limit`, copied.
-  public mutating func bytes16(limit: Int, _ field: StaticString) throws(WireError) -> [UInt8] {
+  package mutating func bytes16(limit: Int, _ field: StaticString) throws(WireError) -> [UInt8] {
     try bytes(count16(limit: limit, field), field)
   }
 
   /// Public bytes behind a 32-bit length of at most `limit`, copied.
-  public mutating func bytes32(limit: Int, _ field: StaticString) throws(WireError) -> [UInt8] {
+  package mutating func bytes32(limit: Int, _ field: StaticString) throws(WireError) -> [UInt8] {
     try bytes(count32(limit: limit, field), field)
   }
 
   /// A view of the bytes behind a 32-bit length of at most `limit`.
   @_lifetime(copy self)
-  public mutating func span32(limit: Int, _ field: StaticString) throws(WireError) -> RawSpan {
+  package mutating func span32(limit: Int, _ field: StaticString) throws(WireError) -> RawSpan {
     let count = try count32(limit: limit, field)
     return try span(count, field)
   }
 
   /// Well-formed UTF-8 text without NUL behind a 16-bit length of at most `limit` bytes.
-  public mutating func text16(limit: Int, _ field: StaticString) throws(WireError) -> String {
+  package mutating func text16(limit: Int, _ field: StaticString) throws(WireError) -> String {
     let raw = try bytes16(limit: limit, field)
     guard !raw.contains(0), let text = String(validating: raw, as: UTF8.self) else {
       throw .invalidValue(field: field.description)
@@ -100,7 +96,7 @@ public struct Reader: ~Escapable {
   }
 
   /// One byte that is 0 or 1.
-  public mutating func flag(_ field: StaticString) throws(WireError) -> Bool {
+  package mutating func flag(_ field: StaticString) throws(WireError) -> Bool {
     switch try u8(field) {
     case 0: false
     case 1: true
@@ -109,7 +105,7 @@ public struct Reader: ~Escapable {
   }
 
   /// Refuses bytes that were not read.
-  public consuming func finish() throws(WireError) {
+  package consuming func finish() throws(WireError) {
     guard rest.byteCount == 0 else { throw .trailingBytes(count: rest.byteCount) }
   }
 

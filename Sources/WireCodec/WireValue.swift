@@ -1,8 +1,7 @@
 /// A public value with exactly one encoding. Secret values are written by hand into secret memory instead.
-public protocol WireValue {
+package protocol WireValue {
   /// Exact number of bytes that ``encode(into:)`` writes. Found by counting, unless a type knows better.
   var encodedByteCount: Int { get }
-  /// Writes the canonical encoding.
   func encode(into writer: inout Writer) throws(WireError)
   /// Reads one value and leaves the reader behind it.
   init(from reader: inout Reader) throws(WireError)
@@ -10,17 +9,19 @@ public protocol WireValue {
 
 extension WireValue {
   /// Counts what ``encode(into:)`` would write; what it throws, it throws again when it writes.
-  public var encodedByteCount: Int {
-    (try? byteCount { writer throws(WireError) in try encode(into: &writer) }) ?? 0
+  package var encodedByteCount: Int {
+    var writer = Writer()
+    try? encode(into: &writer)
+    return writer.count
   }
 
   /// The canonical encoding as an array.
-  public func encoded() throws(WireError) -> [UInt8] {
+  package func encoded() throws(WireError) -> [UInt8] {
     try publicBytes(count: encodedByteCount) { writer throws(WireError) in try encode(into: &writer) }
   }
 
   /// Reads a value that fills `bytes` to the last byte. `limit` is checked first.
-  public static func decode(_ bytes: RawSpan, limit: Int) throws(WireError) -> Self {
+  package static func decode(_ bytes: RawSpan, limit: Int) throws(WireError) -> Self {
     guard bytes.byteCount <= limit else { throw .limitExceeded(field: "\(Self.self)", limit: limit) }
     var reader = Reader(bytes)
     let value = try Self(from: &reader)
@@ -29,7 +30,7 @@ extension WireValue {
   }
 
   /// Reads a value that fills `bytes` to the last byte. `limit` is checked first.
-  public static func decode(_ bytes: [UInt8], limit: Int) throws(WireError) -> Self {
+  package static func decode(_ bytes: [UInt8], limit: Int) throws(WireError) -> Self {
     try decode(bytes.span.bytes, limit: limit)
   }
 }
@@ -42,7 +43,7 @@ package func byteCount(_ body: (inout Writer) throws(WireError) -> Void) throws(
 }
 
 /// Writes exactly `count` public bytes into a new array. Throws ``WireError/capacityExceeded`` if `body` writes more or fewer.
-public func publicBytes(count: Int, _ body: (inout Writer) throws(WireError) -> Void) throws(WireError) -> [UInt8] {
+package func publicBytes(count: Int, _ body: (inout Writer) throws(WireError) -> Void) throws(WireError) -> [UInt8] {
   var bytes = [UInt8](repeating: 0, count: count)
   var failure: WireError?
   var written = 0
@@ -57,7 +58,7 @@ public func publicBytes(count: Int, _ body: (inout Writer) throws(WireError) -> 
 }
 
 /// Runs `body` with a ``Writer`` over `output`, which may be secret memory.
-public func write(
+package func write(
   into output: inout OutputRawSpan, _ body: (inout Writer) throws(WireError) -> Void
 ) throws(WireError) {
   var failure: WireError?

@@ -2,14 +2,14 @@
 ///
 /// Running out of room throws ``WireError/capacityExceeded`` instead of growing: a growing buffer would leave copies
 /// of secrets behind.
-public struct Writer: ~Copyable, ~Escapable {
+package struct Writer: ~Copyable, ~Escapable {
   private var output: OutputRawSpan
   /// What would have been written, where there is nothing to write into.
   private var counted: Int?
 
   /// Writes into `output`.
   @_lifetime(copy output)
-  public init(_ output: consuming OutputRawSpan) { self.output = output }
+  package init(_ output: consuming OutputRawSpan) { self.output = output }
 
   /// Only counts.
   @_lifetime(immortal)
@@ -20,17 +20,17 @@ public struct Writer: ~Copyable, ~Escapable {
 
   /// Ends the writing and returns the memory.
   @_lifetime(copy self)
-  public consuming func finish() -> OutputRawSpan { output }
+  package consuming func finish() -> OutputRawSpan { output }
 
   /// Bytes that still fit.
-  public var freeCapacity: Int { output.freeCapacity }
+  package var freeCapacity: Int { output.freeCapacity }
 
   /// Bytes written so far.
   package var count: Int { counted ?? output.byteCount }
 
   /// The bytes as they are, without a length.
   @_lifetime(self: copy self)
-  public mutating func bytes(_ value: RawSpan) throws(WireError) {
+  package mutating func bytes(_ value: RawSpan) throws(WireError) {
     guard try hasRoom(value.byteCount) else { return }
     output.withUnsafeMutableBytes { buffer, initialized in
       value.withUnsafeBytes { source in
@@ -42,65 +42,61 @@ public struct Writer: ~Copyable, ~Escapable {
 
   /// The bytes as they are, without a length.
   @_lifetime(self: copy self)
-  public mutating func bytes(_ value: [UInt8]) throws(WireError) { try bytes(value.span.bytes) }
+  package mutating func bytes(_ value: [UInt8]) throws(WireError) { try bytes(value.span.bytes) }
 
-  /// One byte.
   @_lifetime(self: copy self)
-  public mutating func u8(_ value: UInt8) throws(WireError) {
+  package mutating func u8(_ value: UInt8) throws(WireError) {
     if try hasRoom(1) { output.append(value) }
   }
 
-  /// Two bytes.
   @_lifetime(self: copy self)
-  public mutating func u16(_ value: UInt16) throws(WireError) { try number(UInt64(value), width: 2) }
+  package mutating func u16(_ value: UInt16) throws(WireError) { try number(UInt64(value), width: 2) }
 
-  /// Four bytes.
   @_lifetime(self: copy self)
-  public mutating func u32(_ value: UInt32) throws(WireError) { try number(UInt64(value), width: 4) }
+  package mutating func u32(_ value: UInt32) throws(WireError) { try number(UInt64(value), width: 4) }
 
-  /// Eight bytes.
   @_lifetime(self: copy self)
-  public mutating func u64(_ value: UInt64) throws(WireError) { try number(value, width: 8) }
+  package mutating func u64(_ value: UInt64) throws(WireError) { try number(value, width: 8) }
 
   /// A 0 or 1 byte.
   @_lifetime(self: copy self)
-  public mutating func flag(_ value: Bool) throws(WireError) { try u8(value ? 1 : 0) }
+  package mutating func flag(_ value: Bool) throws(WireError) { try u8(value ? 1 : 0) }
 
   /// A count that must fit in 16 bits.
   @_lifetime(self: copy self)
-  public mutating func count16(_ value: Int) throws(WireError) {
+  package mutating func count16(_ value: Int) throws(WireError) {
     guard let value = UInt16(exactly: value) else { throw .limitExceeded(field: "count", limit: Int(UInt16.max)) }
     try u16(value)
   }
 
   /// A count that must fit in 32 bits.
   @_lifetime(self: copy self)
-  public mutating func count32(_ value: Int) throws(WireError) {
+  package mutating func count32(_ value: Int) throws(WireError) {
     guard let value = UInt32(exactly: value) else { throw .limitExceeded(field: "count", limit: Int(UInt32.max)) }
     try u32(value)
   }
 
   /// A 16-bit length, then the bytes.
   @_lifetime(self: copy self)
-  public mutating func bytes16(_ value: [UInt8]) throws(WireError) {
+  package mutating func bytes16(_ value: [UInt8]) throws(WireError) {
     try count16(value.count)
     try bytes(value.span.bytes)
   }
 
   /// A 32-bit length, then the bytes.
   @_lifetime(self: copy self)
-  public mutating func bytes32(_ value: RawSpan) throws(WireError) {
+  package mutating func bytes32(_ value: RawSpan) throws(WireError) {
     try count32(value.byteCount)
     try bytes(value)
   }
 
   /// A 32-bit length, then the bytes.
   @_lifetime(self: copy self)
-  public mutating func bytes32(_ value: [UInt8]) throws(WireError) { try bytes32(value.span.bytes) }
+  package mutating func bytes32(_ value: [UInt8]) throws(WireError) { try bytes32(value.span.bytes) }
 
   /// A 16-bit length in bytes, then the text in UTF-8.
   @_lifetime(self: copy self)
-  public mutating func text16(_ value: String) throws(WireError) { try bytes16(Array(value.utf8)) }
+  package mutating func text16(_ value: String) throws(WireError) { try bytes16(Array(value.utf8)) }
 
   @_lifetime(self: copy self)
   private mutating func number(_ value: UInt64, width: Int) throws(WireError) {

@@ -93,7 +93,7 @@ struct DamageTests {
     #expect(throws: PayloadError.abandoned) {
       try ciphertext.withUnsafeBytes { try opener.append($0) { handedOut += $0.count } }
     }
-    #expect(throws: PayloadError.abandoned) { try opener.finish { handedOut += $0.count } }
+    #expect(throws: PayloadError.abandoned) { try opener.finishUnsafe { handedOut += $0.count } }
     #expect(handedOut == 0)
   }
 

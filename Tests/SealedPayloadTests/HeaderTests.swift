@@ -45,7 +45,7 @@ struct HeaderTests {
     var opener = try PayloadOpener(key: testKey(), ciphertextByteCount: UInt64(ciphertext.count))
     var body: [UInt8] = []
     _ = try ciphertext.withUnsafeBytes { try opener.append($0) { body += $0 } }
-    try opener.finish { body += $0 }
+    try opener.finishUnsafe { body += $0 }
     let bodyByteCount = opener.bodyByteCount
     #expect(body == [1, 2, 3] && bodyByteCount == 3)
     let seen = opener.withHeader { seen in

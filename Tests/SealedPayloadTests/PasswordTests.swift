@@ -26,7 +26,7 @@ struct PasswordTests {
     #expect(throws: PayloadError.passwordRequired) {
       try ciphertext.withUnsafeBytes { try opener.append($0) { received += $0 } }
     }
-    #expect(throws: PayloadError.passwordRequired) { try opener.finish { received += $0 } }
+    #expect(throws: PayloadError.passwordRequired) { try opener.finishUnsafe { received += $0 } }
     for wrong in ["", "password", Self.password + " "] {
       #expect(throws: PayloadError.wrongPassword) { try opener.unlock(password: secret(wrong)) }
       let stillNeeded = opener.needsPassword
@@ -38,7 +38,7 @@ struct PasswordTests {
     #expect(throws: PayloadError.passwordNotNeeded) { try opener.unlock(password: secret(Self.password)) }
     let rest = Array(ciphertext[taken...])
     #expect(try rest.withUnsafeBytes { try opener.append($0) { received += $0 } } == rest.count)
-    try opener.finish { received += $0 }
+    try opener.finishUnsafe { received += $0 }
     #expect(received == body)
   }
 
@@ -64,7 +64,7 @@ struct PasswordTests {
     try opener.unlock(password: secret(Self.password))
     let early = opener.withHeader { $0.mediaType }
     #expect(early == nil)
-    try opener.finish { received += $0 }
+    try opener.finishUnsafe { received += $0 }
     #expect(received == [1, 2, 3])
     let mediaType = opener.withHeader { $0.mediaType }
     #expect(mediaType == "text/plain")

@@ -85,7 +85,7 @@ func open(
       if opener.needsPassword, let password { try opener.unlock(password: secret(password)) }
     }
   }
-  try opener.finish { body += $0 }
+  try opener.finishUnsafe { body += $0 }
   return body
 }
 

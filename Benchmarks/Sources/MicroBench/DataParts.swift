@@ -46,7 +46,7 @@ enum DataParts {
         done += try opener.append(UnsafeRawBufferPointer(rebasing: source[done..<end])) { _ in }
       }
     }
-    try opener.finish { _ in }
+    try opener.finishUnsafe { _ in }
   }
 
   private static func pieces(_ bytes: [UInt8], _ timer: PartTimer) throws {

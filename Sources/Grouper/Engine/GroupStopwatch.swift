@@ -15,13 +15,11 @@ package final class GroupStopwatch: Sendable {
 
   private let spent = Mutex<[Part: Duration]>([:])
 
-  /// Nothing yet.
   package init() {}
 
   /// Seconds that a kind of work has taken so far.
   package func seconds(_ part: Part) -> Double { spent.withLock { $0[part, default: .zero] } / .seconds(1) }
 
-  /// Begins anew.
   package func reset() { spent.withLock { $0 = [:] } }
 
   static func measure<Value>(

@@ -43,17 +43,8 @@ extension Grouper {
     return changes
   }
 
-  /// Hands the plugin once more what counts of an object: for one that couldn't use it when it came. One that isn't known is no error.
-  public func offerAgain(_ name: ObjectName) async throws(GroupError) {
-    try store.write { transaction in
-      guard let newest = try transaction.object(name.className, name.objectID)?.newest else { return }
-      try transaction.setNotApplied(newest)
-    }
-    _ = try await apply()
-  }
-
   /// The version of an object that counts, a deletion too; nil of one that was never heard of.
-  public func newest(_ name: ObjectName) throws(GroupError) -> ObjectVersion? {
+  package func newest(_ name: ObjectName) throws(GroupError) -> ObjectVersion? {
     try store.read { transaction in try transaction.object(name.className, name.objectID)?.newest }
   }
 
@@ -168,10 +159,5 @@ extension Grouper {
       try make(type, name, encoded, isApplied: false, transaction, &state)
     }
     uploads.signal()
-  }
-
-  /// Conflicts that nobody has decided yet.
-  public func openConflicts() throws(GroupError) -> [ObjectName] {
-    try store.read { transaction in try transaction.conflicts() }
   }
 }

@@ -4,9 +4,7 @@ import WireCodec
 
 /// Files and large objects: in chunks, which are messages like others, before the update that names them.
 extension Grouper {
-  /// Reads a file piece by piece and puts it into the group. Returns what an object is to hold of it (``MarshalledObject/files``):
-  /// chunks that no object names are kept, but nobody finds them.
-  public func addFile(path: String) async throws(GroupError) -> FileReference {
+  func addFile(at path: String) async throws(GroupError) -> FileReference {
     let file = try FileHandle(reading: path)
     let size = try file.byteCount()
     let reference = try await addFile(byteCount: size) { (_, count) throws(GroupError) in
@@ -19,7 +17,7 @@ extension Grouper {
   }
 
   /// The same for bytes from anywhere: `read` is asked for all of them, in order, `count` at an offset.
-  public func addFile(
+  package func addFile(
     byteCount: UInt64, read: (_ offset: UInt64, _ count: Int) async throws(GroupError) -> [UInt8]
   ) async throws(GroupError) -> FileReference {
     guard byteCount <= FileReference.byteLimit else { throw .invalid("the file is too large") }
@@ -62,21 +60,12 @@ extension Grouper {
     }
   }
 
-  /// Whether all of a file is here.
-  public func hasFile(_ file: FileReference) throws(GroupError) -> Bool {
-    try store.read { transaction in try transaction.chunkCount(file) } == file.chunkCount
-  }
-
   /// Hands on a file's bytes in order: see ``GroupStore/readFile(_:_:)``.
-  public nonisolated func readFile(
+  package nonisolated func readFile(
     _ file: FileReference, _ take: (_ piece: [UInt8]) throws(GroupError) -> Void
   ) throws(GroupError) { try store.readFile(file, take) }
 
-  /// Writes a file piece by piece to `path`, which gets its name only when all is there, right and durable. An older file
-  /// of that name is replaced.
-  ///
-  /// Throws ``GroupError/invalid(_:)`` if some of it hasn't come yet, ``GroupError/forged(_:)`` if it isn't what it was.
-  public func writeFile(_ file: FileReference, to path: String) async throws(GroupError) {
+  func copy(_ file: FileReference, to path: String) async throws(GroupError) {
     let name = try sodium { () throws(SodiumError) in hexadecimal(try Randomness.bytes(8)) }
     let temporary = path + "." + name
     let output = try FileHandle(creating: temporary)

@@ -1,29 +1,21 @@
 /// Becoming a member, and following the group's keys, members and servers.
 extension Grouper {
-  /// What this device shows the owner of a group that it wants to join. The same again until it has joined.
-  public func joinRequest(email: String, name: String) throws(GroupError) -> JoinRequest {
-    guard state == nil else { throw .alreadyInGroup }
-    let keys = try store.write { transaction in
-      try GroupState.memberKeys(transaction, email: email, name: name)
-    }
-    return try JoinRequest(application: applicationID, by: keys)
-  }
 
   /// What a member shows the owner who has lost touch with the group, because all servers that it knew are gone for example: the answer to it is
   /// an ``Invitation`` with what there is now.
-  public func memberRequest() throws(GroupError) -> JoinRequest {
+  package func memberRequest() throws(GroupError) -> JoinRequest {
     try JoinRequest(application: applicationID, by: require().keys)
   }
 
   /// The card that this device has shown, or would show again; nil if none was made yet.
-  public func preparedCard() throws(GroupError) -> MemberCard? {
+  package func preparedCard() throws(GroupError) -> MemberCard? {
     try store.read { transaction in try GroupState.memberKeys(transaction)?.card }
   }
 
   /// Takes the owner's invitation: joins the group, or follows it to a newer key or other servers.
   ///
   /// With `group` it joins that one and no other. Throws ``GroupError/outdated`` if it is older than what is here.
-  public func accept(_ invitation: Invitation, to group: GroupID? = nil) async throws(GroupError) {
+  package func accept(_ invitation: Invitation, to group: GroupID?) async throws(GroupError) {
     if state != nil {
       try change { transaction, state in
         try accept(invitation, transaction, &state)

@@ -3,12 +3,10 @@ import WireCodec
 
 /// A server on which a group is made, and what its operator demands for it.
 public struct ServerChoice: Sendable {
-  /// Its URL.
   public let address: String
   /// What its operator demands from whoever makes a group, if he does.
-  public let token: CreationToken?
+  package let token: CreationToken?
 
-  /// Takes both.
   public init(address: String, token: CreationToken? = nil) {
     self.address = address
     self.token = token
@@ -33,15 +31,7 @@ extension Grouper {
 
   // MARK: - Making a group
 
-  /// Makes a group of which this device is the owner, on all these servers, or on none.
-  ///
-  /// - Parameters:
-  ///   - threshold: k, servers that a message can be recovered from; at least 2.
-  ///   - sufficient: s, servers that must have a message before it counts as sent.
-  ///   - ttl: seconds that servers keep messages, 60 to 2,592,000.
-  ///   - email: the user's e-mail address, or empty.
-  ///   - userName: how the user wants to be called.
-  public func createGroup(
+  func makeGroup(
     name: String, servers choices: [ServerChoice], threshold: Int, sufficient: Int, ttl: Int, email: String,
     userName: String
   ) async throws(GroupError) {
@@ -114,9 +104,7 @@ extension Grouper {
 
   // MARK: - Members
 
-  /// Makes whoever has shown this request a member, on all servers, or on none. Returns what he is to be handed: it is sealed to
-  /// him, and may be handed over again (``invitation(for:)``).
-  public func invite(_ request: JoinRequest) async throws(GroupError) -> Invitation {
+  func admit(_ request: JoinRequest) async throws(GroupError) -> Invitation {
     let state = try owned()
     guard request.application == applicationID else {
       throw .invalid("the request is for the application \(request.application)")
@@ -167,13 +155,6 @@ extension Grouper {
     }
   }
 
-  /// What a member is to be handed who has lost touch, because he was offline when keys or servers changed, for example. Sealed to
-  /// him: it may take any way.
-  public func invitation(for node: NodeID) throws(GroupError) -> Invitation {
-    let state = try owned()
-    return try store.read { transaction in try Self.invitation(for: node, transaction, state) }
-  }
-
   static func invitation(
     for node: NodeID, _ transaction: GroupTransaction, _ state: GroupState
   ) throws -> Invitation {
@@ -196,9 +177,7 @@ extension Grouper {
     try state.reload(transaction)
   }
 
-  /// Removes a member: what is sent from now on he can't read, with whatever he has kept, and the servers know him no more.
-  /// Returns when that is durable here; servers that are away are told when they are back, and members that are when they confirm.
-  public func remove(_ node: NodeID) async throws(GroupError) {
+  func expel(_ node: NodeID) async throws(GroupError) {
     _ = try owned()
     try change { transaction, state in
       guard node != state.own else { throw GroupError.invalid("the owner can't be removed") }

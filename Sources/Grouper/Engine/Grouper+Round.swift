@@ -17,7 +17,7 @@ extension Grouper {
   ///     back from a copy are found out.
   ///   - isForced: an explicit wish: servers that have just failed are tried, too.
   ///   - isHurried: somebody waits: once enough servers have done their part, the others have two seconds more.
-  public func round(
+  package func round(
     isFirst: Bool, isForced: Bool = false, isHurried: Bool = false
   ) async throws(GroupError) -> ReceiveReport {
     let before = try Set(require().roster.servers)
@@ -145,7 +145,7 @@ extension Grouper {
 extension Grouper {
   /// Keeps what is otherwise only in memory: what was heard of others' messages, and what was asked for. For a program that is about to
   /// close the group and opens it again soon.
-  public func rest() throws(GroupError) {
+  package func rest() throws(GroupError) {
     guard let machine = state?.machine else { return }
     let (memory, promised) = (machine.memory, machine.promisedConfirm ?? 0)
     guard memory != rested?.memory || promised != rested?.promised else { return }

@@ -1,8 +1,6 @@
 /// Keeping in step: once, or all the time.
 extension Grouper {
-  /// Sends what waits and takes what is new, on all servers, once; then sends what that has called for. An explicit wish: servers that have just
-  /// failed are tried, too.
-  public func sync() async throws(GroupError) -> ReceiveReport {
+  func synchronise() async throws(GroupError) -> ReceiveReport {
     _ = try require()
     try await finishTasks()
     try change { transaction, state in
@@ -19,7 +17,7 @@ extension Grouper {
   }
 
   /// The device has come online: confirms, unless it has done so a moment ago.
-  public func cameOnline() throws(GroupError) {
+  package func cameOnline() throws(GroupError) {
     try change { transaction, state in
       state.machine.cameOnline(at: environment.now())
       try doWhatIsDue(transaction, &state)
@@ -27,8 +25,7 @@ extension Grouper {
     uploads.signal()
   }
 
-  /// Keeps in step until the task is cancelled: waits at all servers for news, sends what comes up, asks, answers and confirms.
-  public func run() async throws(GroupError) {
+  func keepInStep() async throws(GroupError) {
     _ = try require()
     try cameOnline()
     while !Task.isCancelled {
@@ -112,8 +109,7 @@ extension Grouper {
     }
   }
 
-  /// How the group stands.
-  public func status() throws(GroupError) -> GroupStatus {
+  func standing() throws(GroupError) -> GroupStatus {
     let state = try require()
     let (outbox, tasks, unanswered, putBack, refusals) = try store.read { transaction in
       (
@@ -145,7 +141,6 @@ extension Grouper {
 public struct GroupStatus: Hashable, Sendable {
   /// One of its servers.
   public struct Server: Hashable, Sendable {
-    /// Its URL.
     public let address: String
     /// Whether it is one of the newest roster; else one that the group has left.
     public let isCurrent: Bool
@@ -154,20 +149,19 @@ public struct GroupStatus: Hashable, Sendable {
     /// How it failed last, if it hasn't answered since.
     public let lastError: String?
     /// Why it hasn't taken what was sent to it last, if it answers otherwise.
-    public let refusal: String?
+    package let refusal: String?
     /// Shares that it has given damaged or forged.
-    public let damagedShares: UInt64
+    package let damagedShares: UInt64
   }
 
-  public let group: GroupID
+  package let group: GroupID
   /// What the owner calls it.
   public let name: String
-  /// Whether this device is the owner.
   public let isOwner: Bool
   /// The roster's number.
-  public let serial: UInt64
+  package let serial: UInt64
   /// The key's number.
-  public let epoch: UInt32
+  package let epoch: UInt32
   /// k.
   public let threshold: Int
   /// s.
@@ -179,24 +173,24 @@ public struct GroupStatus: Hashable, Sendable {
   /// What is still to be sent.
   public let outbox: OutboxCount
   /// Calls of the owner that servers still have to answer.
-  public let unfinishedTasks: Int
+  package let unfinishedTasks: Int
   /// Messages that are known to exist and haven't come.
   public let missing: UInt64
   /// Whether ``missing`` says anything: another member was heard within the time to live, and has answered since this device has joined,
   /// been away or been put back from a copy; and there is room on the disk for what others send.
   public let isMissingKnown: Bool
   /// Until when that goes on if nobody is heard: one time to live after the last word of another member; 0 if there was none.
-  public let heardUntil: UInt64
+  package let heardUntil: UInt64
   /// Whether there is room on the disk for what others send.
-  public let hasRoom: Bool
+  package let hasRoom: Bool
   /// When it was found last that this device's database was put back from a copy, while what came in between may be missing.
-  public let putBack: UInt64?
+  package let putBack: UInt64?
   /// When this device confirmed last.
-  public let lastConfirm: UInt64?
+  package let lastConfirm: UInt64?
   public let servers: [Server]
 
   /// Why servers of the newest roster don't answer, or take nothing, each with its address.
-  public var serverFaults: [String] {
+  package var serverFaults: [String] {
     servers.compactMap { server in
       guard server.isCurrent, let reason = server.lastError ?? server.refusal else { return nil }
       return "\(server.address): \(reason)"

@@ -10,7 +10,7 @@ extension Grouper {
     try await update(marshalled)
   }
 
-  public func update(_ object: MarshalledObject) async throws(GroupError) {
+  package func update(_ object: MarshalledObject) async throws(GroupError) {
     try check(object.name)
     let body: UpdateContent.Body
     if object.content.count > UpdateContent.inlineByteLimit {

@@ -2,11 +2,8 @@ import Sodium
 
 /// Other servers for a group, and none any more.
 extension Grouper {
-  /// Moves the group to other servers, when old ones are lost or not wanted any more. Those that stay may be among them. Objects aren't
-  /// lost: every member has them, and what one misses he asks for. Members are told over the old servers, as far as these still
-  /// work, and otherwise by ``invitation(for:)``.
-  public func changeServers(
-    _ choices: [ServerChoice], threshold: Int, sufficient: Int
+  func move(
+    to choices: [ServerChoice], threshold: Int, sufficient: Int
   ) async throws(GroupError) {
     let state = try owned()
     let made = try await makeGroups(choices, ttl: Int(state.roster.ttl))
@@ -62,8 +59,7 @@ extension Grouper {
     uploads.signal()
   }
 
-  /// Erases the group on all servers that answer, and forgets nothing here. Returns the servers that didn't answer.
-  public func deleteGroupOnServers() async throws(GroupError) -> [String] {
+  func erase() async throws(GroupError) -> [String] {
     var left: [String] = []
     for link in try owned().links {
       guard let master = link.masterKey else { continue }

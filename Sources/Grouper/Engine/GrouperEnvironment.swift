@@ -1,20 +1,19 @@
 import Foundation
 
 /// What a group has of the world: a clock, waiting, chance for jitter, and somebody to tell. Tests hand in a time of their own.
-public struct GrouperEnvironment: Sendable {
+package struct GrouperEnvironment: Sendable {
   /// Milliseconds since 1970.
-  public var now: @Sendable () -> UInt64
+  package var now: @Sendable () -> UInt64
   /// Waits so many milliseconds.
-  public var sleep: @Sendable (UInt64) async throws -> Void
+  package var sleep: @Sendable (UInt64) async throws -> Void
   /// A number between 0 and 1. For jitter only: nothing secret depends on it.
-  public var jitter: @Sendable () -> Double
+  package var jitter: @Sendable () -> Double
   /// Is told what happens. Must not block.
-  public var tell: @Sendable (GrouperEvent) -> Void
+  package var tell: @Sendable (GrouperEvent) -> Void
   /// Whether there is room on the disk for what others send. Without, nothing is taken from servers.
-  public var hasRoom: @Sendable () -> Bool = { true }
+  package var hasRoom: @Sendable () -> Bool = { true }
 
-  /// Takes all of it.
-  public init(
+  package init(
     now: @escaping @Sendable () -> UInt64, sleep: @escaping @Sendable (UInt64) async throws -> Void,
     jitter: @escaping @Sendable () -> Double, tell: @escaping @Sendable (GrouperEvent) -> Void = { _ in }
   ) {
@@ -25,7 +24,7 @@ public struct GrouperEnvironment: Sendable {
   }
 
   /// The machine's clock.
-  public static func system(tell: @escaping @Sendable (GrouperEvent) -> Void = { _ in }) -> GrouperEnvironment {
+  package static func system(tell: @escaping @Sendable (GrouperEvent) -> Void = { _ in }) -> GrouperEnvironment {
     GrouperEnvironment(
       now: { UInt64(max(0, Date().timeIntervalSince1970 * 1000)) },
       sleep: { try await Task.sleep(for: .milliseconds(Int64(clamping: $0))) },

@@ -1,24 +1,22 @@
-public import Sodium
+package import Sodium
 
 /// The key that all members hold, and no server, from one removal of a member to the next: 32 random bytes.
 ///
 /// It never encrypts anything itself: what does is derived from it by keyed BLAKE2b (``DomainHash``), bound to group and
 /// epoch.
-public final class EpochKey: Sendable {
-  /// Number of bytes.
-  public static let byteCount = 32
+package final class EpochKey: Sendable {
+  package static let byteCount = 32
 
-  public let group: GroupID
+  package let group: GroupID
   /// Which key of the group this is, from 1.
-  public let epoch: UInt32
-  /// The 32 bytes.
+  package let epoch: UInt32
   let secret: SecretBytes
   /// Seals the secret part of blobs.
   let blobKey: SecretBytes
   private let messageKey: SecretBytes
 
   /// Takes exactly 32 bytes.
-  public init(group: GroupID, epoch: UInt32, secret: consuming SecretBytes) throws(GroupError) {
+  package init(group: GroupID, epoch: UInt32, secret: consuming SecretBytes) throws(GroupError) {
     guard secret.count == Self.byteCount else {
       throw .sodium(.invalidLength(expected: Self.byteCount, actual: secret.count))
     }
@@ -37,8 +35,7 @@ public final class EpochKey: Sendable {
     self.secret = secret
   }
 
-  /// Draws a new one.
-  public static func random(group: GroupID, epoch: UInt32) throws(GroupError) -> EpochKey {
+  package static func random(group: GroupID, epoch: UInt32) throws(GroupError) -> EpochKey {
     let secret = try sodium { () throws(SodiumError) in try SecretBytes(random: byteCount) }
     return try EpochKey(group: group, epoch: epoch, secret: secret)
   }

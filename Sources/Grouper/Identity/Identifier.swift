@@ -1,22 +1,20 @@
-public import Sodium
+package import Sodium
 public import WireCodec
 
 /// Sixteen bytes that name something: random, or the beginning of a hash. The kind keeps a group's name from being taken
 /// for a member's.
 public struct Identifier<Kind>: WireValue, Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// Number of bytes.
-  public static var byteCount: Int { 16 }
+  package static var byteCount: Int { 16 }
 
   private let high: UInt64
   private let low: UInt64
 
-  /// The 16 bytes.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     withUnsafeBytes(of: high.bigEndian) { Array($0) } + withUnsafeBytes(of: low.bigEndian) { Array($0) }
   }
 
   /// Takes exactly 16 bytes, else nil.
-  public init?(_ bytes: some Collection<UInt8>) {
+  package init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count == Self.byteCount else { return nil }
     high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     low = bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
@@ -29,13 +27,12 @@ public struct Identifier<Kind>: WireValue, Hashable, Comparable, Sendable, Custo
   }
 
   /// The first 16 bytes of a digest.
-  public init(_ digest: Digest) {
+  package init(_ digest: Digest) {
     high = digest.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     low = digest.bytes[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// Draws one.
-  public static func random() throws(SodiumError) -> Identifier {
+  package static func random() throws(SodiumError) -> Identifier {
     guard let value = Identifier(try Randomness.bytes(byteCount)) else {
       throw .invalidLength(expected: byteCount, actual: 0)
     }
@@ -45,22 +42,18 @@ public struct Identifier<Kind>: WireValue, Hashable, Comparable, Sendable, Custo
   /// 32 lower-case hexadecimal digits.
   public var description: String { hexadecimal(bytes) }
 
-  /// As numbers.
   public static func < (left: Identifier, right: Identifier) -> Bool {
     (left.high, left.low) < (right.high, right.low)
   }
 
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { Self.byteCount }
+  package var encodedByteCount: Int { Self.byteCount }
 
-  /// Writes the 16 bytes.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(high)
     try writer.u64(low)
   }
 
-  /// Reads 16 bytes.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     high = try reader.u64("identifier")
     low = try reader.u64("identifier")
   }
@@ -69,36 +62,36 @@ public struct Identifier<Kind>: WireValue, Hashable, Comparable, Sendable, Custo
 /// What an ``Identifier`` names.
 public enum IdentifierKind {
   /// A group, as its members know it.
-  public enum Group {}
+  package enum Group {}
   /// A member's device.
   public enum Node {}
-  public enum Message {}
+  package enum Message {}
   /// One message's cutting into shares.
-  public enum Dealing {}
+  package enum Dealing {}
   /// A file that travels in chunks.
-  public enum File {}
+  package enum File {}
   /// A group as one server knows it.
-  public enum ServerGroup {}
+  package enum ServerGroup {}
   /// A member as one server knows him.
-  public enum ServerUser {}
-  public enum ServerShare {}
+  package enum ServerUser {}
+  package enum ServerShare {}
 }
 
 /// A group, as its members know it. No server learns it.
-public typealias GroupID = Identifier<IdentifierKind.Group>
+package typealias GroupID = Identifier<IdentifierKind.Group>
 /// A member's device (the papers' node identifier).
 public typealias NodeID = Identifier<IdentifierKind.Node>
-public typealias MessageID = Identifier<IdentifierKind.Message>
+package typealias MessageID = Identifier<IdentifierKind.Message>
 /// One message's cutting into shares: a message that is sent again is dealt anew.
-public typealias DealingID = Identifier<IdentifierKind.Dealing>
+package typealias DealingID = Identifier<IdentifierKind.Dealing>
 /// A file that travels in chunks.
-public typealias FileID = Identifier<IdentifierKind.File>
+package typealias FileID = Identifier<IdentifierKind.File>
 /// A group as one server knows it: drawn by that server.
-public typealias ServerGroupID = Identifier<IdentifierKind.ServerGroup>
+package typealias ServerGroupID = Identifier<IdentifierKind.ServerGroup>
 /// A member as one server knows him: drawn by that server.
-public typealias ServerUserID = Identifier<IdentifierKind.ServerUser>
+package typealias ServerUserID = Identifier<IdentifierKind.ServerUser>
 /// A share on one server: drawn by its sender.
-public typealias ServerShareID = Identifier<IdentifierKind.ServerShare>
+package typealias ServerShareID = Identifier<IdentifierKind.ServerShare>
 
 extension Identifier: Codable {
   /// As 32 hexadecimal digits.

@@ -6,13 +6,12 @@ import WireCodec
 /// that it may take any way: a session, a file, a message of the group itself. Any member can make one for any other: he has
 /// nothing to add. Keys of servers that are wrong open nothing, and the old ones stay.
 public struct Invitation: Hashable, Sendable {
-  /// Longest encoding.
-  public static let byteLimit = 500 << 10
+  package static let byteLimit = 500 << 10
 
   /// As it is handed over.
   public let bytes: [UInt8]
 
-  /// Takes bytes from outside; ``opened(by:group:)`` checks them.
+  /// Takes bytes from outside; ``Grouper/Grouper/accept(_:)`` checks them.
   public init(_ bytes: [UInt8]) throws(GroupError) {
     guard bytes.count <= Self.byteLimit else {
       throw .malformed(.limitExceeded(field: "invitation", limit: Self.byteLimit))

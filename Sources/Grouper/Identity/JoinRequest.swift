@@ -4,15 +4,14 @@ import WireCodec
 /// What somebody who wants to join shows the owner, face to face or in a session of trust: his card for this group, signed with its
 /// key. Nothing in it is secret.
 public struct JoinRequest: Hashable, Sendable {
-  /// Longest encoding.
-  public static let byteLimit = 1 + 2 + Roster.applicationByteLimit + MemberCard.byteLimit + Ed25519.signatureByteCount
+  package static let byteLimit = 1 + 2 + Roster.applicationByteLimit + MemberCard.byteLimit + Ed25519.signatureByteCount
 
-  public let application: String
+  package let application: String
   public let card: MemberCard
   /// As it is handed over.
   public let bytes: [UInt8]
 
-  public init(application: String, by keys: MemberKeys) throws(GroupError) {
+  package init(application: String, by keys: MemberKeys) throws(GroupError) {
     try MemberCard.check(application, limit: Roster.applicationByteLimit, "the application's name")
     let card = keys.card
     let body = try wire { () throws(WireError) in

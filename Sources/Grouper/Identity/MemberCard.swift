@@ -6,25 +6,22 @@ public import WireCodec
 /// The keys are made for one group, so that nobody sees by them that two groups have a member in common.
 public struct MemberCard: WireValue, Hashable, Sendable {
   /// Longest e-mail address in bytes (RFC 5321).
-  public static let emailByteLimit = 254
-  /// Longest name in bytes.
-  public static let nameByteLimit = 64
-  /// Longest encoding.
-  public static let byteLimit = 16 + 32 + 32 + 2 + emailByteLimit + 2 + nameByteLimit
+  package static let emailByteLimit = 254
+  package static let nameByteLimit = 64
+  package static let byteLimit = 16 + 32 + 32 + 2 + emailByteLimit + 2 + nameByteLimit
 
-  /// The device.
   public let node: NodeID
   /// Ed25519.
-  public let signingKey: [UInt8]
+  package let signingKey: [UInt8]
   /// X25519.
-  public let boxKey: [UInt8]
+  package let boxKey: [UInt8]
   /// The user's e-mail address, or empty: his own words, checked by nobody.
   public let email: String
   /// The user's name: his own words.
   public let name: String
 
   /// Throws ``GroupError/invalid(_:)`` if a text is too long or has a NUL, or a key is none.
-  public init(node: NodeID, signingKey: [UInt8], boxKey: [UInt8], email: String, name: String) throws(GroupError) {
+  package init(node: NodeID, signingKey: [UInt8], boxKey: [UInt8], email: String, name: String) throws(GroupError) {
     try Self.check(email, limit: Self.emailByteLimit, "the e-mail address")
     try Self.check(name, limit: Self.nameByteLimit, "the name")
     try sodium { () throws(SodiumError) in
@@ -44,11 +41,9 @@ public struct MemberCard: WireValue, Hashable, Sendable {
     guard !text.utf8.contains(0) else { throw .invalid("\(what) contains a NUL character") }
   }
 
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 16 + 32 + 32 + 2 + email.utf8.count + 2 + name.utf8.count }
+  package var encodedByteCount: Int { 16 + 32 + 32 + 2 + email.utf8.count + 2 + name.utf8.count }
 
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try node.encode(into: &writer)
     try writer.bytes(signingKey)
     try writer.bytes(boxKey)
@@ -57,7 +52,7 @@ public struct MemberCard: WireValue, Hashable, Sendable {
   }
 
   /// Reads a card; refuses keys that are none.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     node = try NodeID(from: &reader)
     signingKey = try reader.bytes(Ed25519.publicKeyByteCount, "signing key")
     boxKey = try reader.bytes(X25519.keyByteCount, "box key")

@@ -1,9 +1,9 @@
 import Sodium
 
 /// This device's keys of one group.
-public final class MemberKeys: Sendable {
+package final class MemberKeys: Sendable {
   /// What the others know.
-  public let card: MemberCard
+  package let card: MemberCard
   /// The Ed25519 seed.
   let seed: SecretBytes
   /// The X25519 secret.
@@ -11,7 +11,7 @@ public final class MemberKeys: Sendable {
   private let expanded: SecretBytes
 
   /// Makes keys for the device `node`.
-  public static func generate(node: NodeID, email: String, name: String) throws(GroupError) -> MemberKeys {
+  package static func generate(node: NodeID, email: String, name: String) throws(GroupError) -> MemberKeys {
     let seed = try sodium { () throws(SodiumError) in try SecretBytes(random: Ed25519.seedByteCount) }
     let box = try sodium { () throws(SodiumError) in try SecretBytes(random: X25519.keyByteCount) }
     return try MemberKeys(node: node, seed: seed, boxSecret: box, email: email, name: name)

@@ -1,35 +1,30 @@
-public import Sodium
-public import WireCodec
+package import Sodium
+package import WireCodec
 
 /// Where a group's shares lie: one of its servers.
-public struct RosterServer: WireValue, Hashable, Sendable {
-  /// Longest address in bytes.
-  public static let addressByteLimit = 512
+package struct RosterServer: WireValue, Hashable, Sendable {
+  package static let addressByteLimit = 512
 
-  /// Its URL.
-  public let address: String
+  package let address: String
   /// The group as this server knows it.
-  public let group: ServerGroupID
+  package let group: ServerGroupID
 
   /// Throws ``GroupError/invalid(_:)`` if the address is empty or too long.
-  public init(address: String, group: ServerGroupID) throws(GroupError) {
+  package init(address: String, group: ServerGroupID) throws(GroupError) {
     guard !address.isEmpty else { throw .invalid("a server's address is empty") }
     try MemberCard.check(address, limit: Self.addressByteLimit, "a server's address")
     self.address = address
     self.group = group
   }
 
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 2 + address.utf8.count + 16 }
+  package var encodedByteCount: Int { 2 + address.utf8.count + 16 }
 
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.text16(address)
     try group.encode(into: &writer)
   }
 
-  /// Reads a server.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     address = try reader.text16(limit: Self.addressByteLimit, "server address")
     guard !address.isEmpty else { throw .invalidValue(field: "server address") }
     group = try ServerGroupID(from: &reader)
@@ -37,17 +32,15 @@ public struct RosterServer: WireValue, Hashable, Sendable {
 }
 
 public struct RosterMember: Hashable, Sendable {
-  public var card: MemberCard
+  public package(set) var card: MemberCard
   /// As each server knows him, in the servers' order.
-  public var users: [ServerUserID]
+  package var users: [ServerUserID]
   /// Of one who was removed: the last of his messages that the owner had then. Nil while he is a member.
-  public var lastSequence: UInt64?
+  package var lastSequence: UInt64?
 
-  /// Whether he is a member now.
   public var isActive: Bool { lastSequence == nil }
 
-  /// Takes all of it.
-  public init(card: MemberCard, users: [ServerUserID], lastSequence: UInt64? = nil) {
+  package init(card: MemberCard, users: [ServerUserID], lastSequence: UInt64? = nil) {
     self.card = card
     self.users = users
     self.lastSequence = lastSequence
@@ -58,47 +51,44 @@ public struct RosterMember: Hashable, Sendable {
 ///
 /// The group's id is the hash of the owner's signing key and a nonce, so that whoever knows the id knows whose signature
 /// counts, from the first roster on.
-public struct Roster: Hashable, Sendable {
+package struct Roster: Hashable, Sendable {
   /// Most members, those who were included.
-  public static let memberLimit = 256
-  /// Most servers.
-  public static let serverLimit = 64
-  /// Longest name of a group in bytes.
-  public static let nameByteLimit = 64
-  /// Longest name of an application in bytes.
-  public static let applicationByteLimit = 128
+  package static let memberLimit = 256
+  package static let serverLimit = 64
+  package static let nameByteLimit = 64
+  package static let applicationByteLimit = 128
   /// Longest encoding with signature.
-  public static let byteLimit = 480 << 10
+  package static let byteLimit = 480 << 10
 
-  public let group: GroupID
+  package let group: GroupID
   /// Makes the group's id with the owner's signing key.
-  public let nonce: [UInt8]
+  package let nonce: [UInt8]
   /// Grows with each roster.
-  public var serial: UInt64
+  package var serial: UInt64
   /// Which key the group uses, from 1.
-  public var epoch: UInt32
-  public var keyHash: Digest
+  package var epoch: UInt32
+  package var keyHash: Digest
   /// What the roster before this one is; of the first, zeros.
-  public var previous: Digest
+  package var previous: Digest
   /// When it was made, by the owner's clock.
-  public var issued: UInt64
+  package var issued: UInt64
   /// The application (the papers' `appId`).
-  public let application: String
+  package let application: String
   /// What the owner calls the group.
-  public var name: String
+  package var name: String
   /// k: servers that a message can be recovered from.
-  public var threshold: Int
+  package var threshold: Int
   /// s: servers that must have a message before it counts as sent.
-  public var sufficient: Int
+  package var sufficient: Int
   /// Seconds that servers keep shares.
-  public var ttl: UInt32
+  package var ttl: UInt32
   /// All n of them.
-  public var servers: [RosterServer]
+  package var servers: [RosterServer]
   /// The owner first.
-  public var members: [RosterMember]
+  package var members: [RosterMember]
 
   /// The group's id.
-  public static func groupID(owner signingKey: [UInt8], nonce: [UInt8]) throws(GroupError) -> GroupID {
+  package static func groupID(owner signingKey: [UInt8], nonce: [UInt8]) throws(GroupError) -> GroupID {
     try sodium { () throws(SodiumError) in
       var hash = try DomainHash("vault/group-id/v1")
       hash.append(signingKey)
@@ -108,7 +98,7 @@ public struct Roster: Hashable, Sendable {
   }
 
   /// A group's first roster, and its key. `owner.users` are the owner on each server.
-  public static func first(
+  package static func first(
     application: String, name: String, owner: RosterMember, threshold: Int, sufficient: Int, ttl: UInt32,
     servers: [RosterServer], issued: UInt64
   ) throws(GroupError) -> (Roster, EpochKey) {
@@ -143,7 +133,7 @@ public struct Roster: Hashable, Sendable {
   }
 
   /// Throws ``GroupError/invalid(_:)`` unless all of it makes sense.
-  public func check() throws(GroupError) {
+  package func check() throws(GroupError) {
     try MemberCard.check(application, limit: Self.applicationByteLimit, "the application's name")
     try MemberCard.check(name, limit: Self.nameByteLimit, "the group's name")
     guard nonce.count == 32 else { throw .invalid("the nonce has no 32 bytes") }
@@ -171,26 +161,24 @@ public struct Roster: Hashable, Sendable {
   }
 
   /// The one who makes rosters.
-  public var owner: RosterMember { members[0] }
+  package var owner: RosterMember { members[0] }
 
   /// The member with this device, or the one who was.
-  public func member(_ node: NodeID) -> RosterMember? { members.first { $0.card.node == node } }
+  package func member(_ node: NodeID) -> RosterMember? { members.first { $0.card.node == node } }
 
   /// Devices of those who are members now.
-  public var activeNodes: [NodeID] { members.filter(\.isActive).map(\.card.node) }
+  package var activeNodes: [NodeID] { members.filter(\.isActive).map(\.card.node) }
 }
 
 extension Roster: WireValue {
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int {
+  package var encodedByteCount: Int {
     let texts = 2 + application.utf8.count + 2 + name.utf8.count
     let places = 1 + servers.reduce(0) { $0 + $1.encodedByteCount }
     let people = 2 + members.reduce(0) { $0 + $1.card.encodedByteCount + 16 * $1.users.count + 9 }
     return 1 + 16 + 32 + 8 + 4 + 32 + 32 + 8 + texts + 1 + 1 + 4 + places + people
   }
 
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try group.encode(into: &writer)
     try writer.bytes(nonce)
@@ -216,7 +204,7 @@ extension Roster: WireValue {
   }
 
   /// Reads a roster, and refuses one that makes no sense.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let version = try reader.u8("roster version")
     guard version == 1 else { throw .unsupported(field: "roster version", value: UInt64(version)) }
     group = try GroupID(from: &reader)

@@ -1,14 +1,14 @@
-public import Sodium
+package import Sodium
 import WireCodec
 
 /// A roster with its owner's signature.
-public struct SignedRoster: Hashable, Sendable {
-  public let roster: Roster
+package struct SignedRoster: Hashable, Sendable {
+  package let roster: Roster
   /// As it was signed and is handed on: the roster, then 64 bytes of signature.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// Signs a roster with the owner's keys.
-  public init(_ roster: Roster, by owner: MemberKeys) throws(GroupError) {
+  package init(_ roster: Roster, by owner: MemberKeys) throws(GroupError) {
     try roster.check()
     guard roster.owner.card == owner.card else { throw .notOwner }
     let encoded = try wire { () throws(WireError) in try roster.encoded() }
@@ -19,7 +19,7 @@ public struct SignedRoster: Hashable, Sendable {
   }
 
   /// Reads a roster of the group, or of any group if that is nil, and checks its signature.
-  public init(_ bytes: [UInt8], group: GroupID?) throws(GroupError) {
+  package init(_ bytes: [UInt8], group: GroupID?) throws(GroupError) {
     guard bytes.count <= Roster.byteLimit else {
       throw .malformed(.limitExceeded(field: "roster", limit: Roster.byteLimit))
     }
@@ -37,7 +37,7 @@ public struct SignedRoster: Hashable, Sendable {
   }
 
   /// What the next roster and confirm messages call this one.
-  public func digest() throws(GroupError) -> Digest {
+  package func digest() throws(GroupError) -> Digest {
     try Self.digest(bytes.span.bytes.extracting(droppingLast: Ed25519.signatureByteCount))
   }
 

@@ -1,7 +1,7 @@
 import Sodium
-public import WireCodec
+package import WireCodec
 
-public enum MessageType: UInt8, Sendable, CaseIterable {
+package enum MessageType: UInt8, Sendable, CaseIterable {
   /// Normal: an object, new or changed.
   case update = 1
   /// Normal: an object is gone.
@@ -18,10 +18,10 @@ public enum MessageType: UInt8, Sendable, CaseIterable {
   case roster = 7
 
   /// Whether it has a sequence number and is delivered for certain.
-  public var isNormal: Bool { self == .update || self == .delete || self == .chunk }
+  package var isNormal: Bool { self == .update || self == .delete || self == .chunk }
 
   /// The word of the papers.
-  public var word: String {
+  package var word: String {
     switch self {
     case .update: "update"
     case .delete: "delete"
@@ -36,45 +36,39 @@ public enum MessageType: UInt8, Sendable, CaseIterable {
 
 /// A message between members, with every attribute of the thesis's Table 4.3, the paper's `messageId`, and what telling
 /// versions apart takes.
-public struct GrouperMessage: Hashable, Sendable {
-  /// Most bytes of content.
-  public static let contentByteLimit = 512 << 10
-  /// Longest name of a class in bytes.
-  public static let classByteLimit = 128
-  /// Longest id of an object in bytes.
-  public static let objectByteLimit = 256
+package struct GrouperMessage: Hashable, Sendable {
+  package static let contentByteLimit = 512 << 10
+  package static let classByteLimit = 128
+  package static let objectByteLimit = 256
 
-  public let type: MessageType
-  public let group: GroupID
+  package let type: MessageType
+  package let group: GroupID
   /// The epoch in which it was made. It may be sent again in a later one.
-  public let epoch: UInt32
+  package let epoch: UInt32
   /// Its own name.
-  public let id: MessageID
+  package let id: MessageID
   /// Counts the sender's normal messages from 1; 0 for control messages.
-  public let sequence: UInt64
-  /// Name of the object's class.
-  public let className: String
-  public let objectID: String
+  package let sequence: UInt64
+  package let className: String
+  package let objectID: String
   /// Whom it is for; empty for everybody ("*").
-  public let receivers: [NodeID]
-  public let sender: NodeID
+  package let receivers: [NodeID]
+  package let sender: NodeID
   /// Which of the sender's countings the sequence number is of.
-  public let incarnation: UInt64
-  /// The sender's e-mail address.
-  public let email: String
-  /// The sender's name.
-  public let name: String
+  package let incarnation: UInt64
+  package let email: String
+  package let name: String
   /// When it was made, by the sender's clock, in milliseconds since 1970.
-  public let sentTime: UInt64
+  package let sentTime: UInt64
   /// What the object's version has seen.
-  public let version: VersionVector
+  package let version: VersionVector
   /// When the object's version was made, after everything that it has seen.
-  public let time: HybridTime
+  package let time: HybridTime
   /// The marshalled object, or what control messages say.
-  public let content: [UInt8]
+  package let content: [UInt8]
 
   /// Throws ``GroupError/invalid(_:)`` if a part is too long.
-  public init(
+  package init(
     type: MessageType, group: GroupID, epoch: UInt32, id: MessageID, sequence: UInt64, className: String = "",
     objectID: String = "", receivers: [NodeID] = [], stream: StreamID, email: String, name: String, sentTime: UInt64,
     version: VersionVector = VersionVector(), time: HybridTime = .zero, content: [UInt8]
@@ -112,19 +106,18 @@ public struct GrouperMessage: Hashable, Sendable {
 
 extension GrouperMessage {
   /// What the sequence number counts.
-  public var stream: StreamID { StreamID(node: sender, incarnation: incarnation) }
+  package var stream: StreamID { StreamID(node: sender, incarnation: incarnation) }
 }
 
 extension GrouperMessage: WireValue {
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int {
+  package var encodedByteCount: Int {
     let texts = 2 + className.utf8.count + 2 + objectID.utf8.count + 2 + email.utf8.count + 2 + name.utf8.count
     let people = 2 + 16 * receivers.count + StreamID.byteCount
     return 2 + 16 + 4 + 16 + 8 + texts + people + 8 + version.encodedByteCount + 12 + 4 + content.count
   }
 
   /// Writes the canonical encoding, without a signature.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.u8(type.rawValue)
     try group.encode(into: &writer)
@@ -145,7 +138,7 @@ extension GrouperMessage: WireValue {
   }
 
   /// Reads a message without its signature.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let version = try reader.u8("message version")
     guard version == 1 else { throw .unsupported(field: "message version", value: UInt64(version)) }
     guard let type = MessageType(rawValue: try reader.u8("message type")) else {

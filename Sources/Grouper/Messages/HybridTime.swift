@@ -1,29 +1,28 @@
-public import WireCodec
+package import WireCodec
 
 /// A hybrid logical time: close to the clock, and later than everything it comes after (Kulkarni et al., "Logical physical
 /// clocks", 2014).
-public struct HybridTime: WireValue, Hashable, Comparable, Sendable {
+package struct HybridTime: WireValue, Hashable, Comparable, Sendable {
   /// Latest time that is read and sent, in milliseconds since 1970: the year 10889.
-  public static let millisecondLimit: UInt64 = 1 << 48
+  package static let millisecondLimit: UInt64 = 1 << 48
   /// How far in the future another's time may be and still move this device's clock, in milliseconds.
-  public static let toleranceMilliseconds: UInt64 = 5 * 60 * 1000
+  package static let toleranceMilliseconds: UInt64 = 5 * 60 * 1000
 
   /// Milliseconds since 1970.
-  public let milliseconds: UInt64
+  package let milliseconds: UInt64
   /// Tells times within a millisecond apart.
-  public let counter: UInt32
+  package let counter: UInt32
 
   /// The beginning.
-  public static let zero = HybridTime(milliseconds: 0, counter: 0)
+  package static let zero = HybridTime(milliseconds: 0, counter: 0)
 
-  /// Takes both.
-  public init(milliseconds: UInt64, counter: UInt32) {
+  package init(milliseconds: UInt64, counter: UInt32) {
     self.milliseconds = milliseconds
     self.counter = counter
   }
 
   /// The least time after this one that isn't before the clock.
-  public func next(at now: UInt64) -> HybridTime {
+  package func next(at now: UInt64) -> HybridTime {
     if now > milliseconds { return HybridTime(milliseconds: now, counter: 0) }
     if counter < .max { return HybridTime(milliseconds: milliseconds, counter: counter + 1) }
     return HybridTime(milliseconds: milliseconds == .max ? .max : milliseconds + 1, counter: 0)
@@ -31,27 +30,24 @@ public struct HybridTime: WireValue, Hashable, Comparable, Sendable {
 
   /// What this device's clock takes over of another's time: all of it, unless that is too far in the future. A wrong
   /// clock somewhere then makes its own objects look new, and nobody else's.
-  public func tolerated(at now: UInt64) -> HybridTime {
+  package func tolerated(at now: UInt64) -> HybridTime {
     let latest = now + min(Self.toleranceMilliseconds, .max - now)
     return milliseconds <= latest ? self : HybridTime(milliseconds: latest, counter: 0)
   }
 
-  /// Earlier.
-  public static func < (left: HybridTime, right: HybridTime) -> Bool {
+  package static func < (left: HybridTime, right: HybridTime) -> Bool {
     (left.milliseconds, left.counter) < (right.milliseconds, right.counter)
   }
 
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 12 }
+  package var encodedByteCount: Int { 12 }
 
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(milliseconds)
     try writer.u32(counter)
   }
 
   /// Reads a time; refuses one over the limit.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     milliseconds = try reader.u64("time")
     guard milliseconds <= Self.millisecondLimit else { throw .invalidValue(field: "time") }
     counter = try reader.u32("time counter")

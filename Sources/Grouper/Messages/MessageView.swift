@@ -1,40 +1,35 @@
-public import Foundation
+package import Foundation
 
 /// A message as JSON, with the attributes' names of the thesis's Table 4.3: for people and for logs of their choosing. On the wire
 /// the binary form goes.
-public struct MessageView: Codable, Hashable, Sendable {
+package struct MessageView: Codable, Hashable, Sendable {
   /// `update`, `delete`, `chunk`, `confirm`, `resend`, `skip` or `roster`.
-  public let type: String
+  package let type: String
   /// A marshalled object or what a control message says, in Base64.
-  public let content: Data
-  /// Sequence number of the message.
-  public let sequence: UInt64
-  /// Class name of an object.
-  public let `class`: String
-  public let objectId: String
+  package let content: Data
+  package let sequence: UInt64
+  package let `class`: String
+  package let objectId: String
   /// Node identifiers of the receivers, or `*`.
-  public let receiverId: [String]
+  package let receiverId: [String]
   /// Node identifier of the sender.
-  public let senderId: NodeID
-  /// Email address of the sender.
-  public let email: String
-  /// Name of the sender.
-  public let name: String
+  package let senderId: NodeID
+  package let email: String
+  package let name: String
   /// Time the message is sent, in milliseconds since 1970.
-  public let sentTime: UInt64
+  package let sentTime: UInt64
   /// The paper's identifier of the message.
-  public let messageId: MessageID
-  public let groupId: GroupID
-  public let epoch: UInt32
+  package let messageId: MessageID
+  package let groupId: GroupID
+  package let epoch: UInt32
   /// Which counting of the sender's the sequence number is of, in hexadecimal.
-  public let incarnation: String
+  package let incarnation: String
   /// What the object's version has seen, by node identifier and incarnation.
-  public let version: [String: UInt64]
+  package let version: [String: UInt64]
   /// The version's time, in milliseconds since 1970.
-  public let versionTime: UInt64
+  package let versionTime: UInt64
 
-  /// Shows a message.
-  public init(_ message: GrouperMessage) {
+  package init(_ message: GrouperMessage) {
     type = message.type.word
     content = Data(message.content)
     sequence = message.sequence

@@ -1,31 +1,26 @@
-public import WireCodec
+package import WireCodec
 
 /// Sequence numbers, as ranges in ascending order that neither overlap nor touch.
-public struct SequenceSet: WireValue, Hashable, Sendable {
+package struct SequenceSet: WireValue, Hashable, Sendable {
   /// Largest sequence number.
-  public static let numberLimit: UInt64 = 1 << 62
+  package static let numberLimit: UInt64 = 1 << 62
   /// Most ranges in a message.
-  public static let rangeLimit = 512
+  package static let rangeLimit = 512
 
-  public private(set) var ranges: [ClosedRange<UInt64>]
+  package private(set) var ranges: [ClosedRange<UInt64>]
 
-  /// None.
-  public init() { ranges = [] }
+  package init() { ranges = [] }
 
-  /// A single range.
-  public init(_ range: ClosedRange<UInt64>) { ranges = [range] }
+  package init(_ range: ClosedRange<UInt64>) { ranges = [range] }
 
-  /// Whether there are none.
-  public var isEmpty: Bool { ranges.isEmpty }
+  package var isEmpty: Bool { ranges.isEmpty }
 
   /// How many numbers there are.
-  public var count: UInt64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound + 1) } }
+  package var count: UInt64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound + 1) } }
 
-  /// The first number.
-  public var first: UInt64? { ranges.first?.lowerBound }
+  package var first: UInt64? { ranges.first?.lowerBound }
 
-  /// The last number.
-  public var last: UInt64? { ranges.last?.upperBound }
+  package var last: UInt64? { ranges.last?.upperBound }
 
   /// Place of the first range that ends at `number` or later.
   private func place(of number: UInt64) -> Int {
@@ -38,17 +33,14 @@ public struct SequenceSet: WireValue, Hashable, Sendable {
     return low
   }
 
-  /// Whether a number is among them.
-  public func contains(_ number: UInt64) -> Bool {
+  package func contains(_ number: UInt64) -> Bool {
     let place = place(of: number)
     return place < ranges.count && ranges[place].lowerBound <= number
   }
 
-  /// Adds a number.
-  public mutating func insert(_ number: UInt64) { insert(number...number) }
+  package mutating func insert(_ number: UInt64) { insert(number...number) }
 
-  /// Adds a range.
-  public mutating func insert(_ range: ClosedRange<UInt64>) {
+  package mutating func insert(_ range: ClosedRange<UInt64>) {
     var lower = range.lowerBound
     var upper = range.upperBound
     var begin = place(of: lower)
@@ -62,11 +54,9 @@ public struct SequenceSet: WireValue, Hashable, Sendable {
     ranges.replaceSubrange(begin..<end, with: CollectionOfOne(lower...upper))
   }
 
-  /// Adds all of another set.
-  public mutating func formUnion(_ other: SequenceSet) { for range in other.ranges { insert(range) } }
+  package mutating func formUnion(_ other: SequenceSet) { for range in other.ranges { insert(range) } }
 
-  /// Takes a range out.
-  public mutating func remove(_ range: ClosedRange<UInt64>) {
+  package mutating func remove(_ range: ClosedRange<UInt64>) {
     let begin = place(of: range.lowerBound)
     var end = begin
     var left: [ClosedRange<UInt64>] = []
@@ -79,11 +69,10 @@ public struct SequenceSet: WireValue, Hashable, Sendable {
     ranges.replaceSubrange(begin..<end, with: left)
   }
 
-  /// Takes all of another set out.
-  public mutating func subtract(_ other: SequenceSet) { for range in other.ranges { remove(range) } }
+  package mutating func subtract(_ other: SequenceSet) { for range in other.ranges { remove(range) } }
 
   /// What both have.
-  public func intersection(_ other: SequenceSet) -> SequenceSet {
+  package func intersection(_ other: SequenceSet) -> SequenceSet {
     var outside = self
     outside.subtract(other)
     var result = self
@@ -92,7 +81,7 @@ public struct SequenceSet: WireValue, Hashable, Sendable {
   }
 
   /// The first numbers, at most so many, in at most so many ranges.
-  public func prefix(_ count: UInt64, ranges limit: Int = SequenceSet.rangeLimit) -> SequenceSet {
+  package func prefix(_ count: UInt64, ranges limit: Int = SequenceSet.rangeLimit) -> SequenceSet {
     var result = SequenceSet()
     var left = count
     for range in ranges.prefix(limit) where left > 0 {
@@ -104,11 +93,9 @@ public struct SequenceSet: WireValue, Hashable, Sendable {
     return result
   }
 
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 2 + 16 * ranges.count }
+  package var encodedByteCount: Int { 2 + 16 * ranges.count }
 
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     guard ranges.count <= Self.rangeLimit else { throw .limitExceeded(field: "ranges", limit: Self.rangeLimit) }
     try writer.count16(ranges.count)
     for range in ranges {
@@ -118,7 +105,7 @@ public struct SequenceSet: WireValue, Hashable, Sendable {
   }
 
   /// Reads a set; refuses numbers of 0 or over the limit, and ranges that overlap, touch or are out of order.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let count = try reader.count16(limit: Self.rangeLimit, "ranges")
     ranges = []
     for _ in 0..<count {

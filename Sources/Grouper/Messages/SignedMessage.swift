@@ -2,13 +2,13 @@ import Sodium
 import WireCodec
 
 /// A message with its sender's signature, as it is dealt, kept, and handed on by others.
-public struct SignedMessage: Hashable, Sendable {
-  public let message: GrouperMessage
+package struct SignedMessage: Hashable, Sendable {
+  package let message: GrouperMessage
   /// As it was signed: the message, then 64 bytes of signature.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// Signs a message with its sender's keys.
-  public init(_ message: GrouperMessage, by keys: MemberKeys) throws(GroupError) {
+  package init(_ message: GrouperMessage, by keys: MemberKeys) throws(GroupError) {
     guard message.sender == keys.card.node else { throw .unknownMember(message.sender) }
     let encoded = try wire { () throws(WireError) in try message.encoded() }
     bytes = encoded + (try keys.sign(Self.digest(encoded, group: message.group)))
@@ -16,7 +16,7 @@ public struct SignedMessage: Hashable, Sendable {
   }
 
   /// Reads a message. Whose it is, ``verify(_:)`` tells.
-  public init(_ bytes: [UInt8]) throws(GroupError) {
+  package init(_ bytes: [UInt8]) throws(GroupError) {
     guard bytes.count <= MessageDealing.messageByteLimit else {
       throw .malformed(.limitExceeded(field: "message", limit: MessageDealing.messageByteLimit))
     }
@@ -32,7 +32,7 @@ public struct SignedMessage: Hashable, Sendable {
   ///
   /// Of one who was removed counts what the owner had of him then, and what a member hands on: `isHandedOn` says that the message
   /// was dealt under a key that only those have who are members now.
-  public func verify(_ roster: Roster, isHandedOn: Bool = false) throws(GroupError) {
+  package func verify(_ roster: Roster, isHandedOn: Bool = false) throws(GroupError) {
     guard message.group == roster.group else { throw .forged("a message of another group") }
     guard let member = roster.member(message.sender) else { throw .unknownMember(message.sender) }
     if let last = member.lastSequence, !message.type.isNormal || (message.sequence > last && !isHandedOn) {

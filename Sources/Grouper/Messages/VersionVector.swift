@@ -1,45 +1,43 @@
-public import WireCodec
+package import WireCodec
 
 /// How far an object's version has seen everybody's changes: for each stream the sequence number of its last message
 /// that it takes account of (Parker et al., "Detection of mutual inconsistency in distributed systems", 1983; numbered by
 /// messages instead of changes of the object, which orders the same).
-public struct VersionVector: WireValue, Hashable, Sendable {
-  /// Most entries.
-  public static let entryLimit = StreamID.limit
+package struct VersionVector: WireValue, Hashable, Sendable {
+  package static let entryLimit = StreamID.limit
 
   /// Sequence numbers by stream; none of them 0.
-  public private(set) var entries: [StreamID: UInt64]
+  package private(set) var entries: [StreamID: UInt64]
 
   /// Has seen nothing.
-  public init() { entries = [:] }
+  package init() { entries = [:] }
 
   /// Takes entries; those of 0 are left out.
-  public init(_ entries: [StreamID: UInt64]) { self.entries = entries.filter { $0.value > 0 } }
+  package init(_ entries: [StreamID: UInt64]) { self.entries = entries.filter { $0.value > 0 } }
 
   /// How far it has seen this stream's changes.
-  public subscript(stream: StreamID) -> UInt64 {
+  package subscript(stream: StreamID) -> UInt64 {
     get { entries[stream] ?? 0 }
     set { entries[stream] = newValue == 0 ? nil : newValue }
   }
 
   /// Sees all that the other one has seen, too.
-  public mutating func merge(_ other: VersionVector) {
+  package mutating func merge(_ other: VersionVector) {
     entries.merge(other.entries) { max($0, $1) }
   }
 
   /// Whether this one has seen all that the other one has; equal ones have.
-  public func includes(_ other: VersionVector) -> Bool {
+  package func includes(_ other: VersionVector) -> Bool {
     other.entries.allSatisfy { self[$0.key] >= $0.value }
   }
 
   /// Whether neither has seen all that the other one has: a conflict.
-  public func isConcurrent(with other: VersionVector) -> Bool { !includes(other) && !other.includes(self) }
+  package func isConcurrent(with other: VersionVector) -> Bool { !includes(other) && !other.includes(self) }
 
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int { 2 + 32 * entries.count }
+  package var encodedByteCount: Int { 2 + 32 * entries.count }
 
   /// Writes the canonical encoding: in ascending order of streams.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     guard entries.count <= Self.entryLimit else { throw .limitExceeded(field: "versions", limit: Self.entryLimit) }
     try writer.count16(entries.count)
     for (stream, number) in entries.sorted(by: { $0.key < $1.key }) {
@@ -49,7 +47,7 @@ public struct VersionVector: WireValue, Hashable, Sendable {
   }
 
   /// Reads a vector; refuses numbers of 0 or over the limit, and streams out of order.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     let count = try reader.count16(limit: Self.entryLimit, "versions")
     entries = [:]
     var last: StreamID?

@@ -10,13 +10,13 @@
 /// messages of one who is gone are found with the others. What confirms say is hearsay: it leads to questions, within a window,
 /// and to nothing else. Control messages have no number, are told apart by their ids, and never ask to be sent again: the next
 /// confirm does their work.
-public struct Multicast: Sendable {
+package struct Multicast: Sendable {
   /// What this member counts.
-  public private(set) var own: StreamID
+  package private(set) var own: StreamID
   /// How it behaves; may change with the group.
-  public var settings: MulticastSettings
+  package var settings: MulticastSettings
   /// When the last confirm was sent.
-  public private(set) var lastConfirm: UInt64?
+  package private(set) var lastConfirm: UInt64?
 
   /// Members, and those who were: whether they are.
   var members: [NodeID: Bool] = [:]
@@ -46,16 +46,15 @@ public struct Multicast: Sendable {
   static let controlLimit = 65_536
 
   /// What is kept of one stream from one start of a program to the next.
-  public struct Kept: Hashable, Sendable {
+  package struct Kept: Hashable, Sendable {
     /// All up to here have been delivered.
-    public var contiguous: UInt64
+    package var contiguous: UInt64
     /// Later ones that are kept.
-    public var held: SequenceSet
+    package var held: SequenceSet
     /// The newest that a message has shown.
-    public var known: UInt64
+    package var known: UInt64
 
-    /// Takes all of it.
-    public init(contiguous: UInt64 = 0, held: SequenceSet = SequenceSet(), known: UInt64 = 0) {
+    package init(contiguous: UInt64 = 0, held: SequenceSet = SequenceSet(), known: UInt64 = 0) {
       self.contiguous = contiguous
       self.held = held
       self.known = known
@@ -63,7 +62,7 @@ public struct Multicast: Sendable {
   }
 
   /// Goes on from what was kept.
-  public init(
+  package init(
     own: StreamID, settings: MulticastSettings, kept: [StreamID: Kept] = [:], lastConfirm: UInt64? = nil
   ) {
     self.own = own
@@ -80,14 +79,14 @@ public struct Multicast: Sendable {
   }
 
   /// Says who is in the group, and who was.
-  public mutating func setMembers(_ roster: Roster) {
+  package mutating func setMembers(_ roster: Roster) {
     members = Dictionary(uniqueKeysWithValues: roster.members.map { ($0.card.node, $0.isActive) })
   }
 
   // MARK: - What is known
 
   /// The newest of a stream's messages up to which all are here.
-  public func contiguous(of stream: StreamID) -> UInt64 { progress[stream]?.contiguous ?? 0 }
+  package func contiguous(of stream: StreamID) -> UInt64 { progress[stream]?.contiguous ?? 0 }
 
   /// The newest number of any stream of a member up to which all are here.
   func newest(of node: NodeID) -> UInt64 {
@@ -95,21 +94,21 @@ public struct Multicast: Sendable {
   }
 
   /// What is to be kept of a stream from one start of a program to the next.
-  public func kept(of stream: StreamID) -> Kept {
+  package func kept(of stream: StreamID) -> Kept {
     let row = progress[stream] ?? StreamProgress()
     return Kept(contiguous: row.contiguous, held: row.held, known: row.known)
   }
 
   /// The number of this member's next message. No word of others changes it.
-  public var nextSequence: UInt64 { contiguous(of: own) + 1 }
+  package var nextSequence: UInt64 { contiguous(of: own) + 1 }
 
   /// Messages that somebody speaks of and that aren't here, as far as they would be asked for.
-  public var missingCount: UInt64 {
+  package var missingCount: UInt64 {
     progress.values.reduce(0) { $0 + $1.missing(window: settings.window).count }
   }
 
   /// What a confirm says now. Of very many streams, those of members, and the others as far as there is room.
-  public var confirmation: VersionVector {
+  package var confirmation: VersionVector {
     let known = progress.filter { members.keys.contains($0.key.node) && $0.value.contiguous > 0 }
     let chosen = known.sorted { left, right in
       (members[left.key.node] == true ? 0 : 1, left.key) < (members[right.key.node] == true ? 0 : 1, right.key)
@@ -120,7 +119,7 @@ public struct Multicast: Sendable {
   // MARK: - What happens
 
   /// This member has made a normal message with ``nextSequence``.
-  public mutating func made(_ sequence: UInt64) {
+  package mutating func made(_ sequence: UInt64) {
     var row = progress[own] ?? StreamProgress()
     row.known = max(row.known, sequence)
     _ = row.take(SequenceSet(sequence...sequence))
@@ -128,7 +127,7 @@ public struct Multicast: Sendable {
   }
 
   /// The device has come online. Confirms, unless it has done so a moment ago.
-  public mutating func cameOnline(at now: UInt64) {
+  package mutating func cameOnline(at now: UInt64) {
     guard let lastConfirm, now >= lastConfirm, now - lastConfirm < settings.ttl / 20 else {
       nextConfirm = now
       return
@@ -136,7 +135,7 @@ public struct Multicast: Sendable {
   }
 
   /// Confirms as soon as possible, whenever the last time was.
-  public mutating func confirmSoon(at now: UInt64) { nextConfirm = now }
+  package mutating func confirmSoon(at now: UInt64) { nextConfirm = now }
 
   /// The database was put back from a copy: numbers that it doesn't know have been used. This member counts anew, and what it has sent in
   /// its last counting comes back from the others like anybody's messages.
@@ -158,7 +157,7 @@ public struct Multicast: Sendable {
   }
 
   /// A message has come whose signature holds. Duplicates and what isn't for this member have no effects.
-  public mutating func receive(_ signed: SignedMessage, at now: UInt64) -> [MulticastEffect] {
+  package mutating func receive(_ signed: SignedMessage, at now: UInt64) -> [MulticastEffect] {
     let message = signed.message
     guard members.keys.contains(message.sender) else { return [] }
     guard message.receivers.isEmpty || message.receivers.contains(own.node) else { return [] }
@@ -186,7 +185,7 @@ public struct Multicast: Sendable {
   }
 
   /// What is due now: confirm messages and questions. `jitter` is between 0 and 1.
-  public mutating func due(at now: UInt64, jitter: Double) -> [MulticastEffect] {
+  package mutating func due(at now: UInt64, jitter: Double) -> [MulticastEffect] {
     var effects: [MulticastEffect] = []
     if let promised = promisedConfirm, now >= promised || promised - now > settings.ttl { nextConfirm = now }
     if let next = nextConfirm {

@@ -1,5 +1,5 @@
 /// What a member is to do after something has happened.
-public enum MulticastEffect: Hashable, Sendable {
+package enum MulticastEffect: Hashable, Sendable {
   /// Keep this normal message; it is new.
   case keep(SignedMessage)
   /// Hand the application the kept messages of this stream with these numbers that it hasn't had, in order. Numbers that nothing is
@@ -17,16 +17,15 @@ public enum MulticastEffect: Hashable, Sendable {
 }
 
 /// How the multicast behaves.
-public struct MulticastSettings: Hashable, Sendable {
+package struct MulticastSettings: Hashable, Sendable {
   /// How long servers keep messages, in milliseconds.
-  public var ttl: UInt64
+  package var ttl: UInt64
   /// How long a gap is left alone before it is asked for, in milliseconds: messages overtake each other.
-  public var grace: UInt64
+  package var grace: UInt64
   /// How far ahead of the last one in order a message is kept, and how many messages one member is asked for at once.
-  public var window: UInt64
+  package var window: UInt64
 
-  /// Takes all of it.
-  public init(ttl: UInt64, grace: UInt64, window: UInt64 = 1024) {
+  package init(ttl: UInt64, grace: UInt64, window: UInt64 = 1024) {
     self.ttl = ttl
     self.grace = grace
     self.window = window

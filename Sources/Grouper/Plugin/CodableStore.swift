@@ -15,18 +15,17 @@ public protocol GroupObject: Codable, Sendable {
 extension GroupObject {
   /// The type's name.
   public static var className: String { String(describing: Self.self) }
-  /// None.
   public var files: [FileReference] { [] }
 }
 
 /// The plugin that comes with Grouper, and a small store: objects as JSON in the group's own database, sealed.
 public final class CodableStore: SyncPlugin {
   /// The entities' names, those that others name first.
-  public let entities: [String]
+  package let entities: [String]
   private let store: GroupStore
 
   /// Keeps objects of these types in `store`.
-  public init(_ store: GroupStore, entities: [any GroupObject.Type]) {
+  package init(_ store: GroupStore, entities: [any GroupObject.Type]) {
     self.store = store
     self.entities = entities.map { $0.className }
   }

@@ -5,7 +5,6 @@ public struct ObjectName: Hashable, Sendable {
   /// Its id, among those of its class.
   public let objectID: String
 
-  /// Takes both.
   public init(className: String, objectID: String) {
     self.className = className
     self.objectID = objectID
@@ -17,10 +16,9 @@ public struct MarshalledObject: Hashable, Sendable {
   public let name: ObjectName
   /// Its bytes, in whatever form the plugin gives it.
   public let content: [UInt8]
-  /// Files that it names; they are sent before (``Grouper/addFile(_:)``).
+  /// Files that it names; they are sent before (``Grouper/Grouper/addFile(path:)``).
   public let files: [FileReference]
 
-  /// Takes all of it.
   public init(name: ObjectName, content: [UInt8], files: [FileReference] = []) {
     self.name = name
     self.content = content
@@ -32,7 +30,7 @@ public struct MarshalledObject: Hashable, Sendable {
 public struct RemoteChange: Hashable, Sendable {
   public let name: ObjectName
   /// Whose change it is.
-  public let version: ObjectVersion
+  package let version: ObjectVersion
   /// The sender's name in the message.
   public let senderName: String
 }
@@ -79,7 +77,7 @@ public enum ConflictPolicy: Sendable {
 /// Versions of one object that didn't know of each other.
 public struct ObjectConflict: Sendable {
   public struct Candidate: Sendable {
-    public let version: ObjectVersion
+    package let version: ObjectVersion
     /// The sender's name in the message.
     public let senderName: String
     /// The object's bytes; nil if the object is gone in this version.

@@ -1,20 +1,20 @@
-public import ShamirKit
-public import Sodium
+import ShamirKit
+import Sodium
 
 /// Any k blobs of one dealing give the message back.
-public enum BlobCombiner {
+package enum BlobCombiner {
   /// What k or more blobs have given.
-  public struct Result: Sendable {
+  package struct Result: Sendable {
     /// The signed message's bytes.
-    public let message: [UInt8]
+    package let message: [UInt8]
     /// Blobs whose share isn't what the commitments say, by index: their servers, or their sender, are at fault.
-    public let faulty: [UInt8]
+    package let faulty: [UInt8]
   }
 
   /// Combines blobs of one dealing that open under `key`; at least k of them must be sound.
   ///
   /// Throws ``GroupError/sharing(_:)`` with ``ShamirError/tooFewShares(have:need:)`` as long as there are fewer.
-  public static func combine(_ blobs: [[UInt8]], key: EpochKey) throws(GroupError) -> Result {
+  package static func combine(_ blobs: [[UInt8]], key: EpochKey) throws(GroupError) -> Result {
     guard let first = blobs.first else { throw .sharing(.tooFewShares(have: 0, need: 2)) }
     let common: BlobHeader.Common
     do {

@@ -1,35 +1,35 @@
-public import ShamirKit
-public import Sodium
-public import WireCodec
+package import ShamirKit
+package import Sodium
+package import WireCodec
 
 /// What all blobs of one dealing have in common, and what is this one's. Servers don't see it.
-public struct BlobHeader: WireValue, Hashable, Sendable {
-  public let dealing: DealingID
+package struct BlobHeader: WireValue, Hashable, Sendable {
+  package let dealing: DealingID
   /// k and n.
-  public let scheme: ThresholdScheme
+  package let scheme: ThresholdScheme
   /// Which of the n blobs this is, from 1: the place of its server in the roster.
-  public let index: UInt8
+  package let index: UInt8
   /// Bytes of the ciphertext that the fragments make up.
-  public let ciphertextByteCount: Int
+  package let ciphertextByteCount: Int
   /// To the key's polynomials.
-  public let commitments: Commitments
+  package let commitments: Commitments
   /// Hashes of all n fragments.
-  public let fragmentDigests: [Digest]
+  package let fragmentDigests: [Digest]
 
   /// What the others of the dealing must agree with.
-  public struct Common: Hashable, Sendable {
-    public let dealing: DealingID
+  package struct Common: Hashable, Sendable {
+    package let dealing: DealingID
     /// k and n.
-    public let scheme: ThresholdScheme
-    public let ciphertextByteCount: Int
+    package let scheme: ThresholdScheme
+    package let ciphertextByteCount: Int
     /// To the key's polynomials.
-    public let commitments: Commitments
+    package let commitments: Commitments
     /// Hashes of all n fragments.
-    public let fragmentDigests: [Digest]
+    package let fragmentDigests: [Digest]
   }
 
   /// What the others of the dealing must agree with.
-  public var common: Common {
+  package var common: Common {
     Common(
       dealing: dealing, scheme: scheme, ciphertextByteCount: ciphertextByteCount, commitments: commitments,
       fragmentDigests: fragmentDigests)
@@ -47,13 +47,11 @@ public struct BlobHeader: WireValue, Hashable, Sendable {
     self.fragmentDigests = fragmentDigests
   }
 
-  /// Exact number of encoded bytes.
-  public var encodedByteCount: Int {
+  package var encodedByteCount: Int {
     16 + 3 + 4 + Digest.byteCount * fragmentDigests.count + commitments.encodedByteCount
   }
 
-  /// Writes the canonical encoding.
-  public func encode(into writer: inout Writer) throws(WireError) {
+  package func encode(into writer: inout Writer) throws(WireError) {
     try dealing.encode(into: &writer)
     try writer.u8(UInt8(truncatingIfNeeded: scheme.threshold))
     try writer.u8(UInt8(truncatingIfNeeded: scheme.shareCount))
@@ -64,7 +62,7 @@ public struct BlobHeader: WireValue, Hashable, Sendable {
   }
 
   /// Reads a header; refuses what no dealing makes.
-  public init(from reader: inout Reader) throws(WireError) {
+  package init(from reader: inout Reader) throws(WireError) {
     dealing = try DealingID(from: &reader)
     let threshold = Int(try reader.u8("threshold"))
     let count = Int(try reader.u8("share count"))
@@ -87,7 +85,7 @@ public struct BlobHeader: WireValue, Hashable, Sendable {
   }
 
   /// What the blobs of a dealing have in common, as a name: a blob that somebody has made up under another's dealing has another.
-  public func commonName() throws(GroupError) -> DealingID {
+  package func commonName() throws(GroupError) -> DealingID {
     let encoded = try wire { () throws(WireError) in try commitments.encoded() }
     return try sodium { () throws(SodiumError) in
       var hash = try DomainHash("vault/group-dealing/v1")

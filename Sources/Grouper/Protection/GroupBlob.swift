@@ -1,6 +1,6 @@
-public import ShamirKit
-public import Sodium
-public import WireCodec
+package import ShamirKit
+import Sodium
+import WireCodec
 
 /// What one server gets of one message: version, epoch, nonce, a sealed box with header and key share, and a fragment of
 /// the ciphertext.
@@ -8,19 +8,19 @@ public import WireCodec
 /// The box is crypto_secretbox under a key that only members derive, so its tag proves that a member made the blob, and
 /// to a server it is noise, as the fragment is: two servers' blobs of one message aren't recognised by what is in them. In the
 /// clear are the epoch, and lengths: n and k can be worked out of the box's, and about how long the message is of the rest's.
-public struct GroupBlob: ~Copyable {
-  public let header: BlobHeader
+package struct GroupBlob: ~Copyable {
+  package let header: BlobHeader
   /// This server's share of the key.
-  public let share: KeyShare
+  package let share: KeyShare
   /// This server's fragment of the ciphertext.
-  public let fragment: [UInt8]
+  package let fragment: [UInt8]
 
   static let version: UInt8 = 1
   /// Longest box: 64 servers, of which all are needed.
   static let boxByteLimit = 16 + 23 + 64 * 32 + 1 + 64 * 32 + KeyShare.byteCount
 
   /// The epoch whose key opens a blob, told without opening it.
-  public static func epoch(of bytes: [UInt8]) throws(GroupError) -> UInt32 {
+  package static func epoch(of bytes: [UInt8]) throws(GroupError) -> UInt32 {
     try wire { () throws(WireError) in
       var reader = Reader(bytes.span.bytes)
       return try epoch(&reader)
@@ -35,7 +35,7 @@ public struct GroupBlob: ~Copyable {
 
   /// Opens a blob from a server: the box first, so that whatever a server has changed or made up is refused in constant
   /// time before anything in it is read.
-  public static func open(_ bytes: [UInt8], key: EpochKey) throws(GroupError) -> GroupBlob {
+  package static func open(_ bytes: [UInt8], key: EpochKey) throws(GroupError) -> GroupBlob {
     guard bytes.count <= ServerLimits.shareByteLimit else {
       throw .malformed(.limitExceeded(field: "blob", limit: ServerLimits.shareByteLimit))
     }
@@ -137,7 +137,7 @@ public struct GroupBlob: ~Copyable {
   }
 
   /// What a blob is called on its server: a hash, so that the same blob put again is known for the same.
-  public static func shareID(_ bytes: [UInt8]) throws(GroupError) -> ServerShareID {
+  package static func shareID(_ bytes: [UInt8]) throws(GroupError) -> ServerShareID {
     try sodium { () throws(SodiumError) in
       var hash = try DomainHash("vault/group-share-id/v1")
       hash.append(bytes)

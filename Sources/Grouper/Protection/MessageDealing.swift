@@ -1,6 +1,6 @@
-public import ShamirKit
-public import Sodium
-public import WireCodec
+package import ShamirKit
+import Sodium
+import WireCodec
 
 /// f(k, n): one message becomes n blobs, of which k give it back and k − 1 nothing, not even to a member's thief.
 ///
@@ -8,19 +8,19 @@ public import WireCodec
 /// the group's key; the message, padded, is encrypted with crypto_secretbox under the result and dispersed by an erasure
 /// code (Krawczyk, "Secret sharing made short", CRYPTO 1993). So reading takes both: membership, and what k servers
 /// held. The nonce of the encryption is zeros: each key encrypts once.
-public struct MessageDealing: Sendable {
+package struct MessageDealing: Sendable {
   /// Longest message, with its signature.
-  public static let messageByteLimit = 576 << 10
+  package static let messageByteLimit = 576 << 10
   /// Longest ciphertext.
   static let ciphertextByteLimit = 640 << 10
   /// Before a message and its padding: how long it is.
   static let lengthByteCount = 4
 
-  public let id: DealingID
+  package let id: DealingID
   /// Blob i is at place i − 1.
-  public let blobs: [[UInt8]]
+  package let blobs: [[UInt8]]
 
-  public init(_ message: [UInt8], scheme: ThresholdScheme, key: EpochKey) throws(GroupError) {
+  package init(_ message: [UInt8], scheme: ThresholdScheme, key: EpochKey) throws(GroupError) {
     let id = try sodium { () throws(SodiumError) in try DealingID.random() }
     let nonces = try sodium { () throws(SodiumError) in
       try Randomness.bytes(scheme.shareCount * SecretBox.nonceByteCount)

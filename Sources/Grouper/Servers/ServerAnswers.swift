@@ -1,49 +1,47 @@
 public import Sodium
 
 /// Limits of the interface between members and servers, version 1.
-public enum ServerLimits {
+package enum ServerLimits {
   /// Largest share, in bytes.
-  public static let shareByteLimit = 1 << 20
+  package static let shareByteLimit = 1 << 20
   /// Most recipients of a share.
-  public static let recipientLimit = 256
+  package static let recipientLimit = 256
   /// Most shares of a page.
-  public static let pageLimit = 500
+  package static let pageLimit = 500
   /// Most bytes of the shares of a page, unless it is a single one.
-  public static let pageByteLimit = 4 << 20
+  package static let pageByteLimit = 4 << 20
   /// Longest wait for a page, in seconds.
-  public static let waitLimit = 60
+  package static let waitLimit = 60
   /// Seconds that shares may live.
-  public static let acceptedTTLs = 60...2_592_000
+  package static let acceptedTTLs = 60...2_592_000
 }
 
 /// A server's word that a share is durable there.
-public struct PutReceipt: Hashable, Sendable {
+package struct PutReceipt: Hashable, Sendable {
   /// The share's place in the group.
-  public let cursor: UInt64
+  package let cursor: UInt64
   /// When it ends.
-  public let expires: UInt64
+  package let expires: UInt64
 
-  /// Takes both.
-  public init(cursor: UInt64, expires: UInt64) {
+  package init(cursor: UInt64, expires: UInt64) {
     self.cursor = cursor
     self.expires = expires
   }
 }
 
-public struct ListedShare: Hashable, Sendable {
+package struct ListedShare: Hashable, Sendable {
   /// The share's name on this server.
-  public let id: ServerShareID
+  package let id: ServerShareID
   /// Its place in the group.
-  public let cursor: UInt64
+  package let cursor: UInt64
   /// Who has put it, says the server.
-  public let sender: ServerUserID
+  package let sender: ServerUserID
   /// When it ends.
-  public let expires: UInt64
+  package let expires: UInt64
   /// The share.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
-  /// Takes all of it.
-  public init(id: ServerShareID, cursor: UInt64, sender: ServerUserID, expires: UInt64, bytes: [UInt8]) {
+  package init(id: ServerShareID, cursor: UInt64, sender: ServerUserID, expires: UInt64, bytes: [UInt8]) {
     self.id = id
     self.cursor = cursor
     self.sender = sender
@@ -53,16 +51,15 @@ public struct ListedShare: Hashable, Sendable {
 }
 
 /// What has come to a server for a member.
-public struct SharePage: Hashable, Sendable {
+package struct SharePage: Hashable, Sendable {
   /// In order of cursor.
-  public let shares: [ListedShare]
+  package let shares: [ListedShare]
   /// Where the next page begins, also when this one is empty.
-  public let next: UInt64
+  package let next: UInt64
   /// Whether there is more now.
-  public let hasMore: Bool
+  package let hasMore: Bool
 
-  /// Takes all of it.
-  public init(shares: [ListedShare], next: UInt64, hasMore: Bool) {
+  package init(shares: [ListedShare], next: UInt64, hasMore: Bool) {
     self.shares = shares
     self.next = next
     self.hasMore = hasMore
@@ -70,24 +67,23 @@ public struct SharePage: Hashable, Sendable {
 }
 
 /// How a group stands on a server.
-public struct ServerGroupInfo: Hashable, Sendable {
+package struct ServerGroupInfo: Hashable, Sendable {
   /// Seconds that shares live.
-  public let ttl: Int
+  package let ttl: Int
   /// Number of users; only the owner is told.
-  public let users: Int?
-  public let shares: UInt64
-  public let bytes: UInt64
+  package let users: Int?
+  package let shares: UInt64
+  package let bytes: UInt64
   /// Most shares.
-  public let shareQuota: UInt64
+  package let shareQuota: UInt64
   /// Most bytes.
-  public let byteQuota: UInt64
+  package let byteQuota: UInt64
   /// The newest share's place.
-  public let newest: UInt64
+  package let newest: UInt64
   /// The server's clock.
-  public let time: UInt64
+  package let time: UInt64
 
-  /// Takes all of it.
-  public init(
+  package init(
     ttl: Int, users: Int?, shares: UInt64, bytes: UInt64, shareQuota: UInt64, byteQuota: UInt64, newest: UInt64,
     time: UInt64
   ) {
@@ -103,19 +99,18 @@ public struct ServerGroupInfo: Hashable, Sendable {
 }
 
 /// A group that a server has made.
-public struct CreatedGroup: Sendable {
-  public let group: ServerGroupID
+package struct CreatedGroup: Sendable {
+  package let group: ServerGroupID
   /// The caller there.
-  public let owner: ServerUserID
+  package let owner: ServerUserID
   /// Opens the group to its owner.
-  public let masterKey: ServerKey
+  package let masterKey: ServerKey
   /// Opens it to the caller as a member.
-  public let accessKey: ServerKey
+  package let accessKey: ServerKey
   /// Seconds that shares live.
-  public let ttl: Int
+  package let ttl: Int
 
-  /// Takes all of it.
-  public init(group: ServerGroupID, owner: ServerUserID, masterKey: ServerKey, accessKey: ServerKey, ttl: Int) {
+  package init(group: ServerGroupID, owner: ServerUserID, masterKey: ServerKey, accessKey: ServerKey, ttl: Int) {
     self.group = group
     self.owner = owner
     self.masterKey = masterKey
@@ -125,13 +120,12 @@ public struct CreatedGroup: Sendable {
 }
 
 /// A user that a server has added to a group.
-public struct AddedUser: Sendable {
-  public let user: ServerUserID
+package struct AddedUser: Sendable {
+  package let user: ServerUserID
   /// Opens the group to him.
-  public let accessKey: ServerKey
+  package let accessKey: ServerKey
 
-  /// Takes both.
-  public init(user: ServerUserID, accessKey: ServerKey) {
+  package init(user: ServerUserID, accessKey: ServerKey) {
     self.user = user
     self.accessKey = accessKey
   }
@@ -140,14 +134,14 @@ public struct AddedUser: Sendable {
 /// What a server's operator demands from whoever makes a group there, as bytes of a header's text.
 public final class CreationToken: Sendable {
   /// The text's bytes.
-  public let secret: SecretBytes
+  package let secret: SecretBytes
 
   /// Takes the text's bytes.
   public init(_ secret: consuming SecretBytes) { self.secret = secret }
 }
 
 /// Finds the server behind an address of the roster. `GroupLink` makes HTTPS clients; tests hand out servers in memory.
-public protocol GroupServerConnector: Sendable {
+package protocol GroupServerConnector: Sendable {
   /// The server at `address`, an `https` URL (or `http` for a server on this machine). Opens no connection yet.
   func server(at address: String) throws(GroupServerError) -> any GroupServer
 }

@@ -1,25 +1,23 @@
-public import Sodium
+package import Sodium
 
 /// A key that a server has drawn: it opens one group there, to its owner (master key) or to one member (access key).
 ///
 /// The bytes stay in secret memory; whoever sends them writes their text form there too.
-public final class ServerKey: Sendable {
-  /// Number of bytes.
-  public static let byteCount = 32
+package final class ServerKey: Sendable {
+  package static let byteCount = 32
 
-  public enum Kind: UInt8, Sendable {
+  package enum Kind: UInt8, Sendable {
     /// The owner of the group.
     case master = 1
     /// One member.
     case access = 2
   }
 
-  public let kind: Kind
-  /// The 32 bytes.
-  public let secret: SecretBytes
+  package let kind: Kind
+  package let secret: SecretBytes
 
   /// Takes exactly 32 bytes.
-  public init(_ secret: consuming SecretBytes, _ kind: Kind) throws(SodiumError) {
+  package init(_ secret: consuming SecretBytes, _ kind: Kind) throws(SodiumError) {
     guard secret.count == Self.byteCount else {
       throw .invalidLength(expected: Self.byteCount, actual: secret.count)
     }
@@ -29,14 +27,14 @@ public final class ServerKey: Sendable {
 }
 
 /// What a call to a server is made with: a group there and a key that opens it.
-public struct GroupAccess: Sendable {
+package struct GroupAccess: Sendable {
   /// The group, as the server knows it.
-  public let group: ServerGroupID
+  package let group: ServerGroupID
   /// The master key for an owner's calls, an access key for a member's; ``GroupServer/info(_:)`` takes either.
-  public let key: ServerKey
+  package let key: ServerKey
 
   /// Puts the two together.
-  public init(group: ServerGroupID, key: ServerKey) {
+  package init(group: ServerGroupID, key: ServerKey) {
     self.group = group
     self.key = key
   }

@@ -6,7 +6,7 @@ extension GroupStore {
   ///
   /// Throws ``GroupError/invalid(_:)`` if some of it hasn't come yet, ``GroupError/forged(_:)`` if it isn't what it was, and what
   /// `take` throws.
-  public func readFile(
+  package func readFile(
     _ file: FileReference, _ take: (_ piece: [UInt8]) throws(GroupError) -> Void
   ) throws(GroupError) {
     var hash = try Self.fileHash()

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Glibc
 import ShamirKit
-public import Sodium
+import Sodium
 import WireCodec
 
 /// What a member of a group keeps: one SQLite file, in which keys, messages and objects are sealed.
@@ -11,14 +11,14 @@ import WireCodec
 /// here: times are milliseconds since 1970, passed in. One process at a time uses a store.
 public final class GroupStore: Sendable {
   /// Where it lies.
-  public let path: String
+  package let path: String
   let sealer: any StateSealer
   let pool: DatabasePool
   /// Keys the hashes under which objects lie.
   private let indexKey: GroupSecret
   private let lock: Int32
   /// Whether the database isn't the one that was here last: put back from a copy, or moved.
-  public let isPutBack: Bool
+  package let isPutBack: Bool
 
   /// Opens the store at `path`, or makes it. `isPutBack`: the application knows that the database was put back from a copy. Otherwise
   /// it is noticed by a mark in the lock file beside it, by its inode, and by when that file was written; of a copy of the whole machine
@@ -89,7 +89,7 @@ public final class GroupStore: Sendable {
   }
 
   /// Lets others have it now, and not only when the last reference is gone: whatever is called from then on fails.
-  public func finish() {
+  package func finish() {
     guard (try? pool.close()) != nil else { return }
     flock(lock, LOCK_UN)
   }

@@ -15,7 +15,6 @@ public final class KeyFileSealer: StateSealer {
     sealer = try KeySealer(Self.read(path))
   }
 
-  /// Seals a record.
   public func seal(_ plaintext: RawSpan, context: [UInt8]) throws(GroupError) -> [UInt8] {
     try sealer.seal(plaintext, context: context)
   }

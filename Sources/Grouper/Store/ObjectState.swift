@@ -1,20 +1,20 @@
 import WireCodec
 
 /// One version of an object, made by one message.
-public struct ObjectVersion: Hashable, Sendable {
+package struct ObjectVersion: Hashable, Sendable {
   /// What it has seen.
-  public let version: VersionVector
+  package let version: VersionVector
   /// When it was made, after everything that it has seen.
-  public let time: HybridTime
+  package let time: HybridTime
   /// Who made it, in which counting.
-  public let stream: StreamID
+  package let stream: StreamID
   /// With which message.
-  public let sequence: UInt64
+  package let sequence: UInt64
   /// Whether it says that the object is gone.
-  public let isDeletion: Bool
+  package let isDeletion: Bool
 
   /// Who made it.
-  public var sender: NodeID { stream.node }
+  package var sender: NodeID { stream.node }
 
   init(_ message: GrouperMessage) {
     version = message.version

@@ -5,7 +5,6 @@ public import Sodium
 ///
 /// The context says what is sealed and where it belongs, so that one record can't be put in another's place.
 public protocol StateSealer: Sendable {
-  /// Seals a record.
   func seal(_ plaintext: RawSpan, context: [UInt8]) throws(GroupError) -> [UInt8]
   /// Opens a record. Throws ``GroupError/damaged(_:)`` if it isn't what was sealed in this context.
   func open(_ sealed: [UInt8], context: [UInt8]) throws(GroupError) -> SecretBytes

@@ -16,7 +16,8 @@ package struct BLEConnector: Sendable {
   ///
   /// Throws ``PeerAuth/TransportError/unreachable(_:)`` with a reason, `.timedOut` after the connect timeout, and `.closed` if the task is
   /// cancelled.
-  package func connect(_ address: BLEAddress, by adapter: BLEAdapter) async throws(TransportError) -> any PeerTransport {
+  package func connect(_ address: BLEAddress, by adapter: BLEAdapter) async throws(TransportError) -> any PeerTransport
+  {
     try await withDeadline(connectTimeout, sleeper: { try await Task.sleep(for: $0) }) {
       () async throws(TransportError) in
       try await Self.attempt(address, adapter)

@@ -163,7 +163,7 @@ enum PayloadTargets {
         try opener.unlock(password: word)
       }
     }
-    try opener.finish { body += Array($0) }
+    try opener.finishUnsafe { body += Array($0) }
     require(opener.bodyByteCount == UInt64(body.count), "a body has its announced length")
     return try opener.withHeader { header in
       var sealer = try PayloadSealer(

@@ -11,7 +11,7 @@ extension Book {
       store: GroupStore(
         path: folder.appendingPathComponent("group.sqlite").path,
         sealer: KeyFileSealer(path: folder.appendingPathComponent("group.key").path)),
-      plugin: BookPlugin(book: self), connector: GroupServerConnections(HTTPConnections()))
+      plugin: BookPlugin(book: self))
   }
 
   /// Saves an entity that is new or has changed, and sends it if there is a group.
@@ -29,6 +29,6 @@ extension Book {
   private func groupIfAny() async throws -> Grouper? {
     guard FileManager.default.fileExists(atPath: folder.appendingPathComponent("group.sqlite").path) else { return nil }
     let grouper = try await grouper()
-    return await grouper.roster == nil ? nil : grouper
+    return await grouper.isInGroup ? grouper : nil
   }
 }
