@@ -108,7 +108,7 @@ extension Answerer {
 
   /// A share that has arrived needs no approval any more.
   func forgetApproval(of header: SecretHeader) {
-    do throws(StoreError) {
+    do {
       guard let known = try vault.database.request(.deposit, of: peer.digest, secret: header.id.bytes) else { return }
       try vault.database.removeRequest(known.id)
     } catch {
@@ -120,8 +120,8 @@ extension Answerer {
 extension Vault {
   /// Milliseconds that the user has to answer to an offered share; nil if the user isn't asked. Settings that were damaged or can't be
   /// read must not let a share in.
-  func confirmationTime() throws(VaultError) -> Int64? {
-    let values = try stored { () throws(StoreError) in try settingsFile.load() }
+  func confirmationTime() throws -> Int64? {
+    let values = try settingsFile.load()
     func value(_ key: SettingKey) -> String { values[key.rawValue] ?? key.defaultValue }
     guard value(.confirmSharing) != SettingKey.off else { return nil }
     guard let time = DurationText.milliseconds(value(.confirmTime)), SettingKey.confirmTimes.contains(time) else {

@@ -93,7 +93,7 @@ extension Answerer {
   }
 
   private func take(_ offer: Offer, _ header: SecretHeader, _ held: HeldShare) -> Decision {
-    do throws(StoreError) {
+    do {
       let deposit = try begin(offer, header, held)
       // Other sessions of the same peer may have passed the same check a moment ago.
       if isOverQuota() {
@@ -161,13 +161,13 @@ extension Answerer {
       partialOf: header.id.bytes, index: Int(offer.index), byteCount: byteCount, trailerByteCount: trailerByteCount,
       expiresAt: vault.environment.now() + Self.partialLifetime, headerDigest: header.digest, source: peer.digest)
     let partial: PartialFragment
-    do throws(StoreError) {
+    do {
       partial = try vault.database.openPartial(record, pieceByteCount: plan.pieceByteCount(0))
-    } catch .alreadyExists {
+    } catch StoreError.alreadyExists {
       // Left over from another attempt of the same dealer under another header: nothing was acknowledged, so it goes.
       try vault.database.discardPartial(of: header.id.bytes, index: Int(offer.index))
       partial = try vault.database.openPartial(record, pieceByteCount: plan.pieceByteCount(0))
-    }
+    } catch { throw error }
     var deposit = DepositInProgress(
       header: header, held: held, partial: partial,
       receiver: DepositReceiver(header: header, index: offer.index), leaves: LeafList(), reserve: vault.diskReserve)

@@ -95,7 +95,7 @@ extension Answerer {
     let record = ItemRecord(
       id: id, keyID: keyID, header: offer.header, byteCount: byteCount, state: .arriving, origin: .sent,
       sender: peer.digest, label: nil, receivedAt: vault.environment.now())
-    do throws(StoreError) {
+    do {
       return try begin(record, offer.digest)
     } catch {
       switch error {
@@ -148,7 +148,7 @@ extension Answerer {
     let total = UInt64(record.byteCount)
     let front = Int64(record.header.count)
     var digest: ItemDigest
-    do throws(SodiumError) { digest = try ItemDigest(byteCount: total) } catch { throw .sodium(error) }
+    do { digest = try ItemDigest(byteCount: total) } catch { throw .sodium(error) }
     let reserve = vault.diskReserve
     let size = try file.byteCount()
     let begun = size < front ? [] : try file.read(count: record.header.count, at: 0)
@@ -169,7 +169,7 @@ extension Answerer {
         let start = digest.nextPiece * UInt64(ItemPiece.byteCount)
         guard start + UInt64(count) <= present else { break }
         let bytes = try file.read(count: count, at: front + Int64(start))
-        do throws(ProtocolError) { try digest.take(number: digest.nextPiece, bytes: bytes.span.bytes) } catch {
+        do { try digest.take(number: digest.nextPiece, bytes: bytes.span.bytes) } catch {
           throw .damaged("an arriving item")
         }
       }
@@ -259,7 +259,7 @@ extension Answerer {
     }
     record.state = .waiting
     record.receivedAt = vault.environment.now()
-    do throws(StoreError) {
+    do {
       switch try vault.database.addItem(record, file: file) {
       case .stored:
         vault.arrivals.note(expected, ofItem: record.id, receivedAt: record.receivedAt)

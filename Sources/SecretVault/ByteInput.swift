@@ -3,12 +3,12 @@ import Glibc
 /// Bytes in order, of unknown number: a file, a pipe, or what is decoded from one.
 protocol ByteInput: AnyObject {
   /// Fills the start of `buffer` and returns how much; 0 at the end.
-  func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 }
 
 extension ByteInput {
   /// Fills as much of `buffer` as there is.
-  func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
+  func fill(_ buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     var done = 0
     while done < buffer.count {
       let count = try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[done...]))
@@ -19,14 +19,9 @@ extension ByteInput {
   }
 
   /// The next bytes, at most `limit`: fewer only at the end.
-  func bytes(upTo limit: Int) throws(VaultError) -> [UInt8] {
+  func bytes(upTo limit: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: limit)
-    var failure: VaultError?
-    var count = 0
-    bytes.withUnsafeMutableBytes { buffer in
-      do throws(VaultError) { count = try fill(buffer) } catch { failure = error }
-    }
-    if let failure { throw failure }
+    let count = try bytes.withUnsafeMutableBytes { try fill($0) }
     return Array(bytes.prefix(count))
   }
 }
@@ -44,14 +39,14 @@ final class DescriptorInput: ByteInput {
     file = nil
   }
 
-  init(path: String) throws(VaultError) {
+  init(path: String) throws {
     let file = try RegularFile(path: path, hint: "pipe it in with -")
     file.willBeReadThrough()
     (descriptor, name) = (file.descriptor, path)
     self.file = file
   }
 
-  func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     try readDescriptor(descriptor, name, into: buffer)
   }
 }
@@ -66,7 +61,7 @@ final class PrefixedInput: ByteInput {
     self.rest = rest
   }
 
-  func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     guard !front.isEmpty else { return try rest?.read(into: buffer) ?? 0 }
     let part = front.prefix(buffer.count)
     buffer.copyBytes(from: part)

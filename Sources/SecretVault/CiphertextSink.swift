@@ -3,11 +3,11 @@ import VaultStore
 /// Where a rebuilt ciphertext goes, batch by batch, from its first byte to its last.
 protocol CiphertextSink: ~Copyable, Sendable {
   /// Takes what must go in by itself before others work on the next batch, and asks the user if that takes asking.
-  mutating func begin(_ batch: inout CiphertextBatch) async throws(VaultError)
+  mutating func begin(_ batch: inout CiphertextBatch) async throws
   /// Takes the bytes that ``begin(_:)`` has left.
-  mutating func append(_ batch: CiphertextBatch) throws(VaultError)
+  mutating func append(_ batch: CiphertextBatch) throws
   /// Says that this was the last, and that all of it fits the dealer's roots.
-  mutating func finish() throws(VaultError)
+  mutating func finish() throws
 }
 
 /// A part of a ciphertext.
@@ -28,9 +28,9 @@ struct CiphertextBatch: Sendable {
 struct CiphertextKeeper: CiphertextSink {
   let file: CiphertextFile
 
-  func begin(_ batch: inout CiphertextBatch) async throws(VaultError) {}
+  func begin(_ batch: inout CiphertextBatch) async throws {}
 
-  func append(_ batch: CiphertextBatch) throws(VaultError) {
+  func append(_ batch: CiphertextBatch) throws {
     guard batch.count > 0 else { return }
     var failure: StoreError?
     batch.bytes.withUnsafeBytes { bytes in
@@ -43,5 +43,5 @@ struct CiphertextKeeper: CiphertextSink {
     if let failure { throw VaultError(failure) }
   }
 
-  func finish() throws(VaultError) {}
+  func finish() throws {}
 }

@@ -170,7 +170,7 @@ struct Conversation: Sendable {
   private func within<Result: ~Copyable & Sendable>(
     _ deadline: Duration, _ operation: @escaping @Sendable () async throws(SessionError) -> Result
   ) async throws(LinkFailure) -> Result {
-    do throws(SessionError) {
+    do {
       return try await withDeadline(deadline, sleeper: environment.sleep, operation: operation)
     } catch {
       throw LinkFailure(error, peer: recipient.name)

@@ -24,7 +24,7 @@ final class EncryptedSpool: PlaintextSource {
   private let stagingFolder: String
 
   /// An empty one. `name` is what it holds, for errors.
-  init(name: String, stagingFolder: String) throws(VaultError) {
+  init(name: String, stagingFolder: String) throws {
     self.name = name
     self.stagingFolder = stagingFolder
     do {
@@ -39,7 +39,7 @@ final class EncryptedSpool: PlaintextSource {
   deinit { if file >= 0 { Glibc.close(file) } }
 
   /// Adds bytes at the end.
-  func append(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {
+  func append(_ bytes: UnsafeRawBufferPointer) throws {
     var rest = bytes
     if byteCount < UInt64(Self.memoryLimit) {
       let start = Int(byteCount)
@@ -66,12 +66,12 @@ final class EncryptedSpool: PlaintextSource {
   }
 
   /// Ends writing; from here on it is read.
-  func finish() throws(VaultError) {
+  func finish() throws {
     if windowCount > 0 { try flush() }
     cipher = []
   }
 
-  private func flush() throws(VaultError) {
+  private func flush() throws {
     if file < 0 {
       file = open(stagingFolder, temporaryFileFlags | O_RDWR | O_CLOEXEC, 0o600)
       guard file >= 0 else { throw FileSource.failure("make a temporary file in", stagingFolder, errno) }
@@ -83,7 +83,7 @@ final class EncryptedSpool: PlaintextSource {
     windowCount = 0
   }
 
-  func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     let left = byteCount - readOffset
     guard left > 0, buffer.count > 0 else { return 0 }
     let headCount = min(byteCount, UInt64(Self.memoryLimit))
@@ -110,7 +110,7 @@ final class EncryptedSpool: PlaintextSource {
     return nonce
   }
 
-  private func seal(_ count: Int, _ counter: UInt64) throws(VaultError) {
+  private func seal(_ count: Int, _ counter: UInt64) throws {
     let nonce = nonce(counter)
     do {
       try cipher.withUnsafeMutableBytes { target in
@@ -125,7 +125,7 @@ final class EncryptedSpool: PlaintextSource {
     }
   }
 
-  private func write(_ count: Int, at counter: UInt64) throws(VaultError) {
+  private func write(_ count: Int, at counter: UInt64) throws {
     var done = 0
     let start = Int(counter) * (Self.chunk + SecretBox.overhead)
     while done < count {
@@ -140,7 +140,7 @@ final class EncryptedSpool: PlaintextSource {
     }
   }
 
-  private func load(_ number: UInt64, total: UInt64) throws(VaultError) -> Int {
+  private func load(_ number: UInt64, total: UInt64) throws -> Int {
     let count = Int(min(UInt64(Self.chunk), total - number * UInt64(Self.chunk)))
     guard number != windowChunk else { return count }
     var cipher = [UInt8](repeating: 0, count: count + SecretBox.overhead)

@@ -4,7 +4,27 @@ import ShamirKit
 import Sodium
 package import VaultStore
 
+/// An error of another floor that says itself what it is in the words of a vault.
+package protocol VaultErrorConvertible: Error {
+  var vaultError: VaultError { get }
+}
+
 extension VaultError {
+  /// Any error in the words of a vault: what floors below throw becomes a vault's error here and nowhere else.
+  package init(_ error: any Error) { self = VaultError(known: error) ?? VaultError(.other, "\(error)") }
+
+  /// The same; nil if the error says nothing to a user.
+  package init?(known error: any Error) {
+    switch error {
+    case let error as VaultError: self = error
+    case let error as StoreError: self.init(error)
+    case let error as ShamirError: self.init(.other, "the shares can't be computed: \(error)")
+    case is CancellationError: self.init(.interrupted, "interrupted")
+    case let error as any VaultErrorConvertible: self = error.vaultError
+    default: return nil
+    }
+  }
+
   /// A failure of the store in the words of a vault.
   package init(_ error: StoreError) {
     switch error {
@@ -68,20 +88,8 @@ func offPool<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) as
   }
 }
 
-/// Runs `body` and reports the store's errors as a vault's.
-func stored<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(VaultError) -> Result {
-  do throws(StoreError) { return try body() } catch { throw VaultError(error) }
-}
-
-/// Runs `body` and reports the errors of the sharing kit as a vault's.
-func shamir<Result: ~Copyable>(_ body: () throws(ShamirError) -> Result) throws(VaultError) -> Result {
-  do throws(ShamirError) { return try body() } catch {
-    throw VaultError(.other, "the shares can't be computed: \(error)")
-  }
-}
-
 /// Random bytes in secret memory.
-func freshSecret(_ count: Int) throws(VaultError) -> SecretBytes {
+func freshSecret(_ count: Int) throws -> SecretBytes {
   do { return try SecretBytes(random: count) } catch {
     throw VaultError(.other, "no secret memory is left on this device")
   }

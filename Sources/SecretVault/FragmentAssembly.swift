@@ -16,8 +16,7 @@ struct FragmentAssembly {
 
   let header: SecretHeader
   /// Told of a source that failed at a piece; returns another one, or throws when there is none.
-  let replace:
-    @Sendable (_ failed: any PieceSource, LinkFailure, _ position: UInt64) async throws(VaultError) -> any PieceSource
+  let replace: @Sendable (_ failed: any PieceSource, LinkFailure, _ position: UInt64) async throws -> any PieceSource
   /// Whether somebody else could take a slow source's place.
   let maySwitch: @Sendable () async -> Bool
   let environment: VaultEnvironment
@@ -26,7 +25,7 @@ struct FragmentAssembly {
   /// Reads everything from `sources`, k of them with different indices, and hands it to `sink`.
   func run<Sink: CiphertextSink & ~Copyable>(
     from sources: [any PieceSource], into sink: inout Sink
-  ) async throws(VaultError) {
+  ) async throws {
     let plan = header.dispersal
     var active = sources
     var decoder = try makeDecoder(active)
@@ -61,7 +60,7 @@ struct FragmentAssembly {
       }
       // The first chunk tells whether there is a password, and everything behind it waits for that.
       try await sink.begin(&decoded)
-      let pieces = try fetched.results.map { (result) throws(VaultError) in
+      let pieces = try fetched.results.map { result in
         do throws(LinkFailure) { return try result.get() } catch { throw VaultError(.other, error.reason) }
       }
       let stripes = Stripes(first: position, count: Int(count), pieces: pieces, sources: active.map(\.index))
@@ -90,7 +89,7 @@ struct FragmentAssembly {
     let sources: [UInt8]
   }
 
-  private func makeDecoder(_ sources: [any PieceSource]) throws(VaultError) -> StripeDecoder {
+  private func makeDecoder(_ sources: [any PieceSource]) throws -> StripeDecoder {
     do {
       return try StripeDecoder(header.dispersal, available: sources.map(\.index))
     } catch {
@@ -103,41 +102,35 @@ struct FragmentAssembly {
   private func decode<Sink: CiphertextSink & ~Copyable>(
     _ stripes: Stripes, _ decoder: StripeDecoder, into ciphertext: inout [UInt8], passing before: CiphertextBatch,
     to sink: inout Sink
-  ) throws(VaultError) -> [Digest] {
+  ) throws -> [Digest] {
     let plan = header.dispersal
     let leaves = Mutex([Digest?](repeating: nil, count: stripes.count * plan.dataCount))
-    var failure: VaultError?
     // One piece of work alone touches the sink, and every other one the ciphertext of its stripe.
     nonisolated(unsafe) let this = self
-    ciphertext.withUnsafeMutableBytes { target in
+    try ciphertext.withUnsafeMutableBytes { target in
       nonisolated(unsafe) let target = target
-      withUnsafeMutablePointer(to: &sink) { sink in
+      try withUnsafeMutablePointer(to: &sink) { sink in
         nonisolated(unsafe) let sink = sink
         let passing = before.count > before.taken ? 1 : 0
-        do throws(VaultError) {
-          try ParallelWork.run(stripes.count + passing) { (number) throws(VaultError) in
-            guard number >= passing else { return try sink.pointee.append(before) }
-            let offset = number - passing
-            let start = offset * plan.maximumStripeByteCount
-            let length = plan.dataCount * plan.pieceByteCount(stripes.first + UInt64(offset))
-            let own = try this.decode(
-              stripes, offset, decoder,
-              into: UnsafeMutableRawBufferPointer(rebasing: target[start..<(start + length)]))
-            leaves.withLock { $0.replaceSubrange(offset * plan.dataCount..<(offset + 1) * plan.dataCount, with: own) }
-          }
-        } catch {
-          failure = error
+        try ParallelWork.run(stripes.count + passing) { number in
+          guard number >= passing else { return try sink.pointee.append(before) }
+          let offset = number - passing
+          let start = offset * plan.maximumStripeByteCount
+          let length = plan.dataCount * plan.pieceByteCount(stripes.first + UInt64(offset))
+          let own = try this.decode(
+            stripes, offset, decoder,
+            into: UnsafeMutableRawBufferPointer(rebasing: target[start..<(start + length)]))
+          leaves.withLock { $0.replaceSubrange(offset * plan.dataCount..<(offset + 1) * plan.dataCount, with: own) }
         }
       }
     }
-    if let failure { throw failure }
     return leaves.withLock { $0.compactMap(\.self) }
   }
 
   /// Decodes one stripe and returns the leaf hashes of its data pieces.
   private func decode(
     _ stripes: Stripes, _ offset: Int, _ decoder: StripeDecoder, into data: UnsafeMutableRawBufferPointer
-  ) throws(VaultError) -> [Digest?] {
+  ) throws -> [Digest?] {
     let stripe = stripes.first + UInt64(offset)
     let length = header.dispersal.pieceByteCount(stripe)
     var failure: ShamirError?
@@ -163,15 +156,15 @@ struct FragmentAssembly {
 
   private func keep(
     _ leaves: [Digest], of stripes: Stripes, in accumulators: inout [MerkleAccumulator]
-  ) throws(VaultError) {
+  ) throws {
     let plan = header.dispersal
     guard leaves.count == stripes.count * plan.dataCount else { throw VaultError(.other, "a batch is incomplete") }
     for (position, leaf) in leaves.enumerated() {
-      try shamir { () throws(ShamirError) in try accumulators[position % plan.dataCount].append(leaf: leaf) }
+      try accumulators[position % plan.dataCount].append(leaf: leaf)
     }
   }
 
-  private func verifyRoots(_ accumulators: [MerkleAccumulator]) throws(VaultError) {
+  private func verifyRoots(_ accumulators: [MerkleAccumulator]) throws {
     for (position, accumulator) in accumulators.enumerated() {
       let root = try? accumulator.root()
       guard root == header.roots[position] else {

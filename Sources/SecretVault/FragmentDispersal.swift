@@ -24,9 +24,9 @@ struct FragmentDispersal {
   }
 
   /// Runs the whole of `source` through `sealer` and returns the fragments' roots in order of index.
-  func run(_ source: any PlaintextSource, through sealer: inout PayloadSealer) throws(VaultError) -> [Digest] {
-    let encoder = try shamir { () throws(ShamirError) in try StripeEncoder(plan) }
-    let layout = try shamir { () throws(ShamirError) in try MerkleLayout(leafCount: plan.stripeCount) }
+  func run(_ source: any PlaintextSource, through sealer: inout PayloadSealer) throws -> [Digest] {
+    let encoder = try StripeEncoder(plan)
+    let layout = try MerkleLayout(leafCount: plan.stripeCount)
     var accumulators = [MerkleAccumulator](repeating: MerkleAccumulator(), count: plan.fragmentCount)
     let pool = BufferPool(byteCount: plan.fragmentCount * plan.maximumPieceByteCount)
     var batch = batch(at: 0)
@@ -50,8 +50,8 @@ struct FragmentDispersal {
       throw VaultError(.other, "the encrypted file is longer than planned; nothing was shared")
     }
     try writeTrees(layout)
-    return try accumulators.map { (accumulator) throws(VaultError) in
-      try shamir { () throws(ShamirError) in try accumulator.root() }
+    return try accumulators.map { accumulator in
+      try accumulator.root()
     }
   }
 
@@ -64,7 +64,7 @@ struct FragmentDispersal {
   /// Encrypts the stripes of `batch` into `ciphertext`.
   private func fill(
     _ ciphertext: inout [UInt8], _ batch: Batch, _ source: any PlaintextSource, _ sealer: inout PayloadSealer
-  ) throws(VaultError) {
+  ) throws {
     var wanted = 0
     for offset in 0..<batch.count { wanted += plan.stripeDataByteCount(batch.first + UInt64(offset)) }
     guard try seal(&ciphertext, wanted, source, &sealer) == wanted else {
@@ -74,26 +74,17 @@ struct FragmentDispersal {
 
   private func seal(
     _ ciphertext: inout [UInt8], _ wanted: Int, _ source: any PlaintextSource, _ sealer: inout PayloadSealer
-  ) throws(VaultError) -> Int {
-    var failure: VaultError?
+  ) throws -> Int {
     do {
       return try ciphertext.withUnsafeMutableBytes { buffer in
-        try sealer.next(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])) { target in
-          do throws(VaultError) { return try source.read(into: target) } catch {
-            failure = error
-            throw error
-          }
-        }
+        try sealer.next(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])) { try source.read(into: $0) }
       }
+    } catch PayloadError.sourceTooShort, PayloadError.sourceTooLong {
+      throw VaultError(
+        .inputOutput, "the file changed while it was read; nothing was shared",
+        hint: "share it again once nobody writes to it")
     } catch {
-      if let failure { throw failure }
-      switch error {
-      case PayloadError.sourceTooShort, PayloadError.sourceTooLong:
-        throw VaultError(
-          .inputOutput, "the file changed while it was read; nothing was shared",
-          hint: "share it again once nobody writes to it")
-      default: throw VaultError(.other, "encrypting failed: \(error); nothing was shared")
-      }
+      throw VaultError(known: error) ?? VaultError(.other, "encrypting failed: \(error); nothing was shared")
     }
   }
 
@@ -102,36 +93,30 @@ struct FragmentDispersal {
   private func disperse(
     _ ciphertext: [UInt8], _ batch: Batch, _ encoder: StripeEncoder, _ pool: BufferPool, filling ahead: inout [UInt8],
     _ next: Batch, _ source: any PlaintextSource, _ sealer: inout PayloadSealer
-  ) throws(VaultError) -> [UInt8] {
+  ) throws -> [UInt8] {
     var leaves = [UInt8](repeating: 0, count: batch.count * plan.fragmentCount * Digest.byteCount)
-    var failure: VaultError?
     // One piece of work alone touches source, sealer and the next batch, and every other one the leaves of its stripe.
     nonisolated(unsafe) let this = self
     nonisolated(unsafe) let source = source
-    ciphertext.withUnsafeBytes { data in
+    try ciphertext.withUnsafeBytes { data in
       nonisolated(unsafe) let data = data
-      leaves.withUnsafeMutableBytes { leaves in
+      try leaves.withUnsafeMutableBytes { leaves in
         nonisolated(unsafe) let leaves = leaves
-        withUnsafeMutablePointer(to: &ahead) { ahead in
+        try withUnsafeMutablePointer(to: &ahead) { ahead in
           nonisolated(unsafe) let ahead = ahead
-          withUnsafeMutablePointer(to: &sealer) { sealer in
+          try withUnsafeMutablePointer(to: &sealer) { sealer in
             nonisolated(unsafe) let sealer = sealer
             let filling = next.count > 0 ? 1 : 0
-            do throws(VaultError) {
-              try ParallelWork.run(batch.count + filling) { (number) throws(VaultError) in
-                guard number >= filling else {
-                  return try this.fill(&ahead.pointee, next, source, &sealer.pointee)
-                }
-                try this.disperse(data, number - filling, batch, encoder, pool, into: leaves)
+            try ParallelWork.run(batch.count + filling) { number in
+              guard number >= filling else {
+                return try this.fill(&ahead.pointee, next, source, &sealer.pointee)
               }
-            } catch {
-              failure = error
+              try this.disperse(data, number - filling, batch, encoder, pool, into: leaves)
             }
           }
         }
       }
     }
-    if let failure { throw failure }
     return leaves
   }
 
@@ -139,21 +124,21 @@ struct FragmentDispersal {
   private func disperse(
     _ ciphertext: UnsafeRawBufferPointer, _ offset: Int, _ batch: Batch, _ encoder: StripeEncoder, _ pool: BufferPool,
     into leaves: UnsafeMutableRawBufferPointer
-  ) throws(VaultError) {
+  ) throws {
     let stripe = batch.first + UInt64(offset)
     let length = plan.pieceByteCount(stripe)
     // Only the last stripe of all is shorter, so every earlier one in the batch is full.
     let start = offset * plan.maximumStripeByteCount
     let data = UnsafeRawBufferPointer(rebasing: ciphertext[start..<(start + plan.stripeDataByteCount(stripe))])
-    try pool.withBuffer { (buffer) throws(VaultError) in
+    try pool.withBuffer { buffer in
       let pieces = UnsafeMutableRawBufferPointer(rebasing: buffer[..<(plan.fragmentCount * length)])
-      do throws(ShamirError) { try encoder.encode(stripe: stripe, data: data, into: pieces) } catch {
+      do { try encoder.encode(stripe: stripe, data: data, into: pieces) } catch {
         throw VaultError(.other, "encoding failed: \(error)")
       }
       for position in 0..<plan.fragmentCount {
         let piece = UnsafeRawBufferPointer(rebasing: pieces[(position * length)..<((position + 1) * length)])
         let leaf: Digest
-        do throws(ShamirError) {
+        do {
           leaf = try MerkleLeaf.digest(secret: secret, fragment: UInt8(position + 1), piece: stripe, bytes: piece)
         } catch {
           throw VaultError(.other, "hashing a fragment failed: \(error)")
@@ -162,10 +147,8 @@ struct FragmentDispersal {
         leaf.bytes.withUnsafeBytes {
           UnsafeMutableRawBufferPointer(rebasing: leaves[place..<(place + Digest.byteCount)]).copyMemory(from: $0)
         }
-        try stored { () throws(StoreError) in
-          try staging.write(
-            RawSpan(_unsafeBytes: piece), index: position + 1, at: Int64(plan.pieceOffset(stripe)))
-        }
+        try staging.write(
+          RawSpan(_unsafeBytes: piece), index: position + 1, at: Int64(plan.pieceOffset(stripe)))
       }
     }
   }
@@ -173,7 +156,7 @@ struct FragmentDispersal {
   /// Takes a batch's leaves into the fragments' roots and writes them into the fragments' trees.
   private func keep(
     _ leaves: [UInt8], of batch: Batch, _ layout: MerkleLayout, _ accumulators: inout [MerkleAccumulator]
-  ) throws(VaultError) {
+  ) throws {
     let size = batch.count * Digest.byteCount
     for position in 0..<plan.fragmentCount {
       let own = leaves[(position * size)..<((position + 1) * size)]
@@ -186,26 +169,20 @@ struct FragmentDispersal {
         throw VaultError(.other, "hashing a fragment failed: \(error)")
       }
       let tree = Int64(plan.fragmentByteCount) + Int64(layout.offset(level: 0, index: batch.first))
-      try stored { () throws(StoreError) in
-        try staging.write(Array(own).span.bytes, index: position + 1, at: tree)
-      }
+      try staging.write(Array(own).span.bytes, index: position + 1, at: tree)
     }
   }
 
   /// Computes the upper levels of every fragment's tree behind its leaves.
-  private func writeTrees(_ layout: MerkleLayout) throws(VaultError) {
+  private func writeTrees(_ layout: MerkleLayout) throws {
     let start = Int64(clamping: plan.fragmentByteCount)
     for index in 1...plan.fragmentCount {
       _ = try MerkleTreeBuilder(layout).build(
-        read: { (offset, count) throws(VaultError) in
-          try stored { () throws(StoreError) in
-            try staging.read(index: index, at: start + Int64(clamping: offset), count: count)
-          }
+        read: { offset, count in
+          try staging.read(index: index, at: start + Int64(clamping: offset), count: count)
         },
-        write: { (offset, bytes) throws(VaultError) in
-          try stored { () throws(StoreError) in
-            try staging.write(bytes.span.bytes, index: index, at: start + Int64(clamping: offset))
-          }
+        write: { offset, bytes in
+          try staging.write(bytes.span.bytes, index: index, at: start + Int64(clamping: offset))
         },
         failure: { VaultError(.other, "hashing a fragment failed: \($0)") })
     }

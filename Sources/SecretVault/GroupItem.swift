@@ -88,9 +88,7 @@ package struct GroupItemSource: Sendable {
   }
 
   /// Bytes of the ciphertext.
-  package func read(at offset: UInt64, count: Int) throws(VaultError) -> [UInt8] {
-    try stored { () throws(StoreError) in
-      try file.read(at: Int64(clamping: offset) + Int64(header.count), count: count)
-    }
+  package func read(at offset: UInt64, count: Int) throws -> [UInt8] {
+    try file.read(at: Int64(clamping: offset) + Int64(header.count), count: count)
   }
 }

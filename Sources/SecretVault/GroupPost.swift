@@ -52,14 +52,14 @@ extension Vault {
   package func answerGroupLetters(by taker: any GroupLetterTaker) { letterTaker.withLock { $0 = taker } }
 
   /// A trusted peer by name, or the start of its card digest or fingerprint.
-  package func groupPeer(_ reference: String) throws(VaultError) -> GroupPeer {
+  package func groupPeer(_ reference: String) throws -> GroupPeer {
     let record = try find(reference)
     return GroupPeer(digest: record.digest, name: record.name)
   }
 
   /// A peer by its digest; nil if it isn't trusted any more.
-  package func groupPeer(_ digest: Digest) throws(VaultError) -> GroupPeer? {
-    try stored { () throws(StoreError) in try database.peer(digest) }
+  package func groupPeer(_ digest: Digest) throws -> GroupPeer? {
+    try database.peer(digest)
       .map { GroupPeer(digest: $0.digest, name: $0.name) }
   }
 
@@ -68,29 +68,29 @@ extension Vault {
     _ purpose: GroupLetter.Purpose, _ content: [UInt8], to peer: GroupPeer
   ) async throws(LinkFailure) -> [UInt8] {
     let recipient: Recipient
-    do throws(VaultError) {
-      guard let record = try stored({ () throws(StoreError) in try database.peer(peer.digest) }) else {
+    do {
+      guard let record = try database.peer(peer.digest) else {
         throw VaultError(.notFound, "is no peer any more")
       }
       recipient = try self.recipient(record)
-    } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
+    } catch { throw LinkFailure(local: error) }
     switch await send(.letter(LetterJob(purpose: purpose, content: content)), to: recipient) {
-    case .answered(.letterTaken(let content)): return content
-    case .failed(let failure): throw failure
-    case .answered, .accepted: throw LinkFailure(.misbehaved, "answered something else")
+    case .success(.letterTaken(let content)): return content
+    case .failure(let failure): throw failure
+    case .success: throw LinkFailure(.misbehaved, "answered something else")
     }
   }
 
   /// Letters that wait, and what has come of others.
-  package func groupLetters() throws(VaultError) -> [GroupLetterRecord] {
-    try stored { () throws(StoreError) in try database.groupLetters() }
+  package func groupLetters() throws -> [GroupLetterRecord] {
+    try database.groupLetters()
   }
 
   /// Changes them in one step: others see them as they were, or as they are behind `body`.
   package func changeGroupLetters<Value>(
     _ body: (inout [GroupLetterRecord]) -> Value
-  ) throws(VaultError) -> Value {
-    try stored { () throws(StoreError) in try database.changeGroupLetters(body) }
+  ) throws -> Value {
+    try database.changeGroupLetters(body)
   }
 
   /// Writes a line into the log and tells the notification command, where the event is one for it. What a peer can cause as often as it

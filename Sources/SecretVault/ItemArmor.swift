@@ -102,7 +102,7 @@ final class ItemArmorInput: ByteInput {
     self.name = name
   }
 
-  func read(into target: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
+  func read(into target: UnsafeMutableRawBufferPointer) throws -> Int {
     if !hasBegun { try begin() }
     var done = 0
     while done < target.count {
@@ -119,7 +119,7 @@ final class ItemArmorInput: ByteInput {
     return done
   }
 
-  private func begin() throws(VaultError) {
+  private func begin() throws {
     var skipped = 0
     while skipped <= ItemArmor.precedingLimit, let line = try line() {
       if line.elementsEqual(ItemArmor.begin.utf8) {
@@ -131,7 +131,7 @@ final class ItemArmorInput: ByteInput {
     throw damaged("there is no line '\(ItemArmor.begin)' in it")
   }
 
-  private func decodeLine() throws(VaultError) {
+  private func decodeLine() throws {
     guard let line = try line() else { throw damaged("its last line is missing: it was cut off") }
     if line.elementsEqual(ItemArmor.end.utf8) {
       hasEnded = true
@@ -162,7 +162,7 @@ final class ItemArmorInput: ByteInput {
   }
 
   /// The next line without its end and blanks there; nil at the end.
-  private func line() throws(VaultError) -> ArraySlice<UInt8>? {
+  private func line() throws -> ArraySlice<UInt8>? {
     while true {
       if let end = buffer[position...].firstIndex(of: UInt8(ascii: "\n")) {
         let line = buffer[position..<end]

@@ -71,7 +71,7 @@ struct ItemLabel: WireValue, Hashable {
   }
 
   /// The label as it is kept with its item.
-  func sealed(for id: [UInt8], _ keys: VaultKeys) throws(VaultError) -> [UInt8] {
+  func sealed(for id: [UInt8], _ keys: VaultKeys) throws -> [UInt8] {
     do {
       let count = encodedByteCount
       let plain = try SecretBytes(count: count, allocation: { $0 as any Error }) { output throws(any Error) in

@@ -12,8 +12,8 @@ struct ItemOpening {
   let name: String
   let access: ItemAccess
 
-  func streamKey(_ key: borrowing SecretBytes) throws(VaultError) -> SecretBytes {
-    do throws(SodiumError) { return try ItemKeys.streamKey(of: header, key: key) } catch .smallOrderKey {
+  func streamKey(_ key: borrowing SecretBytes) throws -> SecretBytes {
+    do { return try ItemKeys.streamKey(of: header, key: key) } catch .smallOrderKey {
       throw damage()
     } catch {
       throw VaultError(.other, "no memory is left for the key of \(name)")
@@ -23,7 +23,7 @@ struct ItemOpening {
   /// Decrypts the ciphertext that `input` brings, to its end, and hands what has verified to `output`.
   func run(
     _ input: any ByteInput, key: borrowing SecretBytes, output: inout RecoveredOutput
-  ) async throws(VaultError) {
+  ) async throws {
     var opener = try opener(key)
     let total = header.ciphertextByteCount
     var done: UInt64 = 0
@@ -45,9 +45,9 @@ struct ItemOpening {
     guard try input.bytes(upTo: 1).isEmpty else { throw damage("something follows its end") }
   }
 
-  private func opener(_ key: borrowing SecretBytes) throws(VaultError) -> PayloadOpener {
+  private func opener(_ key: borrowing SecretBytes) throws -> PayloadOpener {
     let streamKey = try streamKey(key)
-    do throws(PayloadError) {
+    do {
       return try PayloadOpener(
         key: streamKey, ciphertextByteCount: header.ciphertextByteCount, padding: header.padding)
     } catch {
@@ -55,58 +55,36 @@ struct ItemOpening {
     }
   }
 
-  private func fill(_ batch: inout [UInt8], _ count: Int, _ input: any ByteInput) throws(VaultError) -> Int {
-    var failure: VaultError?
-    var got = 0
-    batch.withUnsafeMutableBytes { buffer in
-      do throws(VaultError) { got = try input.fill(UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])) } catch {
-        failure = error
-      }
-    }
-    if let failure { throw failure }
-    return got
+  private func fill(_ batch: inout [UInt8], _ count: Int, _ input: any ByteInput) throws -> Int {
+    try batch.withUnsafeMutableBytes { try input.fill(UnsafeMutableRawBufferPointer(rebasing: $0[..<count])) }
   }
 
   private func append(
     _ batch: [UInt8], _ count: Int, to opener: inout PayloadOpener, _ output: inout RecoveredOutput
-  ) throws(VaultError) {
-    var failure: VaultError?
+  ) throws {
     do {
       let taken = try batch.withUnsafeBytes { bytes in
-        try opener.append(UnsafeRawBufferPointer(rebasing: bytes[..<count])) { plain in
-          do throws(VaultError) { try output.take(plain) } catch {
-            failure = error
-            throw error
-          }
-        }
+        try opener.append(UnsafeRawBufferPointer(rebasing: bytes[..<count])) { try output.take($0) }
       }
       guard taken == count else { throw PayloadError.passwordRequired }
     } catch {
-      throw failure ?? self.failure(error)
+      throw failure(error)
     }
   }
 
-  private func finish(_ opener: inout PayloadOpener, _ output: inout RecoveredOutput) throws(VaultError) {
-    var failure: VaultError?
-    do {
-      try opener.finishUnsafe { plain in
-        do throws(VaultError) { try output.take(plain) } catch {
-          failure = error
-          throw error
-        }
-      }
-    } catch {
-      throw failure ?? self.failure(error)
+  private func finish(_ opener: inout PayloadOpener, _ output: inout RecoveredOutput) throws {
+    do { try opener.finishUnsafe { try output.take($0) } } catch {
+      throw failure(error)
     }
     try output.settle(opener)
   }
 
-  private func unlock(_ opener: inout PayloadOpener) async throws(VaultError) {
+  private func unlock(_ opener: inout PayloadOpener) async throws {
     for number in 1...PasswordAttempt.limit {
       let attempt = PasswordAttempt(number: number, logarithm: opener.passwordLogarithm ?? 0)
       let given = try await access.passwords(attempt)
       guard let password = given else { throw attempt.unanswered }
-      do throws(PayloadError) { return try opener.unlock(password: password) } catch .wrongPassword {
+      do { return try opener.unlock(password: password) } catch .wrongPassword {
         continue
       } catch .sodium {
         throw attempt.outOfMemory
@@ -118,7 +96,7 @@ struct ItemOpening {
   }
 
   /// The same for reading parts. Returns the password that fitted, for who has to lock the contents again.
-  func unlock(_ reader: inout PayloadReader) async throws(VaultError) -> UsedPassword? {
+  func unlock(_ reader: inout PayloadReader) async throws -> UsedPassword? {
     guard let logarithm = reader.passwordLogarithm else { return nil }
     for number in 1...PasswordAttempt.limit {
       let attempt = PasswordAttempt(number: number, logarithm: logarithm)
@@ -140,11 +118,9 @@ struct ItemOpening {
 
   /// Why the item can't be read: it is damaged, unless this device has failed.
   func failure(_ error: any Error) -> VaultError {
-    switch error {
-    case let error as StoreError: VaultError(error)
-    case PayloadError.sodium(.outOfSecretMemory): VaultError(.other, "no memory is left for \(name)")
-    default: damage()
-    }
+    if let error = VaultError(known: error) { return error }
+    guard case PayloadError.sodium(.outOfSecretMemory) = error else { return damage() }
+    return VaultError(.other, "no memory is left for \(name)")
   }
 
   /// Something about the item doesn't verify.
@@ -167,9 +143,9 @@ final class UsedPassword: Sendable {
   }
 
   /// The same for something new.
-  func again() throws(VaultError) -> SharePassword {
+  func again() throws -> SharePassword {
     let copy: SecretBytes
-    do throws(SodiumError) { copy = try password.duplicate() } catch {
+    do { copy = try password.duplicate() } catch {
       throw VaultError(.other, "no memory is left for a password")
     }
     return try SharePassword(copy, logarithm: logarithm)
@@ -186,13 +162,11 @@ final class StoredItemInput: ByteInput {
     position = Int64(header)
   }
 
-  func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     let count = Int(min(Int64(buffer.count), reader.byteCount - position))
     guard count > 0 else { return 0 }
     let start = position
-    try stored { () throws(StoreError) in
-      try reader.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: start)
-    }
+    try reader.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: start)
     position += Int64(count)
     return count
   }
@@ -205,22 +179,20 @@ final class ItemContentSource: PlaintextSource {
   private var position: UInt64 = 0
   private let failure: VaultError
 
-  init(_ reader: consuming PayloadReader, failure: VaultError) throws(VaultError) {
+  init(_ reader: consuming PayloadReader, failure: VaultError) throws {
     guard let count = reader.bodyByteCount else { throw failure }
     byteCount = count
     self.reader = reader
     self.failure = failure
   }
 
-  func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     do {
       let count = try reader.read(at: position, into: buffer)
       position += UInt64(count)
       return count
-    } catch let error as VaultError {
-      throw error
     } catch {
-      throw failure
+      throw error as? VaultError ?? failure
     }
   }
 }

@@ -11,7 +11,7 @@ final class ItemPlaintext {
   let password: SharePassword?
 
   /// Opens the source of a request. A stream is read to its end.
-  init(_ request: ItemRequest, stagingFolder: String) throws(VaultError) {
+  init(_ request: ItemRequest, stagingFolder: String) throws {
     password = request.password
     switch request.source {
     case .file(let path):
@@ -36,7 +36,7 @@ final class ItemPlaintext {
     self.password = password
   }
 
-  private static func fileHeader(_ name: String, _ mediaType: String) throws(VaultError) -> PayloadHeader {
+  private static func fileHeader(_ name: String, _ mediaType: String) throws -> PayloadHeader {
     do {
       return try PayloadHeader(kind: .file, fileName: Array(name.utf8).span.bytes, mediaType: mediaType)
     } catch {
@@ -68,13 +68,13 @@ struct ItemSealing {
   /// Encrypts `plaintext` under a fresh item id and hands header and ciphertext to `sink` in order.
   func run(
     _ plaintext: ItemPlaintext, to keys: borrowing ItemKeySource, progress: (UInt64, UInt64) -> Void = { _, _ in },
-    sink: (UnsafeRawBufferPointer) throws(VaultError) -> Void
-  ) throws(VaultError) -> ItemHeader {
+    sink: (UnsafeRawBufferPointer) throws -> Void
+  ) throws -> ItemHeader {
     let (header, streamKey) = try begin(plaintext, keys)
     var sealer = try sealer(plaintext, streamKey)
     let front: [UInt8]
     do { front = try header.encoded() } catch { throw VaultError(.other, "the item's header can't be written") }
-    try front.span.bytes.withUnsafeBytes { (bytes) throws(VaultError) in try sink(bytes) }
+    try front.span.bytes.withUnsafeBytes { bytes in try sink(bytes) }
     let total = header.ciphertextByteCount
     var done: UInt64 = 0
     var batch = [UInt8](repeating: 0, count: Int(min(UInt64(Self.batchByteCount), total)))
@@ -82,7 +82,7 @@ struct ItemSealing {
       if Task.isCancelled { throw VaultError(.interrupted, "encrypting was interrupted") }
       let count = try next(&sealer, &batch, plaintext.body)
       guard count > 0 else { throw VaultError(.other, "the encrypted item is shorter than planned") }
-      try batch.span.bytes.withUnsafeBytes { (bytes) throws(VaultError) in
+      try batch.span.bytes.withUnsafeBytes { bytes in
         try sink(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
       }
       done += UInt64(count)
@@ -97,7 +97,7 @@ struct ItemSealing {
 
   private func begin(
     _ plaintext: ItemPlaintext, _ keys: borrowing ItemKeySource
-  ) throws(VaultError) -> (ItemHeader, StreamKey) {
+  ) throws -> (ItemHeader, StreamKey) {
     do {
       let count = try PayloadSealer.ciphertextByteCount(
         header: plaintext.header, bodyByteCount: plaintext.body.byteCount, hasPassword: plaintext.password != nil,
@@ -118,12 +118,11 @@ struct ItemSealing {
           header, StreamKey(try ItemKeys.streamKey(of: header, ephemeralSecret: ephemeral, publicHalf: half))
         )
       }
-    } catch let error as VaultError {
-      throw error
     } catch PayloadError.tooLarge, PayloadError.headerTooLarge {
       throw VaultError(.usage, "this is too large for an item")
     } catch {
-      throw VaultError(.usage, "this can't be made an item: \(error)", hint: "public words have at most 1024 bytes")
+      throw VaultError(known: error)
+        ?? VaultError(.usage, "this can't be made an item: \(error)", hint: "public words have at most 1024 bytes")
     }
   }
 
@@ -131,46 +130,33 @@ struct ItemSealing {
   private final class StreamKey {
     private var key: SecretBytes?
     init(_ key: consuming SecretBytes) { self.key = consume key }
-    func take() throws(VaultError) -> SecretBytes {
+    func take() throws -> SecretBytes {
       guard let key = key.take() else { throw VaultError(.other, "a key was used already") }
       return key
     }
   }
 
-  private func sealer(_ plaintext: ItemPlaintext, _ streamKey: StreamKey) throws(VaultError) -> PayloadSealer {
+  private func sealer(_ plaintext: ItemPlaintext, _ streamKey: StreamKey) throws -> PayloadSealer {
     do {
       let layer = try plaintext.password?.layer()
       return try PayloadSealer(
         key: streamKey.take(), header: plaintext.header, bodyByteCount: plaintext.body.byteCount, password: layer,
         padding: padding)
-    } catch let error as VaultError {
-      throw error
     } catch {
-      throw VaultError(.other, "encrypting can't begin: \(error)")
+      throw VaultError(known: error) ?? VaultError(.other, "encrypting can't begin: \(error)")
     }
   }
 
   private func next(
     _ sealer: inout PayloadSealer, _ batch: inout [UInt8], _ body: any PlaintextSource
-  ) throws(VaultError) -> Int {
-    var failure: VaultError?
+  ) throws -> Int {
     do {
-      return try batch.withUnsafeMutableBytes { buffer in
-        try sealer.next(into: buffer) { target in
-          do throws(VaultError) { return try body.read(into: target) } catch {
-            failure = error
-            throw error
-          }
-        }
-      }
+      return try batch.withUnsafeMutableBytes { buffer in try sealer.next(into: buffer) { try body.read(into: $0) } }
+    } catch PayloadError.sourceTooShort, PayloadError.sourceTooLong {
+      throw VaultError(
+        .inputOutput, "the file changed while it was read", hint: "encrypt it again once nobody writes to it")
     } catch {
-      if let failure { throw failure }
-      switch error {
-      case PayloadError.sourceTooShort, PayloadError.sourceTooLong:
-        throw VaultError(
-          .inputOutput, "the file changed while it was read", hint: "encrypt it again once nobody writes to it")
-      default: throw VaultError(.other, "encrypting failed: \(error)")
-      }
+      throw VaultError(known: error) ?? VaultError(.other, "encrypting failed: \(error)")
     }
   }
 }

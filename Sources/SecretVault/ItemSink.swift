@@ -12,7 +12,7 @@ struct ItemSink: ~Copyable {
   private(set) var byteCount: UInt64 = 0
 
   /// `name` is what a file in a folder is called. With `armored` the bytes are written as text for mail.
-  init(_ destination: RecoveryDestination, name: String, armored: Bool, _ notes: OutputNotes) throws(VaultError) {
+  init(_ destination: RecoveryDestination, name: String, armored: Bool, _ notes: OutputNotes) throws {
     let path: String?
     let overwrites: Bool
     switch destination {
@@ -30,35 +30,31 @@ struct ItemSink: ~Copyable {
 
   private static func open(
     _ path: String?, _ overwrites: Bool, _ notes: OutputNotes
-  ) throws(VaultError) -> OutputFile? {
+  ) throws -> OutputFile? {
     guard let path else { return nil }
-    do throws(StoreError) { return try OutputFile(path: path, overwrites: overwrites, notes: notes) } catch {
+    do { return try OutputFile(path: path, overwrites: overwrites, notes: notes) } catch {
       throw RecoveredOutput.error(error, path)
     }
   }
 
   /// Adds bytes.
-  mutating func write(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {
+  mutating func write(_ bytes: UnsafeRawBufferPointer) throws {
     byteCount += UInt64(bytes.count)
     if let text = armor?.append(bytes) { try put(text) } else { try put(bytes) }
   }
 
   /// Makes a file durable and gives it its name.
-  mutating func commit() throws(VaultError) {
+  mutating func commit() throws {
     if let text = armor?.finish() { try put(text) }
     guard let file = file.take() else { return }
-    do throws(StoreError) { try file.commit() } catch { throw RecoveredOutput.error(error, path ?? "") }
+    do { try file.commit() } catch { throw RecoveredOutput.error(error, path ?? "") }
   }
 
-  private mutating func put(_ bytes: [UInt8]) throws(VaultError) {
-    var failure: VaultError?
-    bytes.withUnsafeBytes { bytes in
-      do throws(VaultError) { try put(bytes) } catch { failure = error }
-    }
-    if let failure { throw failure }
+  private mutating func put(_ bytes: [UInt8]) throws {
+    try bytes.withUnsafeBytes { try put($0) }
   }
 
-  private mutating func put(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {
+  private mutating func put(_ bytes: UnsafeRawBufferPointer) throws {
     if let descriptor {
       var done = 0
       while done < bytes.count {
@@ -72,7 +68,7 @@ struct ItemSink: ~Copyable {
       return
     }
     guard var open = file.take() else { return }
-    do throws(StoreError) { try open.write(RawSpan(_unsafeBytes: bytes)) } catch {
+    do { try open.write(RawSpan(_unsafeBytes: bytes)) } catch {
       throw RecoveredOutput.error(error, path ?? "")
     }
     file = consume open

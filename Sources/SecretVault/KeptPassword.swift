@@ -10,7 +10,7 @@ final class KeptPassword: Sendable {
   private let given = Mutex<Given?>(nil)
 
   /// Keeps a copy of the last answer. A wrong one is followed by another, or by a failure of the whole.
-  func keep(_ answer: consuming SecretBytes?, _ attempt: PasswordAttempt) throws(VaultError) -> SecretBytes? {
+  func keep(_ answer: consuming SecretBytes?, _ attempt: PasswordAttempt) throws -> SecretBytes? {
     guard let answer else { return nil }
     let copy: SecretBytes
     do { copy = try answer.duplicate() } catch { throw VaultError(.other, "no memory is left for the password") }
@@ -25,13 +25,13 @@ final class KeptPassword: Sendable {
   }
 
   /// The password layer of what is new, if the old one had one.
-  func again() throws(VaultError) -> SharePassword? {
+  func again() throws -> SharePassword? {
     guard let kept = given.withLock({ $0.take() }) else { return nil }
     let logarithm = kept.logarithm
     return try SharePassword(try copy(kept), logarithm: logarithm)
   }
 
-  private func copy(_ kept: borrowing Given) throws(VaultError) -> SecretBytes {
+  private func copy(_ kept: borrowing Given) throws -> SecretBytes {
     do { return try kept.password.duplicate() } catch { throw VaultError(.other, "no memory is left for the password") }
   }
 }

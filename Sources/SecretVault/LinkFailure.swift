@@ -44,6 +44,12 @@ package struct LinkFailure: Error, Hashable, Sendable {
     self.wait = wait
   }
 
+  /// A failure of this device.
+  init(local error: any Error) {
+    let error = VaultError(error)
+    self.init(.local, error.reason, hint: error.hint)
+  }
+
   static func refused(_ reason: RefusalReason) -> LinkFailure {
     let hint =
       reason == .bluetoothLimit

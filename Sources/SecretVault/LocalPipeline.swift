@@ -21,14 +21,14 @@ package struct LocalPipeline {
 
   /// A pipeline with its fragments below `folder`, laid out as in a vault. Beside them lie the header and, in the clear, the
   /// shares: what goes through here must be worth nothing.
-  package init(folder: String, reached: @escaping (Stage) -> Void) throws(VaultError) {
+  package init(folder: String, reached: @escaping (Stage) -> Void) throws {
     folders = VaultFolders(home: folder)
     self.reached = reached
-    try stored { () throws(StoreError) in try folders.create() }
+    try folders.create()
   }
 
   /// Encrypts the file at `path` under a fresh key and spreads it over `count` fragments, of which `threshold` rebuild it.
-  package func share(_ path: String, threshold: Int, count: Int) throws(VaultError) {
+  package func share(_ path: String, threshold: Int, count: Int) throws {
     do {
       let source = try FileSource(path: path)
       let name = Array("file".utf8)
@@ -60,7 +60,7 @@ package struct LocalPipeline {
       try AtomicFile.write(shares.bytes, to: sharesPath, replacing: true)
       reached(.durable)
     } catch {
-      throw Self.failure(error)
+      throw VaultError(error)
     }
   }
 
@@ -83,7 +83,7 @@ package struct LocalPipeline {
   /// Combines the shares and rebuilds the file at `path` from the first fragments that are not `missing`.
   package func recover(
     to path: String, missing: Set<Int>, environment: VaultEnvironment
-  ) async throws(VaultError) {
+  ) async throws {
     do {
       let header = try SecretHeader(bytes: AtomicFile.read(headerPath, limit: SecretHeader.byteLimit))
       let shares = try AtomicFile.readSecret(sharesPath, count: header.scheme.threshold * KeyShare.byteCount)
@@ -93,17 +93,17 @@ package struct LocalPipeline {
       let sources = try left.prefix(plan.dataCount).map { try source($0, header) }
       let assembly = FragmentAssembly(
         header: header,
-        replace: { (_, failure, _) throws(VaultError) in throw VaultError(.damaged, failure.reason) },
+        replace: { (_, failure, _) throws in throw VaultError(.damaged, failure.reason) },
         maySwitch: { false }, environment: environment, progress: { _ in })
       var sink = try PlaintextSink(
         key: key, byteCount: plan.byteCount, output: RecoveredOutput(.outside(.file(path: path, overwrites: false))),
-        passwords: { (_) async throws(VaultError) in nil })
+        passwords: { (_) async throws in nil })
       try await assembly.run(from: sources, into: &sink)
       reached(.processed)
       _ = try sink.output.commit()
       reached(.durable)
     } catch {
-      throw Self.failure(error)
+      throw VaultError(error)
     }
   }
 
@@ -126,9 +126,5 @@ package struct LocalPipeline {
       secretID: header.id.bytes, index: index, byteCount: Int64(clamping: plan.fragmentByteCount),
       trailerByteCount: Int64(clamping: trailer))
     return LocalPieces(reader: reader, header: header, index: UInt8(index))
-  }
-
-  private static func failure(_ error: any Error) -> VaultError {
-    error as? VaultError ?? VaultError(.other, "\(error)")
   }
 }

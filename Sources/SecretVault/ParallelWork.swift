@@ -6,13 +6,13 @@ enum ParallelWork {
   /// Calls `work` for 0 ..< `count` on all processors and returns when all calls have, so what they borrow lives long
   /// enough. Throws the first failure; calls that have not begun by then do nothing.
   static func run(
-    _ count: Int, _ work: @Sendable (Int) throws(VaultError) -> Void
-  ) throws(VaultError) {
+    _ count: Int, _ work: @Sendable (Int) throws -> Void
+  ) throws {
     if count == 1 { return try work(0) }
-    let outcome = Mutex<VaultError?>(nil)
+    let outcome = Mutex<(any Error)?>(nil)
     DispatchQueue.concurrentPerform(iterations: count) { index in
       guard outcome.withLock({ $0 == nil }) else { return }
-      do throws(VaultError) { try work(index) } catch {
+      do { try work(index) } catch {
         outcome.withLock { if $0 == nil { $0 = error } }
       }
     }
@@ -35,7 +35,7 @@ final class BufferPool: Sendable {
   deinit { for buffer in idle.withLock({ $0 }) { buffer.memory.deallocate() } }
 
   /// Lends a buffer, whose bytes are whatever was left in it.
-  func withBuffer(_ body: (UnsafeMutableRawBufferPointer) throws(VaultError) -> Void) throws(VaultError) {
+  func withBuffer(_ body: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
     let buffer =
       idle.withLock { $0.popLast() }
       ?? Buffer(memory: UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 64))

@@ -70,7 +70,7 @@ struct ParcelReleaseReader {
   /// The pieces, from the first one on, until the peer says that there are no more.
   private func pieces(_ frames: ArraySlice<ParcelFrame>, _ index: UInt8) throws(LinkFailure) -> [VerifiedPiece] {
     let root: Digest
-    do throws(ProtocolError) { root = try header.root(of: index) } catch { throw LinkFailure(error) }
+    do { root = try header.root(of: index) } catch { throw LinkFailure(error) }
     var pieces: [VerifiedPiece] = []
     for frame in frames {
       if frame.type == PiecesEnd.type.rawValue {

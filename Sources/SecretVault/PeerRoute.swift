@@ -3,25 +3,8 @@ package import ShamirKit
 package import Sodium
 package import VaultProtocol
 
-/// A way by which requests reach a peer: a direct session today; carriers and servers are more of them.
-///
-/// A request carries an id of its own, and its answer may come later and by another route: a route that can't answer
-/// at once returns a ticket.
-package protocol PeerRoute: Sendable {
-  /// Its name in the outbox and the log: `session`, …
-  var name: String { get }
-  /// Hands a request to a peer.
-  func send(_ envelope: Envelope) async -> RouteOutcome
-}
-
 /// What became of a request.
-package enum RouteOutcome: Sendable {
-  case answered(PeerReply)
-  /// The route took it and will see to it; the ticket names it there.
-  case accepted(ticket: String)
-  /// It could not be handed over.
-  case failed(LinkFailure)
-}
+package typealias RouteOutcome = Result<PeerReply, LinkFailure>
 
 /// A request to one peer.
 package struct Envelope: Sendable {
@@ -126,11 +109,11 @@ package struct DepositJob: Sendable {
   /// The share, sealed to the recipient.
   package let sealedShare: [UInt8]
   /// Reads a piece of the fragment.
-  package let piece: @Sendable (UInt64) throws(VaultError) -> [UInt8]
+  package let piece: @Sendable (UInt64) throws -> [UInt8]
   /// Told of bytes as they are sent.
   package let progress: @Sendable (Int) -> Void
   /// Told, again and again, that the peer's user is asked, for at most so many seconds more. What it throws ends the delivery.
-  package var asking: @Sendable (UInt64) throws(VaultError) -> Void = { _ in }
+  package var asking: @Sendable (UInt64) throws -> Void = { _ in }
   /// What is said about the other holders in the same session, once the share is there.
   package var introduction: IntroductionJob?
 }

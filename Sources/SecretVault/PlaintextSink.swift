@@ -16,7 +16,7 @@ struct PlaintextSink: ~Copyable, CiphertextSink {
   init(
     key: consuming SecretBytes, byteCount: UInt64, output: consuming RecoveredOutput,
     passwords: @escaping PasswordSource, damaged: VaultError = Self.madeWrong
-  ) throws(VaultError) {
+  ) throws {
     do { opener = try PayloadOpener(key: key, ciphertextByteCount: byteCount) } catch {
       throw VaultError(.damaged, "the secret's length is impossible: its dealer made it wrong")
     }
@@ -30,11 +30,11 @@ struct PlaintextSink: ~Copyable, CiphertextSink {
     .damaged, "the dealer of this secret made it so that it can't be decrypted; nothing was written",
     hint: "every share and piece is exactly as the dealer signed it; ask for the file again")
 
-  private func damage(_ error: any Error) -> VaultError { error as? VaultError ?? damaged }
+  private func damage(_ error: any Error) -> VaultError { VaultError(known: error) ?? damaged }
 
   /// Decrypts as much of the first chunk as is there, by itself, because it tells the name of the file and whether a password
   /// is needed; and asks for that.
-  mutating func begin(_ batch: inout CiphertextBatch) async throws(VaultError) {
+  mutating func begin(_ batch: inout CiphertextBatch) async throws {
     let first = UInt64(opener.firstChunkByteCount)
     guard batch.count > batch.taken, batch.start < first else { return }
     let end = Int(min(UInt64(batch.count), first - batch.start))
@@ -44,7 +44,7 @@ struct PlaintextSink: ~Copyable, CiphertextSink {
   }
 
   /// Asks for passwords until one fits.
-  private mutating func unlock() async throws(VaultError) {
+  private mutating func unlock() async throws {
     for number in 1...PasswordAttempt.limit {
       let attempt = PasswordAttempt(number: number, logarithm: opener.passwordLogarithm ?? 0)
       let given = try await passwords(attempt)
@@ -64,46 +64,31 @@ struct PlaintextSink: ~Copyable, CiphertextSink {
   }
 
   /// Decrypts what has been decoded and not yet taken.
-  mutating func append(_ batch: CiphertextBatch) throws(VaultError) { try append(batch, upTo: batch.count) }
+  mutating func append(_ batch: CiphertextBatch) throws { try append(batch, upTo: batch.count) }
 
-  private mutating func append(_ batch: CiphertextBatch, upTo end: Int) throws(VaultError) {
+  private mutating func append(_ batch: CiphertextBatch, upTo end: Int) throws {
     guard batch.taken < end else { return }
-    var failure: VaultError?
     do {
       let taken = try batch.bytes.withUnsafeBytes { bytes in
-        try opener.append(UnsafeRawBufferPointer(rebasing: bytes[batch.taken..<end])) { plain in
-          do throws(VaultError) { try output.take(plain) } catch {
-            failure = error
-            throw error
-          }
-        }
+        try opener.append(UnsafeRawBufferPointer(rebasing: bytes[batch.taken..<end])) { try output.take($0) }
       }
       guard taken == end - batch.taken else { throw PayloadError.passwordRequired }
     } catch {
-      throw failure ?? damage(error)
+      throw damage(error)
     }
     try output.settle(opener)
   }
 
   /// Checks that the stream ends where it should, to the last zero of its padding.
-  mutating func finish() throws(VaultError) {
-    var failure: VaultError?
-    do {
-      try opener.finishUnsafe { plain in
-        do throws(VaultError) { try output.take(plain) } catch {
-          failure = error
-          throw error
-        }
-      }
-    } catch {
-      throw failure ?? damage(error)
+  mutating func finish() throws {
+    do { try opener.finishUnsafe { try output.take($0) } } catch {
+      throw damage(error)
     }
     try output.settle(opener)
   }
 
   /// Takes the whole ciphertext of an unlocked secret. What doesn't verify under its key is damaged.
-  mutating func takeAll(of file: CiphertextFile, byteCount: UInt64, progress: (UInt64) -> Void) async throws(VaultError)
-  {
+  mutating func takeAll(of file: CiphertextFile, byteCount: UInt64, progress: (UInt64) -> Void) async throws {
     let size = Int(clamping: min(byteCount, UInt64(FragmentAssembly.batchByteTarget)))
     var batch = CiphertextBatch(bytes: [UInt8](repeating: 0, count: size))
     while batch.end < byteCount {

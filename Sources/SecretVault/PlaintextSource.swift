@@ -6,7 +6,7 @@ protocol PlaintextSource: AnyObject {
   /// How many bytes there are.
   var byteCount: UInt64 { get }
   /// Fills the start of `buffer` and returns how much; 0 at the end.
-  func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 }
 
 /// A regular file. Its length is taken once; a file that changes meanwhile is an error of the payload's own length check.
@@ -14,7 +14,7 @@ final class FileSource: PlaintextSource {
   private let file: RegularFile
   private var done: UInt64 = 0
 
-  init(path: String) throws(VaultError) {
+  init(path: String) throws {
     file = try RegularFile(path: path, hint: "pack a folder first, for example with tar, or pipe it in with -")
     file.willBeReadThrough()
   }
@@ -25,7 +25,7 @@ final class FileSource: PlaintextSource {
   var fingerprint: FileFingerprint { file.fingerprint }
 
   /// At its end, looks whether all that was read was of one state: a file that was overwritten in place is as long as before.
-  func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     let count = try readDescriptor(file.descriptor, file.path, into: buffer)
     done += UInt64(count)
     guard done < byteCount || file.isUnchanged else {
@@ -54,7 +54,7 @@ struct FileFingerprint: Hashable, Sendable {
   }
 
   /// Removes the file at `path` if it is still this one. False if it is another or a changed one: then it stays.
-  func remove(_ path: String) throws(VaultError) -> Bool {
+  func remove(_ path: String) throws -> Bool {
     var status = stat()
     guard lstat(path, &status) == 0 else { throw FileSource.failure("remove", path, errno) }
     guard FileFingerprint(status) == self else { return false }
@@ -68,18 +68,18 @@ final class SpooledSource: PlaintextSource {
   private let spool: EncryptedSpool
 
   /// Reads `descriptor` to its end.
-  init(descriptor: Int32, name: String, stagingFolder: String) throws(VaultError) {
+  init(descriptor: Int32, name: String, stagingFolder: String) throws {
     spool = try EncryptedSpool(name: name, stagingFolder: stagingFolder)
     var buffer: SecretBytes
     do { buffer = try SecretBytes(zeros: EncryptedSpool.chunk) } catch {
       throw VaultError(.other, "no memory is left for \(name)")
     }
     while true {
-      let count = try buffer.withUnsafeMutableBytes { (bytes) throws(VaultError) in
+      let count = try buffer.withUnsafeMutableBytes { bytes in
         try readDescriptor(descriptor, name, into: bytes)
       }
       guard count > 0 else { break }
-      try buffer.withUnsafeBytes { (bytes) throws(VaultError) in
+      try buffer.withUnsafeBytes { bytes in
         try spool.append(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
       }
     }
@@ -88,5 +88,5 @@ final class SpooledSource: PlaintextSource {
 
   var byteCount: UInt64 { spool.byteCount }
 
-  func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int { try spool.read(into: buffer) }
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int { try spool.read(into: buffer) }
 }

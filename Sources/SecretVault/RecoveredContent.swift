@@ -57,16 +57,16 @@ package struct PasswordAttempt: Hashable, Sendable {
 }
 
 /// Answers the question for a secret's password, in UTF-8; nil gives up.
-package typealias PasswordSource = @Sendable (PasswordAttempt) async throws(VaultError) -> SecretBytes?
+package typealias PasswordSource = @Sendable (PasswordAttempt) async throws -> SecretBytes?
 
 extension Vault {
   /// Answers no question: for secrets that have no password.
-  package static let noPassword: PasswordSource = { (_) async throws(VaultError) in nil }
+  package static let noPassword: PasswordSource = { (_) async throws in nil }
 
   /// Recovers what has no password of its own. See ``recover(_:to:passwords:events:)``.
   package func recover(
     _ reference: String?, to destination: RecoveryDestination, events: @escaping @Sendable (RecoveryEvent) -> Void
-  ) async throws(VaultError) -> RecoveryReport {
+  ) async throws -> RecoveryReport {
     try await recover(reference, to: destination, passwords: Self.noPassword, events: events)
   }
 }

@@ -43,7 +43,7 @@ struct RecoveredOutput: ~Copyable {
   }
 
   /// Takes bytes that have verified. Until the file's name is known they wait in secret memory.
-  mutating func take(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {
+  mutating func take(_ bytes: UnsafeRawBufferPointer) throws {
     let position = Int(clamping: byteCount)
     byteCount += UInt64(bytes.count)
     if isOpen { return try pass(bytes, at: position) }
@@ -61,7 +61,7 @@ struct RecoveredOutput: ~Copyable {
   }
 
   /// Begins the file as soon as `opener` knows what it is and its name, and writes what has waited.
-  mutating func settle(_ opener: borrowing PayloadOpener) throws(VaultError) {
+  mutating func settle(_ opener: borrowing PayloadOpener) throws {
     guard !isOpen, let facts = opener.withHeader({ Facts($0) }), let length = opener.bodyByteCount else { return }
     if let kind, kind != facts.kind.rawValue {
       throw VaultError(
@@ -80,7 +80,7 @@ struct RecoveredOutput: ~Copyable {
     }
     isOpen = true
     guard let held = waiting.take() else { return }
-    try held.withUnsafeBytes { (bytes) throws(VaultError) in try pass(bytes, at: 0) }
+    try held.withUnsafeBytes { bytes in try pass(bytes, at: 0) }
   }
 
   private struct Facts {
@@ -95,9 +95,9 @@ struct RecoveredOutput: ~Copyable {
     }
   }
 
-  private mutating func open(_ path: String, overwrites: Bool) throws(VaultError) {
+  private mutating func open(_ path: String, overwrites: Bool) throws {
     self.path = path
-    do throws(StoreError) { file = try OutputFile(path: path, overwrites: overwrites, notes: notes) } catch {
+    do { file = try OutputFile(path: path, overwrites: overwrites, notes: notes) } catch {
       throw Self.error(error, path)
     }
   }
@@ -105,7 +105,7 @@ struct RecoveredOutput: ~Copyable {
   /// Takes memory for the whole body, of which the length is known now, and keeps the header.
   private mutating func prepare(
     _ opener: borrowing PayloadOpener, _ length: UInt64, _ limit: Int
-  ) throws(VaultError) {
+  ) throws {
     guard length <= UInt64(clamping: limit), let count = Int(exactly: length) else {
       throw VaultError(
         .usage, "this secret has \(length) bytes, more than fit into memory here", hint: "write it to a file with -o")
@@ -118,7 +118,7 @@ struct RecoveredOutput: ~Copyable {
     }
   }
 
-  private mutating func pass(_ bytes: UnsafeRawBufferPointer, at position: Int) throws(VaultError) {
+  private mutating func pass(_ bytes: UnsafeRawBufferPointer, at position: Int) throws {
     switch destination {
     case .outside(.descriptor(let descriptor)): try Self.writeAll(bytes, to: descriptor)
     case .outside: try write(bytes)
@@ -127,7 +127,7 @@ struct RecoveredOutput: ~Copyable {
     }
   }
 
-  private mutating func keep(_ bytes: UnsafeRawBufferPointer, at position: Int) throws(VaultError) {
+  private mutating func keep(_ bytes: UnsafeRawBufferPointer, at position: Int) throws {
     guard var memory = body.take() else { return }
     guard position <= memory.count, bytes.count <= memory.count - position else {
       throw VaultError(.damaged, "this secret is longer than it says; nothing was written")
@@ -138,10 +138,10 @@ struct RecoveredOutput: ~Copyable {
     body = consume memory
   }
 
-  private mutating func write(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {
+  private mutating func write(_ bytes: UnsafeRawBufferPointer) throws {
     // Taken out while it is written: after a failure it is gone, and with it everything written.
     guard var open = file.take() else { return }
-    do throws(StoreError) {
+    do {
       try open.write(RawSpan(_unsafeBytes: bytes))
     } catch {
       throw Self.error(error, path)
@@ -150,9 +150,9 @@ struct RecoveredOutput: ~Copyable {
   }
 
   /// Gives the file its name. Only for a payload that has verified to its last byte.
-  mutating func commit() throws(VaultError) -> Written {
+  mutating func commit() throws -> Written {
     guard let file = file.take() else { return Written(path: nil, name: name, originalName: nil, byteCount: byteCount) }
-    do throws(StoreError) { try file.commit() } catch { throw Self.error(error, path) }
+    do { try file.commit() } catch { throw Self.error(error, path) }
     return Written(path: path, name: name, originalName: originalName, byteCount: byteCount)
   }
 
@@ -197,7 +197,7 @@ struct RecoveredOutput: ~Copyable {
     }
   }
 
-  private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(VaultError) {
+  private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
     var done = 0
     while done < bytes.count {
       let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)

@@ -13,14 +13,14 @@ package final class RecoveredSpool: @unchecked Sendable {
   private let spool: EncryptedSpool
   private var header: PayloadHeader?
 
-  init(stagingFolder: String) throws(VaultError) {
+  init(stagingFolder: String) throws {
     spool = try EncryptedSpool(name: "the recovered secret", stagingFolder: stagingFolder)
     header = nil
   }
 
   /// Keeps the header, which is known now.
-  func begin(_ opener: borrowing PayloadOpener) throws(VaultError) {
-    do throws(PayloadError) {
+  func begin(_ opener: borrowing PayloadOpener) throws {
+    do {
       header = try opener.withHeader { (header) throws(PayloadError) in try header.duplicate() }
     } catch {
       throw VaultError(.other, "no memory is left for the recovered secret")
@@ -28,7 +28,7 @@ package final class RecoveredSpool: @unchecked Sendable {
   }
 
   /// Adds verified bytes.
-  func append(_ bytes: UnsafeRawBufferPointer) throws(VaultError) { try spool.append(bytes) }
+  func append(_ bytes: UnsafeRawBufferPointer) throws { try spool.append(bytes) }
 
   /// What it is; nil before anything was recovered into it.
   package var kind: PayloadKind? {
@@ -39,7 +39,7 @@ package final class RecoveredSpool: @unchecked Sendable {
   }
 
   /// What is in it; once.
-  func take() throws(VaultError) -> Parts {
+  func take() throws -> Parts {
     guard let header = header.take() else { throw VaultError(.other, "this was shared already") }
     try spool.finish()
     return Parts(header: header, body: spool)

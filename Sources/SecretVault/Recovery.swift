@@ -50,13 +50,13 @@ actor Recovery {
   func run(
     _ summary: SecretSummary, to destination: RecoveredOutput.Destination, notes: OutputNotes,
     passwords: @escaping PasswordSource
-  ) async throws(VaultError) -> Recovered {
+  ) async throws -> Recovered {
     let key = try await collectKey()
     let output = RecoveredOutput(destination, kind: header.kind, notes)
     var sink = try PlaintextSink(
       key: key, byteCount: header.dispersal.byteCount, output: output, passwords: passwords)
-    do throws(VaultError) { try await assemble(into: &sink) } catch {
-      throw sink.output.hasLeaked ? error.afterOutput : error
+    do { try await assemble(into: &sink) } catch {
+      throw sink.output.hasLeaked ? VaultError(error).afterOutput : error
     }
     let written = try sink.output.commit()
     return Recovered(
@@ -65,7 +65,7 @@ actor Recovery {
   }
 
   /// Collects the key, and the ciphertext into `file`, and decrypts nothing.
-  func unlock(into file: CiphertextFile) async throws(VaultError) -> Unlocked {
+  func unlock(into file: CiphertextFile) async throws -> Unlocked {
     let key = try await collectKey()
     var sink = CiphertextKeeper(file: file)
     try await assemble(into: &sink)
@@ -78,7 +78,7 @@ actor Recovery {
     let holders: [HolderOutcome]
   }
 
-  private func assemble<Sink: CiphertextSink & ~Copyable>(into sink: inout Sink) async throws(VaultError) {
+  private func assemble<Sink: CiphertextSink & ~Copyable>(into sink: inout Sink) async throws {
     var sources: [any PieceSource] = []
     while sources.count < header.dispersal.dataCount { sources.append(try await anotherSource()) }
     search.due.begin()
@@ -86,7 +86,7 @@ actor Recovery {
     let events = events
     let assembly = FragmentAssembly(
       header: header,
-      replace: { [self] (failed, failure, position) async throws(VaultError) in
+      replace: { [self] (failed, failure, position) async throws in
         try await replacement(for: failed, failure, at: position)
       },
       maySwitch: { [self] in await hasOtherSources() },
@@ -119,11 +119,9 @@ actor Recovery {
   // MARK: - Shares
 
   /// Collects until t shares verify together; names whoever sent a bad one and goes on without.
-  private func collectKey() async throws(VaultError) -> SecretBytes {
+  private func collectKey() async throws -> SecretBytes {
     let need = header.scheme.threshold
-    var collector = try shamir { () throws(ShamirError) in
-      try ShareCollector(scheme: header.scheme, commitments: header.commitments)
-    }
+    var collector = try ShareCollector(scheme: header.scheme, commitments: header.commitments)
     try add(own.share, to: &collector)
     var givers: [UInt8: AskedHolder] = [:]
     while true {
@@ -136,7 +134,7 @@ actor Recovery {
         spares.append(share.pieces)
         events(.share(peer: share.peer.name, have: collector.indices.count, need: need))
       }
-      do throws(ShamirError) {
+      do {
         try collector.verify()
         return try collector.fileKey(for: header.id)
       } catch .invalidShares(let indices) {
@@ -153,7 +151,7 @@ actor Recovery {
     }
   }
 
-  private func add(_ share: borrowing KeyShare, to collector: inout ShareCollector) throws(VaultError) {
+  private func add(_ share: borrowing KeyShare, to collector: inout ShareCollector) throws {
     do {
       try collector.add(KeyShare(index: share.index, bytes: share.bytes.duplicate()))
     } catch {
@@ -171,7 +169,7 @@ actor Recovery {
   }
 
   /// The next share with a number that is not here yet; nil when everybody has been asked.
-  private func nextShare(of wanted: Int) async throws(VaultError) -> ReleasedShare? {
+  private func nextShare(of wanted: Int) async throws -> ReleasedShare? {
     while true {
       guard let answer = await search.next(wanted: wanted) else {
         if await waitForLost() { continue }
@@ -245,7 +243,7 @@ actor Recovery {
 
   private func replacement(
     for failed: any PieceSource, _ failure: LinkFailure, at position: UInt64
-  ) async throws(VaultError) -> any PieceSource {
+  ) async throws -> any PieceSource {
     if let peer = failed.holder, await staysInReserve(peer, failure, at: position) {
       knownIndices.remove(failed.index)
       await failed.close()
@@ -291,7 +289,7 @@ actor Recovery {
   }
 
   /// A source that nobody uses: a spare one, or the next peer that releases its share.
-  private func anotherSource() async throws(VaultError) -> any PieceSource {
+  private func anotherSource() async throws -> any PieceSource {
     if !spares.isEmpty { return spares.removeFirst() }
     while let share = try await nextShare(of: 1) {
       guard (try? share.share.verify(against: header.commitments)) != nil else {

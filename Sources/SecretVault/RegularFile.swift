@@ -10,7 +10,7 @@ final class RegularFile: Sendable {
   let fingerprint: FileFingerprint
 
   /// Opens a file; `hint` is what to do about one that isn't regular.
-  init(path: String, hint: String) throws(VaultError) {
+  init(path: String, hint: String) throws {
     // Without O_NONBLOCK a named pipe that nobody writes to would hang here instead of being refused below.
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else { throw FileSource.failure("read", path, errno) }
@@ -44,7 +44,7 @@ final class RegularFile: Sendable {
 /// Fills the start of `buffer` and returns how much; 0 at the end. Interruptions are hidden.
 func readDescriptor(
   _ descriptor: Int32, _ name: String, into buffer: UnsafeMutableRawBufferPointer
-) throws(VaultError) -> Int {
+) throws -> Int {
   while true {
     let count = read(descriptor, buffer.baseAddress, buffer.count)
     if count >= 0 { return count }

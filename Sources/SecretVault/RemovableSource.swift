@@ -6,7 +6,7 @@ struct RemovableSource: Sendable {
   private let fingerprint: FileFingerprint
 
   /// Refuses, before anything is shared, what can't be removed by its name.
-  init?(_ source: ShareSource, _ opened: any PlaintextSource) throws(VaultError) {
+  init?(_ source: ShareSource, _ opened: any PlaintextSource) throws {
     guard case .file(let path) = source, let file = opened as? FileSource else { return nil }
     var status = stat()
     guard lstat(path, &status) == 0 else { throw FileSource.failure("read", path, errno) }
@@ -21,11 +21,11 @@ struct RemovableSource: Sendable {
 
   /// Removes the file. Returns why it is still there, or nil.
   func remove() -> String? {
-    do throws(VaultError) {
+    do {
       return try fingerprint.remove(path)
         ? nil : "\(path) was changed or replaced after it was shared; it was left in place"
     } catch {
-      return error.reason
+      return VaultError(error).reason
     }
   }
 }

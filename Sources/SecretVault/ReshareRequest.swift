@@ -2,7 +2,7 @@
 /// threshold, or with another content.
 package struct ReshareRequest: Sendable {
   /// What the user makes of the recovered content before it is shared again. Nil leaves it as it is.
-  package typealias Edit = @Sendable (consuming RecoveredContent) async throws(VaultError) -> SecretContent
+  package typealias Edit = @Sendable (consuming RecoveredContent) async throws -> SecretContent
 
   /// The old secret.
   package var reference: String
@@ -15,7 +15,7 @@ package struct ReshareRequest: Sendable {
   /// Changes the content. Only for what fits into memory.
   package var edit: Edit?
   /// Shows who will get a share to somebody who may still say no, by an error: before anything is encrypted.
-  package var confirm: (@Sendable (SharePlan) async throws(VaultError) -> Void)?
+  package var confirm: (@Sendable (SharePlan) async throws -> Void)?
 
   /// A request that changes nothing unless it is told to.
   package init(

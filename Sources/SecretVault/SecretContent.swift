@@ -10,7 +10,7 @@ package import WireCodec
 package final class SecretContent: Sendable {
   /// Makes what stands in the clear beside the secret, from its id and its body.
   package typealias HeaderExtensions =
-    @Sendable (SecretID, borrowing SecretBytes) throws(VaultError) -> Extensions
+    @Sendable (SecretID, borrowing SecretBytes) throws -> Extensions
 
   struct Parts: ~Copyable, Sendable {
     let header: PayloadHeader
@@ -29,7 +29,7 @@ package final class SecretContent: Sendable {
   }
 
   /// What is in it; once.
-  func take() throws(VaultError) -> Parts {
+  func take() throws -> Parts {
     let taken = parts.withLock { $0.take() }
     guard let taken else { throw VaultError(.other, "this was shared already") }
     return taken
@@ -43,7 +43,7 @@ package final class SharePassword: Sendable {
   private let password: Mutex<SecretBytes?>
 
   /// A password of at least one byte, in UTF-8, and a cost from ``Scrypt/acceptedLogarithms``.
-  package init(_ password: consuming SecretBytes, logarithm: Int) throws(VaultError) {
+  package init(_ password: consuming SecretBytes, logarithm: Int) throws {
     guard password.count > 0 else { throw VaultError(.usage, "an empty password protects nothing") }
     guard Scrypt.acceptedLogarithms.contains(logarithm) else {
       throw VaultError(.usage, "a password costs 2^15 to 2^20, not 2^\(logarithm)")
@@ -53,10 +53,10 @@ package final class SharePassword: Sendable {
   }
 
   /// The layer that it makes; once.
-  func layer() throws(VaultError) -> PasswordLayer {
+  func layer() throws -> PasswordLayer {
     let taken = password.withLock { $0.take() }
     guard let taken else { throw VaultError(.other, "this password was used already") }
-    do throws(PayloadError) { return try PasswordLayer(password: taken, logarithm: logarithm) } catch {
+    do { return try PasswordLayer(password: taken, logarithm: logarithm) } catch {
       throw VaultError(.other, "the password can't be used: \(error)")
     }
   }

@@ -5,10 +5,9 @@ import VaultProtocol
 import WireCodec
 
 /// The direct way: a session with the peer for every request, over whatever stream the environment opens.
-struct SessionRoute: PeerRoute {
-  let name = "session"
+struct SessionRoute {
   let identity: Identity
-  let ownCard: @Sendable () throws(VaultError) -> PeerCard
+  let ownCard: @Sendable () throws -> PeerCard
   let environment: VaultEnvironment
   /// Told of every session that came about, with the peer's newest card.
   let met: @Sendable (Recipient, PeerCard?) -> Void
@@ -18,20 +17,16 @@ struct SessionRoute: PeerRoute {
   var services: @Sendable () -> [PeerServiceKind] = { PeerServiceKind.allCases }
 
   func send(_ envelope: Envelope) async -> RouteOutcome {
-    do throws(LinkFailure) {
-      return .answered(try await answer(to: envelope))
-    } catch {
-      return .failed(error)
-    }
+    do { return .success(try await answer(to: envelope)) } catch { return .failure(error) }
   }
 
   private func answer(to envelope: Envelope) async throws(LinkFailure) -> PeerReply {
-    do throws(LinkFailure) { return try await converse(envelope) } catch {
+    do { return try await converse(envelope) } catch {
       // The peer lets less go over Bluetooth than this device; the network was slower, but may do.
       guard error.refusal == .bluetoothLimit, !envelope.recipient.addresses.isEmpty else { throw error }
       var recipient = envelope.recipient
       recipient.nearby = nil
-      do throws(LinkFailure) {
+      do {
         return try await converse(Envelope(id: envelope.id, recipient: recipient, content: envelope.content))
       } catch let second { throw second.kind == .unreachable ? second.and(error) : second }
     }
@@ -40,7 +35,7 @@ struct SessionRoute: PeerRoute {
   private func converse(_ envelope: Envelope) async throws(LinkFailure) -> PeerReply {
     if let conversation = await kept.take(envelope.recipient, for: envelope.byteCount) {
       let before = conversation.heardCount
-      do throws(LinkFailure) { return try await carryOut(envelope, in: conversation) } catch {
+      do { return try await carryOut(envelope, in: conversation) } catch {
         // It may have ended while nobody looked. Then nothing was answered in it, and the request has another try.
         guard conversation.heardCount == before, error.isOfLine, !Task.isCancelled else {
           return try await carryOnByNetwork(envelope, error, after: conversation)
@@ -51,13 +46,13 @@ struct SessionRoute: PeerRoute {
       envelope.recipient, for: envelope.byteCount, identity: identity, ownCard: try shownCard(),
       environment: environment, services: services())
     met(envelope.recipient, conversation.session.peerCard)
-    do throws(LinkFailure) { return try await carryOut(envelope, in: conversation) } catch {
+    do { return try await carryOut(envelope, in: conversation) } catch {
       return try await carryOnByNetwork(envelope, error, after: conversation)
     }
   }
 
   private func shownCard() throws(LinkFailure) -> PeerCard {
-    do { return try ownCard() } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
+    do { return try ownCard() } catch { throw LinkFailure(local: error) }
   }
 
   /// What broke in the air goes on by network, if the peer can be reached there by now, and from where it stopped.
@@ -73,8 +68,8 @@ struct SessionRoute: PeerRoute {
       services: services())
     for _ in 0..<Self.networkTries {
       let conversation: Conversation
-      do throws(LinkFailure) { conversation = try await opening.byNetwork() } catch { throw failure }
-      do throws(LinkFailure) { return try await carryOut(envelope, in: conversation) } catch {
+      do { conversation = try await opening.byNetwork() } catch { throw failure }
+      do { return try await carryOut(envelope, in: conversation) } catch {
         // The peer may not have noticed yet that the other connection is no more.
         guard error.refusal == .busy else { throw error }
       }
@@ -89,7 +84,7 @@ struct SessionRoute: PeerRoute {
   private func carryOut(
     _ envelope: Envelope, in conversation: Conversation
   ) async throws(LinkFailure) -> PeerReply {
-    do throws(LinkFailure) {
+    do {
       let reply: PeerReply
       switch envelope.content {
       case .ping: reply = try await ping(envelope.id, conversation)
@@ -199,7 +194,7 @@ struct SessionRoute: PeerRoute {
     _ number: UInt64, _ id: UInt64, _ job: DepositJob, _ conversation: Conversation
   ) async throws(LinkFailure) -> Int {
     let bytes: [UInt8]
-    do { bytes = try job.piece(number) } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
+    do { bytes = try job.piece(number) } catch { throw LinkFailure(local: error) }
     try await conversation.send(Piece(request: id, number: number, bytes: bytes))
     job.progress(bytes.count)
     return bytes.count
@@ -230,7 +225,7 @@ struct SessionRoute: PeerRoute {
       guard now < last, words <= Self.wordLimit else {
         throw LinkFailure(.cutOff, "did not get an answer from its user in the time that it gave")
       }
-      do { try job.asking(seconds) } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
+      do { try job.asking(seconds) } catch { throw LinkFailure(local: error) }
     }
   }
 
@@ -282,7 +277,7 @@ struct SessionRoute: PeerRoute {
       // Over a radio pieces are on their way by now, and each turn takes long.
       if let exchange = job.cards, !conversation.isNearby {
         // The share is here, also where the line breaks or falls silent behind it.
-        do throws(LinkFailure) { try await exchangeCards(id, exchange, conversation) } catch {
+        do { try await exchangeCards(id, exchange, conversation) } catch {
           guard error.isOfLine else { throw error }
         }
       }

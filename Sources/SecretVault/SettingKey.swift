@@ -121,7 +121,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
   }
 
   /// Throws a usage error unless `value` makes sense for this setting.
-  func validate(_ value: String) throws(VaultError) {
+  func validate(_ value: String) throws {
     switch self {
     case .listen:
       guard value == Self.off || Self.endpoint(value) != nil else {

@@ -28,7 +28,7 @@ package struct ShareRequest: Sendable {
   package var password: SharePassword?
 
   /// Shows who will get a share to somebody who may still say no, by an error: before anything is encrypted.
-  package var confirm: (@Sendable (SharePlan) async throws(VaultError) -> Void)?
+  package var confirm: (@Sendable (SharePlan) async throws -> Void)?
 
   /// How this device releases its share of it, from the beginning on; nil goes by the setting.
   var policy: String?

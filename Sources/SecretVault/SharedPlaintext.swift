@@ -12,7 +12,7 @@ final class SharedPlaintext {
   private let makeExtensions: SecretContent.HeaderExtensions?
 
   /// Opens the source of a request. A stream is read to its end.
-  init(_ request: ShareRequest, stagingFolder: String) throws(VaultError) {
+  init(_ request: ShareRequest, stagingFolder: String) throws {
     password = request.password
     switch request.source {
     case .file(let path):
@@ -36,7 +36,7 @@ final class SharedPlaintext {
     }
   }
 
-  private static func fileHeader(_ name: String) throws(VaultError) -> PayloadHeader {
+  private static func fileHeader(_ name: String) throws -> PayloadHeader {
     do { return try PayloadHeader(kind: .file, fileName: Array(name.utf8).span.bytes) } catch {
       throw VaultError(.usage, "the file's name is too long")
     }
@@ -59,7 +59,7 @@ final class SharedPlaintext {
   }
 
   /// What stands in the public header of the secret with that id beside the usual parts.
-  func extensions(_ id: SecretID) throws(VaultError) -> Extensions {
+  func extensions(_ id: SecretID) throws -> Extensions {
     guard let makeExtensions, let memory = body as? MemorySource else { return Extensions() }
     return try makeExtensions(id, memory.bytes)
   }
@@ -74,7 +74,7 @@ final class MemorySource: PlaintextSource {
 
   var byteCount: UInt64 { UInt64(bytes.count) }
 
-  func read(into buffer: UnsafeMutableRawBufferPointer) throws(VaultError) -> Int {
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     let count = min(buffer.count, bytes.count - position)
     guard count > 0 else { return 0 }
     let start = position

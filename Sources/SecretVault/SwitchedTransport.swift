@@ -27,7 +27,7 @@ final class SwitchedTransport: PeerTransport {
 
   func read(atMost limit: Int) async throws(TransportError) -> [UInt8] {
     let bytes: [UInt8]
-    do throws(TransportError) { bytes = try await transport.read(atMost: limit) } catch {
+    do { bytes = try await transport.read(atMost: limit) } catch {
       throw isOff.load(ordering: .relaxed) ? .lost(Self.reason) : error
     }
     if bytes.isEmpty, isOff.load(ordering: .relaxed) { throw .lost(Self.reason) }
@@ -35,7 +35,7 @@ final class SwitchedTransport: PeerTransport {
   }
 
   func write(_ bytes: [UInt8]) async throws(TransportError) {
-    do throws(TransportError) { try await transport.write(bytes) } catch {
+    do { try await transport.write(bytes) } catch {
       throw isOff.load(ordering: .relaxed) ? .lost(Self.reason) : error
     }
   }

@@ -13,16 +13,16 @@ package protocol UnlockedSecrets: Sendable {
   func ids() -> Set<SecretID>
 
   /// A secret's file key, or nil if it isn't unlocked. Counts as a use: the time until it is locked begins anew.
-  func fileKey(of id: SecretID) throws(VaultError) -> SecretBytes?
+  func fileKey(of id: SecretID) throws -> SecretBytes?
 
   /// A secret's file key and ciphertext, or nil if it isn't unlocked. Counts as a use.
-  func secret(_ id: SecretID) throws(VaultError) -> UnlockedSecret?
+  func secret(_ id: SecretID) throws -> UnlockedSecret?
 
   /// Throws if there is nobody to keep what is unlocked: to be asked before peers are.
-  func prepare() throws(VaultError)
+  func prepare() throws
 
   /// Unlocks a secret. Throws if there is nobody to keep it.
-  func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws(VaultError)
+  func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws
 
   /// Locks one secret, for example because it has been deleted. Nothing happens if it isn't unlocked.
   func lock(_ id: SecretID)
@@ -49,13 +49,13 @@ package struct NothingUnlocked: UnlockedSecrets {
   /// None.
   package func ids() -> Set<SecretID> { [] }
   /// None.
-  package func fileKey(of id: SecretID) throws(VaultError) -> SecretBytes? { nil }
+  package func fileKey(of id: SecretID) throws -> SecretBytes? { nil }
   /// None.
-  package func secret(_ id: SecretID) throws(VaultError) -> UnlockedSecret? { nil }
+  package func secret(_ id: SecretID) throws -> UnlockedSecret? { nil }
   /// Always refused.
-  package func prepare() throws(VaultError) { throw VaultError(.other, "nobody keeps secrets unlocked here") }
+  package func prepare() throws { throw VaultError(.other, "nobody keeps secrets unlocked here") }
   /// Always refused.
-  package func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws(VaultError) { try prepare() }
+  package func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws { try prepare() }
   /// Does nothing.
   package func lock(_ id: SecretID) {}
 }

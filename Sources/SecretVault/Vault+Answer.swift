@@ -50,7 +50,7 @@ extension Vault {
   /// The own card, for a peer that has proved who it is.
   private func shownCard() throws(SessionError) -> PeerCard {
     do { return try ownCard() } catch {
-      environment.log.error("\(error.reason)")
+      environment.log.error("\(VaultError(error).reason)")
       throw .wrongCard
     }
   }

@@ -3,24 +3,20 @@ package import VaultStore
 
 extension Vault {
   /// Writes everything that this vault has but the device key into one file.
-  package func createBackup(to path: String, overwrites: Bool) throws(VaultError) -> BackupReport {
-    do throws(StoreError) {
+  package func createBackup(to path: String, overwrites: Bool) throws -> BackupReport {
+    do {
       let summary = try database.writeBackup(to: path, overwrites: overwrites, at: environment.now())
       record(.backedUp, detail: "\(summary.fileCount) files")
       return BackupReport(path: path, fileCount: summary.fileCount, byteCount: summary.byteCount)
-    } catch .alreadyExists {
+    } catch StoreError.alreadyExists {
       throw VaultError(
         .outputExists, "\(path) exists already", hint: "choose another name, or overwrite it with --force")
-    } catch {
-      throw VaultError(error)
-    }
+    } catch { throw error }
   }
 
   /// The same into an open pipe, device or file, which `name` names.
-  package func createBackup(into descriptor: Int32, named name: String) throws(VaultError) -> BackupReport {
-    let summary = try stored { () throws(StoreError) in
-      try database.writeBackup(into: descriptor, at: environment.now())
-    }
+  package func createBackup(into descriptor: Int32, named name: String) throws -> BackupReport {
+    let summary = try database.writeBackup(into: descriptor, at: environment.now())
     record(.backedUp, detail: "\(summary.fileCount) files")
     return BackupReport(path: name, fileCount: summary.fileCount, byteCount: summary.byteCount)
   }
@@ -29,13 +25,13 @@ extension Vault {
   /// told what would change, and stops it by throwing.
   package static func restoreBackup(
     from path: String, at folders: VaultFolders, overwrites: Bool,
-    passphrase: () throws(VaultError) -> SecretBytes, confirm: (RestorePlan) throws(VaultError) -> Void,
+    passphrase: () throws -> SecretBytes, confirm: (RestorePlan) throws -> Void,
     environment: VaultEnvironment
-  ) throws(VaultError) -> RestorePlan {
+  ) throws -> RestorePlan {
     let archive = try opened(path)
     let isKeyDamaged = folders.hasDamagedMasterKey
-    let isThere = try stored { () throws(StoreError) in try folders.holdsVault() } && !isKeyDamaged
-    let hasRemains = try stored { () throws(StoreError) in try folders.holdsRemains() } || isKeyDamaged
+    let isThere = try folders.holdsVault() && !isKeyDamaged
+    let hasRemains = try folders.holdsRemains() || isKeyDamaged
     if isThere {
       guard archive.isOf(folders) else {
         throw VaultError(
@@ -54,7 +50,7 @@ extension Vault {
     let presence = try takeForRestoring(folders)
     defer { withExtendedLifetime(presence) {} }
     let alone = presence.use
-    try stored { () throws(StoreError) in try archive.verify(keys) }
+    try archive.verify(keys)
     if hasRemains, !overwrites { return try restoreKey(archive, folders, keys, alone, confirm) }
     let replaces = isThere || hasRemains
     let current = replaces ? try? VaultDatabase(folders, keys: keys, alone: alone) : nil
@@ -62,34 +58,30 @@ extension Vault {
     _ = try? current?.takeUpLost(thoroughly: true)
     _ = try? current?.takeUpLostItems(thoroughly: true)
     let memory = try? current?.consentMemory(at: environment.now())
-    let restoration = try stored { () throws(StoreError) in
-      try BackupRestoration(
-        archive, folders, keys: keys, alone: alone,
-        note: AuditRecord(
-          at: environment.now(), event: AuditEvent.restored.rawValue, peer: nil, peerLabel: nil, secretID: nil,
-          detail: "from a backup"),
-        consent: memory ?? (replaces ? ConsentMemory.besideDatabase(folders, keys: keys) : nil))
-    }
+    let restoration = try BackupRestoration(
+      archive, folders, keys: keys, alone: alone,
+      note: AuditRecord(
+        at: environment.now(), event: AuditEvent.restored.rawValue, peer: nil, peerLabel: nil, secretID: nil,
+        detail: "from a backup"),
+      consent: memory ?? (replaces ? ConsentMemory.besideDatabase(folders, keys: keys) : nil))
     let now = memory == nil ? nil : try? current?.inventory()
     let plan = RestorePlan(
       archive.createdAt, then: restoration.inventory, now: now,
       beside: replaces && now == nil ? CompanionFiles(folders, keys: keys).trustedAndDeleted() : (nil, []),
       replaces: replaces)
     try confirm(plan)
-    try stored { () throws(StoreError) in
-      if replaces, now == nil { try restoration.takeAlongUnknown() }
-      try restoration.commit()
-    }
+    if replaces, now == nil { try restoration.takeAlongUnknown() }
+    try restoration.commit()
     return plan
   }
 
   /// Where all but the master key is still there, as newly as can be, that alone is put back.
   private static func restoreKey(
     _ archive: BackupArchive, _ folders: VaultFolders, _ keys: VaultKeys, _ alone: UseLock,
-    _ confirm: (RestorePlan) throws(VaultError) -> Void
-  ) throws(VaultError) -> RestorePlan {
+    _ confirm: (RestorePlan) throws -> Void
+  ) throws -> RestorePlan {
     let inventory: VaultInventory
-    do throws(StoreError) { inventory = try VaultDatabase(folders, keys: keys, alone: alone).inventory() } catch {
+    do { inventory = try VaultDatabase(folders, keys: keys, alone: alone).inventory() } catch {
       throw VaultError(
         .vaultExists,
         "parts of a vault without its master key are in \(folders.data), and they can't be read with that of this backup: \(error)",
@@ -97,23 +89,21 @@ extension Vault {
     }
     let plan = RestorePlan(archive.createdAt, then: inventory, now: inventory, replaces: false, onlyKey: true)
     try confirm(plan)
-    try stored { () throws(StoreError) in try archive.restoreMasterKey(to: folders) }
+    try archive.restoreMasterKey(to: folders)
     return plan
   }
 
-  private static func opened(_ path: String) throws(VaultError) -> BackupArchive {
-    do throws(StoreError) { return try BackupArchive(path: path) } catch .damaged(let what) {
+  private static func opened(_ path: String) throws -> BackupArchive {
+    do { return try BackupArchive(path: path) } catch StoreError.damaged(let what) {
       throw VaultError(.damaged, "\(what) is damaged or cut short; nothing was changed", hint: "use another copy of it")
-    } catch {
-      throw VaultError(error)
-    }
+    } catch { throw error }
   }
 
   private static func unlocked(
-    _ archive: BackupArchive, _ folders: VaultFolders, isOwn: Bool, _ passphrase: () throws(VaultError) -> SecretBytes
-  ) throws(VaultError) -> VaultKeys {
+    _ archive: BackupArchive, _ folders: VaultFolders, isOwn: Bool, _ passphrase: () throws -> SecretBytes
+  ) throws -> VaultKeys {
     let given: SecretBytes? = archive.needsPassphrase ? try passphrase() : nil
-    do throws(StoreError) { return try archive.unlock(folders, passphrase: given) } catch .wrongDevice {
+    do { return try archive.unlock(folders, passphrase: given) } catch StoreError.wrongDevice {
       // The vault of this backup lies here, so this is the device: its key is what can't be right.
       guard !isOwn else { throw VaultError(StoreError.wrongDevice) }
       throw VaultError(
@@ -122,22 +112,18 @@ extension Vault {
         hint:
           "on the old device, share its secrets anew for this one with `vault reshare SECRET --to PEER`; if it is lost, let the other holders do it"
       )
-    } catch {
-      throw VaultError(error)
-    }
+    } catch { throw error }
   }
 
   static func takeForRestoring(
     _ folders: VaultFolders
-  ) throws(VaultError) -> (daemon: DaemonLock, use: UseLock) {
-    let daemon = try stored { () throws(StoreError) in
-      try DaemonLock.take(folders, DaemonFacts(process: 0, startedAt: 0, listening: []))
-    }
+  ) throws -> (daemon: DaemonLock, use: UseLock) {
+    let daemon = try DaemonLock.take(folders, DaemonFacts(process: 0, startedAt: 0, listening: []))
     guard let daemon else {
       throw VaultError(
         .refused, "the daemon of this vault is running", hint: "stop it, restore, and start it again")
     }
-    guard let use = try stored({ () throws(StoreError) in try UseLock.takeAlone(folders) }) else {
+    guard let use = try UseLock.takeAlone(folders) else {
       throw VaultError(
         .refused, "another command is working on this vault", hint: "wait until it has ended, or end it")
     }

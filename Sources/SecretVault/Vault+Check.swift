@@ -16,7 +16,7 @@ extension Vault {
   /// Drills one secret, or all of which this device holds a share. Each result is kept, for ``status()``.
   package func check(
     _ reference: String?, pieces: Int, events: @escaping @Sendable (CheckEvent) -> Void
-  ) async throws(VaultError) -> [CheckReport] {
+  ) async throws -> [CheckReport] {
     let pieces = max(1, min(pieces, Self.pieceCountLimit))
     if let reference {
       let record = try resolve(reference)
@@ -25,7 +25,7 @@ extension Vault {
       return reports
     }
     // One that is damaged must not hide the others; it is found again when it is read.
-    let (listing, damaged) = try stored { () throws(StoreError) in try database.soundListing() }
+    let (listing, damaged) = try database.soundListing()
     let ids = listing.lines.map { SecretListing.bytes($0.id) } + damaged
     return try await drill(ids, pieces: pieces, events: events)
   }
@@ -34,19 +34,19 @@ extension Vault {
   /// is reported as a problem of its own.
   func drill(
     _ ids: [[UInt8]], pieces: Int, warns: Bool = false, events: @escaping @Sendable (CheckEvent) -> Void
-  ) async throws(VaultError) -> [CheckReport] {
+  ) async throws -> [CheckReport] {
     var reports: [CheckReport] = []
     for start in stride(from: 0, to: ids.count, by: Self.batch) {
       if Task.isCancelled { throw VaultError(.interrupted, "the check was interrupted") }
       let names = try peerNames()
       var subjects: [DrillSubject] = []
       for id in ids[start..<min(start + Self.batch, ids.count)] {
-        do throws(VaultError) {
-          guard let record = try stored({ () throws(StoreError) in try database.secret(id) }) else { continue }
+        do {
+          guard let record = try database.secret(id) else { continue }
           subjects.append(try subject(record, pieces, names))
         } catch {
-          guard error.code == .damaged else { throw error }
-          reports.append(CheckReport(unreadable: id, at: environment.now(), problem: error))
+          guard VaultError(error).code == .damaged else { throw error }
+          reports.append(CheckReport(unreadable: id, at: environment.now(), problem: VaultError(error)))
         }
       }
       let findings = await ask(subjects, events)
@@ -54,15 +54,15 @@ extension Vault {
         let found = findings.compactMapValues { $0[place] }
         let outcome = subject.outcome(found, names: names, at: environment.now())
         reports.append(outcome.report)
-        do throws(VaultError) { try keep(outcome, subject, warns: warns) } catch {
+        do { try keep(outcome, subject, warns: warns) } catch {
           // Who asked is told what was found, noted or not. The daemon would find it anew all the time.
-          guard error.code == .damaged || !warns else { throw error }
-          guard error.code == .damaged else {
-            events(.notKept(error))
+          guard VaultError(error).code == .damaged || !warns else { throw error }
+          guard VaultError(error).code == .damaged else {
+            events(.notKept(VaultError(error)))
             continue
           }
           environment.log.error(
-            "what the check of secret \(outcome.report.secret.id) found isn't kept: \(error.reason)")
+            "what the check of secret \(outcome.report.secret.id) found isn't kept: \(VaultError(error).reason)")
         }
       }
     }
@@ -72,22 +72,22 @@ extension Vault {
   /// One secret, who is to be asked about it, and what this device has of it itself.
   private func subject(
     _ record: SecretRecord, _ pieces: Int, _ names: [Digest: String]
-  ) throws(VaultError) -> DrillSubject {
+  ) throws -> DrillSubject {
     let header = try header(of: record)
     let summary = try summary(record, names: names)
     var deliveries: [Digest: OutboxRecord] = [:]
     if record.origin == .dealt {
-      for entry in try stored({ () throws(StoreError) in try database.deliveries(ofSecret: record.id) }) {
+      for entry in try database.deliveries(ofSecret: record.id) {
         deliveries[entry.entry.recipient] = entry
       }
     }
     var subject = DrillSubject(
       id: record.id, header: header, summary: summary, isDealt: record.origin == .dealt, deliveries: deliveries,
-      before: try stored { () throws(StoreError) in try database.drill(ofSecret: record.id) })
-    do throws(VaultError) {
+      before: try database.drill(ofSecret: record.id))
+    do {
       let own = try ownShare(of: record, header)
       let evaluation: RistrettoPoint
-      do throws(ProtocolError) { evaluation = try evaluations.evaluation(header, own.share.index) } catch {
+      do { evaluation = try evaluations.evaluation(header, own.share.index) } catch {
         throw VaultError(.damaged, "the stored header does not fit this device's share")
       }
       subject.own = ownCheck(record, header, own, pieces)
@@ -100,13 +100,14 @@ extension Vault {
       subject.isOwnAddressKnown = try !ownCard().addresses.isEmpty
       for peer in subject.peers where try listensNowhere(peer) { subject.deaf.insert(peer.digest) }
     } catch {
-      guard error.code == .damaged, let index = record.ownIndex else {
-        subject.problem = error
+      guard VaultError(error).code == .damaged, let index = record.ownIndex else {
+        subject.problem = VaultError(error)
         return subject
       }
       subject.own = HolderCheck(
-        peer: nil, index: index, state: .damaged, hasProvedShare: false, piecesSeen: 0, reason: error.reason)
-      subject.problem = error
+        peer: nil, index: index, state: .damaged, hasProvedShare: false, piecesSeen: 0, reason: VaultError(error).reason
+      )
+      subject.problem = VaultError(error)
     }
     return subject
   }
@@ -170,8 +171,8 @@ extension Vault {
     while let first = findings.next, sessions < Self.sessionLimit, !Task.isCancelled {
       sessions += 1
       let recipient: Recipient
-      do throws(VaultError) { recipient = try self.recipient(peer) } catch {
-        return findings.all(orElse: LinkFailure(.local, error.reason, hint: error.hint))
+      do { recipient = try self.recipient(peer) } catch {
+        return findings.all(orElse: LinkFailure(local: error))
       }
       let asked = questions[first...].map { question in
         var question = question
@@ -180,8 +181,8 @@ extension Vault {
       }
       let job = DrillJob(questions: asked) { findings.set(first + $0, $1) }
       switch await send(.drill(job), to: recipient) {
-      case .answered, .accepted: failure = LinkFailure(.misbehaved, "answered something else")
-      case .failed(let why):
+      case .success: failure = LinkFailure(.misbehaved, "answered something else")
+      case .failure(let why):
         failure = why
         // Nobody there, not known there, too old, or this device's own fault: no other question would do better.
         guard why.kind == .cutOff || why.kind == .misbehaved, let broken = findings.next else {
@@ -194,7 +195,7 @@ extension Vault {
   }
 
   /// Notes what was found, for the status and the next drill, and warns if it is worse than what was warned of last.
-  private func keep(_ outcome: DrillSubject.Outcome, _ subject: DrillSubject, warns: Bool) throws(VaultError) {
+  private func keep(_ outcome: DrillSubject.Outcome, _ subject: DrillSubject, warns: Bool) throws {
     let report = outcome.report
     guard report.own != nil else { return }
     let facts =
@@ -211,11 +212,9 @@ extension Vault {
       secretID: subject.id, checkedAt: report.checkedAt, answered: report.answered, needed: report.secret.threshold,
       isRecoverable: report.isRecoverable, isRecoverableElsewhere: report.isRecoverableElsewhere, warned: warned,
       holders: outcome.known)
-    do throws(StoreError) { try database.putDrill(drill) } catch .notFound {
+    do { try database.putDrill(drill) } catch {
       // Deleted while it was drilled.
-      return
-    } catch {
-      throw VaultError(error)
+      guard case .notFound = error else { throw error }
     }
   }
 }

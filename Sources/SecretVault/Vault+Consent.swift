@@ -95,10 +95,10 @@ extension Vault {
 
   /// The policy of a secret and the limit of different secrets a day, 0 for none. Settings that were damaged or can't be read must
   /// not set a share free.
-  func releaseRules(of id: [UInt8]) throws(VaultError) -> (policy: ReleasePolicy, limit: Int) {
-    let values = try stored { () throws(StoreError) in try settingsFile.load() }
+  func releaseRules(of id: [UInt8]) throws -> (policy: ReleasePolicy, limit: Int) {
+    let values = try settingsFile.load()
     func value(_ key: SettingKey) -> String { values[key.rawValue] ?? key.defaultValue }
-    let own = try stored { () throws(StoreError) in try database.policy(ofSecret: id) }
+    let own = try database.policy(ofSecret: id)
     guard let policy = ReleasePolicy(own ?? value(.releasePolicy)), let limit = Int(value(.releaseLimit)) else {
       throw VaultError(.damaged, "the release policy makes no sense")
     }

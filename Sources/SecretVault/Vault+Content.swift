@@ -5,15 +5,15 @@ package import VaultStore
 extension Vault {
   /// A folder in memory for what an editor must have as a file. It is noted in this vault, so that whoever opens the vault
   /// next removes it if this process is killed.
-  package func makeClearFolder(in bases: [String]) throws(VaultError) -> ClearFolder {
-    try stored { () throws(StoreError) in try ClearFolder(in: bases, notes: OutputNotes(folders)) }
+  package func makeClearFolder(in bases: [String]) throws -> ClearFolder {
+    try ClearFolder(in: bases, notes: OutputNotes(folders))
   }
 
   /// Writes something to a file, which gets its name only when all is on the disk. Returns the path.
   package func write(
     _ content: borrowing SecretBytes, to path: String, overwrites: Bool
-  ) throws(VaultError) -> String {
-    do throws(StoreError) {
+  ) throws -> String {
+    do {
       var file = try OutputFile(path: path, overwrites: overwrites, notes: OutputNotes(folders))
       try file.write(content.bytes)
       try file.commit()
@@ -27,7 +27,7 @@ extension Vault {
   package var clipboardFolder: String { folders.clipboardPath }
 
   /// A hash by which this vault, and nobody else, knows something secret again.
-  package func recognition(of secret: borrowing SecretBytes, salt: [UInt8]) throws(VaultError) -> [UInt8] {
-    do throws(StoreError) { return try keys.recognition(of: secret, salt: salt) } catch { throw VaultError(error) }
+  package func recognition(of secret: borrowing SecretBytes, salt: [UInt8]) throws -> [UInt8] {
+    return try keys.recognition(of: secret, salt: salt)
   }
 }

@@ -23,24 +23,20 @@ extension Vault {
   func makeRecords(
     _ request: ShareRequest, _ recipients: [PeerRecord], _ source: SharedPlaintext,
     _ events: @escaping @Sendable (ShareEvent) -> Void
-  ) throws(VaultError) -> DealtRecords {
+  ) throws -> DealtRecords {
     let count = recipients.count + (request.keepsOwnShare ? 1 : 0)
-    let scheme = try shamir { () throws(ShamirError) in
-      try ThresholdScheme(threshold: request.threshold, shareCount: count)
-    }
+    let scheme = try ThresholdScheme(threshold: request.threshold, shareCount: count)
     let nonce = try random(SecretHeader.nonceByteCount)
     let id: SecretID
     do { id = try SecretHeader.id(dealerKey: identity.keys.signing, nonce: nonce) } catch {
       throw VaultError(.other, "no id could be made")
     }
-    let dealing = try shamir { () throws(ShamirError) in try Dealing.fresh(scheme) }
+    let dealing = try Dealing.fresh(scheme)
     let extensions = try source.extensions(id)
     var sealer = try makeSealer(dealing, id, source)
-    let plan = try shamir { () throws(ShamirError) in
-      try DispersalPlan(
-        dataCount: scheme.threshold, fragmentCount: count, byteCount: sealer.ciphertextByteCount)
-    }
-    let staging = try stored { () throws(StoreError) in try database.fragments.stage(count: count) }
+    let plan = try DispersalPlan(
+      dataCount: scheme.threshold, fragmentCount: count, byteCount: sealer.ciphertextByteCount)
+    let staging = try database.fragments.stage(count: count)
     let total = sealer.ciphertextByteCount
     let roots = try FragmentDispersal(plan: plan, secret: id, staging: staging) { done in
       events(.sealing(done: done, total: total))
@@ -50,7 +46,7 @@ extension Vault {
     if request.keepsOwnShare { holders.append((try ownCard().label, identity.keys)) }
     for peer in recipients { holders.append((peer.name, try storedCard(peer).keys)) }
     let salts = try makeSalts(count)
-    let rows = try holders.enumerated().map { (position, holder) throws(VaultError) in
+    let rows = try holders.enumerated().map { (position, holder) throws in
       try Self.row(id, position, holder.keys.digest, salts)
     }
     let labels = request.includesLabels ? holders.map { Self.label($0.name) } : nil
@@ -72,8 +68,8 @@ extension Vault {
   /// Makes everything durable: first the fragments, then all else in one transaction.
   func commit(
     _ records: borrowing DealtRecords, _ recipients: [PeerRecord], _ events: @Sendable (ShareEvent) -> Void
-  ) throws(VaultError) {
-    do throws(StoreError) {
+  ) throws {
+    do {
       try records.staging.publish(as: records.header.id.bytes)
       events(.committing)
       try database.deal(
@@ -94,7 +90,7 @@ extension Vault {
 
   private func makeSealer(
     _ dealing: borrowing Dealing, _ id: SecretID, _ source: SharedPlaintext
-  ) throws(VaultError) -> PayloadSealer {
+  ) throws -> PayloadSealer {
     do {
       return try source.sealer(under: try dealing.fileKey(for: id))
     } catch {
@@ -102,11 +98,11 @@ extension Vault {
     }
   }
 
-  private func makeSalts(_ count: Int) throws(VaultError) -> SecretBytes {
+  private func makeSalts(_ count: Int) throws -> SecretBytes {
     try freshSecret(count * HolderRow.saltByteCount)
   }
 
-  private static func salt(_ position: Int, _ salts: borrowing SecretBytes) throws(VaultError) -> SecretBytes {
+  private static func salt(_ position: Int, _ salts: borrowing SecretBytes) throws -> SecretBytes {
     let start = position * HolderRow.saltByteCount
     do { return try SecretBytes(copying: salts.bytes.extracting(start..<(start + HolderRow.saltByteCount))) } catch {
       throw VaultError(.other, "no memory is left")
@@ -115,7 +111,7 @@ extension Vault {
 
   private static func row(
     _ id: SecretID, _ position: Int, _ card: Digest, _ salts: borrowing SecretBytes
-  ) throws(VaultError) -> Digest {
+  ) throws -> Digest {
     let salt = try salt(position, salts)
     do {
       return try HolderRow.digest(secret: id, index: UInt8(position + 1), card: card, salt: salt.bytes)
@@ -136,7 +132,7 @@ extension Vault {
     _ header: SecretHeader, _ dealing: borrowing Dealing, _ salts: borrowing SecretBytes,
     _ recipients: [PeerRecord], _ holders: [CardKeys], _ request: ShareRequest, _ staging: FragmentStaging,
     _ plan: DispersalPlan
-  ) throws(VaultError) -> DealtRecords {
+  ) throws -> DealtRecords {
     let now = environment.now()
     let id = header.id.bytes
     let first = request.keepsOwnShare ? 2 : 1
@@ -159,9 +155,7 @@ extension Vault {
     }
     // Behind the shares, and durable with them.
     outbox += try introductions(header, recipients, first: first)
-    let trailer = try shamir { () throws(ShamirError) in
-      try MerkleLayout(leafCount: plan.stripeCount).totalByteCount
-    }
+    let trailer = try MerkleLayout(leafCount: plan.stripeCount).totalByteCount
     guard let byteCount = Int64(exactly: plan.fragmentByteCount), let trailerByteCount = Int64(exactly: trailer),
       let pieces = Int(exactly: plan.stripeCount)
     else { throw VaultError(.usage, "the file is too large to share") }
@@ -186,13 +180,13 @@ extension Vault {
   /// Share and salt of the own share, as the store keeps them.
   private func ownShareRecord(
     _ dealing: borrowing Dealing, _ salts: borrowing SecretBytes
-  ) throws(VaultError) -> SecretBytes {
+  ) throws -> SecretBytes {
     let share = try dealing.vaultShare(1)
     let salt = try Self.salt(0, salts)
     return try HeldShare.record(share: share, salt: salt)
   }
 
-  private func random(_ count: Int) throws(VaultError) -> [UInt8] {
+  private func random(_ count: Int) throws -> [UInt8] {
     do { return try Randomness.bytes(count) } catch { throw VaultError(.other, "no randomness can be had") }
   }
 }
@@ -205,9 +199,9 @@ enum DeliveryKind {
 }
 
 extension Dealing {
-  borrowing func vaultShare(_ index: Int) throws(VaultError) -> KeyShare {
+  borrowing func vaultShare(_ index: Int) throws -> KeyShare {
     guard let number = UInt8(exactly: index) else { throw VaultError(.other, "there is no share \(index)") }
-    return try shamir { () throws(ShamirError) in try share(number) }
+    return try share(number)
   }
 }
 
@@ -215,7 +209,7 @@ extension HeldShare {
   /// Share (64 bytes) and salt (32 bytes) one after the other.
   static func record(
     share: borrowing KeyShare, salt: borrowing SecretBytes
-  ) throws(VaultError) -> SecretBytes {
+  ) throws -> SecretBytes {
     do {
       var record = try SecretBytes(zeros: KeyShare.byteCount + HolderRow.saltByteCount)
       record.withUnsafeMutableBytes { target in
@@ -231,7 +225,7 @@ extension HeldShare {
   }
 
   /// Opens what ``record(share:salt:)`` made.
-  convenience init(index: Int, record: borrowing SecretBytes, of secret: String) throws(VaultError) {
+  convenience init(index: Int, record: borrowing SecretBytes, of secret: String) throws {
     guard record.count == KeyShare.byteCount + HolderRow.saltByteCount, let number = UInt8(exactly: index) else {
       throw VaultError(.damaged, "this device's share of \(secret) is damaged")
     }

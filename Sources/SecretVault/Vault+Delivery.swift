@@ -47,29 +47,28 @@ extension Vault {
     let now = environment.now()
     let index = entry.entry.index ?? 0
     var name = "a peer"
-    do throws(VaultError) {
-      guard let peer = try stored({ () throws(StoreError) in try database.peer(entry.entry.recipient) }),
+    do {
+      guard let peer = try database.peer(entry.entry.recipient),
         let id = entry.entry.secretID
       else { return nil }
       name = peer.name
-      let claimed = try stored { () throws(StoreError) in
-        // Whoever has taken it since it was read has moved its time.
-        try database.claimDelivery(
-          entry.id, at: max(now, entry.nextAttemptAt), retryAt: max(now, entry.nextAttemptAt) + Self.lease)
-      }
+      // Whoever has taken it since it was read has moved its time.
+      let claimed = try database.claimDelivery(
+        entry.id, at: max(now, entry.nextAttemptAt), retryAt: max(now, entry.nextAttemptAt) + Self.lease)
       guard claimed else { return nil }
       let outcome: RouteOutcome
-      do throws(VaultError) {
+      do {
         let job = try depositJob(
           entry, id: id, index: index, asking: { asking(peer.name, $0) }, progress: progress)
         outcome = await send(.deposit(job), to: try recipient(peer))
       } catch {
-        outcome = .failed(LinkFailure(.local, "can't be served: \(error.reason)", hint: error.hint))
+        outcome = .failure(
+          LinkFailure(.local, "can't be served: \(VaultError(error).reason)", hint: VaultError(error).hint))
       }
       return try settle(entry, peer, id, index, outcome)
     } catch {
-      environment.log.error("a delivery could not be noted: \(error.reason)")
-      return Delivery(peer: name, index: index, state: .waiting, reason: error.reason)
+      environment.log.error("a delivery could not be noted: \(VaultError(error).reason)")
+      return Delivery(peer: name, index: index, state: .waiting, reason: VaultError(error).reason)
     }
   }
 
@@ -107,24 +106,22 @@ extension Vault {
   private func depositJob(
     _ entry: OutboxRecord, id: [UInt8], index: Int, asking: @escaping @Sendable (UInt64) -> Void,
     progress: @escaping @Sendable (Int) -> Void
-  ) throws(VaultError) -> DepositJob {
-    guard let record = try stored({ () throws(StoreError) in try database.secret(id) }),
+  ) throws -> DepositJob {
+    guard let record = try database.secret(id),
       let number = UInt8(exactly: index)
     else { throw VaultError(.damaged, "the secret of a waiting share is missing") }
     let header = try header(of: record)
-    let reader = try stored { () throws(StoreError) in try database.openFragment(of: id, index: index) }
+    let reader = try database.openFragment(of: id, index: index)
     let lease = Lease(of: entry.id, from: environment.now())
     var job = DepositJob(
       header: header, index: number, sealedShare: entry.entry.payload,
-      piece: { [self] (stripe) throws(VaultError) in
+      piece: { [self] stripe in
         try keep(lease)
         let plan = header.dispersal
-        return try stored { () throws(StoreError) in
-          try reader.read(at: Int64(clamping: plan.pieceOffset(stripe)), count: plan.pieceByteCount(stripe))
-        }
+        return try reader.read(at: Int64(clamping: plan.pieceOffset(stripe)), count: plan.pieceByteCount(stripe))
       },
       progress: progress)
-    job.asking = { [self] (seconds) throws(VaultError) in
+    job.asking = { [self] seconds in
       if lease.isFirstWord() { asking(seconds) }
       try keep(lease)
     }
@@ -133,11 +130,11 @@ extension Vault {
   }
 
   /// Makes a delivery's lease last while it gets on. Throws if there is nothing to deliver any more.
-  private func keep(_ lease: Lease) throws(VaultError) {
+  private func keep(_ lease: Lease) throws {
     let now = environment.now()
     guard lease.isDue(at: now) else { return }
     let isWaiting: Bool
-    do throws(StoreError) { isWaiting = try database.extendLease(lease.delivery, until: now + Self.lease) } catch {
+    do { isWaiting = try database.extendLease(lease.delivery, until: now + Self.lease) } catch {
       // Worth no interruption: at worst somebody else tries the same, and is told that the holder is busy.
       environment.log.error("the lease of a delivery could not be extended: \(error)")
       return
@@ -149,25 +146,21 @@ extension Vault {
   func settle(
     _ entry: OutboxRecord, _ peer: PeerRecord, _ id: [UInt8], _ index: Int, _ outcome: RouteOutcome,
     route: String = "session"
-  ) throws(VaultError) -> Delivery {
+  ) throws -> Delivery {
     let secret = try? database.secret(id)
-    let header = try? secret.map { (record) throws(VaultError) in try self.header(of: record) }
+    let header = try? secret.map { record in try self.header(of: record) }
     switch outcome {
-    case .answered:
-      try stored { () throws(StoreError) in try database.settleDelivered(entry.id, route: route) }
+    case .success:
+      try database.settleDelivered(entry.id, route: route)
       record(.delivered, peer: peer, secret: header)
       return Delivery(peer: peer.name, index: index, state: .delivered, reason: nil)
-    case .accepted(let ticket):
-      return Delivery(peer: peer.name, index: index, state: .waiting, reason: "on its way (\(ticket))")
-    case .failed(let failure):
+    case .failure(let failure):
       let isFinal = failure.refusal.map { !Self.passing.contains($0) } ?? false
-      try stored { () throws(StoreError) in
-        if isFinal {
-          try database.settleRefused(entry.id, route: route, error: failure.reason)
-        } else {
-          let next = environment.now() + Self.backoff(attempts: entry.attempts + 1)
-          try database.postponeDelivery(entry.id, until: next, route: route, error: failure.reason)
-        }
+      if isFinal {
+        try database.settleRefused(entry.id, route: route, error: failure.reason)
+      } else {
+        let next = environment.now() + Self.backoff(attempts: entry.attempts + 1)
+        try database.postponeDelivery(entry.id, until: next, route: route, error: failure.reason)
       }
       record(.deliveryFailed, peer: peer, secret: header, detail: failure.reason)
       let isGone = (try? database.delivery(entry.id))?.state == .cancelled
@@ -209,7 +202,7 @@ extension Vault {
     var pauses = ReturningPeers()
     while !Task.isCancelled {
       let now = environment.now()
-      do throws(StoreError) {
+      do {
         if now - cleanedAt > 3_600_000 {
           // Once an hour also where it fails: deliveries go on meanwhile.
           cleanedAt = now
@@ -252,8 +245,8 @@ extension Vault {
   }
 
   /// How sharing stands now.
-  func report(_ id: [UInt8], leftOut: [String]) throws(VaultError) -> ShareReport {
-    guard let record = try stored({ () throws(StoreError) in try database.secret(id) }) else {
+  func report(_ id: [UInt8], leftOut: [String]) throws -> ShareReport {
+    guard let record = try database.secret(id) else {
       throw VaultError(.notFound, "secret \(hexadecimal(id)) is gone")
     }
     let deaf = try holdersThatListenNowhere(record)
@@ -269,10 +262,10 @@ extension Vault {
 
   /// Whether the cards of all holders go with the shares of a secret that was dealt here, everybody who has a share has taken them, and by
   /// them all but one at most can be called on: addresses that only this device knows, and its radio, are of no use to the others.
-  private func areIntroduced(_ record: SecretRecord) throws(VaultError) -> Bool {
+  private func areIntroduced(_ record: SecretRecord) throws -> Bool {
     guard record.origin == .dealt, usesIntroductions, try header(of: record).labels != nil else { return false }
     // One that takes none gives nothing to the others.
-    guard try stored({ () throws(StoreError) in try database.areHoldersTold(ofSecret: record.id) }) else {
+    guard try database.areHoldersTold(ofSecret: record.id) else {
       return false
     }
     let holders = try knownHolders(of: record)
@@ -281,12 +274,12 @@ extension Vault {
   }
 
   /// Names of peers that got, or are to get, a share of a secret that was dealt here, and for whom this device knows no place to call.
-  func holdersThatListenNowhere(_ record: SecretRecord) throws(VaultError) -> [String] {
+  func holdersThatListenNowhere(_ record: SecretRecord) throws -> [String] {
     guard record.origin == .dealt else { return [] }
-    let entries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }
+    let entries = try database.deliveries(ofSecret: record.id)
     var names: [String] = []
     for entry in entries where entry.state != .cancelled {
-      guard let peer = try stored({ () throws(StoreError) in try database.peer(entry.entry.recipient) }) else {
+      guard let peer = try database.peer(entry.entry.recipient) else {
         continue
       }
       if try listensNowhere(peer) { names.append(peer.name) }
@@ -295,7 +288,7 @@ extension Vault {
   }
 
   /// Whether this device knows no place to call on a peer, nor how to find it in the same room.
-  func listensNowhere(_ peer: PeerRecord) throws(VaultError) -> Bool {
+  func listensNowhere(_ peer: PeerRecord) throws -> Bool {
     let recipient = try recipient(peer)
     return recipient.addresses.isEmpty && recipient.nearby == nil
   }

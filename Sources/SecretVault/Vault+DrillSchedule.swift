@@ -16,7 +16,7 @@ extension Vault {
     while !Task.isCancelled {
       var pause = Duration.seconds(2)
       do { try await drillWhatIsDue(since: began) } catch {
-        if !Task.isCancelled { environment.log.error("the secrets could not be checked: \(error.reason)") }
+        if !Task.isCancelled { environment.log.error("the secrets could not be checked: \(VaultError(error).reason)") }
         // What is wrong is hardly mended in a moment, and each line of the log takes room.
         pause = .seconds(60)
       }
@@ -25,7 +25,7 @@ extension Vault {
   }
 
   /// One round. `began` is when the daemon started: secrets that were never drilled are due soon after.
-  func drillWhatIsDue(since began: Int64) async throws(VaultError) {
+  func drillWhatIsDue(since began: Int64) async throws {
     // Settings that don't verify are no reason to talk to anybody; other commands say what is wrong with them.
     guard let values = try? settingsFile.load(),
       let interval = SettingKey.interval(values[SettingKey.checkInterval.rawValue] ?? "")
@@ -48,10 +48,8 @@ extension Vault {
 
   /// Secrets whose drill is due, those first that were never drilled, then those whose drill is longest ago. Each has a moment of
   /// its own within the interval, which follows from its id, so that not all come at once.
-  func dueDrills(at now: Int64, every interval: Int64, since began: Int64) throws(VaultError) -> [[UInt8]] {
-    let (listing, drills) = try stored { () throws(StoreError) in
-      (try database.listing(verifying: false), try database.drills())
-    }
+  func dueDrills(at now: Int64, every interval: Int64, since began: Int64) throws -> [[UInt8]] {
+    let (listing, drills) = (try database.listing(verifying: false), try database.drills())
     var due: [(id: [UInt8], last: Int64)] = []
     for line in listing.lines where line.ownIndex != 0 {
       let id = SecretListing.bytes(line.id)
@@ -72,8 +70,8 @@ extension Vault {
   }
 
   /// Takes the lock that tells others of a running daemon.
-  package func takeDaemonLock(_ facts: DaemonFacts) throws(VaultError) -> DaemonLock {
-    let taken = try stored { () throws(StoreError) in try DaemonLock.take(folders, facts) }
+  package func takeDaemonLock(_ facts: DaemonFacts) throws -> DaemonLock {
+    let taken = try DaemonLock.take(folders, facts)
     guard let taken else { throw Self.anotherDaemon(folders) }
     return taken
   }

@@ -11,7 +11,7 @@ extension Vault {
   /// - Parameter contents: writes the ciphertext piece by piece.
   package func keepGroupItem(
     _ place: GroupPlace, header encoded: [UInt8], contents: (_ write: ([UInt8]) throws -> Void) throws -> Void
-  ) throws(VaultError) -> GroupItemOutcome {
+  ) throws -> GroupItemOutcome {
     let header: ItemHeader
     do { header = try ItemHeader.decode(encoded, limit: ItemHeader.byteLimit) } catch {
       throw VaultError(.damaged, "the header of a group's item is damaged")
@@ -19,10 +19,8 @@ extension Vault {
     guard header.ciphertextByteCount <= Self.groupItemByteLimit else {
       throw VaultError(.damaged, "an item of a group is larger than 64 MiB")
     }
-    let (known, secret) = try stored { () throws(StoreError) in
-      (try database.item(header.id), try database.secret(header.keyID.bytes))
-    }
-    let before = try stored { () throws(StoreError) in try database.groupEntry(place.group, slot: place.slot) }
+    let (known, secret) = (try database.item(header.id), try database.secret(header.keyID.bytes))
+    let before = try database.groupEntry(place.group, slot: place.slot)
     let isRepeated =
       before.map {
         $0.isOf(header.id, under: header.keyID.bytes) && $0.author == place.author && $0.sequence == place.sequence
@@ -64,9 +62,7 @@ extension Vault {
       let entry = entry(isShared ? .shared : .foreign)
       guard entry != before else { return outcome }
       // Something old is better than nothing.
-      try stored { () throws(StoreError) in
-        try database.putGroupEntry(entry, replaced: outcome == .noRoom && replaced == .goes ? .stays : replaced)
-      }
+      try database.putGroupEntry(entry, replaced: outcome == .noRoom && replaced == .goes ? .stays : replaced)
     }
     if outcome == .noRoom {
       environment.log.warning(
@@ -81,15 +77,13 @@ extension Vault {
 
   /// Takes an item away that a group has no more. Repeating it changes nothing. What was changed without the knowledge of who has
   /// taken it away stays in the group, beside its place, and what this device itself has taken out of it stays here.
-  package func dropGroupItem(_ place: GroupPlace) throws(VaultError) {
-    let before = try stored { () throws(StoreError) in try database.groupEntry(place.group, slot: place.slot) }
+  package func dropGroupItem(_ place: GroupPlace) throws {
+    let before = try database.groupEntry(place.group, slot: place.slot)
     let overtaken = try overtaken(before, by: place, unless: nil)
     let isOwn = place.author.starts(with: place.own)
     let wasShared = try isShared(before, place.own)
     let replaced = isOwn ? .stays : try replacement(of: before, overtaken, wasShared)
-    try stored { () throws(StoreError) in
-      try database.removeGroupEntry(place.group, slot: place.slot, replaced: replaced)
-    }
+    try database.removeGroupEntry(place.group, slot: place.slot, replaced: replaced)
     tell(overtaken, "somebody took it out of the group without knowledge of this version; \(Self.words(replaced))")
     if let before, replaced == .goes {
       record(
@@ -103,17 +97,15 @@ extension Vault {
   /// Whether an item may be kept: what others bring by a group counts against the same quota as a peer's deposits.
   private func hasRoom(
     for header: ItemHeader, of place: GroupPlace, replacing before: GroupEntry?
-  ) throws(VaultError) -> Bool {
+  ) throws -> Bool {
     // Its own were here before, and come back after something was lost.
     guard !place.author.starts(with: place.own) else { return true }
     guard let quota else { throw VaultError(.other, "the settings can't be read") }
     guard diskReserve.allows(header.ciphertextByteCount) else { return false }
-    let (usage, old) = try stored { () throws(StoreError) in
-      (
-        try database.usage(ofGroup: place.group),
-        try before.flatMap { (before) throws(StoreError) in try database.item(before.itemID) }
-      )
-    }
+    let (usage, old) = (
+      try database.usage(ofGroup: place.group),
+      try before.flatMap { (before) throws(StoreError) in try database.item(before.itemID) }
+    )
     // What it takes the place of goes.
     let gone = old.flatMap { (old) -> Int64? in
       guard old.origin == .group, old.id != header.id, old.keyID == before?.keyID else { return nil }
@@ -144,6 +136,7 @@ extension Vault {
 
   /// Why what a group brings can't be read or kept.
   private static func failure(_ error: any Error) -> VaultError {
+    // A group's own failure is no damage of the item: it is tried again.
     switch error {
     case let error as VaultError: error
     case let error as StoreError: VaultError(error)
@@ -154,8 +147,8 @@ extension Vault {
   /// Whether what a group brings is what is here, byte by byte.
   private func isSame(
     _ known: ItemRecord, _ contents: (_ write: ([UInt8]) throws -> Void) throws -> Void
-  ) throws(VaultError) -> Bool {
-    let file = try stored { () throws(StoreError) in try database.openItem(known) }
+  ) throws -> Bool {
+    let file = try database.openItem(known)
     var (offset, isSame) = (Int64(known.header.count), true)
     let end = offset + known.byteCount
     do {
@@ -171,12 +164,12 @@ extension Vault {
   private func keep(
     _ header: ItemHeader, _ encoded: [UInt8], _ contents: (_ write: ([UInt8]) throws -> Void) throws -> Void,
     at entry: GroupEntry, replaced: ReplacedItem
-  ) throws(VaultError) -> GroupItemOutcome {
+  ) throws -> GroupItemOutcome {
     guard let total = Int64(exactly: header.ciphertextByteCount) else {
       throw VaultError(.damaged, "an item of a group is too large")
     }
-    let file = try stored { () throws(StoreError) in try database.itemFiles.begin() }
-    try stored { () throws(StoreError) in try file.write(encoded, at: 0) }
+    let file = try database.itemFiles.begin()
+    try file.write(encoded, at: 0)
     var done: Int64 = 0
     do {
       try contents { (bytes: [UInt8]) throws in
@@ -191,9 +184,7 @@ extension Vault {
     let record = ItemRecord(
       id: header.id, keyID: header.keyID.bytes, header: encoded, byteCount: total, state: .new, origin: .group,
       sender: nil, label: nil, receivedAt: environment.now())
-    let added = try stored { () throws(StoreError) in
-      try database.addItem(record, file: file, place: (entry, replaced))
-    }
+    let added = try database.addItem(record, file: file, place: (entry, replaced))
     switch added {
     case .stored:
       let isAside = try Self.isAside(entry)

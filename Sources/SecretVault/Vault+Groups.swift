@@ -10,10 +10,10 @@ extension Vault {
   package var surroundings: VaultEnvironment { environment }
 
   /// The key of what the group in this folder keeps.
-  package func groupKey(_ name: String) throws(VaultError) -> SecretBytes {
-    try stored { () throws(StoreError) in try keys.groupKey(name) }
+  package func groupKey(_ name: String) throws -> SecretBytes {
+    try keys.groupKey(name)
   }
 
   /// This device's name on its card.
-  package func ownName() throws(VaultError) -> String { try ownCard().label }
+  package func ownName() throws -> String { try ownCard().label }
 }

@@ -5,9 +5,9 @@ import WireCodec
 
 extension Vault {
   /// This device's card, fingerprint and texts.
-  package func ownIdentity() throws(VaultError) -> OwnIdentity {
+  package func ownIdentity() throws -> OwnIdentity {
     let card = try ownCard()
-    let beacon = try stored { () throws(StoreError) in try database.beaconKey() }
+    let beacon = try database.beaconKey()
     do {
       let beaconBytes = beacon.withUnsafeBytes { Array($0) }
       let withBeacon = try identity.card(
@@ -21,8 +21,8 @@ extension Vault {
   }
 
   /// Publishes other addresses in this device's card.
-  package func setOwnAddresses(_ addresses: [PeerAddress]) throws(VaultError) -> OwnIdentity {
-    guard var record = try stored({ () throws(StoreError) in try database.identity() }) else {
+  package func setOwnAddresses(_ addresses: [PeerAddress]) throws -> OwnIdentity {
+    guard var record = try database.identity() else {
       throw VaultError(.damaged, "the vault in \(folders.data) has no identity")
     }
     guard record.addresses != addresses.map(\.description) else { return try ownIdentity() }
@@ -36,13 +36,13 @@ extension Vault {
       throw VaultError(.usage, "an address can't stand in a card: \(error)")
     }
     let changed = record
-    try stored { () throws(StoreError) in try database.updateIdentity(changed) }
+    try database.updateIdentity(changed)
     return try ownIdentity()
   }
 
   /// The newest signed card of this device, without the beacon key.
-  func ownCard() throws(VaultError) -> PeerCard {
-    guard let record = try stored({ () throws(StoreError) in try database.identity() }) else {
+  func ownCard() throws -> PeerCard {
+    guard let record = try database.identity() else {
       throw VaultError(.damaged, "the vault in \(folders.data) has no identity")
     }
     do { return try cards.decode(record.card) } catch {
@@ -54,11 +54,9 @@ extension Vault {
 extension Vault {
   /// The text form of this device's card, from the copy that needs no passphrase. Nil if there is none; throws if this device has not
   /// written it so.
-  package static func lockedCard(at folders: VaultFolders) throws(VaultError) -> String? {
+  package static func lockedCard(at folders: VaultFolders) throws -> String? {
     let bytes: [UInt8]
-    do throws(StoreError) { bytes = try CardCopy.read(folders) } catch .notFound { return nil } catch {
-      throw VaultError(error)
-    }
+    do { bytes = try CardCopy.read(folders) } catch StoreError.notFound { return nil } catch { throw error }
     do {
       let card = try PeerCard.decode(bytes, limit: PeerCard.byteLimit)
       try card.verify()
@@ -72,7 +70,7 @@ extension Vault {
   func keepCardCopy() {
     let place = folders.cardPath
     let fault: CardCopy.Fault?
-    do throws(StoreError) { fault = try database.keepCardCopy() } catch {
+    do { fault = try database.keepCardCopy() } catch {
       return environment.log.error("the copy of this device's card in \(place) can't be written: \(error)")
     }
     switch fault {

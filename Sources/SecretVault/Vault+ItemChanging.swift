@@ -15,12 +15,12 @@ package struct ItemChange: Sendable {
 /// What an item is to hold from now on.
 package enum ItemEdit: Sendable {
   /// What the user makes of its contents. Only for what fits into memory. A password of the item's own stays.
-  case contents(@Sendable (consuming RecoveredContent) async throws(VaultError) -> SecretContent)
+  case contents(@Sendable (consuming RecoveredContent) async throws -> SecretContent)
   /// Something else. A password of the item's own stays.
   case source(ItemRequest)
   /// What comes by a descriptor. What the item is called, and of which kind it is, stays; so does a password of its own. What isn't a
   /// file has a form of its own, which `text` reads, given what the item is now.
-  case contentsFrom(Int32, text: @Sendable (borrowing PayloadHeader) throws(VaultError) -> SecretContent)
+  case contentsFrom(Int32, text: @Sendable (borrowing PayloadHeader) throws -> SecretContent)
 }
 
 /// Changing items. Nobody can change one: its id stands for its bytes, wherever it is. What is changed is a new item under the
@@ -30,7 +30,7 @@ extension Vault {
   /// that keep it in step puts the new one into its place there, which removes it; otherwise it is to be deleted.
   package func changeItem(
     _ reference: String, _ edit: ItemEdit, access: ItemAccess = ItemAccess()
-  ) async throws(VaultError) -> ItemChange {
+  ) async throws -> ItemChange {
     let item = try openableItem(reference)
     let old = try summary(item.record)
     var places = try groups(of: item.record)
@@ -51,7 +51,7 @@ extension Vault {
     case .contents(let change):
       let kept = KeptPassword()
       var asking = access
-      asking.passwords = { (attempt) async throws(VaultError) in
+      asking.passwords = { (attempt) async throws in
         try kept.keep(try await access.passwords(attempt), attempt)
       }
       let content = try await itemContent(item, key, access: asking)
@@ -67,8 +67,8 @@ extension Vault {
 
   private func plaintext(
     replacing item: OpenableItem, _ key: borrowing SecretBytes, _ descriptor: Int32,
-    _ text: (borrowing PayloadHeader) throws(VaultError) -> SecretContent, _ access: ItemAccess
-  ) async throws(VaultError) -> ItemPlaintext {
+    _ text: (borrowing PayloadHeader) throws -> SecretContent, _ access: ItemAccess
+  ) async throws -> ItemPlaintext {
     let opening = ItemOpening(header: item.header, name: item.name, access: access)
     var reader = try itemReader(item, opening, key)
     let password = try await opening.unlock(&reader)?.again()

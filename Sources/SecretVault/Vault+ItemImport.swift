@@ -10,23 +10,23 @@ extension Vault {
   /// byte of it verified, and only then is it kept, marked as new.
   package func importItem(
     _ source: ShareSource, access: ItemAccess = ItemAccess()
-  ) async throws(VaultError) -> ItemArrival {
+  ) async throws -> ItemArrival {
     let (input, name) = try Self.itemInput(source)
     return try await importItem(input, name, access)
   }
 
   /// The same for the text of a QR code.
-  package func importItem(text: String, access: ItemAccess = ItemAccess()) async throws(VaultError) -> ItemArrival {
+  package func importItem(text: String, access: ItemAccess = ItemAccess()) async throws -> ItemArrival {
     try await importItem(PrefixedInput(Self.itemBytes(text), nil), "the item", access)
   }
 
   /// What the text of a QR code says of its item without opening it: the key that it needs, if that is known here.
-  package func itemText(_ text: String) throws(VaultError) -> (keyID: String, key: String?, isHeld: Bool) {
+  package func itemText(_ text: String) throws -> (keyID: String, key: String?, isHeld: Bool) {
     let bytes = try Self.itemBytes(text)
     guard let header = try? ItemHeader.parse(beginningOf: bytes) else {
       throw VaultError(.damaged, "the item in this text is damaged")
     }
-    let record = try stored { () throws(StoreError) in try database.secret(header.keyID.bytes) }
+    let record = try database.secret(header.keyID.bytes)
     return (
       header.keyID.description, record.map(Self.keyName),
       record?.kind == SecretHeader.encryptionKeyKind && record?.ownIndex != nil
@@ -36,7 +36,7 @@ extension Vault {
   // MARK: - Input
 
   /// A source of an item's bytes, armored or not, and how it is called in errors.
-  static func itemInput(_ source: ShareSource) throws(VaultError) -> (any ByteInput, String) {
+  static func itemInput(_ source: ShareSource) throws -> (any ByteInput, String) {
     let input: any ByteInput
     let name: String
     switch source {
@@ -64,8 +64,8 @@ extension Vault {
   }
 
   /// The bytes in the text of a QR code.
-  private static func itemBytes(_ text: String) throws(VaultError) -> [UInt8] {
-    do throws(ProtocolError) { return try ItemText.parse(text) } catch {
+  private static func itemBytes(_ text: String) throws -> [UInt8] {
+    do { return try ItemText.parse(text) } catch {
       throw VaultError(.damaged, "the text of this item is damaged", hint: "scan it again, or have it sent again")
     }
   }
@@ -73,11 +73,11 @@ extension Vault {
   /// Takes the header off the front.
   static func readHeader(
     _ input: any ByteInput, _ name: String
-  ) throws(VaultError) -> (ItemHeader, any ByteInput) {
+  ) throws -> (ItemHeader, any ByteInput) {
     let front = try input.bytes(upTo: ItemHeader.byteLimit)
     guard front.starts(with: ItemHeader.magic) else { throw notAnItem(name) }
     let header: ItemHeader
-    do throws(WireError) { header = try ItemHeader.parse(beginningOf: front) } catch .unsupported {
+    do { header = try ItemHeader.parse(beginningOf: front) } catch .unsupported {
       throw VaultError(.other, "\(name) was made by a newer version of vault", hint: "update vault on this device")
     } catch {
       throw VaultError(.damaged, "\(name) is damaged: its first bytes make no item", hint: "have it sent again")
@@ -88,7 +88,7 @@ extension Vault {
 
   func importItem(
     _ input: any ByteInput, _ name: String, _ access: ItemAccess
-  ) async throws(VaultError) -> ItemArrival {
+  ) async throws -> ItemArrival {
     let (header, rest) = try Self.readHeader(input, name)
     let key = try keyRecord(of: header)
     let opening = ItemOpening(header: header, name: name, access: access)
@@ -104,8 +104,8 @@ extension Vault {
       }
       if isKnown, known.origin != .group { return ItemArrival(item: try summary(known), isKnown: true) }
     }
-    let file = try stored { () throws(StoreError) in try database.itemFiles.begin() }
-    try stored { () throws(StoreError) in try file.write(front, at: 0) }
+    let file = try database.itemFiles.begin()
+    try file.write(front, at: 0)
     var done: Int64 = 0
     while true {
       if Task.isCancelled { throw VaultError(.interrupted, "importing was interrupted; nothing was kept") }
@@ -113,7 +113,7 @@ extension Vault {
       guard !batch.isEmpty else { break }
       guard Int64(batch.count) <= byteCount - done else { throw opening.damage("something follows its end") }
       let place = Int64(front.count) + done
-      try stored { () throws(StoreError) in try file.write(batch, at: place) }
+      try file.write(batch, at: place)
       done += Int64(batch.count)
     }
     guard done == byteCount else { throw opening.damage("it ends too early") }

@@ -10,7 +10,7 @@ extension Vault {
   /// to use the key's public half.
   package func addItem(
     _ request: ItemRequest, under key: String, access: ItemAccess = ItemAccess()
-  ) async throws(VaultError) -> ItemSummary {
+  ) async throws -> ItemSummary {
     try Self.checkDescription(request)
     let record = try heldKey(key)
     // Before peers are asked: a file that can't be read should be found out first.
@@ -23,7 +23,7 @@ extension Vault {
   /// The same with the key in hand.
   func addItem(
     _ request: ItemRequest, under key: String, sealedBy secret: borrowing SecretBytes, _ access: ItemAccess
-  ) throws(VaultError) -> ItemSummary {
+  ) throws -> ItemSummary {
     try Self.checkDescription(request)
     _ = try heldKey(key)
     let plaintext = try ItemPlaintext(request, stagingFolder: folders.stagingPath)
@@ -33,7 +33,7 @@ extension Vault {
   func addItem(
     _ plaintext: ItemPlaintext, under key: String, sealedBy secret: borrowing SecretBytes, description: String,
     _ access: ItemAccess
-  ) throws(VaultError) -> ItemSummary {
+  ) throws -> ItemSummary {
     let keys: ItemKeySource
     do { keys = .key(try secret.duplicate()) } catch { throw VaultError(.other, "no memory is left for the key") }
     return try keep(plaintext, under: try heldKey(key), keys, description: description, access)
@@ -43,7 +43,7 @@ extension Vault {
   package func encrypt(
     _ request: ItemRequest, under key: String, armored: Bool, to destination: RecoveryDestination,
     access: ItemAccess = ItemAccess()
-  ) async throws(VaultError) -> ItemReport {
+  ) async throws -> ItemReport {
     try Self.checkDescription(request)
     let record = try resolveKey(key)
     let plaintext = try ItemPlaintext(request, stagingFolder: folders.stagingPath)
@@ -51,7 +51,7 @@ extension Vault {
     let name = Self.exportName(nil, armored: armored)
     var sink = try ItemSink(destination, name: name, armored: armored, OutputNotes(folders))
     let sealing = ItemSealing(keyID: record.id, padding: .standard, description: request.description ?? "")
-    _ = try sealing.run(plaintext, to: keys, progress: access.progress) { (bytes) throws(VaultError) in
+    _ = try sealing.run(plaintext, to: keys, progress: access.progress) { bytes in
       try sink.write(bytes)
     }
     try sink.commit()
@@ -62,7 +62,7 @@ extension Vault {
   /// Encrypts an item's contents once more, under another key, and keeps that here too. A password of its own goes along.
   package func copyItem(
     _ reference: String, to key: String, usesPublicHalf: Bool = false, access: ItemAccess = ItemAccess()
-  ) async throws(VaultError) -> ItemSummary {
+  ) async throws -> ItemSummary {
     let item = try openableItem(reference)
     let target = try heldKey(key)
     guard target.id != item.record.keyID else {
@@ -81,7 +81,7 @@ extension Vault {
 
   /// The text of a small item for a QR code: its contents encrypted once more with the least padding. An item that has that
   /// already is shown as it is, without its key.
-  package func itemQRText(_ reference: String, access: ItemAccess = ItemAccess()) async throws(VaultError) -> String {
+  package func itemQRText(_ reference: String, access: ItemAccess = ItemAccess()) async throws -> String {
     let item = try openableItem(reference)
     if item.header.padding == .compact, item.header.itemByteCount <= UInt64(ItemText.itemByteLimit) {
       return ItemText.text(of: try itemBytes(item))
@@ -99,7 +99,7 @@ extension Vault {
     let plaintext = ItemPlaintext(header: header, body: source, password: try password?.again())
     let sealing = ItemSealing(keyID: item.record.keyID, padding: .compact, description: item.header.description)
     var bytes: [UInt8] = []
-    _ = try sealing.run(plaintext, to: .key(key)) { (part) throws(VaultError) in bytes += Array(part) }
+    _ = try sealing.run(plaintext, to: .key(key)) { part in bytes += Array(part) }
     guard bytes.count <= ItemText.itemByteLimit else { throw Self.tooLargeForQR(item.name) }
     return ItemText.text(of: bytes)
   }
@@ -107,7 +107,7 @@ extension Vault {
   /// The header of an item's contents, once they are unlocked, and their end is where it should be.
   func itemContentHeader(
     _ reader: inout PayloadReader, _ opening: ItemOpening
-  ) throws(VaultError) -> PayloadHeader {
+  ) throws -> PayloadHeader {
     do { try reader.verifyEnd() } catch { throw opening.damage() }
     let header: PayloadHeader?
     do { header = try reader.withHeader { (header) throws(PayloadError) in try header.duplicate() } } catch {
@@ -128,7 +128,7 @@ extension Vault {
 
   // MARK: - Parts
 
-  private static func checkDescription(_ request: ItemRequest) throws(VaultError) {
+  private static func checkDescription(_ request: ItemRequest) throws {
     guard let description = request.description else { return }
     guard description.utf8.count <= ItemHeader.descriptionByteLimit, !description.utf8.contains(0) else {
       throw VaultError(.usage, "public words can have at most \(ItemHeader.descriptionByteLimit) bytes")
@@ -136,7 +136,7 @@ extension Vault {
   }
 
   /// A key of which this device holds a share: items are kept only where it does.
-  private func heldKey(_ reference: String) throws(VaultError) -> SecretRecord {
+  private func heldKey(_ reference: String) throws -> SecretRecord {
     let record = try resolveKey(reference)
     guard record.ownIndex != nil else {
       throw VaultError(
@@ -149,7 +149,7 @@ extension Vault {
   /// The key, or its public half if that is to be used.
   func itemKeySource(
     _ record: SecretRecord, usesPublicHalf: Bool, _ access: ItemAccess
-  ) async throws(VaultError) -> ItemKeySource {
+  ) async throws -> ItemKeySource {
     guard usesPublicHalf else { return .key(try await itemKey(record, access)) }
     guard let half = try header(of: record).publicHalf else {
       throw VaultError(
@@ -163,14 +163,14 @@ extension Vault {
   private func keep(
     _ plaintext: ItemPlaintext, under key: SecretRecord, _ keys: borrowing ItemKeySource, description: String,
     _ access: ItemAccess
-  ) throws(VaultError) -> ItemSummary {
-    let file = try stored { () throws(StoreError) in try database.itemFiles.begin() }
+  ) throws -> ItemSummary {
+    let file = try database.itemFiles.begin()
     let label = plaintext.label
     var offset: Int64 = 0
     let sealing = ItemSealing(keyID: key.id, padding: .standard, description: description)
-    let header = try sealing.run(plaintext, to: keys, progress: access.progress) { (bytes) throws(VaultError) in
+    let header = try sealing.run(plaintext, to: keys, progress: access.progress) { bytes in
       let place = offset
-      try stored { () throws(StoreError) in try file.write(bytes, at: place) }
+      try file.write(bytes, at: place)
       offset += Int64(bytes.count)
     }
     let record = try itemRecord(header, state: .seen, origin: .made, label: label)
@@ -182,7 +182,7 @@ extension Vault {
   /// The row of an item.
   func itemRecord(
     _ header: ItemHeader, state: ItemRecord.State, origin: ItemRecord.Origin, label: ItemLabel
-  ) throws(VaultError) -> ItemRecord {
+  ) throws -> ItemRecord {
     guard let byteCount = Int64(exactly: header.ciphertextByteCount) else {
       throw VaultError(.usage, "the item is too large")
     }
@@ -194,8 +194,8 @@ extension Vault {
   }
 
   /// Makes an item durable.
-  func keep(_ record: ItemRecord, _ file: ItemFile) throws(VaultError) {
-    switch try stored({ () throws(StoreError) in try database.addItem(record, file: file) }) {
+  func keep(_ record: ItemRecord, _ file: ItemFile) throws {
+    switch try database.addItem(record, file: file) {
     case .stored, .alreadyStored: return
     case .keyNotHeld:
       throw VaultError(.refused, "this device's share of the item's key was deleted meanwhile; nothing was kept")

@@ -17,23 +17,23 @@ extension Vault {
   package func openItem(
     _ reference: String, to destination: RecoveryDestination, range: ItemRange? = nil,
     access: ItemAccess = ItemAccess()
-  ) async throws(VaultError) -> ItemReport {
+  ) async throws -> ItemReport {
     let item = try openableItem(reference)
     let notes = OutputNotes(folders)
     try Self.checkDestination(destination, notes)
     let key = try await itemKey(item.key, access)
     let opening = ItemOpening(header: item.header, name: item.name, access: access)
     let report: ItemReport
-    do throws(VaultError) {
+    do {
       if let range {
         report = try await writeRange(range, of: item, opening, key, to: destination, notes)
       } else {
-        let file = try stored { () throws(StoreError) in try database.openItem(item.record) }
+        let file = try database.openItem(item.record)
         let written = try await write(
           StoredItemInput(file, behind: item.record.header.count), opening, key, to: destination, notes)
         report = written.report(try summary(item.record), key: Self.keyName(item.key))
       }
-    } catch { throw afterDamage(item, error) }
+    } catch { throw afterDamage(item, VaultError(error)) }
     try await learn(item, opening, key, state: .seen)
     self.record(.itemOpened, secret: storedHeader(item.record.keyID), detail: item.name)
     return report
@@ -42,7 +42,7 @@ extension Vault {
   /// Decrypts an item of the store into memory; after that it counts as looked at.
   package func itemContent(
     _ reference: String, limit: Int = RecoveredContent.usualLimit, access: ItemAccess = ItemAccess()
-  ) async throws(VaultError) -> RecoveredContent {
+  ) async throws -> RecoveredContent {
     let item = try openableItem(reference)
     let key = try await itemKey(item.key, access)
     return try await itemContent(item, key, limit: limit, access: access)
@@ -51,13 +51,13 @@ extension Vault {
   /// The same with the key in hand.
   func itemContent(
     _ item: OpenableItem, _ key: borrowing SecretBytes, limit: Int = RecoveredContent.usualLimit, access: ItemAccess
-  ) async throws(VaultError) -> RecoveredContent {
+  ) async throws -> RecoveredContent {
     let opening = ItemOpening(header: item.header, name: item.name, access: access)
-    let file = try stored { () throws(StoreError) in try database.openItem(item.record) }
+    let file = try database.openItem(item.record)
     var output = RecoveredOutput(.memory(limit: limit))
-    do throws(VaultError) {
+    do {
       try await opening.run(StoredItemInput(file, behind: item.record.header.count), key: key, output: &output)
-    } catch { throw afterDamage(item, error) }
+    } catch { throw afterDamage(item, VaultError(error)) }
     guard let content = output.takeContent() else { throw opening.damage() }
     try await learn(item, opening, key, state: .seen)
     self.record(.itemOpened, secret: storedHeader(item.record.keyID), detail: item.name)
@@ -67,7 +67,7 @@ extension Vault {
   /// Decrypts an item that is not kept here: the key is found by its header.
   package func decrypt(
     _ source: ShareSource, to destination: RecoveryDestination, access: ItemAccess = ItemAccess()
-  ) async throws(VaultError) -> ItemReport {
+  ) async throws -> ItemReport {
     let (input, name) = try Self.itemInput(source)
     let notes = OutputNotes(folders)
     try Self.checkDestination(destination, notes)
@@ -82,11 +82,11 @@ extension Vault {
   /// Writes the encrypted item to somewhere: to be mailed, or imported elsewhere.
   package func exportItem(
     _ reference: String, armored: Bool, to destination: RecoveryDestination, access: ItemAccess = ItemAccess()
-  ) throws(VaultError) -> ItemReport {
+  ) throws -> ItemReport {
     let record = try resolveItem(reference)
     let summary = try summary(record)
     let name = Self.exportName(summary, armored: armored)
-    let file = try stored { () throws(StoreError) in try database.openItem(record) }
+    let file = try database.openItem(record)
     let input = StoredItemInput(file, behind: 0)
     var sink = try ItemSink(destination, name: name, armored: armored, OutputNotes(folders))
     let total = UInt64(file.byteCount)
@@ -94,7 +94,7 @@ extension Vault {
       if Task.isCancelled { throw VaultError(.interrupted, "exporting was interrupted; nothing was written") }
       let batch = try input.bytes(upTo: ItemOpening.batchByteCount)
       guard !batch.isEmpty else { throw VaultError(.damaged, "the file of \(summary.shortName) ends too early") }
-      try batch.span.bytes.withUnsafeBytes { (bytes) throws(VaultError) in try sink.write(bytes) }
+      try batch.span.bytes.withUnsafeBytes { bytes in try sink.write(bytes) }
       access.progress(sink.byteCount, total)
     }
     try sink.commit()
@@ -113,7 +113,7 @@ extension Vault {
   // MARK: - Parts
 
   /// The item that the user means, with its key. One that a peer has sent stays closed until it is accepted.
-  func openableItem(_ reference: String, orWaiting: Bool = false) throws(VaultError) -> OpenableItem {
+  func openableItem(_ reference: String, orWaiting: Bool = false) throws -> OpenableItem {
     let record = try resolveItem(reference)
     guard orWaiting || record.state != .waiting else {
       let summary = try summary(record)
@@ -127,17 +127,15 @@ extension Vault {
   }
 
   /// The whole of a small stored item.
-  func itemBytes(_ item: OpenableItem) throws(VaultError) -> [UInt8] {
-    try stored { () throws(StoreError) in
-      let file = try database.openItem(item.record)
-      return try file.read(at: 0, count: Int(clamping: file.byteCount))
-    }
+  func itemBytes(_ item: OpenableItem) throws -> [UInt8] {
+    let file = try database.openItem(item.record)
+    return try file.read(at: 0, count: Int(clamping: file.byteCount))
   }
 
   func itemReader(
     _ item: OpenableItem, _ opening: ItemOpening, _ key: borrowing SecretBytes
-  ) throws(VaultError) -> PayloadReader {
-    let file = try stored { () throws(StoreError) in try database.openItem(item.record) }
+  ) throws -> PayloadReader {
+    let file = try database.openItem(item.record)
     let start = Int64(item.record.header.count)
     return try Self.itemReader(opening, key) { offset, target in
       try file.read(into: target, at: start + Int64(offset))
@@ -146,7 +144,7 @@ extension Vault {
 
   static func itemReader(
     _ opening: ItemOpening, _ key: borrowing SecretBytes, source: @escaping PayloadReader.Source
-  ) throws(VaultError) -> PayloadReader {
+  ) throws -> PayloadReader {
     let streamKey = try opening.streamKey(key)
     do {
       return try PayloadReader(
@@ -166,7 +164,7 @@ extension Vault {
   /// Notes how far an item is, and its name if that wasn't known.
   private func learn(
     _ item: OpenableItem, _ opening: ItemOpening, _ key: borrowing SecretBytes, state: ItemRecord.State
-  ) async throws(VaultError) {
+  ) async throws {
     guard item.record.state != state || item.record.label == nil else { return }
     var label: [UInt8]?
     if item.record.label == nil {
@@ -174,18 +172,18 @@ extension Vault {
       label = try Self.itemLabel(of: reader).sealed(for: item.record.id, database.keys)
     }
     let sealed = label
-    try stored { () throws(StoreError) in try database.setItem(item.record.id, state: state, label: sealed) }
+    try database.setItem(item.record.id, state: state, label: sealed)
   }
 
   private func write(
     _ input: any ByteInput, _ opening: ItemOpening, _ key: borrowing SecretBytes,
     to destination: RecoveryDestination, _ notes: OutputNotes
-  ) async throws(VaultError) -> RecoveredOutput.Written {
+  ) async throws -> RecoveredOutput.Written {
     var output = RecoveredOutput(.outside(destination), notes)
-    do throws(VaultError) {
+    do {
       try await opening.run(input, key: key, output: &output)
     } catch {
-      throw output.hasLeaked ? error.afterOutput : error
+      throw output.hasLeaked ? VaultError(error).afterOutput : error
     }
     return try output.commit()
   }
@@ -193,7 +191,7 @@ extension Vault {
   private func writeRange(
     _ range: ItemRange, of item: OpenableItem, _ opening: ItemOpening, _ key: borrowing SecretBytes,
     to destination: RecoveryDestination, _ notes: OutputNotes
-  ) async throws(VaultError) -> ItemReport {
+  ) async throws -> ItemReport {
     var reader = try itemReader(item, opening, key)
     _ = try await opening.unlock(&reader)
     // First: that the item was cut short should be known before a part of it is taken for good.
@@ -225,7 +223,7 @@ extension Vault {
         throw sink.path == nil && sink.byteCount > 0 ? damage.afterOutput : damage
       }
       guard count == wanted else { throw opening.damage() }
-      try batch.withUnsafeBytes { (bytes) throws(VaultError) in
+      try batch.withUnsafeBytes { bytes in
         try sink.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
       }
       place += UInt64(count)

@@ -12,7 +12,7 @@ package struct ItemJob: Sendable {
   /// What it hashes to.
   package let digest: Digest
   /// Reads a piece of it.
-  package let piece: @Sendable (UInt64) throws(VaultError) -> [UInt8]
+  package let piece: @Sendable (UInt64) throws -> [UInt8]
   /// Told of each piece's bytes once they are sent.
   package let progress: @Sendable (Int) -> Void
 }
@@ -22,7 +22,7 @@ extension Vault {
   /// share of the item's key.
   package func sendItem(
     _ reference: String, to peerReference: String, access: ItemAccess = ItemAccess()
-  ) async throws(VaultError) -> ItemDelivery {
+  ) async throws -> ItemDelivery {
     let record = try resolveItem(reference)
     let summary = try summary(record)
     try requireVerified(record, summary)
@@ -34,10 +34,10 @@ extension Vault {
       header: record.header, byteCount: total, digest: digest, piece: read,
       progress: { access.progress(sent.add($0), total) })
     switch await send(.item(job), to: try recipient(peer)) {
-    case .answered(.itemTaken(let isKnown)):
+    case .success(.itemTaken(let isKnown)):
       self.record(.itemSent, peer: peer, secret: storedHeader(record.keyID), detail: summary.name)
       return ItemDelivery(item: summary, peer: peer.name, isKnown: isKnown)
-    case .failed(let failure):
+    case .failure(let failure):
       if failure.refusal == .keyNotHeld {
         throw VaultError(
           .refused, "\(peer.name) holds no share of the key \(summary.key), so it takes no item under it",
@@ -46,13 +46,13 @@ extension Vault {
         )
       }
       throw VaultError(failure, peer: peer.name)
-    case .answered, .accepted:
+    case .success:
       throw VaultError(.other, "\(peer.name) answered something else")
     }
   }
 
   /// What somebody has sent goes on to nobody before its user has looked at it.
-  func requireVerified(_ record: ItemRecord, _ summary: ItemSummary) throws(VaultError) {
+  func requireVerified(_ record: ItemRecord, _ summary: ItemSummary) throws {
     guard record.state == .waiting else { return }
     throw VaultError(
       .refused, "\(summary.shortName) waits to be accepted here and was never verified",
@@ -62,24 +62,22 @@ extension Vault {
   /// The length of an item's ciphertext, and its pieces.
   func ciphertext(
     of record: ItemRecord
-  ) throws(VaultError) -> (UInt64, @Sendable (UInt64) throws(VaultError) -> [UInt8]) {
-    let file = try stored { () throws(StoreError) in try database.openItem(record) }
+  ) throws -> (UInt64, @Sendable (UInt64) throws -> [UInt8]) {
+    let file = try database.openItem(record)
     let total = UInt64(clamping: record.byteCount)
     let start = Int64(record.header.count)
     return (
       total,
-      { (number) throws(VaultError) in
-        try stored { () throws(StoreError) in
-          try file.read(
-            at: start + Int64(number) * Int64(ItemPiece.byteCount), count: ItemDigest.pieceByteCount(number, of: total))
-        }
+      { number in
+        try file.read(
+          at: start + Int64(number) * Int64(ItemPiece.byteCount), count: ItemDigest.pieceByteCount(number, of: total))
       }
     )
   }
 
   static func itemDigest(
-    _ byteCount: UInt64, _ read: (UInt64) throws(VaultError) -> [UInt8]
-  ) throws(VaultError) -> Digest {
+    _ byteCount: UInt64, _ read: (UInt64) throws -> [UInt8]
+  ) throws -> Digest {
     do {
       var digest = try ItemDigest(byteCount: byteCount)
       for number in 0..<ItemDigest.pieceCount(byteCount) {
@@ -88,10 +86,8 @@ extension Vault {
         try digest.take(number: number, bytes: bytes.span.bytes)
       }
       return try digest.digest()
-    } catch let error as VaultError {
-      throw error
     } catch {
-      throw VaultError(.other, "the item can't be hashed: \(error)")
+      throw VaultError(known: error) ?? VaultError(.other, "the item can't be hashed: \(error)")
     }
   }
 }
@@ -124,7 +120,7 @@ extension SessionRoute {
       let allowed = allowance + Double(sent) / Double(BatchFetch.minimumRate) * 1000
       guard environment.monotonic() - began < allowed else { throw .tooSlow }
       let bytes: [UInt8]
-      do { bytes = try job.piece(number) } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
+      do { bytes = try job.piece(number) } catch { throw LinkFailure(local: error) }
       try await conversation.send(ItemPiece(request: id, number: number, bytes: bytes))
       sent += bytes.count
       job.progress(bytes.count)

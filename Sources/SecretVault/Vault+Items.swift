@@ -7,29 +7,29 @@ import VaultStore
 /// The items that are kept here.
 extension Vault {
   /// The items under a key, or all, newest first.
-  package func items(under key: String? = nil) throws(VaultError) -> [ItemSummary] {
-    let record = try key.map { (reference) throws(VaultError) in try resolveKey(reference) }
+  package func items(under key: String? = nil) throws -> [ItemSummary] {
+    let record = try key.map { reference in try resolveKey(reference) }
     return try summaries(of: record?.id)
   }
 
   /// One item, by its id, a unique beginning of it, or its name.
-  package func item(_ reference: String) throws(VaultError) -> ItemSummary { try summary(resolveItem(reference)) }
+  package func item(_ reference: String) throws -> ItemSummary { try summary(resolveItem(reference)) }
 
-  func summaries(of keyID: [UInt8]?) throws(VaultError) -> [ItemSummary] {
-    let records = try stored { () throws(StoreError) in try database.items(ofKey: keyID) }
+  func summaries(of keyID: [UInt8]?) throws -> [ItemSummary] {
+    let records = try database.items(ofKey: keyID)
     return try summaries(records)
   }
 
-  private func summaries(_ records: [ItemRecord]) throws(VaultError) -> [ItemSummary] {
+  private func summaries(_ records: [ItemRecord]) throws -> [ItemSummary] {
     guard !records.isEmpty else { return [] }
     let peers = try peerNames()
     var keys: [[UInt8]: String] = [:]
-    return try records.map { (record) throws(VaultError) in
+    return try records.map { record in
       let key: String
       if let known = keys[record.keyID] {
         key = known
       } else {
-        let secret = try stored { () throws(StoreError) in try database.secret(record.keyID) }
+        let secret = try database.secret(record.keyID)
         key = secret.map(Self.keyName) ?? hexadecimal(record.keyID.prefix(6))
         keys[record.keyID] = key
       }
@@ -37,15 +37,15 @@ extension Vault {
     }
   }
 
-  func summary(_ record: ItemRecord) throws(VaultError) -> ItemSummary {
-    let secret = try stored { () throws(StoreError) in try database.secret(record.keyID) }
+  func summary(_ record: ItemRecord) throws -> ItemSummary {
+    let secret = try database.secret(record.keyID)
     return try summary(
       record, key: secret.map(Self.keyName) ?? hexadecimal(record.keyID.prefix(6)), peers: peerNames())
   }
 
   private func summary(
     _ record: ItemRecord, key: String, peers: [Digest: String]
-  ) throws(VaultError) -> ItemSummary {
+  ) throws -> ItemSummary {
     let header = try itemHeader(of: record)
     let label = try label(of: record)
     let state: ItemSummary.State =
@@ -72,7 +72,7 @@ extension Vault {
   }
 
   /// The parsed header of a stored item.
-  func itemHeader(of record: ItemRecord) throws(VaultError) -> ItemHeader {
+  func itemHeader(of record: ItemRecord) throws -> ItemHeader {
     do {
       let header = try ItemHeader.decode(record.header, limit: ItemHeader.byteLimit)
       guard header.id == record.id || record.state == .waiting || record.state == .arriving,
@@ -85,19 +85,17 @@ extension Vault {
     }
   }
 
-  private func label(of record: ItemRecord) throws(VaultError) -> ItemLabel? {
+  private func label(of record: ItemRecord) throws -> ItemLabel? {
     guard let sealed = record.label else { return nil }
     let what = "the name of item \(hexadecimal(record.id.prefix(6)))"
-    let opened = try stored { () throws(StoreError) in
-      try database.keys.open(sealed, ItemRecord.labelName(record.id), what: what)
-    }
+    let opened = try database.keys.open(sealed, ItemRecord.labelName(record.id), what: what)
     do { return try ItemLabel.decode(opened.bytes, limit: ItemLabel.byteLimit) } catch {
       throw VaultError(.damaged, "\(what) is damaged")
     }
   }
 
   /// Whether an item can be meant by an id, the beginning of one, or a name.
-  func isMeant(_ record: ItemRecord, _ reference: String) throws(VaultError) -> Bool {
+  func isMeant(_ record: ItemRecord, _ reference: String) throws -> Bool {
     let lowered = reference.lowercased()
     let header = try itemHeader(of: record)
     if lowered.utf8.count >= 2, hexadecimal(header.id).hasPrefix(lowered) { return true }
@@ -106,9 +104,9 @@ extension Vault {
   }
 
   /// The item that the user means.
-  func resolveItem(_ reference: String) throws(VaultError) -> ItemRecord {
+  func resolveItem(_ reference: String) throws -> ItemRecord {
     let lowered = reference.lowercased()
-    let records = try stored { () throws(StoreError) in try database.items() }
+    let records = try database.items()
     if let exact = records.first(where: { $0.state != .waiting && hexadecimal($0.id) == lowered }) { return exact }
     // Both at once: a name is somebody else's choice, and must not hide an item named by its id.
     var matches: [ItemRecord] = []
@@ -119,7 +117,7 @@ extension Vault {
       for record in matches where try hexadecimal(itemHeader(of: record).id) == lowered { exact.append(record) }
       if !exact.isEmpty { matches = exact }
     }
-    let named = Set(try matches.map { (record) throws(VaultError) in try itemHeader(of: record).id })
+    let named = Set(try matches.map { record in try itemHeader(of: record).id })
     // What peers have sent as one that is here is no other item.
     if named.count == 1, let one = matches.first(where: { $0.state != .waiting }) ?? matches.first { return one }
     guard matches.isEmpty else {

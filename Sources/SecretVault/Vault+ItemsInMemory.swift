@@ -16,7 +16,7 @@ extension Vault {
   /// Encrypts something under a key and returns the whole item; with `keeps` it is an item of this vault too.
   package func encryptInMemory(
     _ request: ItemRequest, under key: String, keeps: Bool, access: ItemAccess = ItemAccess()
-  ) async throws(VaultError) -> [UInt8] {
+  ) async throws -> [UInt8] {
     if keeps {
       let item = try await addItem(request, under: key, access: access)
       return try itemBytes(openableItem(item.id))
@@ -26,19 +26,19 @@ extension Vault {
     let keys = try await itemKeySource(record, usesPublicHalf: request.usesPublicHalf, access)
     let sealing = ItemSealing(keyID: record.id, padding: .standard, description: request.description ?? "")
     var item: [UInt8] = []
-    _ = try sealing.run(plaintext, to: keys, progress: access.progress) { (bytes) throws(VaultError) in
+    _ = try sealing.run(plaintext, to: keys, progress: access.progress) { bytes in
       item.append(contentsOf: bytes)
     }
     return item
   }
 
   /// The key that a name or an id means.
-  package func encryptionKey(_ reference: String) throws(VaultError) -> SecretSummary {
+  package func encryptionKey(_ reference: String) throws -> SecretSummary {
     try summary(resolveKey(reference), names: peerNames())
   }
 
   /// Which key opens an item, and its public words. Throws if this device holds no share of the key.
-  package func itemFacts(_ item: [UInt8]) throws(VaultError) -> ItemFacts {
+  package func itemFacts(_ item: [UInt8]) throws -> ItemFacts {
     let (header, _) = try Self.readHeader(PrefixedInput(item, nil), "the encrypted data")
     let record = try keyRecord(of: header)
     return ItemFacts(
@@ -49,7 +49,7 @@ extension Vault {
   /// Decrypts a whole item into memory; with `keeps` it is brought into this vault first.
   package func decryptInMemory(
     _ item: [UInt8], keeps: Bool, access: ItemAccess = ItemAccess()
-  ) async throws(VaultError) -> RecoveredContent {
+  ) async throws -> RecoveredContent {
     let name = "the encrypted data"
     if keeps { _ = try await importItem(PrefixedInput(item, nil), name, access) }
     let (header, rest) = try Self.readHeader(PrefixedInput(item, nil), name)

@@ -10,9 +10,9 @@ extension Vault {
   /// Makes a key and shares it. Its name travels in clear, as every description does.
   package func createKey(
     named name: String, threshold: Int, recipients: [String] = [], includesLabels: Bool = true,
-    keepsOwnShare: Bool = true, confirm: (@Sendable (SharePlan) async throws(VaultError) -> Void)? = nil,
+    keepsOwnShare: Bool = true, confirm: (@Sendable (SharePlan) async throws -> Void)? = nil,
     events: @escaping @Sendable (ShareEvent) -> Void
-  ) async throws(VaultError) -> ShareReport {
+  ) async throws -> ShareReport {
     guard !name.isEmpty else { throw VaultError(.usage, "a key needs a name") }
     guard try keyRecords().allSatisfy({ $0.description != name }) else {
       throw VaultError(.usage, "there is a key named \(name) already", hint: "choose another name")
@@ -25,15 +25,15 @@ extension Vault {
     return try await share(request, events: events)
   }
 
-  private static func keyContent() throws(VaultError) -> SecretContent {
+  private static func keyContent() throws -> SecretContent {
     let body = try freshSecret(ItemKeys.keyByteCount)
     let header: PayloadHeader
     do { header = try PayloadHeader(kind: .encryptionKey) } catch {
       throw VaultError(.other, "no memory is left for a key")
     }
-    return SecretContent(header: header, body: body) { (id, key) throws(VaultError) in
+    return SecretContent(header: header, body: body) { id, key in
       var extensions = Extensions()
-      do throws(SodiumError) {
+      do {
         extensions[ItemKeys.publicHalfExtension] = try ItemKeys.publicHalf(of: key, keyID: id)
       } catch {
         throw VaultError(.other, "the key's public half can't be computed: \(error)")
@@ -43,11 +43,11 @@ extension Vault {
   }
 
   /// All keys that are known here, newest first.
-  package func encryptionKeys() throws(VaultError) -> [KeySummary] {
-    let counts = try stored { () throws(StoreError) in try database.itemCounts() }
+  package func encryptionKeys() throws -> [KeySummary] {
+    let counts = try database.itemCounts()
     let names = try peerNames()
     let unlocked = environment.unlocked.ids()
-    return try keyRecords().map { (record) throws(VaultError) in
+    return try keyRecords().map { record in
       let count = counts[record.id] ?? ItemCount()
       let header = try header(of: record)
       return KeySummary(
@@ -56,18 +56,18 @@ extension Vault {
     }
   }
 
-  private func keyRecords() throws(VaultError) -> [SecretRecord] {
-    let listing = try stored { () throws(StoreError) in try database.listing(verifying: false) }
+  private func keyRecords() throws -> [SecretRecord] {
+    let listing = try database.listing(verifying: false)
     var records: [SecretRecord] = []
     for line in listing.lines where line.kind == SecretHeader.encryptionKeyKind {
-      let record = try stored { () throws(StoreError) in try database.secret(SecretListing.bytes(line.id)) }
+      let record = try database.secret(SecretListing.bytes(line.id))
       if let record { records.append(record) }
     }
     return records
   }
 
   /// The key that the user means, by its name or id: only keys count, so that a file may have the same description.
-  func resolveKey(_ reference: String) throws(VaultError) -> SecretRecord {
+  func resolveKey(_ reference: String) throws -> SecretRecord {
     let lowered = reference.lowercased()
     let keys = try keyRecords()
     if let exact = keys.first(where: { hexadecimal($0.id) == lowered }) { return exact }
@@ -91,8 +91,8 @@ extension Vault {
   }
 
   /// The key of an item, of which this device must hold a share: nobody else may bring the item in.
-  func keyRecord(of header: ItemHeader) throws(VaultError) -> SecretRecord {
-    let record = try stored { () throws(StoreError) in try database.secret(header.keyID.bytes) }
+  func keyRecord(of header: ItemHeader) throws -> SecretRecord {
+    let record = try database.secret(header.keyID.bytes)
     guard let record, record.kind == SecretHeader.encryptionKeyKind, record.ownIndex != nil else {
       throw VaultError(
         .refused, "this device holds no share of the key of this item (\(header.keyID))",
@@ -104,9 +104,9 @@ extension Vault {
   static func keyName(_ record: SecretRecord) -> String { record.description ?? hexadecimal(record.id.prefix(6)) }
 
   /// The key itself: unlocked, or recovered from peers.
-  func itemKey(_ record: SecretRecord, _ access: ItemAccess) async throws(VaultError) -> SecretBytes {
+  func itemKey(_ record: SecretRecord, _ access: ItemAccess) async throws -> SecretBytes {
     let header = try header(of: record)
-    let recover = { () async throws(VaultError) -> RecoveredContent in
+    let recover = { () async throws -> RecoveredContent in
       try await self.recoverContent(
         header.id.description, limit: ItemKeys.keyByteCount, passwords: Self.noPassword, events: access.recovering)
     }
@@ -119,7 +119,7 @@ extension Vault {
     guard content.kind == .encryptionKey, content.body.count == ItemKeys.keyByteCount else {
       throw VaultError(.damaged, "\(Self.keyName(record)) is no encryption key: its dealer made it wrong")
     }
-    do throws(SodiumError) {
+    do {
       return try Self.checked(content.body, header)
     } catch .verificationFailed {
       throw VaultError(

@@ -3,8 +3,8 @@ package import VaultStore
 
 extension Vault {
   /// Shares that are on this device's disk and can't be served: for `status` and `list`.
-  package func lostShares() throws(VaultError) -> [LostShare] {
-    try stored { () throws(StoreError) in try database.lostShares() }
+  package func lostShares() throws -> [LostShare] {
+    try database.lostShares()
   }
 
   /// Looks at the records of each secret, unless there are very many, which the daemon does, and makes anew what can be: so that what
@@ -15,8 +15,8 @@ extension Vault {
   }
 
   /// Items that are on this device's disk and can't be shown.
-  package func lostItems() throws(VaultError) -> [LostItem] {
-    try stored { () throws(StoreError) in try database.lostItems() }
+  package func lostItems() throws -> [LostItem] {
+    try database.lostItems()
   }
 
   /// Writes down that the database had lost secrets, which were taken up again from their files.

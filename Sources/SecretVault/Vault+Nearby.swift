@@ -36,9 +36,9 @@ extension Vault {
   }
 
   private func beacon(ofPeer digest: Digest) -> BeaconKey? {
-    do throws(StoreError) {
+    do {
       guard let key = try database.beaconKey(ofPeer: digest) else { return nil }
-      do throws(SodiumError) { return try BeaconKey(key) } catch { return nil }
+      do { return try BeaconKey(key) } catch { return nil }
     } catch {
       environment.log.error("a peer's beacon key can't be read: \(error)")
       return nil
@@ -46,19 +46,19 @@ extension Vault {
   }
 
   /// What this device shows in the air just now.
-  package func beaconTag() throws(VaultError) -> BeaconTag {
-    let key = try stored { () throws(StoreError) in try database.beaconKey() }
-    do throws(SodiumError) { return try BeaconKey(key).tag(at: environment.now()) } catch {
+  package func beaconTag() throws -> BeaconTag {
+    let key = try database.beaconKey()
+    do { return try BeaconKey(key).tag(at: environment.now()) } catch {
       throw VaultError(.other, "this device's Bluetooth tag can't be computed")
     }
   }
 
   /// Which peers show which tags just now, an hour before and after included: names by tag. Peers whose cards came without a beacon key show none
   /// that is known here.
-  package func peersByTag() throws(VaultError) -> [BeaconTag: String] {
+  package func peersByTag() throws -> [BeaconTag: String] {
     let now = environment.now()
     var names: [BeaconTag: String] = [:]
-    for peer in try stored({ () throws(StoreError) in try database.peers() }) {
+    for peer in try database.peers() {
       guard let tags = try? beacon(ofPeer: peer.digest)?.tags(at: now) else { continue }
       for tag in tags { names[tag] = peer.name }
     }

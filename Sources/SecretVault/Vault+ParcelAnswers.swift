@@ -13,39 +13,37 @@ extension Vault {
   private static let shortWait: Int64 = 15_000
 
   /// Answers what has come, and what waited and waits no more. Returns whether there is something to be posted now.
-  package func answerParcels() async throws(VaultError) -> Bool {
+  package func answerParcels() async throws -> Bool {
     try sweepParcels()
-    guard try stored({ () throws(StoreError) in try database.hasParcels([.waiting], direction: .received) }),
+    guard try database.hasParcels([.waiting], direction: .received),
       parcelMemory.beginAnswering()
     else { return false }
     defer { parcelMemory.endAnswering() }
     var hasAnswered = false
-    for record in try stored({ () throws(StoreError) in try database.parcels(.received, [.waiting]) }) {
+    for record in try database.parcels(.received, [.waiting]) {
       guard !Task.isCancelled else { break }
-      do throws(VaultError) {
+      do {
         if try await answer(record) { hasAnswered = true }
       } catch {
         // One that fails doesn't keep the others waiting.
         try? wait(with: record, nil)
         guard strangers.isNew("answering parcels", at: environment.monotonic()) else { continue }
-        environment.log.error("a parcel can't be answered: \(error.reason)")
+        environment.log.error("a parcel can't be answered: \(VaultError(error).reason)")
       }
     }
     return hasAnswered
   }
 
-  private func answer(_ record: ParcelRecord) async throws(VaultError) -> Bool {
+  private func answer(_ record: ParcelRecord) async throws -> Bool {
     let now = environment.now()
     guard try !isOver(record.expiresAt, at: now), try isDue(record, at: now) else { return false }
-    let isClaimed = try stored { () throws(StoreError) in
-      try database.claimParcel(record.id, at: now, until: now + Self.answeringTime)
-    }
+    let isClaimed = try database.claimParcel(record.id, at: now, until: now + Self.answeringTime)
     guard isClaimed else { return false }
     guard let content = try parcelContent(record.id), let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit),
       case .letter(let letter, let peer) = try open(parcel)
     else {
       // Damaged here, or its sender is trusted no more.
-      try stored { () throws(StoreError) in try database.removeParcels([record.id]) }
+      try database.removeParcels([record.id])
       return false
     }
     let channel: ParcelChannel
@@ -64,8 +62,7 @@ extension Vault {
     case (.answers(let frames), .goodbye): return try keep(frames, letter, record, peer)
     case (.answers, .fault):
       // It is known from now on, and gets no answer.
-      try stored { () throws(StoreError) in
-        guard let before = try database.parcel(record.id), before.state == .waiting else { return }
+      if let before = try database.parcel(record.id), before.state == .waiting {
         var after = before
         after.state = .answered
         try database.updateParcel(after, from: before, content: .clear)
@@ -78,14 +75,14 @@ extension Vault {
   }
 
   /// Whether there is a reason to look at a parcel: it is new, what it waited for has happened, or it is time.
-  private func isDue(_ record: ParcelRecord, at now: Int64) throws(VaultError) -> Bool {
+  private func isDue(_ record: ParcelRecord, at now: Int64) throws -> Bool {
     guard let wait = parcelMemory.wait(of: record.id), (0...Self.longestWait).contains(wait.until - now) else {
       return true
     }
     return try reason(of: record) != wait.reason
   }
 
-  private func wait(with record: ParcelRecord, _ most: Int64?) throws(VaultError) {
+  private func wait(with record: ParcelRecord, _ most: Int64?) throws {
     let now = environment.now()
     let reason = try reason(of: record)
     let known = parcelMemory.wait(of: record.id)?.time ?? 0
@@ -97,25 +94,21 @@ extension Vault {
     }
     parcelMemory.set(ParcelMemory.Wait(reason: reason, time: time, until: until), of: record.id)
     // Another program of this vault, which remembers nothing of it, may look at it as well.
-    try stored { () throws(StoreError) in
-      guard let before = try database.parcel(record.id), before.state == .waiting else { return }
-      var after = before
-      after.nextAttemptAt = now
-      try database.updateParcel(after, from: before)
-    }
+    guard let before = try database.parcel(record.id), before.state == .waiting else { return }
+    var after = before
+    after.nextAttemptAt = now
+    try database.updateParcel(after, from: before)
   }
 
-  private func reason(of record: ParcelRecord) throws(VaultError) -> ParcelMemory.Reason {
+  private func reason(of record: ParcelRecord) throws -> ParcelMemory.Reason {
     let asks = try confirmationTime() != nil
     guard let secret = record.secretID else {
       return ParcelMemory.Reason(deposit: nil, release: nil, policy: nil, asksAboutDeposits: asks)
     }
-    let (deposit, release) = try stored { () throws(StoreError) in
-      (
-        try database.request(.deposit, of: record.peer, secret: secret),
-        try database.request(.release, of: record.peer, secret: secret)
-      )
-    }
+    let (deposit, release) = (
+      try database.request(.deposit, of: record.peer, secret: secret),
+      try database.request(.release, of: record.peer, secret: secret)
+    )
     return ParcelMemory.Reason(
       deposit: deposit, release: release, policy: try releaseRules(of: secret).policy, asksAboutDeposits: asks)
   }
@@ -123,7 +116,7 @@ extension Vault {
   /// Keeps the answer, in one step with noting that the request is answered.
   private func keep(
     _ frames: [ParcelFrame], _ letter: ParcelLetter, _ record: ParcelRecord, _ peer: PeerRecord
-  ) throws(VaultError) -> Bool {
+  ) throws -> Bool {
     parcelMemory.set(nil, of: record.id)
     // As long as any parcel that is made now, or its request: whose answer it is shows as little as what it is about.
     let createdAt = min(max(0, environment.now()), Parcel.timeLimit)
@@ -141,7 +134,7 @@ extension Vault {
         frames: frames, from: identity, to: try storedCard(peer).keys
       ).encoded()
     } catch { throw VaultError(.other, "an answer to a parcel can't be made: \(error)") }
-    let counts = try stored { () throws(StoreError) in try database.parcelCounts(ofPeer: peer.digest) }
+    let counts = try database.parcelCounts(ofPeer: peer.digest)
     guard counts.answerBytes + content.count <= Self.answerBytesOfPeer,
       counts.allAnswerBytes + content.count <= Self.answerBytesOfAll
     else {
@@ -158,8 +151,6 @@ extension Vault {
       id: id.bytes, direction: .answer, peer: peer.digest, secretID: record.secretID,
       group: ways.contains(.group) ? record.group : [], createdAt: createdAt, expiresAt: expiresAt,
       inReplyTo: record.id, seed: seed.bytes, ways: ways)
-    return try stored { () throws(StoreError) in
-      try database.answerParcel(received: received, answer: answer, content: content)
-    }
+    return try database.answerParcel(received: received, answer: answer, content: content)
   }
 }

@@ -12,7 +12,7 @@ extension Vault {
   /// A peer has signed for a parcel of this device's own that only it could open.
   func provedByParcel(_ peer: PeerRecord) {
     guard peer.state != .proven else { return }
-    do throws(StoreError) {
+    do {
       let changed = try database.updatePeer(peer.digest) { $0.state = .proven }
       record(.peerProven, peer: changed, detail: "by parcel")
     } catch .notFound {
@@ -22,18 +22,18 @@ extension Vault {
     }
   }
 
-  func isProven(_ peer: Digest) throws(VaultError) -> Bool {
-    try stored { () throws(StoreError) in try database.peer(peer) }?.state == .proven
+  func isProven(_ peer: Digest) throws -> Bool {
+    try database.peer(peer)?.state == .proven
   }
 
   /// Asks a peer for nothing but a receipt, by whatever way there is.
-  func probe(_ peer: PeerRecord, _ folder: [UInt8]) throws(VaultError) {
+  func probe(_ peer: PeerRecord, _ folder: [UInt8]) throws {
     let envelope = try MessageEnvelope(lifetime: Self.parcelLifetime, at: environment.now())
     let parcel = try envelope.seal(.probe, from: identity, to: try storedCard(peer).keys)
     var record = envelope.record(.request, to: peer.digest, ways: usualWays())
     record.group = folder
     let probe = record
-    try stored { () throws(StoreError) in _ = try database.addParcel(probe, content: parcel, replySecret: nil) }
+    _ = try database.addParcel(probe, content: parcel, replySecret: nil)
   }
 }
 

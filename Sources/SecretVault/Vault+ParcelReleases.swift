@@ -11,14 +11,14 @@ extension Vault {
 
   /// What has come by parcel of a peer that was asked for its share; nil if nothing has.
   func parcelAnswer(of peer: PeerRecord, _ job: ReleaseJob) -> HolderSearch.Answer? {
-    do throws(VaultError) {
+    do {
       guard let record = try releaseParcel(to: peer, job.header, in: [.answered]) else { return nil }
-      do throws(LinkFailure) { return .released(try read(record, of: peer, job)) } catch {
+      do { return .released(try read(record, of: peer, job)) } catch {
         try drop(record, after: error, peer)
         return .failed(peer.asked, error)
       }
     } catch {
-      environment.log.error("an answer of \(peer.name) by parcel can't be read: \(error.reason)")
+      environment.log.error("an answer of \(peer.name) by parcel can't be read: \(VaultError(error).reason)")
       return nil
     }
   }
@@ -26,11 +26,10 @@ extension Vault {
   /// The request about a secret to a peer that is in one of these states.
   private func releaseParcel(
     to peer: PeerRecord, _ header: SecretHeader, in states: Set<ParcelRecord.State>
-  ) throws(VaultError) -> ParcelRecord? {
-    try stored { () throws(StoreError) in
-      try database.hasParcels(states, direction: .request) ? try database.parcels(.request, states) : []
-    }
-    .first { $0.delivery == nil && $0.peer == peer.digest && $0.secretID == header.id.bytes }
+  ) throws -> ParcelRecord? {
+    guard try database.hasParcels(states, direction: .request) else { return nil }
+    return try database.parcels(.request, states)
+      .first { $0.delivery == nil && $0.peer == peer.digest && $0.secretID == header.id.bytes }
   }
 
   private func read(
@@ -62,41 +61,39 @@ extension Vault {
   }
 
   /// An answer that is wrong is dropped for good; that there was one is kept, so that the peer isn't asked again and again.
-  private func drop(_ record: ParcelRecord, after failure: LinkFailure, _ peer: PeerRecord) throws(VaultError) {
+  private func drop(_ record: ParcelRecord, after failure: LinkFailure, _ peer: PeerRecord) throws {
     let isOld = !(0..<Self.refusalTime).contains(environment.now() - record.createdAt)
     if isOld, failure.kind == .refused || failure.kind == .misbehaved {
-      return try stored { () throws(StoreError) in try database.removeParcels([record.id]) }
+      return try database.removeParcels([record.id])
     }
     guard failure.kind == .misbehaved else { return }
     let hasContent = try parcelContent(record.id) != nil
     guard hasContent else { return }
     recordUnlessTooMany(.refused, peer: peer, detail: "sent an answer by parcel that was dropped: \(failure.reason)")
-    try stored { () throws(StoreError) in
-      _ = try database.updateParcel(record, from: record, content: .clear, forgetsSecret: true)
-    }
+    _ = try database.updateParcel(record, from: record, content: .clear, forgetsSecret: true)
   }
 
   /// Asks a peer that can't be reached for its share by parcel, once. Says whether it is asked.
   func askByParcel(_ peer: PeerRecord, _ job: ReleaseJob) -> Bool {
     let header = job.header
     guard parcelMemory.isPatient, header.dispersal.fragmentByteCount <= Self.parcelFragmentLimit else { return false }
-    do throws(VaultError) {
+    do {
       if try releaseParcel(to: peer, header, in: [.waiting, .posted]) != nil { return true }
       guard try releaseParcel(to: peer, header, in: [.answered]) == nil, try mayGetParcels(peer) else { return false }
-      let live = try stored { () throws(StoreError) in try database.parcels(.request, [.waiting, .posted]) }
+      let live = try database.parcels(.request, [.waiting, .posted])
       guard live.count(where: { $0.peer == peer.digest }) < Self.parcelsOfPeer else { return false }
       return try makeReleaseParcel(peer, job)
     } catch {
-      environment.log.error("\(peer.name) can't be asked by parcel: \(error.reason)")
+      environment.log.error("\(peer.name) can't be asked by parcel: \(VaultError(error).reason)")
       return false
     }
   }
 
   /// Whether a peer takes parcels in some group, as far as that can be told: which group lies in a folder may not be known here.
-  func mayHaveMailbox(_ peer: Digest) throws(VaultError) -> Bool {
+  func mayHaveMailbox(_ peer: Digest) throws -> Bool {
     let groups = parcelMemory.groups
     var folders = Set(groups.keys)
-    for name in try stored({ () throws(StoreError) in try groupFolders.names() }) {
+    for name in try groupFolders.names() {
       if let folder = bytes(hexadecimal: name) { folders.insert(folder) }
     }
     for folder in folders {
@@ -111,7 +108,7 @@ extension Vault {
   }
 
   /// Whether there is a way for parcels to a peer: an account, a group, or somebody who could carry them.
-  func mayGetParcels(_ peer: PeerRecord) throws(VaultError) -> Bool {
+  func mayGetParcels(_ peer: PeerRecord) throws -> Bool {
     let usual = usualWays()
     let ways = try WayDirectory(self).ways(to: peer.digest)
     if usual.contains(.account), ways.hasAccount { return true }
@@ -119,7 +116,7 @@ extension Vault {
     return try mayMeetCarriers()
   }
 
-  private func makeReleaseParcel(_ peer: PeerRecord, _ job: ReleaseJob) throws(VaultError) -> Bool {
+  private func makeReleaseParcel(_ peer: PeerRecord, _ job: ReleaseJob) throws -> Bool {
     let header = job.header
     let keys = try storedCard(peer).keys
     let number = requestNumber()
@@ -150,23 +147,19 @@ extension Vault {
       id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: header.id.bytes,
       createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: number,
       seed: envelope.seed.bytes, ways: usualWays())
-    do throws(StoreError) { return try database.addParcel(record, content: parcel, replySecret: secret) } catch {
-      throw VaultError(error)
-    }
+    return try database.addParcel(record, content: parcel, replySecret: secret)
   }
 
   // MARK: - The end of a recovery
 
   /// After a recovery that has succeeded nothing more is waited for: answers and the keys that open them go, and open requests are withdrawn.
   func endReleaseParcels(about header: SecretHeader) {
-    do throws(VaultError) {
+    do {
       let states: Set<ParcelRecord.State> = [.waiting, .posted, .answered]
-      let requests = try stored { () throws(StoreError) in
-        try database.hasParcels(states, direction: .request) ? try database.parcels(.request, states) : []
-      }
+      let requests = try database.hasParcels(states, direction: .request) ? try database.parcels(.request, states) : []
       for record in requests where record.delivery == nil && record.secretID == header.id.bytes { try end(record) }
     } catch {
-      environment.log.error("parcels that aren't needed any more could not be withdrawn: \(error.reason)")
+      environment.log.error("parcels that aren't needed any more could not be withdrawn: \(VaultError(error).reason)")
     }
   }
 

@@ -11,11 +11,10 @@ extension Vault {
     var probes: [Digest: ParcelWay] = [:]
   }
 
-  func parcelWays() throws(VaultError) -> ParcelWays {
-    let posted = try stored { () throws(StoreError) in
+  func parcelWays() throws -> ParcelWays {
+    let posted =
       try database.hasParcels([.waiting, .posted], direction: .request)
-        ? try database.parcels(.request, [.waiting, .posted]) : []
-    }
+      ? try database.parcels(.request, [.waiting, .posted]) : []
     var ways = ParcelWays()
     for record in posted where record.postedAt > 0 || record.accountAt > 0 || record.group.isEmpty {
       let way = ParcelWay(folder: record.group, since: record.createdAt, routes: record.triedRoutes)
@@ -28,22 +27,22 @@ extension Vault {
   static let tooLargeForParcels = "; too large to go by parcel"
 
   /// Whether a delivery would go by parcel if it were smaller.
-  func isTooLargeForParcels(_ entry: OutboxRecord) throws(VaultError) -> Bool {
+  func isTooLargeForParcels(_ entry: OutboxRecord) throws -> Bool {
     guard let id = entry.entry.secretID, let index = entry.entry.index,
-      let fragment = try stored({ () throws(StoreError) in try database.fragment(of: id, index: index) }),
+      let fragment = try database.fragment(of: id, index: index),
       UInt64(max(0, fragment.byteCount)) > Self.parcelFragmentLimit,
-      let peer = try stored({ () throws(StoreError) in try database.peer(entry.entry.recipient) })
+      let peer = try database.peer(entry.entry.recipient)
     else { return false }
     return try mayHaveMailbox(peer.digest)
   }
 
   /// How sharing a secret stands now.
-  package func sharing(_ id: String, leftOut: [String]) throws(VaultError) -> ShareReport {
+  package func sharing(_ id: String, leftOut: [String]) throws -> ShareReport {
     try report(bytes(hexadecimal: id) ?? [], leftOut: leftOut)
   }
 
   /// A report with its deliveries as they are now.
-  package func refreshed(_ report: ShareReport) throws(VaultError) -> ShareReport {
+  package func refreshed(_ report: ShareReport) throws -> ShareReport {
     let now = try sharing(report.id, leftOut: report.leftOut)
     return ShareReport(
       id: now.id, description: now.description, threshold: now.threshold, shareCount: now.shareCount,

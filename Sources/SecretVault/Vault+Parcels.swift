@@ -65,8 +65,8 @@ extension Vault {
 
   /// How a card's owner shows in a group that it takes parcels there: first 16 bytes of
   /// BLAKE2b-256("vault/mailbox/v1", group id, card digest).
-  package static func mailboxTag(group: [UInt8], card: Digest) throws(VaultError) -> [UInt8] {
-    do throws(SodiumError) {
+  package static func mailboxTag(group: [UInt8], card: Digest) throws -> [UInt8] {
+    do {
       var hash = try DomainHash("vault/mailbox/v1")
       hash.append(group)
       hash.append(card)
@@ -77,34 +77,34 @@ extension Vault {
   }
 
   /// The same for this device's card.
-  package func ownMailboxTag(group: [UInt8]) throws(VaultError) -> [UInt8] {
+  package func ownMailboxTag(group: [UInt8]) throws -> [UInt8] {
     try Self.mailboxTag(group: group, card: identity.keys.digest)
   }
 
   /// The mailboxes that trusted peers would have in a group.
-  package func peerMailboxTags(group: [UInt8]) throws(VaultError) -> [[UInt8]] {
-    try stored { () throws(StoreError) in try database.peers() }.map { (peer) throws(VaultError) in
+  package func peerMailboxTags(group: [UInt8]) throws -> [[UInt8]] {
+    try database.peers().map { peer in
       try Self.mailboxTag(group: group, card: peer.digest)
     }
   }
 
   /// Notes that a mailbox was seen in the group in this folder.
-  package func noteMailbox(_ tag: [UInt8], folder: [UInt8]) throws(VaultError) {
+  package func noteMailbox(_ tag: [UInt8], folder: [UInt8]) throws {
     let known = try mailboxes(in: folder)
     guard !known.contains(tag) else { return }
-    try stored { () throws(StoreError) in _ = try database.setMailbox(group: folder, tag: tag) }
+    _ = try database.setMailbox(group: folder, tag: tag)
     parcelMemory.forgetMailboxes(in: folder)
   }
 
   /// Whether a mailbox was seen in the group in this folder.
-  package func hasMailbox(_ tag: [UInt8], folder: [UInt8]) throws(VaultError) -> Bool {
+  package func hasMailbox(_ tag: [UInt8], folder: [UInt8]) throws -> Bool {
     try mailboxes(in: folder).contains(tag)
   }
 
   /// The group in this folder is gone: its mailboxes are forgotten, and what was on its way through it may take another.
-  package func leaveMailboxes(folder: [UInt8]) throws(VaultError) {
-    try stored { () throws(StoreError) in try database.removeMailboxes(of: folder) }
-    let going = try stored { () throws(StoreError) in try database.parcels() }.filter {
+  package func leaveMailboxes(folder: [UInt8]) throws {
+    try database.removeMailboxes(of: folder)
+    let going = try database.parcels().filter {
       $0.direction != .received && $0.state != .answered && $0.group == folder
     }
     for record in going {
@@ -119,20 +119,18 @@ extension Vault {
       }
     }
     let others = going.filter { ($0.direction != .message && $0.direction != .receipt) || $0.state == .withdrawn }
-    try stored { () throws(StoreError) in try database.removeParcels(others.map(\.id)) }
+    try database.removeParcels(others.map(\.id))
     parcelMemory.forgetGroup(in: folder)
   }
 
-  func mailboxes(in folder: [UInt8]) throws(VaultError) -> Set<[UInt8]> {
-    try stored { () throws(StoreError) in
-      try parcelMemory.mailboxes(in: folder, at: environment.monotonic()) { () throws(StoreError) in
-        try database.mailboxes(of: folder)
-      }
+  func mailboxes(in folder: [UInt8]) throws -> Set<[UInt8]> {
+    try parcelMemory.mailboxes(in: folder, at: environment.monotonic()) { () throws(StoreError) in
+      try database.mailboxes(of: folder)
     }
   }
 
   /// The folders of the groups in which a peer has a mailbox, as far as this process knows the groups.
-  func mailboxFolders(of peer: Digest) throws(VaultError) -> Set<[UInt8]> {
+  func mailboxFolders(of peer: Digest) throws -> Set<[UInt8]> {
     var folders: Set<[UInt8]> = []
     for (folder, group) in parcelMemory.groups {
       let tag = try Self.mailboxTag(group: group, card: peer)
@@ -145,7 +143,7 @@ extension Vault {
 
   /// Whether a parcel isn't worth anything any more at this time: that is, ids of parcels which expired as early may be forgotten here. A clock
   /// that is set back doesn't bring them back.
-  func isOver(_ expiresAt: Int64, at now: Int64) throws(VaultError) -> Bool {
+  func isOver(_ expiresAt: Int64, at now: Int64) throws -> Bool {
     guard expiresAt > now else { return true }
     return expiresAt <= (try forgottenParcels())
   }
@@ -156,31 +154,31 @@ extension Vault {
   static let sweepDelay: Int64 = 3_600_000
 
   /// The latest expiry of a received parcel that was forgotten.
-  private func forgottenParcels() throws(VaultError) -> Int64 {
+  private func forgottenParcels() throws -> Int64 {
     try parcelTime(Self.horizonKey)
   }
 
-  private func parcelTime(_ key: String) throws(VaultError) -> Int64 {
-    guard let bytes = try stored({ () throws(StoreError) in try database.meta(key) }), bytes.count == 8 else {
+  private func parcelTime(_ key: String) throws -> Int64 {
+    guard let bytes = try database.meta(key), bytes.count == 8 else {
       return 0
     }
     return bytes.reduce(0) { $0 << 8 | Int64($1) }
   }
 
-  private func setParcelTime(_ key: String, to time: Int64) throws(VaultError) {
+  private func setParcelTime(_ key: String, to time: Int64) throws {
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * Int64($0))) }
-    try stored { () throws(StoreError) in try database.setMeta(key, to: bytes) }
+    try database.setMeta(key, to: bytes)
   }
 
   /// Before ids are forgotten, it is noted up to which expiry: parcels that expire no later are not taken any more, so none comes twice.
-  private func noteForgotten(_ time: Int64) throws(VaultError) {
+  private func noteForgotten(_ time: Int64) throws {
     guard try forgottenParcels() < time else { return }
     try setParcelTime(Self.horizonKey, to: time)
   }
 
   /// Ends what has expired, an hour after it has. A clock that is ahead for a moment, as that of a device that starts, ends nothing: only a
   /// time counts that was seen an hour ago, by the same clock.
-  func sweepParcels() throws(VaultError) {
+  func sweepParcels() throws {
     guard parcelMemory.isSweepDue(at: environment.monotonic()) else { return }
     let now = environment.now()
     let seen = try parcelTime(Self.sweepKey)
@@ -190,15 +188,15 @@ extension Vault {
     try setParcelTime(Self.sweepKey, to: now)
   }
 
-  private func sweepParcels(expiredBy now: Int64) throws(VaultError) {
-    let damaged = try stored { () throws(StoreError) in try database.removeDamagedParcels() }
+  private func sweepParcels(expiredBy now: Int64) throws {
+    let damaged = try database.removeDamagedParcels()
     if !damaged.isEmpty { environment.log.error("\(damaged.count) parcels were damaged, and are given up") }
     try endMessages(expiredBy: now)
-    let received = try stored { () throws(StoreError) in try database.parcels(.received) }
+    let received = try database.parcels(.received)
     if let last = received.map(\.expiresAt).filter({ $0 <= now }).max() { try noteForgotten(last) }
-    let ended = try stored { () throws(StoreError) in try database.removeExpiredParcels(at: now) }
+    let ended = try database.removeExpiredParcels(at: now)
     for parcel in ended where parcel.direction == .request && parcel.state != .answered && parcel.state != .withdrawn {
-      let peer = try stored { () throws(StoreError) in try database.peer(parcel.peer) }
+      let peer = try database.peer(parcel.peer)
       environment.log.info("a parcel to \(peer?.name ?? "a former peer") was not answered in time")
     }
   }

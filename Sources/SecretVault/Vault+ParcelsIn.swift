@@ -22,7 +22,7 @@ extension Vault {
 
   /// Verifies a parcel that has come, and keeps it durably. Taking it again changes nothing. Throws only for this device's own faults: then it is
   /// to be tried again.
-  package func takeParcel(_ encoded: [UInt8], by arrival: ParcelArrival) throws(VaultError) -> ParcelTaking {
+  package func takeParcel(_ encoded: [UInt8], by arrival: ParcelArrival) throws -> ParcelTaking {
     try sweepParcels()
     guard let parcel = try? Parcel.decode(encoded, limit: Parcel.byteLimit) else {
       return .ignored("it makes no sense")
@@ -71,18 +71,18 @@ extension Vault {
   }
 
   /// Opens a parcel. Its sender has to be a peer at this moment.
-  func open(_ parcel: Parcel) throws(VaultError) -> FoundParcel {
+  func open(_ parcel: Parcel) throws -> FoundParcel {
     var peer: PeerRecord?
     var ownFault: VaultError?
     do throws(ProtocolError) {
       // One at a time: a letter may be large, and keys need the memory that is locked more.
       let opened = try Self.opening.withLock { (_) throws(ProtocolError) in
         try ParcelLetter.openAny(parcel, with: identity) { (digest) throws(ProtocolError) in
-          do throws(VaultError) {
-            peer = try stored { () throws(StoreError) in try database.peer(digest) }
-            return try peer.map { (known) throws(VaultError) in try storedCard(known).keys }
+          do {
+            peer = try database.peer(digest)
+            return try peer.map { known in try storedCard(known).keys }
           } catch {
-            ownFault = error
+            ownFault = VaultError(error)
             return nil
           }
         }
@@ -118,9 +118,9 @@ extension Vault {
 
   private func takeRequest(
     _ letter: ParcelLetter, _ encoded: [UInt8], _ peer: PeerRecord, _ folder: [UInt8]?
-  ) throws(VaultError) -> ParcelTaking {
+  ) throws -> ParcelTaking {
     let id = try ParcelRecord.receivedID(of: letter.id, from: peer.digest)
-    if let known = try stored({ () throws(StoreError) in try database.parcel(id) }) {
+    if let known = try database.parcel(id) {
       try repeatAnswer(to: known, by: folder)
       return .known(receipt: nil)
     }
@@ -131,10 +131,10 @@ extension Vault {
     let secret: [UInt8]?
     switch request {
     case .deposit(let id): secret = id
-    case .release(let tag): secret = try stored { () throws(StoreError) in try database.secret(askTag: tag) }?.id
+    case .release(let tag): secret = try database.secret(askTag: tag)?.id
     case .item, .introduction: secret = nil
     }
-    let counts = try stored { () throws(StoreError) in try database.parcelCounts(ofPeer: peer.digest) }
+    let counts = try database.parcelCounts(ofPeer: peer.digest)
     guard counts.count < Self.parcelsOfPeer, counts.all < Self.parcelsOfAll, counts.known < Self.knownParcelsOfPeer,
       counts.bytes + encoded.count <= Self.receivedBytesOfPeer
     else { return .full }
@@ -145,13 +145,11 @@ extension Vault {
       }
     }
     let way = try answerFolder(to: peer.digest, cameBy: folder)
-    let isNew = try stored { () throws(StoreError) in
-      try database.addParcel(
-        ParcelRecord(
-          id: id, direction: .received, peer: peer.digest, secretID: secret, group: way,
-          createdAt: letter.createdAt, expiresAt: letter.expiresAt),
-        content: encoded, replySecret: nil)
-    }
+    let isNew = try database.addParcel(
+      ParcelRecord(
+        id: id, direction: .received, peer: peer.digest, secretID: secret, group: way,
+        createdAt: letter.createdAt, expiresAt: letter.expiresAt),
+      content: encoded, replySecret: nil)
     // Another program of this vault may have taken it in the same moment.
     return isNew ? .taken(receipt: nil) : try takeRequest(letter, encoded, peer, folder)
   }
@@ -160,7 +158,7 @@ extension Vault {
   /// which its sender isn't.
   ///
   /// One that came another way goes by whichever way has its turn.
-  private func answerFolder(to peer: Digest, cameBy folder: [UInt8]?) throws(VaultError) -> [UInt8] {
+  private func answerFolder(to peer: Digest, cameBy folder: [UInt8]?) throws -> [UInt8] {
     guard let folder else { return [] }
     let folders = try mailboxFolders(of: peer)
     if folders.isEmpty || folders.contains(folder) { return folder }
@@ -168,32 +166,30 @@ extension Vault {
   }
 
   /// A request that comes again may not have got its answer. But anybody can bring it again, so that isn't done at each time.
-  private func repeatAnswer(to known: ParcelRecord, by folder: [UInt8]?) throws(VaultError) {
+  private func repeatAnswer(to known: ParcelRecord, by folder: [UInt8]?) throws {
     guard known.state == .answered, let id = known.inReplyTo else { return }
     let now = environment.now()
     let way = try answerFolder(to: known.peer, cameBy: folder)
     let ways = usualWays()
-    try stored { () throws(StoreError) in
-      guard let before = try database.parcel(id), before.direction == .answer,
-        before.state == .posted || before.ways.isEmpty,
-        !(0..<Self.answerRepetition).contains(now - max(before.postedAt, before.createdAt))
-      else { return }
-      var answer = before
-      answer.state = .waiting
-      answer.ways = ways
-      answer.accountAt = 0
-      if !way.isEmpty, ways.contains(.group) { answer.group = way }
-      try database.updateParcel(answer, from: before)
-    }
+    guard let before = try database.parcel(id), before.direction == .answer,
+      before.state == .posted || before.ways.isEmpty,
+      !(0..<Self.answerRepetition).contains(now - max(before.postedAt, before.createdAt))
+    else { return }
+    var answer = before
+    answer.state = .waiting
+    answer.ways = ways
+    answer.accountAt = 0
+    if !way.isEmpty, ways.contains(.group) { answer.group = way }
+    try database.updateParcel(answer, from: before)
   }
 
   // MARK: - Answers
 
   private func takeAnswer(
     _ letter: ParcelLetter, _ encoded: [UInt8], _ peer: PeerRecord, _ arrival: ParcelArrival
-  ) throws(VaultError) -> ParcelTaking {
+  ) throws -> ParcelTaking {
     guard let id = letter.inReplyTo,
-      let before = try stored({ () throws(StoreError) in try database.parcel(id.bytes) }),
+      let before = try database.parcel(id.bytes),
       before.direction == .request, before.peer == peer.digest, !before.isProbe
     else { return ignore(letter.id, "nobody waits for it") }
     switch before.state {
@@ -211,9 +207,7 @@ extension Vault {
     var record = before
     record.state = .answered
     record.inReplyTo = letter.id.bytes
-    let isKept = try stored { () throws(StoreError) in
-      try database.updateParcel(record, from: before, content: .set(encoded))
-    }
+    let isKept = try database.updateParcel(record, from: before, content: .set(encoded))
     // Something has changed in the same moment: it was posted, or is wanted no more.
     return isKept ? .taken(receipt: nil) : try takeAnswer(letter, encoded, peer, arrival)
   }
@@ -221,8 +215,8 @@ extension Vault {
   /// What the holder says about a share that was to be kept.
   private func settle(
     _ delivery: Int64, _ record: ParcelRecord, _ letter: ParcelLetter, _ peer: PeerRecord, _ arrival: ParcelArrival
-  ) throws(VaultError) {
-    if let entry = try stored({ () throws(StoreError) in try database.delivery(delivery) }),
+  ) throws {
+    if let entry = try database.delivery(delivery),
       entry.entry.kind == DeliveryKind.introduction
     {
       return try settle(introduction: entry, record, letter, peer, arrival)
@@ -230,16 +224,16 @@ extension Vault {
     let outcome: RouteOutcome
     do throws(LinkFailure) {
       try Self.checkDeposit(letter.frames, request: record.request, peer: peer.name)
-      outcome = .answered(.deposited)
+      outcome = .success(.deposited)
     } catch {
-      outcome = .failed(error)
+      outcome = .failure(error)
     }
-    if let entry = try stored({ () throws(StoreError) in try database.delivery(delivery) }),
+    if let entry = try database.delivery(delivery),
       entry.state == .waiting || entry.state == .refused, let id = entry.entry.secretID
     {
       _ = try settle(entry, peer, id, entry.entry.index ?? 0, outcome, route: arrival.way.name)
     }
-    let isOpen = try stored { () throws(StoreError) in try database.delivery(delivery)?.state == .waiting }
+    let isOpen = try database.delivery(delivery)?.state == .waiting
     guard isOpen else { return try end(record) }
     // It may be sent again, but not at once.
     try change(record, content: .clear) { $0.state = .answered }
@@ -249,7 +243,7 @@ extension Vault {
   private func settle(
     introduction entry: OutboxRecord, _ record: ParcelRecord, _ letter: ParcelLetter, _ peer: PeerRecord,
     _ arrival: ParcelArrival
-  ) throws(VaultError) {
+  ) throws {
     var failure: LinkFailure? = .tooOld(peer.name)
     do throws(LinkFailure) {
       for frame in letter.frames where frame.type == IntroductionResult.type.rawValue {
@@ -259,7 +253,7 @@ extension Vault {
       }
     } catch { failure = error }
     if entry.state == .waiting { settle(introduction: entry, failure, route: arrival.way.name) }
-    let isOpen = try stored { () throws(StoreError) in try database.delivery(entry.id)?.state == .waiting }
+    let isOpen = try database.delivery(entry.id)?.state == .waiting
     guard isOpen else { return try end(record) }
     try change(record, content: .clear) { $0.state = .answered }
   }
@@ -298,9 +292,9 @@ extension Vault {
   }
 
   /// Nothing more comes of a request. What may be in a group is taken out of there.
-  func end(_ record: ParcelRecord) throws(VaultError) {
+  func end(_ record: ParcelRecord) throws {
     if record.state == .answered || record.group.isEmpty {
-      return try stored { () throws(StoreError) in try database.removeParcels([record.id]) }
+      return try database.removeParcels([record.id])
     }
     try change(record) { $0.state = .withdrawn }
   }
@@ -308,15 +302,13 @@ extension Vault {
   /// Changes a parcel, whatever has become of it since it was read; but for one that is gone or withdrawn.
   func change(
     _ read: ParcelRecord, content: ParcelContentChange = .keep, _ body: (inout ParcelRecord) -> Void
-  ) throws(VaultError) {
+  ) throws {
     var before = read
     while true {
       var after = before
       body(&after)
-      let isDone = try stored { () throws(StoreError) in
-        try database.updateParcel(after, from: before, content: content)
-      }
-      guard !isDone, let now = try stored({ () throws(StoreError) in try database.parcel(read.id) }),
+      let isDone = try database.updateParcel(after, from: before, content: content)
+      guard !isDone, let now = try database.parcel(read.id),
         now.state != .withdrawn, now != before
       else { return }
       before = now

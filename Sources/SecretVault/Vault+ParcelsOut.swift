@@ -13,7 +13,7 @@ extension Vault {
   private static let makingLimit = 8
 
   /// What is to be posted to a group now; parcels for deliveries that wait are made first. To be asked again until nothing is left.
-  package func parcelsToPost(group: [UInt8], folder: [UInt8]) throws(VaultError) -> [ParcelPost] {
+  package func parcelsToPost(group: [UInt8], folder: [UInt8]) throws -> [ParcelPost] {
     parcelMemory.note(group: group, in: folder)
     try prepareParcels()
     try makeDepositParcels(group, folder)
@@ -39,54 +39,46 @@ extension Vault {
   }
 
   /// What is to be taken out of a group: ids.
-  package func parcelsToWithdraw(folder: [UInt8]) throws(VaultError) -> [[UInt8]] {
-    try stored { () throws(StoreError) in try database.parcels(nil, [.withdrawn]) }.filter { $0.group == folder }
+  package func parcelsToWithdraw(folder: [UInt8]) throws -> [[UInt8]] {
+    try database.parcels(nil, [.withdrawn]).filter { $0.group == folder }
       .map(\.id)
   }
 
   /// A parcel was taken out of its group.
-  package func withdrew(_ id: [UInt8]) throws(VaultError) {
-    try stored { () throws(StoreError) in
-      guard try database.parcel(id)?.state == .withdrawn else { return }
-      try database.removeParcels([id])
-    }
+  package func withdrew(_ id: [UInt8]) throws {
+    guard try database.parcel(id)?.state == .withdrawn else { return }
+    try database.removeParcels([id])
   }
 
   /// A parcel is durable among what its group sends.
-  package func posted(_ id: [UInt8]) throws(VaultError) {
+  package func posted(_ id: [UInt8]) throws {
     let now = environment.now()
-    try stored { () throws(StoreError) in
-      guard let before = try database.parcel(id), before.direction != .received,
-        before.state == .waiting || before.state == .posted
-      else { return }
+    if let before = try database.parcel(id), before.direction != .received,
+      before.state == .waiting || before.state == .posted
+    {
       var record = before
       record.state = .posted
       record.postedAt = now
-      // The group has word of an arrival, and nobody says when it was read there: no other way gets it as well. Whether something was read nobody asks
-      // again: that goes in a session, too, as servers lose things.
+      // The group has word of an arrival, and nobody says when it was read there: no other way gets it as well. Whether
+      // something was read nobody asks again: that goes in a session, too, as servers lose things.
       if record.direction == .receipt { record.ways = record.tellsOfReading ? [.group, .session] : .group }
       try database.updateParcel(record, from: before)
     }
-    if let record = try stored({ () throws(StoreError) in try database.parcel(id) }) { try noteUnderway(record) }
+    if let record = try database.parcel(id) { try noteUnderway(record) }
   }
 
   /// Somebody has taken a parcel out of its group: word of an arrival has done its work then.
-  package func wasTakenOut(_ id: [UInt8]) throws(VaultError) {
-    try stored { () throws(StoreError) in
-      guard let record = try database.parcel(id), record.direction == .receipt, record.state == .posted else { return }
-      try database.removeParcels([id])
-    }
+  package func wasTakenOut(_ id: [UInt8]) throws {
+    guard let record = try database.parcel(id), record.direction == .receipt, record.state == .posted else { return }
+    try database.removeParcels([id])
   }
 
   /// Folders of groups with something to post or to take out. Asked once a second.
-  package func foldersWithParcels() throws(VaultError) -> Set<[UInt8]> {
+  package func foldersWithParcels() throws -> Set<[UInt8]> {
     try sweepParcels()
-    var folders = try stored { () throws(StoreError) in
-      var folders: Set<[UInt8]> = []
-      for direction in Self.ownDirections {
-        folders.formUnion(try database.parcelGroups([.waiting, .withdrawn], direction: direction))
-      }
-      return folders
+    var folders: Set<[UInt8]> = []
+    for direction in Self.ownDirections {
+      folders.formUnion(try database.parcelGroups([.waiting, .withdrawn], direction: direction))
     }
     guard !parcelMemory.groups.isEmpty else { return folders }
     let now = environment.now()
@@ -105,21 +97,18 @@ extension Vault {
   }
 
   /// Own parcels that no group has yet.
-  private func undecidedParcels() throws(VaultError) -> [ParcelRecord] {
-    try stored { () throws(StoreError) in
-      var found: [ParcelRecord] = []
-      for direction in Self.ownDirections where try database.hasParcels([.waiting], direction: direction) {
-        found += try database.parcels(direction, [.waiting]).filter(\.group.isEmpty)
-      }
-      return found
+  private func undecidedParcels() throws -> [ParcelRecord] {
+    var found: [ParcelRecord] = []
+    for direction in Self.ownDirections where try database.hasParcels([.waiting], direction: direction) {
+      found += try database.parcels(direction, [.waiting]).filter(\.group.isEmpty)
     }
+    return found
   }
 
   /// Folders of groups through which shares were asked for at `time` or later, and no answer has come.
-  package func foldersAwaitingReleases(since time: Int64) throws(VaultError) -> Set<[UInt8]> {
-    let posted = try stored { () throws(StoreError) in
+  package func foldersAwaitingReleases(since time: Int64) throws -> Set<[UInt8]> {
+    let posted =
       try database.hasParcels([.posted], direction: .request) ? try database.parcels(.request, [.posted]) : []
-    }
     return Set(posted.filter { $0.delivery == nil && $0.secretID != nil && $0.postedAt >= time }.map(\.group))
   }
 
@@ -136,29 +125,27 @@ extension Vault {
       && !(0..<max(parcelRepetition, record.postedAt - record.createdAt)).contains(now - record.postedAt)
   }
 
-  func post(_ record: ParcelRecord) throws(VaultError) -> ParcelPost? {
+  func post(_ record: ParcelRecord) throws -> ParcelPost? {
     guard let bytes = try parcelContent(record.id), let parcel = try? Parcel.decode(bytes, limit: Parcel.byteLimit),
       parcel.id.bytes == record.id
     else {
       // It may have been delivered, answered or withdrawn since the list was read.
-      guard try stored({ () throws(StoreError) in try database.parcel(record.id) }) == record else { return nil }
+      guard try database.parcel(record.id) == record else { return nil }
       environment.log.error("a parcel that was to be posted is damaged, and given up")
-      try stored { () throws(StoreError) in try database.removeParcels([record.id]) }
+      try database.removeParcels([record.id])
       return nil
     }
     return ParcelPost(id: record.id, tag: parcel.tag, bytes: bytes, expiresAt: record.expiresAt)
   }
 
   /// What is in a parcel; nil if that is damaged or gone.
-  func parcelContent(_ id: [UInt8]) throws(VaultError) -> [UInt8]? {
-    do throws(StoreError) { return try database.parcelContent(id) } catch .damaged { return nil } catch {
-      throw VaultError(error)
-    }
+  func parcelContent(_ id: [UInt8]) throws -> [UInt8]? {
+    do { return try database.parcelContent(id) } catch StoreError.damaged { return nil } catch { throw error }
   }
 
   /// Parcels take the first group in which their peer has a mailbox, once it is a group's turn. What wasn't answered for a day takes the next one: in
   /// this one the peer may be no more.
-  private func chooseGroup(_ group: [UInt8], _ folder: [UInt8]) throws(VaultError) {
+  private func chooseGroup(_ group: [UInt8], _ folder: [UInt8]) throws {
     let now = environment.now()
     let directory = WayDirectory(self)
     for before in try ownParcels() where before.group != folder && before.ways.contains(.group) {
@@ -174,12 +161,12 @@ extension Vault {
       var record = before
       record.group = folder
       record.state = .waiting
-      try stored { () throws(StoreError) in _ = try database.updateParcel(record, from: before) }
+      _ = try database.updateParcel(record, from: before)
     }
   }
 
   /// The folder of the group that comes next, in a round of all in which a parcel's peer has a mailbox.
-  private func nextFolder(of record: ParcelRecord) throws(VaultError) -> [UInt8]? {
+  private func nextFolder(of record: ParcelRecord) throws -> [UInt8]? {
     let folders = try mailboxFolders(of: record.peer).sorted { $0.lexicographicallyPrecedes($1) }
     return folders.first { record.group.lexicographicallyPrecedes($0) } ?? folders.first
   }
@@ -187,16 +174,14 @@ extension Vault {
   // MARK: - Deliveries
 
   /// Deliveries that no session has brought to their peer so far and that may go by parcel.
-  private func deliveriesForParcels() throws(VaultError) -> [OutboxRecord] {
+  private func deliveriesForParcels() throws -> [OutboxRecord] {
     let now = environment.now()
-    let all = try stored { () throws(StoreError) in try database.waitingDeliveries() }
+    let all = try database.waitingDeliveries()
     let waiting = try (all + introductionsForParcels(at: now)).filter { entry in
       entry.attempts > 0 && entry.lastError != nil && !parcelMemory.isUnfit(entry.id)
     }
     guard !waiting.isEmpty else { return [] }
-    let parcels = try stored { () throws(StoreError) in
-      try database.parcels(.request, [.waiting, .posted, .answered])
-    }
+    let parcels = try database.parcels(.request, [.waiting, .posted, .answered])
     var carried: Set<Int64> = []
     var probed: Set<Digest> = []
     var counts: [Digest: Int] = [:]
@@ -219,18 +204,18 @@ extension Vault {
   }
 
   /// Whether a delivery's fragment is small enough to go by parcel.
-  func fitsParcel(_ entry: OutboxRecord) throws(VaultError) -> Bool {
+  func fitsParcel(_ entry: OutboxRecord) throws -> Bool {
     if entry.entry.kind == DeliveryKind.introduction { return true }
     guard let id = entry.entry.secretID, let index = entry.entry.index,
-      let fragment = try stored({ () throws(StoreError) in try database.fragment(of: id, index: index) })
+      let fragment = try database.fragment(of: id, index: index)
     else { return false }
     return UInt64(max(0, fragment.byteCount)) <= Self.parcelFragmentLimit
   }
 
-  private func makeDepositParcels(_ group: [UInt8], _ folder: [UInt8]) throws(VaultError) {
+  private func makeDepositParcels(_ group: [UInt8], _ folder: [UInt8]) throws {
     guard try !mailboxes(in: folder).isEmpty, usualWays().contains(.group) else { return }
     let directory = WayDirectory(self)
-    try makeDepositParcels(in: folder) { (recipient) throws(VaultError) in
+    try makeDepositParcels(in: folder) { recipient in
       guard try hasMailbox(Self.mailboxTag(group: group, card: recipient), folder: folder) else { return false }
       return try !directory.ways(to: recipient).hasAccount
     }
@@ -240,10 +225,10 @@ extension Vault {
   /// take a group later.
   ///
   /// A peer that hasn't proved its keys gets a probe first.
-  func makeDepositParcels() throws(VaultError) {
+  func makeDepositParcels() throws {
     let directory = WayDirectory(self)
     var hasCarriers: Bool?
-    try makeDepositParcels(in: []) { (recipient) throws(VaultError) in
+    try makeDepositParcels(in: []) { recipient in
       let ways = try directory.ways(to: recipient)
       let usual = usualWays()
       if usual.contains(.account), ways.hasAccount { return true }
@@ -256,30 +241,30 @@ extension Vault {
   }
 
   private func makeDepositParcels(
-    in folder: [UInt8], _ isTurn: (Digest) throws(VaultError) -> Bool
-  ) throws(VaultError) {
+    in folder: [UInt8], _ isTurn: (Digest) throws -> Bool
+  ) throws {
     var made = 0
     var probed: Set<Digest> = []
     for entry in try deliveriesForParcels() where made < Self.makingLimit {
       let recipient = entry.entry.recipient
-      guard try isTurn(recipient), let peer = try stored({ () throws(StoreError) in try database.peer(recipient) })
+      guard try isTurn(recipient), let peer = try database.peer(recipient)
       else { continue }
       guard peer.state == .proven else {
         if probed.insert(recipient).inserted { try probe(peer, folder) }
         continue
       }
-      do throws(VaultError) {
+      do {
         try makeDepositParcel(entry, peer, folder)
         made += 1
       } catch {
         // Another attempt would fail like this one: a session says why.
         parcelMemory.noteUnfit(entry.id)
-        environment.log.error("a share can't be sent to \(peer.name) by parcel: \(error.reason)")
+        environment.log.error("a share can't be sent to \(peer.name) by parcel: \(VaultError(error).reason)")
       }
     }
   }
 
-  private func makeDepositParcel(_ entry: OutboxRecord, _ peer: PeerRecord, _ folder: [UInt8]) throws(VaultError) {
+  private func makeDepositParcel(_ entry: OutboxRecord, _ peer: PeerRecord, _ folder: [UInt8]) throws {
     if entry.entry.kind == DeliveryKind.introduction {
       let request = requestNumber()
       guard let job = introductionJob(entry) else { throw VaultError(.damaged, "an introduction is damaged") }
@@ -287,10 +272,10 @@ extension Vault {
         [try Self.frame(Hello(services: services)), try Self.frame(job.message(request))], request, entry, peer, folder)
     }
     guard let id = entry.entry.secretID, let index = entry.entry.index, let number = UInt8(exactly: index),
-      let record = try stored({ () throws(StoreError) in try database.secret(id) })
+      let record = try database.secret(id)
     else { throw VaultError(.damaged, "the secret of a waiting share is missing") }
     let header = try header(of: record)
-    let reader = try stored { () throws(StoreError) in try database.openFragment(of: id, index: index) }
+    let reader = try database.openFragment(of: id, index: index)
     let request = requestNumber()
     var frames = [
       try Self.frame(Hello(services: services)),
@@ -300,9 +285,7 @@ extension Vault {
     let plan = header.dispersal
     guard plan.fragmentByteCount <= Self.parcelFragmentLimit else { throw VaultError(.other, "it is too large") }
     for stripe in 0..<plan.stripeCount {
-      let bytes = try stored { () throws(StoreError) in
-        try reader.read(at: Int64(clamping: plan.pieceOffset(stripe)), count: plan.pieceByteCount(stripe))
-      }
+      let bytes = try reader.read(at: Int64(clamping: plan.pieceOffset(stripe)), count: plan.pieceByteCount(stripe))
       frames.append(try Self.frame(Piece(request: request, number: stripe, bytes: bytes)))
     }
     frames.append(try Self.frame(DepositEnd(request: request)))
@@ -312,25 +295,23 @@ extension Vault {
   /// Seals the messages of a delivery into a parcel, which waits from now on.
   private func post(
     _ frames: [ParcelFrame], _ request: UInt64, _ entry: OutboxRecord, _ peer: PeerRecord, _ folder: [UInt8]
-  ) throws(VaultError) {
+  ) throws {
     // Nothing secret comes back: nobody keeps the key.
     let envelope = try ParcelEnvelope(lifetime: Self.parcelLifetime, at: environment.now())
     let parcel = try envelope.seal(frames, from: identity, to: try storedCard(peer).keys)
     let ways = usualWays()
-    _ = try stored { () throws(StoreError) in
-      let earlier = try database.parcels(ofDelivery: entry.id).filter { $0.state == .answered }
-      try database.removeParcels(earlier.map(\.id))
-      return try database.addParcel(
-        ParcelRecord(
-          id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: entry.entry.secretID,
-          delivery: entry.id,
-          group: folder, createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: request,
-          seed: envelope.seed.bytes, ways: ways),
-        content: parcel, replySecret: nil)
-    }
+    let earlier = try database.parcels(ofDelivery: entry.id).filter { $0.state == .answered }
+    try database.removeParcels(earlier.map(\.id))
+    _ = try database.addParcel(
+      ParcelRecord(
+        id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: entry.entry.secretID,
+        delivery: entry.id,
+        group: folder, createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: request,
+        seed: envelope.seed.bytes, ways: ways),
+      content: parcel, replySecret: nil)
   }
 
-  static func frame<Message: PeerMessage>(_ message: Message) throws(VaultError) -> ParcelFrame {
+  static func frame<Message: PeerMessage>(_ message: Message) throws -> ParcelFrame {
     do { return try ParcelFrame(message) } catch { throw VaultError(.other, "a message can't be written: \(error)") }
   }
 }
@@ -338,8 +319,8 @@ extension Vault {
 extension ParcelRecord {
   /// The name under which a received parcel is kept: first 16 bytes of BLAKE2b-256("vault/parcel-row/v1", sender's card digest, parcel's id). The
   /// sender chooses the id, and must not be able to choose one that another sender has.
-  static func receivedID(of id: ParcelID, from sender: Digest) throws(VaultError) -> [UInt8] {
-    do throws(SodiumError) {
+  static func receivedID(of id: ParcelID, from sender: Digest) throws -> [UInt8] {
+    do {
       var hash = try DomainHash("vault/parcel-row/v1")
       hash.append(sender)
       hash.append(id.bytes)
@@ -356,8 +337,8 @@ struct ParcelEnvelope {
   let expiresAt: Int64
   let replyKey: AgreementKeyPair
 
-  init(lifetime: Int64, at now: Int64) throws(VaultError) {
-    do throws(SodiumError) {
+  init(lifetime: Int64, at now: Int64) throws {
+    do {
       seed = try ParcelSeed.fresh()
       id = try seed.parcelID()
       replyKey = try AgreementKeyPair.generate()
@@ -367,7 +348,7 @@ struct ParcelEnvelope {
   }
 
   /// The request, encoded.
-  func seal(_ frames: [ParcelFrame], from sender: Identity, to keys: CardKeys) throws(VaultError) -> [UInt8] {
+  func seal(_ frames: [ParcelFrame], from sender: Identity, to keys: CardKeys) throws -> [UInt8] {
     do {
       return try ParcelLetter.seal(
         seed: seed, createdAt: createdAt, expiresAt: expiresAt, kind: .request, replyKey: replyKey.publicKey,

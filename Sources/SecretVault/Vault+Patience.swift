@@ -10,8 +10,8 @@ extension Vault {
   /// that comes so ends the pause.
   package func patiently<Result: ~Copyable>(
     for limit: Int64?, mayRepeat: () -> Bool = { true }, waits: (_ pause: Int64, _ reason: VaultError) -> Void,
-    _ attempt: () async throws(VaultError) -> Result
-  ) async throws(VaultError) -> Result {
+    _ attempt: () async throws -> Result
+  ) async throws -> Result {
     let end = limit.map { environment.monotonic() + Double($0) }
     parcelMemory.beginPatience()
     defer { parcelMemory.endPatience() }
@@ -19,7 +19,7 @@ extension Vault {
     while true {
       let answered = answeredParcels()
       let reason: VaultError
-      do throws(VaultError) { return try await attempt() } catch { reason = error }
+      do { return try await attempt() } catch { reason = VaultError(error) }
       guard reason.code == .awaitingConsent || reason.code == .belowThreshold, mayRepeat() else { throw reason }
       let left = end.map { $0 - environment.monotonic() } ?? .infinity
       guard left > 0 else { throw reason }

@@ -7,9 +7,9 @@ extension Vault {
   /// Trusts a scanned card, or updates label and addresses of one with the same keys.
   package func addPeer(
     _ card: PeerCard, name: String?, deviceOf: String? = nil
-  ) throws(VaultError) -> PeerAddition {
+  ) throws -> PeerAddition {
     let digest = card.keys.digest
-    let first = try deviceOf.map { (reference) throws(VaultError) in try find(reference) }
+    let first = try deviceOf.map { reference in try find(reference) }
     guard first?.digest != digest else {
       throw VaultError(
         .usage, "\(first?.name ?? "it") is this very card", hint: "name the peer whose other device it is")
@@ -30,19 +30,19 @@ extension Vault {
     try Self.checkName(label)
     let bytes: [UInt8]
     do { bytes = try card.published.encoded() } catch { throw VaultError(.damaged, "the card can't be stored") }
-    if let known = try stored({ () throws(StoreError) in try database.peer(digest) }) {
+    if let known = try database.peer(digest) {
       return try refresh(known, with: card, bytes, name: name, person: person)
     }
     var chosen = label
     if name == nil {
       // Two friends may carry the same label; the local name has to be unique.
       var number = 2
-      while try stored({ () throws(StoreError) in try database.peer(named: chosen) }) != nil {
+      while try database.peer(named: chosen) != nil {
         chosen = "\(label)-\(number)"
         number += 1
       }
     }
-    for other in try stored({ () throws(StoreError) in try database.peers() }) {
+    for other in try database.peers() {
       guard try !storedCard(other).keys.sharesKey(with: card.keys) else {
         throw VaultError(.refused, "this card reuses a key of your peer \(other.name), which no honest card does")
       }
@@ -51,41 +51,37 @@ extension Vault {
       digest: digest, signingKey: card.keys.signing, noiseKey: card.keys.noise, boxKey: card.keys.box, name: chosen,
       card: bytes, state: .scanned, person: person, addedAt: environment.now())
     let beacon = try beacon(of: card)
-    do throws(StoreError) {
+    do {
       try database.addPeer(record, beaconKey: beacon)
-    } catch .alreadyExists {
+    } catch StoreError.alreadyExists {
       throw VaultError(
         .usage, "you have a peer named \(chosen) already", hint: "choose another name with --name")
-    } catch {
-      throw VaultError(error)
-    }
+    } catch { throw error }
     self.record(.peerAdded, peer: record, detail: card.fingerprint)
     return PeerAddition(peer: try summary(record), change: .added)
   }
 
   private func refresh(
     _ known: PeerRecord, with card: PeerCard, _ bytes: [UInt8], name: String?, person: Digest?
-  ) throws(VaultError) -> PeerAddition {
+  ) throws -> PeerAddition {
     let before = known
     let stale = try storedCard(known)
     // The picture may be older than what the peer has said since. Of the same serial, a signed card stays: it can be handed on.
     let isCurrent = card.serial >= stale.serial
     let replaces = card.serial > stale.serial || (isCurrent && (card.signature != nil || stale.signature == nil))
     let changed: PeerRecord
-    do throws(StoreError) {
+    do {
       if replaces, stale.signature == nil, card.signature != nil { try introduceLate(card) }
       changed = try database.updatePeer(known.digest) { record in
         if let name { record.name = name }
         if replaces { record.card = bytes }
         if let person { record.person = person == record.digest ? nil : person }
       }
-    } catch .alreadyExists {
+    } catch StoreError.alreadyExists {
       throw VaultError(.usage, "you have another peer named \(name ?? known.name) already")
-    } catch {
-      throw VaultError(error)
-    }
+    } catch { throw error }
     if isCurrent, let beacon = try beacon(of: card) {
-      try stored { () throws(StoreError) in try database.setBeaconKey(ofPeer: known.digest, to: beacon) }
+      try database.setBeaconKey(ofPeer: known.digest, to: beacon)
     }
     let saysTheSame = !replaces || (card.label == stale.label && card.addresses == stale.addresses)
     let isSame = changed.name == before.name && changed.person == before.person && saysTheSame
@@ -94,71 +90,67 @@ extension Vault {
   }
 
   /// Peers that go by the label of a card which is none of them.
-  package func namesakes(of card: PeerCard) throws(VaultError) -> [PeerSummary] {
+  package func namesakes(of card: PeerCard) throws -> [PeerSummary] {
     let label = PeerName.skeleton(card.label)
-    let peers = try stored { () throws(StoreError) in try database.peers() }
+    let peers = try database.peers()
     guard !peers.contains(where: { $0.digest == card.keys.digest }) else { return [] }
-    return try peers.map { (peer) throws(VaultError) in try summary(peer) }
+    return try peers.map { peer in try summary(peer) }
       .filter { PeerName.skeleton($0.label) == label || PeerName.skeleton($0.name) == label }
   }
 
-  private func beacon(of card: PeerCard) throws(VaultError) -> SecretBytes? {
+  private func beacon(of card: PeerCard) throws -> SecretBytes? {
     guard let key = card.beaconKey else { return nil }
     do { return try SecretBytes(copying: key.span.bytes) } catch { throw VaultError(.other, "no memory is left") }
   }
 
   /// All peers by name.
-  package func peers() throws(VaultError) -> [PeerSummary] {
-    try stored { () throws(StoreError) in try database.peers() }.map { (record) throws(VaultError) in
+  package func peers() throws -> [PeerSummary] {
+    try database.peers().map { record in
       try summary(record)
     }
   }
 
   /// One peer by name, or the start of its card digest or fingerprint.
-  package func peer(_ reference: String) throws(VaultError) -> PeerSummary { try summary(find(reference)) }
+  package func peer(_ reference: String) throws -> PeerSummary { try summary(find(reference)) }
 
   /// Gives a peer another local name.
-  package func renamePeer(_ reference: String, to name: String) throws(VaultError) -> PeerSummary {
+  package func renamePeer(_ reference: String, to name: String) throws -> PeerSummary {
     try Self.checkName(name)
     let peer = try find(reference)
-    do throws(StoreError) {
+    do {
       let changed = try database.updatePeer(peer.digest) { $0.name = name }
       record(.peerChanged, peer: changed, detail: "was \(peer.name)")
       return try summaryOrDamage(changed)
-    } catch .alreadyExists {
+    } catch StoreError.alreadyExists {
       throw VaultError(.usage, "you have another peer named \(name) already")
-    } catch {
-      throw VaultError(error)
-    }
+    } catch { throw error }
   }
 
   /// Says where a peer listens. An empty list falls back to the addresses in its card.
   package func setPeerAddresses(
     _ reference: String, to addresses: [PeerAddress]
-  ) throws(VaultError) -> PeerSummary {
+  ) throws -> PeerSummary {
     let peer = try find(reference)
-    let changed = try stored { () throws(StoreError) in
-      try database.updatePeer(peer.digest) { $0.addresses = addresses.map(\.description) }
-    }
+    let changed = try database.updatePeer(peer.digest) { $0.addresses = addresses.map(\.description) }
     record(.peerChanged, peer: changed, detail: "address")
     return try summary(changed)
   }
 
   /// Ends the trust in a peer, destroys what waits for it, and changes the beacon key that it knew.
-  package func removePeer(_ reference: String) throws(VaultError) -> PeerRemoval {
+  package func removePeer(_ reference: String) throws -> PeerRemoval {
     let peer = try find(reference)
     let summary = try summary(peer)
     let holds = try secretsKnownHeld(by: peer)
     // All of this before the trust ends: whoever is killed in between finds the peer still there, and removes it again. But what fails of it keeps
     // nobody trusted.
     var failure: VaultError?
-    do throws(VaultError) { try introduceNoMore(peer.digest) } catch { failure = error }
-    do throws(VaultError) { try endInvitations(of: peer.digest) } catch { failure = failure ?? error }
-    do throws(VaultError) { try changeBeacon() } catch { failure = failure ?? error }
-    let removed = try stored { () throws(StoreError) in try database.removePeer(peer.digest) }
+    do { try introduceNoMore(peer.digest) } catch { failure = VaultError(error) }
+    do { try endInvitations(of: peer.digest) } catch { failure = failure ?? VaultError(error) }
+    do { try changeBeacon() } catch { failure = failure ?? VaultError(error) }
+    let removed = try database.removePeer(peer.digest)
     record(.peerRemoved, peer: peer)
     // Another process may have named it to somebody in between.
-    do throws(VaultError) { try introduceNoMore(peer.digest) } catch { failure = failure ?? error }
+    do { try introduceNoMore(peer.digest) } catch { failure = failure ?? VaultError(error) }
     if let failure { throw failure }
     return PeerRemoval(
       peer: summary,
@@ -167,26 +159,26 @@ extension Vault {
   }
 
   /// Invitations to a peer and of it are worth nothing; whoever is in a group already stays there.
-  private func endInvitations(of peer: Digest) throws(VaultError) {
+  private func endInvitations(of peer: Digest) throws {
     _ = try changeGroupLetters { letters in
       letters.removeAll { $0.peer == peer && ($0.kind == .received || $0.node == nil) }
     }
   }
 
-  private func changeBeacon() throws(VaultError) {
+  private func changeBeacon() throws {
     let beacon = try freshSecret(PeerCard.beaconKeyByteCount)
-    do throws(StoreError) { try database.replaceBeaconKey(beacon) } catch { throw VaultError(error) }
+    try database.replaceBeaconKey(beacon)
   }
 
   /// Opens a session and says how it went.
-  package func pingPeer(_ reference: String) async throws(VaultError) -> PingReport {
+  package func pingPeer(_ reference: String) async throws -> PingReport {
     let peer = try find(reference)
     switch await send(.ping, to: try recipient(peer)) {
-    case .answered(.pong(let handshake, let roundTrip, let address)):
+    case .success(.pong(let handshake, let roundTrip, let address)):
       let now = try find(reference)
       return PingReport(
         peer: try summary(now), handshakeMilliseconds: handshake, roundTripMilliseconds: roundTrip, address: address)
-    case .failed(let failure): throw VaultError(failure, peer: peer.name)
+    case .failure(let failure): throw VaultError(failure, peer: peer.name)
     default: throw VaultError(.other, "\(peer.name) answered something else")
     }
   }
@@ -194,16 +186,16 @@ extension Vault {
   // MARK: - Records
 
   /// The peer that the user means.
-  func find(_ reference: String) throws(VaultError) -> PeerRecord {
+  func find(_ reference: String) throws -> PeerRecord {
     // A whole card digest is nobody's name, though somebody may call himself so.
     if let bytes = bytes(hexadecimal: reference), let digest = try? Digest(bytes),
-      let peer = try stored({ () throws(StoreError) in try database.peer(digest) })
+      let peer = try database.peer(digest)
     {
       return peer
     }
-    if let exact = try stored({ () throws(StoreError) in try database.peer(named: reference) }) { return exact }
+    if let exact = try database.peer(named: reference) { return exact }
     let digits = Self.digits(of: reference) ?? ""
-    let all = try stored { () throws(StoreError) in try database.peers() }
+    let all = try database.peers()
     let matches = all.filter { peer in
       guard !digits.isEmpty else { return false }
       return peer.digest.description.hasPrefix(digits)
@@ -231,7 +223,7 @@ extension Vault {
     return isNumber && isHexadecimal && compact.count >= 4 ? compact : nil
   }
 
-  func storedCard(_ peer: PeerRecord) throws(VaultError) -> PeerCard {
+  func storedCard(_ peer: PeerRecord) throws -> PeerCard {
     do { return try cards.decode(peer.card) } catch {
       throw VaultError(.damaged, "the stored card of \(peer.name) is damaged", hint: "add it again")
     }
@@ -239,7 +231,7 @@ extension Vault {
 
   /// The peer as routes need it: the user's addresses first, then those in its card; and how it is found in the room. Of somebody who was
   /// introduced only a few, called only so often: they may be a third party's.
-  func recipient(_ peer: PeerRecord) throws(VaultError) -> Recipient {
+  func recipient(_ peer: PeerRecord) throws -> Recipient {
     let card = try storedCard(peer)
     var addresses = addresses(of: peer, card)
     if peer.introducer != nil { addresses = Array(addresses.prefix(IntroducedDials.addressLimit)) }
@@ -263,7 +255,7 @@ extension Vault {
     return addresses
   }
 
-  func summary(_ peer: PeerRecord) throws(VaultError) -> PeerSummary {
+  func summary(_ peer: PeerRecord) throws -> PeerSummary {
     let card = try storedCard(peer)
     var summary = PeerSummary(
       name: peer.name, label: card.label, state: peer.state == .proven ? .proven : .scanned,
@@ -272,7 +264,7 @@ extension Vault {
       lastSeenAt: peer.lastSeenAt)
     summary.person = peer.person
     if let person = peer.person {
-      let devices = try stored { () throws(StoreError) in try database.peers() }
+      let devices = try database.peers()
         .filter { ($0.person ?? $0.digest) == person && $0.addedAt <= peer.addedAt && $0.digest != peer.digest }
       let first = devices.first { $0.digest == person } ?? devices.min { $0.addedAt < $1.addedAt }
       summary.deviceOf = first?.name
@@ -281,14 +273,14 @@ extension Vault {
   }
 
   private func summaryOrDamage(_ peer: PeerRecord) throws(StoreError) -> PeerSummary {
-    do throws(VaultError) { return try summary(peer) } catch { throw .damaged("the card of \(peer.name)") }
+    do { return try summary(peer) } catch { throw .damaged("the card of \(peer.name)") }
   }
 
   /// A session with a peer came about: it is proven, and its newest card counts.
   @discardableResult
   func met(_ keys: CardKeys, _ card: PeerCard?) -> PeerRecord? {
     var peer: PeerRecord?
-    do throws(StoreError) {
+    do {
       guard let known = try database.peer(keys.digest) else { return nil }
       peer = known
       let now = environment.now()
@@ -328,7 +320,7 @@ extension Vault {
     return shown
   }
 
-  private static func checkName(_ name: String) throws(VaultError) {
+  private static func checkName(_ name: String) throws {
     guard !name.isEmpty, name.utf8.count <= 64 else {
       throw VaultError(.usage, "a name must be 1 to 64 bytes long")
     }

@@ -21,22 +21,22 @@ extension Vault {
   /// Makes the database anew from the files beside it: identity, peers, shares and items. Only where it is lost or damaged. `confirm` is
   /// told what would be there, and stops it by throwing.
   package static func rebuild(
-    at folders: VaultFolders, passphrase: () throws(VaultError) -> SecretBytes,
-    confirm: (RebuildReport) throws(VaultError) -> Void, environment: VaultEnvironment
-  ) throws(VaultError) -> RebuildReport {
+    at folders: VaultFolders, passphrase: () throws -> SecretBytes,
+    confirm: (RebuildReport) throws -> Void, environment: VaultEnvironment
+  ) throws -> RebuildReport {
     let keys = try unlock(folders, passphrase) { nil }
     // Until this returns nobody else may write to what is about to be put aside.
     let presence = try takeForRestoring(folders)
     defer { withExtendedLifetime(presence) {} }
     let isSound: Bool
-    do throws(StoreError) {
+    do {
       isSound = try VaultDatabase(folders, keys: keys, alone: presence.use).isSound()
-    } catch .damaged { isSound = false } catch { throw VaultError(error) }
+    } catch StoreError.damaged { isSound = false } catch { throw error }
     guard !isSound else {
       throw VaultError(.refused, "the database in \(folders.data) is whole: there is nothing to make anew")
     }
     let remembered: (label: String, peerCount: Int)
-    do throws(StoreError) { remembered = try VaultDatabase.remembered(in: folders, keys: keys) } catch {
+    do { remembered = try VaultDatabase.remembered(in: folders, keys: keys) } catch {
       throw VaultError(
         .damaged, "\(error), and nothing else says who this device is: the database can't be made anew",
         hint: "restore a backup with `vault backup restore`")
@@ -44,19 +44,17 @@ extension Vault {
     var report = RebuildReport(
       label: remembered.label, peerCount: remembered.peerCount, hasSettings: folders.hasSettings)
     try confirm(report)
-    try stored { () throws(StoreError) in
-      report.aside = try VaultDatabase.rebuild(folders, keys: keys, alone: presence.use)
-      let database = try VaultDatabase(folders, keys: keys, alone: presence.use)
-      report.secrets = try database.takeUpLost(thoroughly: true, writingAtMost: .max).map { hexadecimal($0) }.sorted()
-      report.items = try database.takeUpLostItems(thoroughly: true, writingAtMost: .max).map { hexadecimal($0) }
-        .sorted()
-      try database.audit(
-        AuditRecord(
-          at: environment.now(), event: AuditEvent.rebuilt.rawValue, peer: nil, peerLabel: nil, secretID: nil,
-          detail: "\(report.secrets.count) secrets, \(report.items.count) items"))
-      try database.flushAudit()
-      database.emptyLog()
-    }
+    report.aside = try VaultDatabase.rebuild(folders, keys: keys, alone: presence.use)
+    let database = try VaultDatabase(folders, keys: keys, alone: presence.use)
+    report.secrets = try database.takeUpLost(thoroughly: true, writingAtMost: .max).map { hexadecimal($0) }.sorted()
+    report.items = try database.takeUpLostItems(thoroughly: true, writingAtMost: .max).map { hexadecimal($0) }
+      .sorted()
+    try database.audit(
+      AuditRecord(
+        at: environment.now(), event: AuditEvent.rebuilt.rawValue, peer: nil, peerLabel: nil, secretID: nil,
+        detail: "\(report.secrets.count) secrets, \(report.items.count) items"))
+    try database.flushAudit()
+    database.emptyLog()
     return report
   }
 }

@@ -12,7 +12,7 @@ extension Vault {
   package func recover(
     _ reference: String?, to destination: RecoveryDestination, passwords: @escaping PasswordSource,
     events: @escaping @Sendable (RecoveryEvent) -> Void
-  ) async throws(VaultError) -> RecoveryReport {
+  ) async throws -> RecoveryReport {
     let recovered = try await recover(reference, .outside(destination), passwords, events)
     return recovered.report
   }
@@ -21,7 +21,7 @@ extension Vault {
   package func recoverContent(
     _ reference: String?, limit: Int = RecoveredContent.usualLimit, passwords: @escaping PasswordSource,
     events: @escaping @Sendable (RecoveryEvent) -> Void
-  ) async throws(VaultError) -> RecoveredContent {
+  ) async throws -> RecoveredContent {
     let recovered = try await recover(reference, .memory(limit: limit), passwords, events)
     let report = recovered.report
     guard var content = recovered.content else { throw VaultError(.other, "nothing was recovered") }
@@ -33,14 +33,14 @@ extension Vault {
   func recover(
     _ reference: String, into spool: RecoveredSpool, passwords: @escaping PasswordSource,
     events: @escaping @Sendable (RecoveryEvent) -> Void
-  ) async throws(VaultError) {
+  ) async throws {
     _ = try await recover(reference, .spool(spool), passwords, events)
   }
 
   private func recover(
     _ reference: String?, _ destination: RecoveredOutput.Destination,
     _ passwords: @escaping PasswordSource, _ events: @escaping @Sendable (RecoveryEvent) -> Void
-  ) async throws(VaultError) -> Recovery.Recovered {
+  ) async throws -> Recovery.Recovered {
     let record = if let reference { try resolve(reference) } else { try onlySecret() }
     let header = try header(of: record)
     let summary = try summary(record, names: peerNames())
@@ -55,7 +55,7 @@ extension Vault {
       header: header, own: own, search: try search(header, own, events),
       localPieces: localPieces(record, header, own, events), environment: environment,
       hint: hintOfIntroductions(record, header), events: events)
-    do throws(VaultError) {
+    do {
       let recovered = try await recovery.run(summary, to: destination, notes: notes, passwords: passwords)
       await recovery.finish()
       endReleaseParcels(about: header)
@@ -63,31 +63,31 @@ extension Vault {
       return recovered
     } catch {
       await recovery.finish()
-      noteFailure(error, header)
+      noteFailure(VaultError(error), header)
       throw error
     }
   }
 
   static func checkDestination(
     _ destination: RecoveryDestination, _ notes: OutputNotes
-  ) throws(VaultError) {
+  ) throws {
     guard case .file(let path, let overwrites) = destination else { return }
-    do throws(StoreError) { _ = try OutputFile(path: path, overwrites: overwrites, notes: notes) } catch {
+    do { _ = try OutputFile(path: path, overwrites: overwrites, notes: notes) } catch {
       throw RecoveredOutput.error(error, path)
     }
   }
 
   /// This device's own share, checked against the commitments: without it no peer would answer.
-  func ownShare(of record: SecretRecord, _ header: SecretHeader) throws(VaultError) -> HeldShare {
+  func ownShare(of record: SecretRecord, _ header: SecretHeader) throws -> HeldShare {
     let name = record.description ?? hexadecimal(record.id)
-    guard let stored = try SecretVault.stored({ () throws(StoreError) in try database.share(ofSecret: record.id) })
+    guard let stored = try database.share(ofSecret: record.id)
     else {
       throw VaultError(
         .refused, "this device holds no share of \(name), and peers answer only holders",
         hint: "recover it on the device of somebody who holds one")
     }
     let held = try HeldShare(index: stored.index, record: stored.bytes, of: name)
-    do throws(ShamirError) { try held.share.verify(against: header.commitments) } catch {
+    do { try held.share.verify(against: header.commitments) } catch {
       throw VaultError(.damaged, "this device's share of \(name) does not verify")
     }
     return held
@@ -95,7 +95,7 @@ extension Vault {
 
   /// Who may hold a share of a secret, in the order in which they are asked: those named by its dealer or its labels first, proven ones before
   /// others.
-  func likelyHolders(_ header: SecretHeader) throws(VaultError) -> [PeerRecord] {
+  func likelyHolders(_ header: SecretHeader) throws -> [PeerRecord] {
     let labels = Set(header.labels ?? [])
     let named = namedHolders(of: header.id.bytes)
     func rank(_ peer: PeerRecord) -> Int {
@@ -104,10 +104,11 @@ extension Vault {
       if !isLikely, !named.contains(peer.digest) { rank += 2 }
       return rank
     }
-    var peers = try stored { () throws(StoreError) in try database.peers() }
-    do throws(VaultError) { peers += try introducedHolders(of: header.id.bytes) } catch {
+    var peers = try database.peers()
+    do { peers += try introducedHolders(of: header.id.bytes) } catch {
       // What others have said must not stand in the way of a recovery.
-      environment.log.error("the holders that were introduced for secret \(header.id) can't be read: \(error.reason)")
+      environment.log.error(
+        "the holders that were introduced for secret \(header.id) can't be read: \(VaultError(error).reason)")
     }
     let ordered = peers.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
     return ordered.map(\.element)
@@ -121,7 +122,7 @@ extension Vault {
 
   func search(
     _ header: SecretHeader, _ own: HeldShare, _ events: @escaping @Sendable (RecoveryEvent) -> Void
-  ) throws(VaultError) -> HolderSearch {
+  ) throws -> HolderSearch {
     let peers = try likelyHolders(header)
     let evaluation: RistrettoPoint
     do { evaluation = try evaluations.evaluation(header, own.share.index) } catch {
@@ -172,13 +173,13 @@ extension Vault {
   private func askInSession(_ peer: PeerRecord, _ job: ReleaseJob) async -> HolderSearch.Answer {
     let recipient: Recipient
     // Only now: a card takes time to read, and most of a large group are not asked.
-    do throws(VaultError) { recipient = try self.recipient(peer) } catch {
-      return .failed(peer.asked, LinkFailure(.local, error.reason, hint: error.hint))
+    do { recipient = try self.recipient(peer) } catch {
+      return .failed(peer.asked, LinkFailure(local: error))
     }
     return switch await send(.release(job), to: recipient) {
-    case .answered(.released(let share)): .released(share)
-    case .failed(let failure): .failed(peer.asked, failure)
-    case .answered, .accepted:
+    case .success(.released(let share)): .released(share)
+    case .failure(let failure): .failed(peer.asked, failure)
+    case .success:
       .failed(peer.asked, LinkFailure(.misbehaved, "answered something else"))
     }
   }
@@ -188,7 +189,7 @@ extension Vault {
     _ record: SecretRecord, _ header: SecretHeader, _ own: HeldShare,
     _ events: @escaping @Sendable (RecoveryEvent) -> Void
   ) -> LocalPieces? {
-    do throws(StoreError) {
+    do {
       let reader = try database.openFragment(of: record.id, index: Int(own.share.index))
       return LocalPieces(reader: reader, header: header, index: own.share.index)
     } catch {

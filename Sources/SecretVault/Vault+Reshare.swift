@@ -5,7 +5,7 @@ import VaultStore
 
 extension Vault {
   /// Who would get what, without asking anybody.
-  package func planReshare(_ request: ReshareRequest) throws(VaultError) -> ResharePlan {
+  package func planReshare(_ request: ReshareRequest) throws -> ResharePlan {
     let record = try resolve(request.reference)
     let header = try header(of: record)
     guard PayloadKind(rawValue: record.kind) != .encryptionKey else {
@@ -16,7 +16,7 @@ extension Vault {
     let recipients =
       try request.recipients.isEmpty
       ? knownHolders(record, header).map(\.name)
-      : request.recipients.map { (name) throws(VaultError) in try find(name).name }
+      : request.recipients.map { name in try find(name).name }
     guard !recipients.isEmpty else {
       throw VaultError(
         .usage, "this device doesn't know who holds shares of \(record.description ?? hexadecimal(record.id))",
@@ -37,12 +37,12 @@ extension Vault {
   package func reshare(
     _ request: ReshareRequest, passwords: @escaping PasswordSource,
     recovering: @escaping @Sendable (RecoveryEvent) -> Void, sharing: @escaping @Sendable (ShareEvent) -> Void
-  ) async throws(VaultError) -> ReshareReport {
+  ) async throws -> ReshareReport {
     let plan = try planReshare(request)
     let record = try resolve(plan.old.id)
     let header = try header(of: record)
     let kept = KeptPassword()
-    let source: PasswordSource = { (attempt) async throws(VaultError) in
+    let source: PasswordSource = { (attempt) async throws in
       try kept.keep(try await passwords(attempt), attempt)
     }
     let plaintext: ShareSource
@@ -61,22 +61,22 @@ extension Vault {
     new.leavesOutRefusing = request.recipients.isEmpty
     new.confirm = request.confirm
     // Whoever was to be asked before the old one was released is to be asked for the new one, too.
-    new.policy = try stored { () throws(StoreError) in try database.policy(ofSecret: record.id) }
+    new.policy = try database.policy(ofSecret: record.id)
     let share = try await share(new, events: sharing)
     return ReshareReport(old: plan.old, share: share)
   }
 
   /// Peers that hold a share, as far as this device knows: those it gave one, those that have proved one, those whose cards the dealer has named, and
   /// the dealer. What the labels say doesn't count: the dealer chose those names, and somebody else may be called so here.
-  private func knownHolders(_ record: SecretRecord, _ header: SecretHeader) throws(VaultError) -> [PeerRecord] {
+  private func knownHolders(_ record: SecretRecord, _ header: SecretHeader) throws -> [PeerRecord] {
     var known = namedHolders(of: record.id)
-    let drill = try stored { () throws(StoreError) in try database.drill(ofSecret: record.id) }
+    let drill = try database.drill(ofSecret: record.id)
     for holder in drill?.holders ?? [] { known.insert(holder.peer) }
     if record.origin == .dealt {
-      let deliveries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }
+      let deliveries = try database.deliveries(ofSecret: record.id)
       for entry in deliveries where entry.state != .cancelled { known.insert(entry.entry.recipient) }
     }
-    return try stored { () throws(StoreError) in try database.peers() }.filter { peer in
+    return try database.peers().filter { peer in
       known.contains(peer.digest) || record.origin == .held && peer.signingKey == header.dealerKey
     }
   }

@@ -6,26 +6,26 @@ import VaultStore
 
 extension Vault {
   /// All secrets that this device holds a share of or has dealt, newest first.
-  package func secrets() throws(VaultError) -> [SecretSummary] {
+  package func secrets() throws -> [SecretSummary] {
     let list = try secretList()
     return list.listing.lines.map { list.summary($0) }
   }
 
   /// The same, packed.
-  package func secretList() throws(VaultError) -> SecretList {
+  package func secretList() throws -> SecretList {
     let listing: SecretListing
-    do throws(StoreError) { listing = try database.listing() } catch { throw damage(error) }
+    do { listing = try database.listing() } catch { throw damage(error) }
     return try secretList(of: listing)
   }
 
   /// The same without those that are damaged in the store, and the ids of these.
-  package func soundSecretList() throws(VaultError) -> (list: SecretList, damaged: [String]) {
+  package func soundSecretList() throws -> (list: SecretList, damaged: [String]) {
     let sound: (listing: SecretListing, damaged: [[UInt8]])
-    do throws(StoreError) { sound = try database.soundListing() } catch { throw damage(error) }
+    do { sound = try database.soundListing() } catch { throw damage(error) }
     return (try secretList(of: sound.listing), sound.damaged.map { hexadecimal($0) })
   }
 
-  func secretList(of listing: SecretListing) throws(VaultError) -> SecretList {
+  func secretList(of listing: SecretListing) throws -> SecretList {
     let names = try peerNames()
     return SecretList(
       listing: listing, dealers: listing.dealers.map { names[$0] ?? Self.formerPeer },
@@ -35,11 +35,11 @@ extension Vault {
   static let formerPeer = "a former peer"
 
   /// One secret with everything known about it.
-  package func secret(_ reference: String) throws(VaultError) -> SecretDetails {
+  package func secret(_ reference: String) throws -> SecretDetails {
     let record = try resolve(reference)
     let header = try header(of: record)
     let names = try peerNames()
-    let evidence = try stored { () throws(StoreError) in try database.evidence(aboutSecret: record.id) }
+    let evidence = try database.evidence(aboutSecret: record.id)
     var summary = try summary(record, names: names)
     summary.isUnlocked = environment.unlocked.ids().contains(header.id)
     return SecretDetails(
@@ -48,29 +48,29 @@ extension Vault {
       deliveries: try deliveries(of: record, names: names), headerDigest: header.digest.description,
       conflictingHeadersFrom: evidence.map { names[$0.peer] ?? "a former peer" },
       listensNowhere: try holdersThatListenNowhere(record),
-      lastCheck: try stored { () throws(StoreError) in try database.drill(ofSecret: record.id) })
+      lastCheck: try database.drill(ofSecret: record.id))
   }
 
   /// What deleting this device's share would mean, without doing it.
-  package func consequenceOfDeleting(_ reference: String) throws(VaultError) -> DeletionConsequence {
+  package func consequenceOfDeleting(_ reference: String) throws -> DeletionConsequence {
     try consequence(of: resolve(reference))
   }
 
   /// Deletes this device's share for good and leaves a tombstone.
-  package func delete(_ reference: String) throws(VaultError) -> DeletionConsequence {
+  package func delete(_ reference: String) throws -> DeletionConsequence {
     let record = try resolve(reference)
     let consequence = try consequence(of: record)
     let header = try? header(of: record)
     let now = environment.now()
-    try stored { () throws(StoreError) in _ = try database.deleteSecret(record.id, at: now) }
+    _ = try database.deleteSecret(record.id, at: now)
     if let id = try? SecretID(record.id) { environment.unlocked.lock(id) }
     self.record(.deleted, secret: header)
     return consequence
   }
 
   /// What happened here, newest first.
-  package func log(limit: Int) throws(VaultError) -> [LogEntry] {
-    try stored { () throws(StoreError) in try database.auditLog(limit: limit) }.map {
+  package func log(limit: Int) throws -> [LogEntry] {
+    try database.auditLog(limit: limit).map {
       LogEntry(
         at: $0.at, event: $0.event, peer: $0.peerLabel, secret: $0.secretID.map { hexadecimal($0) },
         detail: $0.detail)
@@ -80,15 +80,15 @@ extension Vault {
   // MARK: - Finding
 
   /// The secret that the user means: by id, by description, or by a unique start of the id.
-  func resolve(_ reference: String) throws(VaultError) -> SecretRecord {
+  func resolve(_ reference: String) throws -> SecretRecord {
     let lowered = reference.lowercased()
     if lowered.utf8.count == 2 * SecretRecord.idByteCount, let id = bytes(hexadecimal: lowered),
-      let exact = try stored({ () throws(StoreError) in try database.secret(id) })
+      let exact = try database.secret(id)
     {
       return exact
     }
     // Both at once: a description is somebody else's choice, and must not hide a secret named by its id.
-    let listing = try stored { () throws(StoreError) in try database.listing(verifying: false) }
+    let listing = try database.listing(verifying: false)
     func isMeant(_ id: [UInt8], _ description: String?) -> Bool {
       description == reference || (!lowered.isEmpty && hexadecimal(id).hasPrefix(lowered))
     }
@@ -109,17 +109,17 @@ extension Vault {
       .notFound, "this device knows no secret named \(reference)", hint: "see what there is with `vault list`")
   }
 
-  private func record(_ id: [UInt8]) throws(VaultError) -> SecretRecord? {
-    try stored { () throws(StoreError) in try database.secret(id) }
+  private func record(_ id: [UInt8]) throws -> SecretRecord? {
+    try database.secret(id)
   }
 
-  func onlySecret() throws(VaultError) -> SecretRecord {
-    let some = try stored { () throws(StoreError) in try database.secretIDs(limit: 2) }
+  func onlySecret() throws -> SecretRecord {
+    let some = try database.secretIDs(limit: 2)
     guard let id = some.first, let only = try record(id) else {
       throw VaultError(.notFound, "this device holds no share of any secret")
     }
     guard some.count == 1 else {
-      let count = try stored { () throws(StoreError) in try database.listing(verifying: false) }.lines.count
+      let count = try database.listing(verifying: false).lines.count
       throw VaultError(
         .ambiguous, "this device knows \(count) secrets",
         hint: "name one: `vault list` shows their ids and descriptions")
@@ -128,8 +128,8 @@ extension Vault {
   }
 
   /// The parsed and verified header of a record.
-  func header(of record: SecretRecord) throws(VaultError) -> SecretHeader {
-    do throws(ProtocolError) {
+  func header(of record: SecretRecord) throws -> SecretHeader {
+    do {
       let header = try headers.header(record.header, digest: record.headerDigest)
       guard header.id.bytes == record.id, header.digest == record.headerDigest else {
         throw ProtocolError.inconsistentHeader("id")
@@ -140,9 +140,9 @@ extension Vault {
     }
   }
 
-  func peerNames() throws(VaultError) -> [Digest: String] {
+  func peerNames() throws -> [Digest: String] {
     let peers: [PeerRecord]
-    do throws(StoreError) { peers = try database.peers() } catch { throw damage(error) }
+    do { peers = try database.peers() } catch { throw damage(error) }
     return Dictionary(peers.map { ($0.digest, $0.name) }) { first, _ in first }
   }
 
@@ -153,10 +153,8 @@ extension Vault {
   }
 
   /// Secrets of which a peer is known to have a share: those dealt here and delivered to it, and those it dealt.
-  func secretsKnownHeld(by peer: PeerRecord) throws(VaultError) -> [SecretReference] {
-    let (listing, given) = try stored { () throws(StoreError) in
-      (try database.listing(verifying: false), Set(try database.secretsDelivered(to: peer.digest)))
-    }
+  func secretsKnownHeld(by peer: PeerRecord) throws -> [SecretReference] {
+    let (listing, given) = (try database.listing(verifying: false), Set(try database.secretsDelivered(to: peer.digest)))
     return listing.lines.compactMap { line in
       let id = SecretListing.bytes(line.id)
       let isHeld = line.origin == .held ? listing.dealers[line.dealer] == peer.digest : given.contains(id)
@@ -168,10 +166,10 @@ extension Vault {
 
   // MARK: - Rendering
 
-  func summary(_ record: SecretRecord, names: [Digest: String]) throws(VaultError) -> SecretSummary {
+  func summary(_ record: SecretRecord, names: [Digest: String]) throws -> SecretSummary {
     let deliveries =
       record.origin == .dealt
-      ? try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) } : nil
+      ? try database.deliveries(ofSecret: record.id) : nil
     let dealer = record.origin == .dealt ? "you" : names[record.dealer] ?? Self.formerPeer
     return SecretSummary(
       id: hexadecimal(record.id), description: record.description, kind: SecretList.kind(record.kind),
@@ -182,11 +180,11 @@ extension Vault {
   }
 
   /// The deliveries of a dealt secret, in order of index.
-  func deliveries(of record: SecretRecord, names: [Digest: String]) throws(VaultError) -> [Delivery] {
+  func deliveries(of record: SecretRecord, names: [Digest: String]) throws -> [Delivery] {
     guard record.origin == .dealt else { return [] }
     let ways = try parcelWays()
-    return try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }.map {
-      (entry) throws(VaultError) in
+    return try database.deliveries(ofSecret: record.id).map {
+      entry in
       let state: Delivery.State =
         switch entry.state {
         // The first attempt may just be under way, or may have ended with its program.
@@ -205,7 +203,7 @@ extension Vault {
     }
   }
 
-  private func consequence(of record: SecretRecord) throws(VaultError) -> DeletionConsequence {
+  private func consequence(of record: SecretRecord) throws -> DeletionConsequence {
     let summary = try summary(record, names: peerNames())
     let waiting = try deliveries(of: record, names: peerNames()).filter {
       $0.state != .delivered && $0.state != .cancelled
@@ -239,8 +237,8 @@ extension Vault {
   }
 
   /// What the last fire drill says about doing without this device's share.
-  private func lastCheck(of record: SecretRecord) throws(VaultError) -> String? {
-    guard let drill = try stored({ () throws(StoreError) in try database.drill(ofSecret: record.id) }) else {
+  private func lastCheck(of record: SecretRecord) throws -> String? {
+    guard let drill = try database.drill(ofSecret: record.id) else {
       return nil
     }
     let others = drill.holders.count { $0.isWhole }

@@ -2,8 +2,8 @@ import VaultStore
 
 extension Vault {
   /// All settings in a fixed order.
-  package func settings() throws(VaultError) -> [Setting] {
-    let values = try stored { () throws(StoreError) in try settingsFile.load() }
+  package func settings() throws -> [Setting] {
+    let values = try settingsFile.load()
     return SettingKey.allCases.map { key in
       Setting(
         key: key.rawValue, value: values[key.rawValue] ?? key.defaultValue, defaultValue: key.defaultValue,
@@ -12,14 +12,14 @@ extension Vault {
   }
 
   /// Changes a setting; an empty value restores the default.
-  package func set(_ key: String, to value: String) throws(VaultError) -> Setting {
+  package func set(_ key: String, to value: String) throws -> Setting {
     let key = try Self.settingKey(key)
     try change([(key, value)])
     return Self.setting(key, value)
   }
 
   /// Changes several settings, or none if one of them isn't right.
-  package func set(_ changes: [(key: String, value: String)]) throws(VaultError) -> [Setting] {
+  package func set(_ changes: [(key: String, value: String)]) throws -> [Setting] {
     var known: [(key: SettingKey, value: String)] = []
     for change in changes { known.append((try Self.settingKey(change.key), change.value)) }
     try change(known)
@@ -27,12 +27,12 @@ extension Vault {
   }
 
   /// Puts every setting back to its default, also where their file is lost or damaged.
-  package func resetSettings() throws(VaultError) -> [Setting] {
-    try stored { () throws(StoreError) in try settingsFile.save([:]) }
+  package func resetSettings() throws -> [Setting] {
+    try settingsFile.save([:])
     return try settings()
   }
 
-  private static func settingKey(_ name: String) throws(VaultError) -> SettingKey {
+  private static func settingKey(_ name: String) throws -> SettingKey {
     guard let key = SettingKey(rawValue: name) else {
       throw VaultError(
         .usage, "there is no setting named \(name)",
@@ -41,13 +41,11 @@ extension Vault {
     return key
   }
 
-  private func change(_ changes: [(key: SettingKey, value: String)]) throws(VaultError) {
+  private func change(_ changes: [(key: SettingKey, value: String)]) throws {
     for change in changes where !change.value.isEmpty { try change.key.validate(change.value) }
     guard !changes.isEmpty else { return }
-    _ = try stored { () throws(StoreError) in
-      try settingsFile.update { settings throws(StoreError) in
-        for change in changes { settings[change.key.rawValue] = change.value.isEmpty ? nil : change.value }
-      }
+    _ = try settingsFile.update { settings throws(StoreError) in
+      for change in changes { settings[change.key.rawValue] = change.value.isEmpty ? nil : change.value }
     }
   }
 
@@ -59,7 +57,7 @@ extension Vault {
 
   /// A setting's value now, or nil if the settings can't be read, for what must not become longer or weaker by that.
   package func verifiedSetting(_ key: SettingKey) -> String? {
-    do throws(StoreError) {
+    do {
       return try settingsFile.load()[key.rawValue] ?? key.defaultValue
     } catch {
       environment.log.error("the settings can't be read: \(error)")

@@ -13,7 +13,7 @@ extension Vault {
   /// Splits and hands out a file.
   package func share(
     _ request: ShareRequest, events: @escaping @Sendable (ShareEvent) -> Void
-  ) async throws(VaultError) -> ShareReport {
+  ) async throws -> ShareReport {
     guard request.threshold >= 2 else {
       throw VaultError(
         .usage, "a threshold of \(request.threshold) protects nothing: every single holder could read the file alone",
@@ -25,7 +25,7 @@ extension Vault {
       }
     }
     let report: ShareReport
-    do throws(VaultError) { report = try await share(checked: request, events) } catch {
+    do { report = try await share(checked: request, events) } catch {
       await conversations.endAll()
       throw error
     }
@@ -35,13 +35,13 @@ extension Vault {
 
   private func share(
     checked request: ShareRequest, _ events: @escaping @Sendable (ShareEvent) -> Void
-  ) async throws(VaultError) -> ShareReport {
+  ) async throws -> ShareReport {
     // When this returns, source, key and shares are gone from memory: what is left to do can't open the file any more.
     let dealt = try await dealToWilling(request, events)
     events(.sealed(id: dealt.header.id.description))
     record(
       .shared, secret: dealt.header, detail: "\(request.threshold) of \(dealt.header.scheme.shareCount)")
-    let entries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: dealt.header.id.bytes) }
+    let entries = try database.deliveries(ofSecret: dealt.header.id.bytes)
     await deliver(entries, events: events)
     let report = try report(dealt.header.id.bytes, leftOut: dealt.leftOut)
     guard let removable = dealt.removable, report.hasEnoughPlaced else { return report }
@@ -57,7 +57,7 @@ extension Vault {
 
   private func dealToWilling(
     _ request: ShareRequest, _ events: @escaping @Sendable (ShareEvent) -> Void
-  ) async throws(VaultError) -> Dealt {
+  ) async throws -> Dealt {
     let chosen = try choose(request)
     try checkCounts(request, holders: chosen.count + (request.keepsOwnShare ? 1 : 0))
     let source = try SharedPlaintext(request, stagingFolder: folders.stagingPath)
@@ -71,9 +71,7 @@ extension Vault {
     let plan = SharePlan(
       threshold: request.threshold, shareCount: count,
       // As they are now: some have proved their keys in these moments.
-      recipients: try recipients.map { (peer) throws(VaultError) in
-        try summary(stored { () throws(StoreError) in try database.peer(peer.digest) } ?? peer)
-      },
+      recipients: try recipients.map { try summary(try database.peer($0.digest) ?? $0) },
       keepsOwnShare: request.keepsOwnShare)
     events(.plan(plan))
     try await request.confirm?(plan)
@@ -86,30 +84,26 @@ extension Vault {
   /// Delivers what still waits, of one secret or of all.
   package func retry(
     _ reference: String?, events: @escaping @Sendable (ShareEvent) -> Void
-  ) async throws(VaultError) -> [ShareReport] {
+  ) async throws -> [ShareReport] {
     let now = environment.now()
-    let only = try reference.map { (text) throws(VaultError) in try resolve(text) }
+    let only = try reference.map { text in try resolve(text) }
     completeIntroductions(ofSecret: only?.id)
-    try stored { () throws(StoreError) in
-      // Due to this command alone: the daemon keeps its hands off for the time of a lease.
-      _ = try database.makeDue(secret: only?.id, at: now + Self.lease, includingRefused: true)
-    }
-    let due = try stored { () throws(StoreError) in
-      try database.waitingDeliveries().filter { only == nil || $0.entry.secretID == only?.id }
-    }
+    // Due to this command alone: the daemon keeps its hands off for the time of a lease.
+    _ = try database.makeDue(secret: only?.id, at: now + Self.lease, includingRefused: true)
+    let due = try database.waitingDeliveries().filter { only == nil || $0.entry.secretID == only?.id }
     await deliver(due, events: events)
     await deliverIntroductions(ofSecret: only?.id)
     var ids: [[UInt8]] = []
     for entry in due { if let id = entry.entry.secretID, !ids.contains(id) { ids.append(id) } }
     if let only, ids.isEmpty { ids = [only.id] }
-    return try ids.map { (id) throws(VaultError) in try report(id, leftOut: []) }
+    return try ids.map { id in try report(id, leftOut: []) }
   }
 
   // MARK: - Before dealing
 
-  private func choose(_ request: ShareRequest) throws(VaultError) -> [PeerRecord] {
+  private func choose(_ request: ShareRequest) throws -> [PeerRecord] {
     guard !request.recipients.isEmpty else {
-      let all = try stored { () throws(StoreError) in try database.peers() }
+      let all = try database.peers()
       guard !all.isEmpty else {
         throw VaultError(.usage, "you have no peers to share with", hint: "add them with `vault peer add`")
       }
@@ -123,7 +117,7 @@ extension Vault {
     return chosen
   }
 
-  private func checkCounts(_ request: ShareRequest, holders: Int) throws(VaultError) {
+  private func checkCounts(_ request: ShareRequest, holders: Int) throws {
     guard holders >= 2, holders <= 255 else {
       throw VaultError(
         .usage, "a secret is split among 2 to 255 holders, not \(holders)",
@@ -147,14 +141,14 @@ extension Vault {
   private func contact(
     _ chosen: [PeerRecord], _ request: ShareRequest, _ source: SharedPlaintext,
     _ events: @escaping @Sendable (ShareEvent) -> Void
-  ) async throws(VaultError) -> [(peer: PeerRecord, failure: LinkFailure)] {
+  ) async throws -> [(peer: PeerRecord, failure: LinkFailure)] {
     let fragment = try fragmentByteCount(request, chosen.count, source)
     events(.contacting(chosen.map(\.name)))
     var recipients: [(PeerRecord, Recipient)] = []
     for peer in chosen { recipients.append((peer, try recipient(peer))) }
     let failures = await limitedConcurrency(recipients, limit: contactConcurrency) { [self] pair in
       let (peer, recipient) = pair
-      guard case .failed(let failure) = await send(.probe(fragmentByteCount: fragment), to: recipient),
+      guard case .failure(let failure) = await send(.probe(fragmentByteCount: fragment), to: recipient),
         !failure.mayPass
       else { return nil as (peer: PeerRecord, failure: LinkFailure)? }
       return (peer, failure)
@@ -169,7 +163,7 @@ extension Vault {
 
   private func fragmentByteCount(
     _ request: ShareRequest, _ peers: Int, _ source: SharedPlaintext
-  ) throws(VaultError) -> UInt64 {
+  ) throws -> UInt64 {
     do {
       return try DispersalPlan(
         dataCount: request.threshold, fragmentCount: peers + (request.keepsOwnShare ? 1 : 0),

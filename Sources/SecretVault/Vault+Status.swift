@@ -3,14 +3,14 @@ import VaultStore
 
 extension Vault {
   /// Where this device stands: itself, its daemon, peers, secrets and what waits. Asks nobody.
-  package func status() throws(VaultError) -> VaultStatus {
+  package func status() throws -> VaultStatus {
     let listing: SecretListing
     let damaged: [[UInt8]]
-    do throws(StoreError) { (listing, damaged) = try database.soundListing() } catch { throw damage(error) }
+    do { (listing, damaged) = try database.soundListing() } catch { throw damage(error) }
     let list = try secretList(of: listing)
-    let introductions = try stored { () throws(StoreError) in try database.damagedIntroductions() }
-    let drills = try stored { () throws(StoreError) in try database.drills() }
-    let daemon = try stored { () throws(StoreError) in try DaemonLock.running(folders) }
+    let introductions = try database.damagedIntroductions()
+    let drills = try database.drills()
+    let daemon = try DaemonLock.running(folders)
     let secrets = list.listing.lines.map { line in
       VaultStatus.Secret(summary: list.summary(line), lastCheck: drills[SecretListing.bytes(line.id)])
     }
@@ -25,7 +25,7 @@ extension Vault {
 
   private func peers(
     _ listing: SecretListing, _ drills: [[UInt8]: DrillRecord]
-  ) throws(VaultError) -> [VaultStatus.Peer] {
+  ) throws -> [VaultStatus.Peer] {
     var holds: [Digest: Set<String>] = [:]
     for line in listing.lines where line.origin == .held {
       holds[listing.dealers[line.dealer], default: []].insert(hexadecimal(SecretListing.bytes(line.id)))
@@ -34,7 +34,7 @@ extension Vault {
       for holder in drill.holders { holds[holder.peer, default: []].insert(hexadecimal(id)) }
     }
     var waiting: [Digest: Int] = [:]
-    for entry in try stored({ () throws(StoreError) in try database.waitingDeliveries() }) {
+    for entry in try database.waitingDeliveries() {
       waiting[entry.entry.recipient, default: 0] += 1
     }
     let ways = try parcelWays()
@@ -42,9 +42,9 @@ extension Vault {
     for way in ways.deliveries.values { onItsWay[way.peer, default: 0] += 1 }
     let here = Set(listing.lines.map { hexadecimal(SecretListing.bytes($0.id)) })
     let records: [PeerRecord]
-    do throws(StoreError) { records = try database.peers() } catch { throw damage(error) }
-    return try records.map { (record) throws(VaultError) in
-      let given = try stored { () throws(StoreError) in try database.secretsDelivered(to: record.digest) }
+    do { records = try database.peers() } catch { throw damage(error) }
+    return try records.map { record in
+      let given = try database.secretsDelivered(to: record.digest)
       let ids = Set(given.map { hexadecimal($0) }).intersection(here).union(holds[record.digest] ?? [])
       return VaultStatus.Peer(
         summary: try summary(record), holds: ids.sorted(), waiting: waiting[record.digest] ?? 0,

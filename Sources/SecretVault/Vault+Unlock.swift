@@ -17,7 +17,7 @@ extension Vault {
   /// is decrypted: a password of the secret's own is asked for when it is used. A secret that is unlocked already stays so for longer.
   package func unlock(
     _ reference: String, events: @escaping @Sendable (RecoveryEvent) -> Void
-  ) async throws(VaultError) -> UnlockReport {
+  ) async throws -> UnlockReport {
     let record = try resolve(reference)
     let header = try header(of: record)
     var summary = try summary(record, names: peerNames())
@@ -28,21 +28,21 @@ extension Vault {
       return UnlockReport(secret: summary, ciphertextByteCount: byteCount, holders: [])
     }
     let own = try ownShare(of: record, header)
-    let file = try stored { () throws(StoreError) in try CiphertextFile(in: folders) }
+    let file = try CiphertextFile(in: folders)
     events(.started(summary))
     let recovery = Recovery(
       header: header, own: own, search: try search(header, own, events),
       localPieces: localPieces(record, header, own, events), environment: environment,
       hint: hintOfIntroductions(record, header), events: events)
     let holders: [HolderOutcome]
-    do throws(VaultError) {
+    do {
       let collected = try await recovery.unlock(into: file)
       holders = collected.holders
       try environment.unlocked.keep(collected.secret, as: header.id)
       await recovery.finish()
     } catch {
       await recovery.finish()
-      noteFailure(error, header)
+      noteFailure(VaultError(error), header)
       throw error
     }
     endReleaseParcels(about: header)
@@ -51,9 +51,9 @@ extension Vault {
   }
 
   /// The id of a secret by what the user calls it.
-  package func secretID(_ reference: String) throws(VaultError) -> SecretID {
+  package func secretID(_ reference: String) throws -> SecretID {
     let record = try resolve(reference)
-    return try shamir { () throws(ShamirError) in try SecretID(record.id) }
+    return try SecretID(record.id)
   }
 
   /// Recovers from what is unlocked, and asks no peer.
@@ -61,7 +61,7 @@ extension Vault {
     _ unlocked: consuming UnlockedSecret, _ header: SecretHeader, _ known: SecretSummary,
     _ destination: RecoveredOutput.Destination, _ passwords: @escaping PasswordSource,
     _ events: @escaping @Sendable (RecoveryEvent) -> Void
-  ) async throws(VaultError) -> Recovery.Recovered {
+  ) async throws -> Recovery.Recovered {
     var summary = known
     summary.isUnlocked = true
     events(.unlocked(summary))
@@ -69,14 +69,14 @@ extension Vault {
     let key: SecretBytes
     do { key = try unlocked.key.duplicate() } catch { throw VaultError(.other, "no secret memory is left") }
     let total = header.dispersal.byteCount
-    do throws(VaultError) {
+    do {
       let output = RecoveredOutput(destination, kind: header.kind, OutputNotes(folders))
       var sink = try PlaintextSink(
         key: key, byteCount: total, output: output, passwords: passwords, damaged: Self.damagedCopy)
-      do throws(VaultError) {
+      do {
         try await sink.takeAll(of: file, byteCount: total) { events(.progress(done: $0, total: total)) }
       } catch {
-        throw sink.output.hasLeaked ? error.afterOutput : error
+        throw sink.output.hasLeaked ? VaultError(error).afterOutput : error
       }
       let written = try sink.output.commit()
       self.record(.recovered, secret: header, detail: "it was unlocked")
@@ -84,7 +84,7 @@ extension Vault {
         report: written.report(summary, holders: []),
         content: sink.output.takeContent())
     } catch {
-      self.record(.recoveryFailed, secret: header, detail: error.reason)
+      self.record(.recoveryFailed, secret: header, detail: VaultError(error).reason)
       throw error
     }
   }

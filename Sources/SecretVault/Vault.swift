@@ -10,7 +10,7 @@ package import VaultStore
 ///
 /// One process may open it many times over, and many processes at once; what they share is the store. Everything secret that
 /// it keeps in memory lies in ``SecretBytes``.
-package final class Vault: VaultService, Sendable {
+package final class Vault: Sendable {
   let folders: VaultFolders
   let keys: VaultKeys
   let database: VaultDatabase
@@ -55,7 +55,7 @@ package final class Vault: VaultService, Sendable {
 
   private init(
     folders: VaultFolders, keys: VaultKeys, database: VaultDatabase, identity: Identity, environment: VaultEnvironment
-  ) throws(VaultError) {
+  ) throws {
     self.folders = folders
     self.keys = keys
     self.database = database
@@ -70,30 +70,28 @@ package final class Vault: VaultService, Sendable {
   package static func create(
     at folders: VaultFolders, label: String, addresses: [PeerAddress], passphrase: consuming SecretBytes?,
     environment: VaultEnvironment
-  ) throws(VaultError) -> Vault {
-    guard try !stored({ () throws(StoreError) in try folders.holdsVault() }) else { throw exists(folders) }
+  ) throws -> Vault {
+    guard try !folders.holdsVault() else { throw exists(folders) }
     let (identity, card) = try makeIdentity(label: label, addresses: addresses)
     let creation = try begin(folders, passphrase)
     let keys = creation.keys
-    let database = try stored { () throws(StoreError) in try creation.makeDatabase() }
+    let database = try creation.makeDatabase()
     try store(identity, card, in: database, at: environment.now())
     // A vault that was never closed must not hang on its log alone.
     database.emptyLog()
     // From here on it is a vault, and a whole one.
-    do throws(StoreError) { try creation.commit() } catch { throw VaultError(error) }
+    try creation.commit()
     return try Vault(
       folders: folders, keys: keys, database: database, identity: identity, environment: environment)
   }
 
   private static func begin(
     _ folders: VaultFolders, _ passphrase: borrowing SecretBytes?
-  ) throws(VaultError) -> VaultCreation {
-    do throws(StoreError) { return try VaultCreation(in: folders, passphrase: passphrase) } catch .alreadyExists {
+  ) throws -> VaultCreation {
+    do { return try VaultCreation(in: folders, passphrase: passphrase) } catch StoreError.alreadyExists {
       // Somebody else was quicker.
       throw exists(folders)
-    } catch {
-      throw VaultError(error)
-    }
+    } catch { throw error }
   }
 
   private static func exists(_ folders: VaultFolders) -> VaultError {
@@ -104,10 +102,10 @@ package final class Vault: VaultService, Sendable {
 
   private static func makeIdentity(
     label: String, addresses: [PeerAddress]
-  ) throws(VaultError) -> (Identity, PeerCard) {
+  ) throws -> (Identity, PeerCard) {
     let identity: Identity
     do { identity = try Identity.generate() } catch { throw VaultError(.other, "no keys could be made: \(error)") }
-    do throws(CardError) {
+    do {
       return (identity, try identity.card(label: label, addresses: addresses, serial: 1))
     } catch {
       throw VaultError(
@@ -118,7 +116,7 @@ package final class Vault: VaultService, Sendable {
 
   private static func store(
     _ identity: Identity, _ card: PeerCard, in database: VaultDatabase, at now: Int64
-  ) throws(VaultError) {
+  ) throws {
     let beacon = try freshSecret(PeerCard.beaconKeyByteCount)
     do {
       let record = IdentityRecord(
@@ -126,22 +124,20 @@ package final class Vault: VaultService, Sendable {
         addresses: card.addresses.map(\.description), createdAt: now)
       let secrets = try identity.stored()
       try database.createIdentity(record, secrets: secrets, beaconKey: beacon)
-    } catch let error as StoreError {
-      throw VaultError(error)
     } catch {
-      throw VaultError(.other, "the identity could not be stored: \(error)")
+      throw VaultError(known: error) ?? VaultError(.other, "the identity could not be stored: \(error)")
     }
   }
 
   /// Opens a vault. Only if it has a passphrase, `stretched` is asked for what ``stretchedPassphrase(at:passphrase:)`` made of
   /// it before, and `passphrase` for the passphrase itself if there is no such thing or it doesn't fit.
   package static func open(
-    at folders: VaultFolders, passphrase: () throws(VaultError) -> SecretBytes,
+    at folders: VaultFolders, passphrase: () throws -> SecretBytes,
     stretched: () -> SecretBytes? = { nil }, environment: VaultEnvironment
-  ) throws(VaultError) -> Vault {
+  ) throws -> Vault {
     let keys = try unlock(folders, passphrase, stretched)
     let database: VaultDatabase
-    do throws(StoreError) { database = try VaultDatabase(folders, keys: keys) } catch {
+    do { database = try VaultDatabase(folders, keys: keys) } catch {
       throw VaultError(error, namingSharesIn: CompanionFiles(folders, keys: keys))
     }
     let identity: Identity
@@ -178,26 +174,13 @@ package final class Vault: VaultService, Sendable {
     }
   }
 
-  /// The routes to peers, the preferred one first.
-  var routes: [any PeerRoute] {
-    [
-      SessionRoute(
-        identity: identity, ownCard: { [self] () throws(VaultError) in try ownCard() }, environment: environment,
-        met: { [self] recipient, card in self.met(recipient, card) }, kept: conversations,
-        services: { [self] in services })
-    ]
-  }
-
-  /// Sends a request by the first route that takes it.
+  /// Asks something of a peer in a session.
   func send(_ content: Envelope.Content, to recipient: Recipient) async -> RouteOutcome {
-    let envelope = Envelope(id: requestNumber(), recipient: recipient, content: content)
-    var outcome = RouteOutcome.failed(LinkFailure(.unreachable, "can't be reached by any route"))
-    for route in routes {
-      outcome = await route.send(envelope)
-      if case .failed(let failure) = outcome, failure.kind == .unreachable { continue }
-      break
-    }
-    return outcome
+    let route = SessionRoute(
+      identity: identity, ownCard: { [self] in try ownCard() }, environment: environment,
+      met: { [self] recipient, card in self.met(recipient, card) }, kept: conversations,
+      services: { [self] in services })
+    return await route.send(Envelope(id: requestNumber(), recipient: recipient, content: content))
   }
 
   /// The same for what a peer can cause as often as it likes: beyond an allowance its lines are counted, not written.
@@ -223,7 +206,7 @@ package final class Vault: VaultService, Sendable {
     let at = environment.now()
     let parts = [event.rawValue, peer?.name, secret?.id.description, detail].compactMap { $0 }
     environment.log.info("\(parts.joined(separator: " · "))")
-    do throws(StoreError) {
+    do {
       try database.audit(
         AuditRecord(
           at: at, event: event.rawValue, peer: peer?.digest, peerLabel: peer?.name, secretID: secret?.id.bytes,

@@ -22,7 +22,7 @@ struct BackgroundDaemon {
 
   /// Starts it, and returns when it listens.
   func start() throws {
-    guard try stored({ () throws(StoreError) in try DaemonLock.running(composition.folders) }) == nil else {
+    guard try DaemonLock.running(composition.folders) == nil else {
       throw Vault.anotherDaemon(composition.folders)
     }
     let passphrase = try passphrase()
@@ -56,7 +56,7 @@ struct BackgroundDaemon {
     output.closeWrite()
     errors.closeWrite()
     // Far fewer bytes than a pipe holds.
-    try passphrase?.bytes.withUnsafeBytes { (bytes) throws(VaultError) in
+    try passphrase?.bytes.withUnsafeBytes { bytes in
       try SecretStream.write(RawSpan(_unsafeBytes: bytes), to: input.write)
     }
     input.closeWrite()
@@ -74,13 +74,13 @@ struct BackgroundDaemon {
   }
 
   /// The passphrase, if the vault has one, tried out: nobody can be told of a wrong one later.
-  private func passphrase() throws(VaultError) -> VaultProtocol.HeldSecret? {
+  private func passphrase() throws -> VaultProtocol.HeldSecret? {
     var kept: VaultProtocol.HeldSecret?
     let vault = try Vault.open(
       at: composition.folders,
-      passphrase: { () throws(VaultError) in
+      passphrase: {
         let passphrase = try unlock.passphrase.existing(composition.console)
-        do throws(SodiumError) { kept = VaultProtocol.HeldSecret(try passphrase.duplicate()) } catch {
+        do { kept = VaultProtocol.HeldSecret(try passphrase.duplicate()) } catch {
           throw SecretText.noMemory
         }
         return passphrase
@@ -109,7 +109,7 @@ struct BackgroundDaemon {
     return nil
   }
 
-  private func stored<Value>(_ body: () throws(StoreError) -> Value) throws(VaultError) -> Value {
-    do throws(StoreError) { return try body() } catch { throw VaultError(error) }
+  private func stored<Value>(_ body: () throws(StoreError) -> Value) throws -> Value {
+    return try body()
   }
 }

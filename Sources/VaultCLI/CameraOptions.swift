@@ -16,7 +16,7 @@ struct CameraOptions: ParsableArguments {
   }
 
   /// The texts in the codes that the camera sees first, after telling the user what to do.
-  func texts(device: String?, _ console: Console) throws(VaultError) -> [String] {
+  func texts(device: String?, _ console: Console) throws -> [String] {
     let device = device ?? "/dev/video0"
     let seconds = timeout ?? 60
     console.note(

@@ -13,7 +13,7 @@ enum CardSource {
   enum Kind: Equatable { case picture, text, unknown }
 
   /// The texts that an argument of `peer add` or `scan` stands for: one for a text, one or more for a picture.
-  static func texts(_ argument: String) throws(VaultError) -> [String] {
+  static func texts(_ argument: String) throws -> [String] {
     if isCardText(argument) { return [argument] }
     let isInput = argument == "-"
     let name = isInput ? "standard input" : argument
@@ -25,7 +25,7 @@ enum CardSource {
   }
 
   /// The texts in the bytes of a file.
-  static func texts(in bytes: [UInt8], named name: String) throws(VaultError) -> [String] {
+  static func texts(in bytes: [UInt8], named name: String) throws -> [String] {
     switch kind(of: bytes) {
     case .picture: return try ScanHelper.contents(of: bytes, named: name).map { String(decoding: $0, as: UTF8.self) }
     case .text: return [trimmed(String(decoding: bytes, as: UTF8.self))]
@@ -37,7 +37,7 @@ enum CardSource {
   }
 
   /// The one card among some texts.
-  static func card(among texts: [String]) throws(VaultError) -> PeerCard {
+  static func card(among texts: [String]) throws -> PeerCard {
     let cards = texts.filter { isCardText($0) }
     switch cards.count {
     case 1: return try PeerText.card(cards[0])

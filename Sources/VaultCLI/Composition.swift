@@ -16,7 +16,7 @@ struct Composition {
   let notifications: NotificationRunner
 
   /// Everything for one run. Opens nothing and starts no thread: the network's start with the first connection.
-  init(_ global: GlobalOptions, logLevel: Logger.Level = .error) throws(VaultError) {
+  init(_ global: GlobalOptions, logLevel: Logger.Level = .error) throws {
     console = global.console
     folders = try Self.folders(global)
     let log = LineLogHandler.logger(level: logLevel)
@@ -41,7 +41,7 @@ struct Composition {
   }
 
   /// The folders by `--home`, else `VAULT_HOME`, else the XDG variables.
-  private static func folders(_ global: GlobalOptions) throws(VaultError) -> VaultFolders {
+  private static func folders(_ global: GlobalOptions) throws -> VaultFolders {
     if let home = global.home { return VaultFolders(home: home) }
     if let home = try variable("VAULT_HOME") { return VaultFolders(home: home) }
     guard let userHome = try variable("HOME") else {
@@ -53,7 +53,7 @@ struct Composition {
   }
 
   /// A variable of the process's environment; empty counts as not set.
-  static func variable(_ name: String) throws(VaultError) -> String? {
+  static func variable(_ name: String) throws -> String? {
     guard let value = getenv(name), value.pointee != 0 else { return nil }
     guard let text = String(validatingCString: value) else {
       throw VaultError(.usage, "the variable \(name) is not UTF-8", hint: Invocation.encodingHint)
@@ -63,11 +63,11 @@ struct Composition {
 
   /// Opens the vault; asks for a passphrase only if it has one, and if neither an option gives it nor an agent knows it.
   /// Then wipes what is left on the clipboard, unless this is the daemon, which has no desktop and nobody to talk to.
-  func open(_ unlock: UnlockOptions, settlesClipboard: Bool = true) throws(VaultError) -> Vault {
+  func open(_ unlock: UnlockOptions, settlesClipboard: Bool = true) throws -> Vault {
     let console = console
     let agent = unlock.passphrase == .terminal ? agent : nil
     let vault = try Vault.open(
-      at: folders, passphrase: { () throws(VaultError) in try unlock.passphrase.existing(console) },
+      at: folders, passphrase: { try unlock.passphrase.existing(console) },
       stretched: { agent?.passphrase() }, environment: environment)
     let folders = folders
     vault.fetchParcels { [weak vault] in
@@ -77,8 +77,8 @@ struct Composition {
       if let problem = report.problem {
         vault.surroundings.log.warning("the account can't be asked for shares: \(problem.reason)")
       }
-      do throws(VaultError) { _ = try await VaultGroups(vault).fetchParcels(for: "vault recover") } catch {
-        vault.surroundings.log.warning("groups can't be asked for shares: \(error.reason)")
+      do { _ = try await VaultGroups(vault).fetchParcels(for: "vault recover") } catch {
+        vault.surroundings.log.warning("groups can't be asked for shares: \(VaultError(error).reason)")
       }
     }
     if settlesClipboard { ClipboardRecords(folder: vault.clipboardFolder).settle(vault, console) }
@@ -87,12 +87,12 @@ struct Composition {
 
   /// This device's card as text, where nobody need be asked for a passphrase to know it; nil where the vault is open to this command
   /// anyway, and where there is no sound copy of the card.
-  func lockedCard(_ unlock: UnlockOptions) throws(VaultError) -> String? {
+  func lockedCard(_ unlock: UnlockOptions) throws -> String? {
     guard unlock.passphrase == .terminal, try Vault.needsPassphrase(at: folders), agent.passphrase() == nil else {
       return nil
     }
-    do throws(VaultError) { return try Vault.lockedCard(at: folders) } catch {
-      console.warning("\(error.reason); the passphrase is needed to show the card")
+    do { return try Vault.lockedCard(at: folders) } catch {
+      console.warning("\(VaultError(error).reason); the passphrase is needed to show the card")
       return nil
     }
   }

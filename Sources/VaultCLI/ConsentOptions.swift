@@ -19,8 +19,8 @@ struct ConsentOptions: ParsableArguments {
   /// Runs a recovery once, or as long as the user said; not again once `mayRepeat` says no.
   func run<Result: ~Copyable>(
     _ vault: Vault, _ console: Console, mayRepeat: () -> Bool = { true },
-    _ attempt: () async throws(VaultError) -> Result
-  ) async throws(VaultError) -> Result {
+    _ attempt: () async throws -> Result
+  ) async throws -> Result {
     guard let patience = patience(console) else { return try await attempt() }
     return try await vault.patiently(for: patience.limit, mayRepeat: mayRepeat, waits: patience.waits, attempt)
   }

@@ -8,13 +8,13 @@ enum Invocation {
     "rename the file or folder with letters in UTF-8; the contents of a file can be piped in with -"
 
   /// The arguments behind the program's name. One that is not UTF-8 is refused: it could not be handed on as it is.
-  static func arguments() throws(VaultError) -> [String] {
+  static func arguments() throws -> [String] {
     let count = Int(CommandLine.argc)
     return try arguments(UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: count).dropFirst().map { $0 })
   }
 
   /// The texts of C strings.
-  static func arguments(_ strings: [UnsafeMutablePointer<CChar>?]) throws(VaultError) -> [String] {
+  static func arguments(_ strings: [UnsafeMutablePointer<CChar>?]) throws -> [String] {
     var arguments: [String] = []
     for case let string? in strings {
       guard let text = String(validatingCString: string) else {
@@ -50,7 +50,7 @@ enum Invocation {
   }
 
   /// Refuses to help with a command that doesn't exist: the parser would show another one's help instead.
-  static func checkHelp(_ arguments: [String]) throws(VaultError) {
+  static func checkHelp(_ arguments: [String]) throws {
     let options = Array(arguments.prefix { $0 != "--" })
     let isHelp = options.contains { ["help", "--help", "-h"].contains($0) }
     guard isHelp, let unknown = unknownCommand(in: options) else { return }

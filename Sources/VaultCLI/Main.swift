@@ -98,9 +98,6 @@ enum Main {
     Interruption.yieldIfEnding()
     switch error {
     case let code as ExitCode: return code.rawValue
-    case let error as VaultError:
-      if !isOfGoneReader(error) { console.error(error) }
-      return ExitCodes.code(of: error.code)
     case let choice as AmbiguousChoice:
       console.error(choice.error, list: choice.lines)
       return ExitCodes.code(of: choice.error.code)
@@ -108,10 +105,10 @@ enum Main {
       console.error(missing.error)
       if !console.json, !console.quiet { Console.complain("\n" + Root.helpMessage(for: missing.group)) }
       return ExitCodes.usage
-    case is CancellationError:
-      console.error(VaultError(.interrupted, "interrupted"))
-      return ExitCodes.interrupted
-    default: break
+    default:
+      guard let error = VaultError(known: error) else { break }
+      if !isOfGoneReader(error) { console.error(error) }
+      return ExitCodes.code(of: error.code)
     }
     if Root.exitCode(for: error) == .success {
       // Help, version, completion scripts: these are results.

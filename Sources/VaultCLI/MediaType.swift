@@ -25,7 +25,7 @@ enum MediaType {
   ]
 
   /// The type of a photo or video. Throws if the file is none that is known.
-  static func ofPicture(_ path: String) throws(VaultError) -> String {
+  static func ofPicture(_ path: String) throws -> String {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {
       throw VaultError(.inputOutput, "cannot read \(path): \(SystemError.text(errno))")

@@ -38,7 +38,7 @@ struct OutputOptions: ParsableArguments {
   }
 
   /// Where to, if it was said. `plaintext` is what must not reach a terminal by accident.
-  func destination(plaintext: Bool) throws(VaultError) -> RecoveryDestination? {
+  func destination(plaintext: Bool) throws -> RecoveryDestination? {
     guard let output else { return nil }
     return try Self.destination(output, overwrites: force, plaintext: plaintext)
   }
@@ -46,7 +46,7 @@ struct OutputOptions: ParsableArguments {
   /// Where a name leads: to a file, into a folder, or to standard output.
   static func destination(
     _ output: String, overwrites: Bool, plaintext: Bool
-  ) throws(VaultError) -> RecoveryDestination {
+  ) throws -> RecoveryDestination {
     if output == "-" { return try standardOutput(isForced: overwrites, plaintext: plaintext) }
     var facts = stat()
     if stat(output, &facts) == 0 {
@@ -71,7 +71,7 @@ struct OutputOptions: ParsableArguments {
   /// A device or a pipe, which is written through: nothing can take its place.
   private static func descriptor(
     _ output: String, _ facts: stat, isForced: Bool, plaintext: Bool
-  ) throws(VaultError) -> RecoveryDestination {
+  ) throws -> RecoveryDestination {
     if isStandardOutput(facts) { return try standardOutput(isForced: isForced, plaintext: plaintext) }
     let kind = facts.st_mode & S_IFMT
     // Somebody else may have put a pipe where a file was to be made.
@@ -103,11 +103,11 @@ struct OutputOptions: ParsableArguments {
   }
 
   /// Standard output, which must not be a terminal for what a terminal might obey.
-  func standardOutput(plaintext: Bool, isText: Bool = false) throws(VaultError) -> RecoveryDestination {
+  func standardOutput(plaintext: Bool, isText: Bool = false) throws -> RecoveryDestination {
     try Self.standardOutput(isForced: force || isText, plaintext: plaintext)
   }
 
-  private static func standardOutput(isForced: Bool, plaintext: Bool) throws(VaultError) -> RecoveryDestination {
+  private static func standardOutput(isForced: Bool, plaintext: Bool) throws -> RecoveryDestination {
     guard isForced || !Console.outputIsTerminal else { throw terminalRefusal(plaintext: plaintext) }
     return .descriptor(STDOUT_FILENO)
   }

@@ -8,7 +8,7 @@ enum PasswordCost {
   static let usualLogarithm = 16
 
   /// Milliseconds of one derivation at the smallest cost, just now. Time grows with N.
-  static func measure() throws(VaultError) -> Double {
+  static func measure() throws -> Double {
     let smallest = Scrypt.acceptedLogarithms.lowerBound
     try checkRoom(logarithm: smallest)
     let start = Clocks.monotonic()
@@ -23,7 +23,7 @@ enum PasswordCost {
   }
 
   /// What a chosen cost means, in words.
-  static func explanation(logarithm: Int) throws(VaultError) -> String {
+  static func explanation(logarithm: Int) throws -> String {
     sentence(logarithm: logarithm, smallest: try measure())
   }
 
@@ -53,7 +53,7 @@ enum PasswordCost {
 
   /// Refuses a cost for which this machine has too little memory left, before any is taken: without this, the system would
   /// end some program or other.
-  static func checkRoom(logarithm: Int) throws(VaultError) {
+  static func checkRoom(logarithm: Int) throws {
     let needed = Scrypt.memoryByteCount(logarithm: logarithm)
     guard let room = MemoryRoom.available, room < needed else { return }
     throw VaultError(

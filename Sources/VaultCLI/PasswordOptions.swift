@@ -41,7 +41,7 @@ struct PasswordOptions: ParsableArguments {
   /// Answers the questions of a recovery.
   func source(_ console: Console) -> PasswordSource {
     let place = place
-    return { (attempt) async throws(VaultError) in try await place.answer(attempt, console) }
+    return { (attempt) async throws in try await place.answer(attempt, console) }
   }
 }
 
@@ -71,7 +71,7 @@ struct NewPasswordOptions: ParsableArguments {
   var logarithm: Int { cost ?? PasswordCost.usualLogarithm }
 
   /// The password, after saying what it costs; nil if none is wanted.
-  func chosen(_ console: Console) throws(VaultError) -> SecretBytes? {
+  func chosen(_ console: Console) throws -> SecretBytes? {
     guard isWanted else { return nil }
     try PasswordCost.checkRoom(logarithm: logarithm)
     if !console.quiet { console.note(try PasswordCost.explanation(logarithm: logarithm)) }
@@ -79,7 +79,7 @@ struct NewPasswordOptions: ParsableArguments {
   }
 
   /// The same for a request to share.
-  func layer(_ console: Console) throws(VaultError) -> SharePassword? {
+  func layer(_ console: Console) throws -> SharePassword? {
     let password = try chosen(console)
     guard let password = consume password else { return nil }
     return try SharePassword(password, logarithm: logarithm)

@@ -43,7 +43,7 @@ struct PeerListener: Service {
       do {
         try await serve(target, limits, isFirst: false)
       } catch {
-        let words = (error as? VaultError)?.reason ?? "\(error)"
+        let words = VaultError(error).reason
         log.error("\(words); nobody is answered until that is possible, or the setting listen changes")
         for _ in 0..<Self.patience where (try? ListenTarget(vault)) ?? target == target { await pause() }
       }
@@ -54,7 +54,7 @@ struct PeerListener: Service {
   private func serve(_ target: ListenTarget, _ limits: TCPListener.Limits, isFirst: Bool) async throws {
     var listener: TCPListener?
     if case .at(let host, let port) = target {
-      do throws(TransportError) {
+      do {
         listener = try await TCPListener.bind(host: host, port: port, limits: limits)
       } catch {
         throw Self.failure(error, at: (host, port))
@@ -117,7 +117,7 @@ struct PeerListener: Service {
     return getaddrinfo(host, nil, nil, &found) == 0
   }
 
-  private func announce(_ address: PeerAddress?, isFirst: Bool) throws(VaultError) {
+  private func announce(_ address: PeerAddress?, isFirst: Bool) throws {
     let text = address.map { PeerText.text($0) }
     try presence.announce(listening: text.map { [$0] } ?? [])
     // What an earlier daemon was waiting with; nobody has been answered yet.
@@ -173,7 +173,7 @@ enum ListenTarget: Hashable, Sendable {
   }
 
   /// What the setting says. Settings that were damaged must not turn into an open port.
-  init(_ vault: Vault) throws(VaultError) {
+  init(_ vault: Vault) throws {
     let text = try vault.settings().first { $0.key == SettingKey.listen.rawValue }?.value ?? ""
     guard let target = ListenTarget(text) else {
       throw VaultError(

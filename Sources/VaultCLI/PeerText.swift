@@ -4,8 +4,8 @@ import SecretVault
 /// Cards and addresses as users type and read them.
 enum PeerText {
   /// The card in a text, with an error that says what to do.
-  static func card(_ text: String) throws(VaultError) -> PeerCard {
-    do throws(CardError) { return try PeerCard(text: text) } catch {
+  static func card(_ text: String) throws -> PeerCard {
+    do { return try PeerCard(text: text) } catch {
       throw VaultError(
         .damaged, "this card is damaged: \(words(error))", hint: "copy it whole, or take a new picture of the QR code")
     }
@@ -34,15 +34,15 @@ enum PeerText {
   }
 
   /// One `HOST:PORT`. A port is asked for although there is a usual one: a word alone is more likely a slip.
-  static func address(_ text: String) throws(VaultError) -> PeerAddress {
+  static func address(_ text: String) throws -> PeerAddress {
     let mistake = VaultError(
       .usage, "'\(text)' is no address", hint: "write HOST:PORT, such as alice.example.org:4721 or [2001:db8::7]:4721")
     guard SettingKey.endpoint(text) != nil else { throw mistake }
-    do throws(CardError) { return try PeerAddress(parsing: text) } catch { throw mistake }
+    do { return try PeerAddress(parsing: text) } catch { throw mistake }
   }
 
   /// Several of them.
-  static func addresses(_ texts: [String]) throws(VaultError) -> [PeerAddress] {
+  static func addresses(_ texts: [String]) throws -> [PeerAddress] {
     var addresses: [PeerAddress] = []
     for text in texts { addresses.append(try address(text)) }
     return addresses

@@ -4,7 +4,7 @@ import SecretVault
 /// Reads QR codes through the program `vault-scan`, a process without keys. `docs/formats/qr.md` has its protocol.
 enum ScanHelper {
   /// What the codes in a picture hold, each different content once.
-  static func contents(of picture: [UInt8], named name: String) throws(VaultError) -> [[UInt8]] {
+  static func contents(of picture: [UInt8], named name: String) throws -> [[UInt8]] {
     let helper = ChildProcess(
       path: try path(), arguments: ["vault-scan", "-"], outputLimit: 16 << 20, timeLimit: 60_000)
     let outcome = try helper.run(input: picture)
@@ -19,7 +19,7 @@ enum ScanHelper {
   }
 
   /// What the codes hold that the camera `device` sees first.
-  static func contents(seenBy device: String, seconds: Int) throws(VaultError) -> [[UInt8]] {
+  static func contents(seenBy device: String, seconds: Int) throws -> [[UInt8]] {
     // Tied to this process by its standard input: a camera must not stay on when this one is interrupted.
     let helper = ChildProcess(
       path: try path(), arguments: ["vault-scan", "--camera", "--tied", "--timeout", String(seconds), "--", device],
@@ -40,7 +40,7 @@ enum ScanHelper {
 
   /// What of an open picture's file goes on: without what is said about it, such as where it was taken. Nil if its kind isn't known. This process
   /// reads nothing of it.
-  static func stripped(_ descriptor: Int32, byteCount: UInt64, named name: String) throws(VaultError) -> StrippedFile? {
+  static func stripped(_ descriptor: Int32, byteCount: UInt64, named name: String) throws -> StrippedFile? {
     let helper = ChildProcess(
       path: try path(), arguments: ["vault-scan", "--strip", "-"], timeLimit: 60_000, inputDescriptor: descriptor)
     let outcome = try helper.run()
@@ -88,7 +88,7 @@ enum ScanHelper {
   }
 
   /// Lines of the form `qr COUNT BASE64`.
-  static func parse(_ output: [UInt8]) throws(VaultError) -> [[UInt8]] {
+  static func parse(_ output: [UInt8]) throws -> [[UInt8]] {
     var contents: [[UInt8]] = []
     for line in String(decoding: output, as: UTF8.self).split(separator: "\n") {
       let words = line.split(separator: " ", omittingEmptySubsequences: false)
@@ -101,7 +101,7 @@ enum ScanHelper {
   }
 
   /// The helper beside this program, else in `../libexec`.
-  private static func path() throws(VaultError) -> String {
+  private static func path() throws -> String {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
     let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
     guard count > 0 else { throw VaultError(.other, "cannot tell where this program lies: \(SystemError.text(errno))") }

@@ -14,7 +14,7 @@ struct StrippedFile: Equatable {
 
   /// Out of the helper's answer, which isn't believed to be one: whatever it says, nothing but bytes of the file, in their order, and a few others
   /// come of it.
-  init(lines output: [UInt8], byteCount: UInt64) throws(VaultError) {
+  init(lines output: [UInt8], byteCount: UInt64) throws {
     var lines = String(decoding: output, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)[...]
     guard output.count <= 1 << 20, lines.popLast() == "", lines.popFirst() == "size \(byteCount)",
       let last = lines.popLast()?.split(separator: " ", omittingEmptySubsequences: false), last.count == 2,

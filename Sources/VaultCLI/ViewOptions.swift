@@ -65,13 +65,13 @@ struct ViewOptions: ParsableArguments {
         ] as JSONValue)
     }
     guard let destination else { return try print(view, of: subject, console) }
-    let part = try field.map { (name) throws(VaultError) in HeldSecret(try view.value(of: name)) }
+    let part = try field.map { name in HeldSecret(try view.value(of: name)) }
     let whole = try part?.take() ?? Self.file(of: view)
     try write(whole, of: subject, to: destination, vault, console)
   }
 
   /// What `-o` writes of all of it.
-  private static func file(of view: borrowing ContentView) throws(VaultError) -> SecretBytes {
+  private static func file(of view: borrowing ContentView) throws -> SecretBytes {
     guard view.kind == .password else { return try view.value(of: view.mainField) }
     var text = try SecretText()
     let object = try view.json(showsHidden: true)
@@ -100,7 +100,7 @@ struct ViewOptions: ParsableArguments {
   /// Prints the view, or one field, for people or as JSON.
   private func print(
     _ view: borrowing ContentView, of subject: Subject, _ console: Console
-  ) throws(VaultError) {
+  ) throws {
     let isTerminal = Console.outputIsTerminal
     var text = try SecretText()
     if console.json {

@@ -1,6 +1,10 @@
-import Grouper
-import SecretVault
+package import Grouper
+package import SecretVault
 import VaultStore
+
+extension GroupError: VaultErrorConvertible {
+  package var vaultError: VaultError { VaultError(self) }
+}
 
 extension VaultError {
   /// A failure of a group in the words of a vault.
@@ -42,16 +46,4 @@ extension VaultError {
     default: self.init(.other, "\(error)")
     }
   }
-}
-
-/// Runs `body` and reports the errors of folders and tables as a vault's.
-func stored<Value>(_ body: () throws(StoreError) -> Value) throws(VaultError) -> Value {
-  do throws(StoreError) { return try body() } catch { throw VaultError(error) }
-}
-
-/// Runs `body` and reports a group's errors as a vault's.
-func grouped<Value: Sendable>(
-  _ body: () async throws(GroupError) -> Value
-) async throws(VaultError) -> Value {
-  do throws(GroupError) { return try await body() } catch { throw VaultError(error) }
 }

@@ -19,7 +19,7 @@ protocol GroupClass: Sendable {
   /// Somebody has joined the group, or was removed from it.
   func membersChanged(in group: GroupContext) async throws(GroupError)
   /// The group is about to go from this device.
-  func forget(_ group: String) async throws(VaultError)
+  func forget(_ group: String) async throws
 }
 
 extension GroupClass {
@@ -32,7 +32,7 @@ extension GroupClass {
   /// To most it is the same who has sent what.
   func membersChanged(in group: GroupContext) async throws(GroupError) {}
   /// Most keep nothing beside the group.
-  func forget(_ group: String) async throws(VaultError) {}
+  func forget(_ group: String) async throws {}
 }
 
 /// Where a ``GroupClass`` is called: in which group, and by which engine.

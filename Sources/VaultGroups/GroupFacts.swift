@@ -101,14 +101,14 @@ struct FactsFile {
   private func path(_ id: String) -> String { vault.groupFolders.path(id) + "/facts" }
 
   /// Nil if there is none yet.
-  func read(_ id: String) throws(VaultError) -> GroupFacts? {
+  func read(_ id: String) throws -> GroupFacts? {
     let bytes: [UInt8]
-    do throws(StoreError) { bytes = try AtomicFile.read(path(id), limit: Self.byteLimit) } catch .notFound {
+    do { bytes = try AtomicFile.read(path(id), limit: Self.byteLimit) } catch StoreError.notFound {
       return nil
-    } catch { throw VaultError(error) }
+    } catch { throw error }
     let key = try vault.groupKey(id)
     let opened: SecretBytes
-    do throws(GroupError) { opened = try KeySealer(key).open(bytes, context: Self.context) } catch {
+    do { opened = try KeySealer(key).open(bytes, context: Self.context) } catch {
       if case .damaged = error { throw damage(id) }
       throw VaultError(error)
     }
@@ -121,7 +121,7 @@ struct FactsFile {
 
   /// Writes them, with a new revision.
   @discardableResult
-  func write(_ facts: GroupFacts) throws(VaultError) -> GroupFacts {
+  func write(_ facts: GroupFacts) throws -> GroupFacts {
     var facts = facts
     facts.revision = .random(in: 1...(.max))
     guard let json = try? JSONEncoder().encode(facts) else {
@@ -129,10 +129,8 @@ struct FactsFile {
     }
     let key = try vault.groupKey(facts.id)
     let sealed: [UInt8]
-    do throws(GroupError) { sealed = try Self.seal([UInt8](json), KeySealer(key)) } catch { throw VaultError(error) }
-    do throws(StoreError) { try AtomicFile.write(sealed.span.bytes, to: path(facts.id), replacing: true) } catch {
-      throw VaultError(error)
-    }
+    sealed = try Self.seal([UInt8](json), KeySealer(key))
+    try AtomicFile.write(sealed.span.bytes, to: path(facts.id), replacing: true)
     return facts
   }
 

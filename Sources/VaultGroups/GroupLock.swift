@@ -28,7 +28,7 @@ final class GroupLock: Sendable {
   /// Longest line about a user that is read.
   private static let lineLimit = 200
 
-  private static func open(_ path: String) throws(VaultError) -> Int32 {
+  private static func open(_ path: String) throws -> Int32 {
     let number = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard number >= 0 else {
       if errno == ENOENT { throw VaultError(.notFound, "the group is gone") }
@@ -38,7 +38,7 @@ final class GroupLock: Sendable {
   }
 
   /// Takes it if it is free. `what` says who has it then: a few words such as `vault group sync`.
-  static func take(_ folder: String, for what: String) throws(VaultError) -> GroupLock? {
+  static func take(_ folder: String, for what: String) throws -> GroupLock? {
     let number = try open(folder + user)
     guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
       Glibc.close(number)
@@ -60,7 +60,7 @@ final class GroupLock: Sendable {
   /// The same, waiting for whoever has it. Throws when he still has it after so long.
   static func take(
     _ folder: String, for what: String, waiting patience: Duration, _ surroundings: VaultEnvironment
-  ) async throws(VaultError) -> GroupLock {
+  ) async throws -> GroupLock {
     if let lock = try take(folder, for: what) { return lock }
     let wish = try open(folder + wanted)
     // Waits, but never for long: only a daemon that looks whether anybody shares it has it alone, and lets go at once.

@@ -99,8 +99,8 @@ package final class GroupRounds: GroupLetterTaker {
   private func beginLetters(_ tasks: inout DiscardingTaskGroup) {
     let now = groups.vault.surroundings.now()
     let letters: [GroupLetterRecord]
-    do throws(VaultError) { letters = try groups.vault.groupLetters() } catch {
-      return log.error("letters about groups can't be read: \(error.reason)")
+    do { letters = try groups.vault.groupLetters() } catch {
+      return log.error("letters about groups can't be read: \(VaultError(error).reason)")
     }
     for letter in letters where letter.isDue(at: now) {
       switch (letter.kind, letter.state) {
@@ -108,23 +108,23 @@ package final class GroupRounds: GroupLetterTaker {
         guard begin(letter: letter.id) else { continue }
         tasks.addTask { [self] in
           defer { end(letter: letter.id) }
-          await attempt("an invitation") { () throws(VaultError) in try await self.groups.deliver(letter.id) }
+          await attempt("an invitation") { try await self.groups.deliver(letter.id) }
         }
       case (.received, .taken):
         guard begin(letter: letter.id) else { continue }
         tasks.addTask { [self] in
           defer { end(letter: letter.id) }
-          await attempt("a request to join") { () throws(VaultError) in try await self.groups.ask(letter.id) }
+          await attempt("a request to join") { try await self.groups.ask(letter.id) }
         }
       default: continue
       }
     }
   }
 
-  private func attempt(_ what: String, _ body: () async throws(VaultError) -> VaultError?) async {
-    do throws(VaultError) {
+  private func attempt(_ what: String, _ body: () async throws -> VaultError?) async {
+    do {
       if let failure = try await body() { log.info("\(what) waits: \(failure.reason)") }
-    } catch { log.warning("\(what) waits: \(error.reason)") }
+    } catch { log.warning("\(what) waits: \(VaultError(error).reason)") }
   }
 
   // MARK: - Parcels
@@ -138,14 +138,14 @@ package final class GroupRounds: GroupLetterTaker {
     guard isFree else { return }
     tasks.addTask { [self] in
       defer { state.withLock { $0.isAnswering = false } }
-      do throws(VaultError) { _ = try await groups.vault.answerParcels() } catch { note(error) }
+      do { _ = try await groups.vault.answerParcels() } catch { note(VaultError(error)) }
     }
   }
 
   /// Groups that have parcels to post, by the names of their folders.
   private func groupsWithParcels() -> Set<String> {
-    do throws(VaultError) { return Set(try groups.vault.foldersWithParcels().map { hexadecimal($0) }) } catch {
-      note(error)
+    do { return Set(try groups.vault.foldersWithParcels().map { hexadecimal($0) }) } catch {
+      note(VaultError(error))
       return []
     }
   }
@@ -242,7 +242,7 @@ package final class GroupRounds: GroupLetterTaker {
   private func outcome(of name: String, isFirst: Bool) async -> Outcome {
     let folder = groups.vault.groupFolders.path(name)
     let sleep = groups.vault.surroundings.sleep
-    do throws(VaultError) {
+    do {
       guard let facts = try groups.facts.read(name), facts.state == .member else { return .notYet }
       groups.know(facts)
       guard let lock = try GroupLock.take(folder, for: "vault daemon") else { return .madeRoom }
@@ -267,8 +267,8 @@ package final class GroupRounds: GroupLetterTaker {
       if isCutShort, !Task.isCancelled { return .madeRoom }
       return try whole?.get() ?? .madeRoom
     } catch {
-      if !Task.isCancelled, error.code != .notFound, isNews(error.reason, of: name) {
-        log.warning("a group can't be kept in step: \(error.reason)")
+      if !Task.isCancelled, VaultError(error).code != .notFound, isNews(VaultError(error).reason, of: name) {
+        log.warning("a group can't be kept in step: \(VaultError(error).reason)")
       }
       return .failed
     }
@@ -304,7 +304,7 @@ package final class GroupRounds: GroupLetterTaker {
 extension GroupRounds {
   /// One round, from opening the group to closing it.
   private func work(_ name: String, _ lock: GroupLock, isFirst: Bool) async -> Result<Outcome, VaultError> {
-    do throws(VaultError) {
+    do {
       return .success(
         try await groups.use(name, lock, tell: note(name)) { open -> Outcome in
           let report = try await self.groups.exchange(open, isFirst: isFirst, isHurried: false)
@@ -314,7 +314,7 @@ extension GroupRounds {
           let waiting = status.outbox.unsent + (isHeldUp ? 0 : status.outbox.parcels + status.unfinishedTasks)
           return .done(report, hasUnsent: waiting > 0)
         })
-    } catch { return .failure(error) }
+    } catch { return .failure(VaultError(error)) }
   }
 }
 

@@ -30,23 +30,21 @@ package final class VaultGroup: Sendable {
   static func open(
     _ id: String, of vault: Vault, classes: [any GroupClass], connector: any GroupServerConnector, lock: GroupLock,
     tell: @escaping @Sendable (GrouperEvent) -> Void
-  ) async throws(VaultError) -> VaultGroup {
+  ) async throws -> VaultGroup {
     let folder = vault.groupFolders.path(id)
     let key = try vault.groupKey(id)
-    do throws(GroupError) {
-      let store = try GroupStore(path: folder + "/group.sqlite", sealer: KeySealer(key))
-      let surroundings = vault.surroundings
-      var environment = GrouperEnvironment(
-        now: { UInt64(clamping: surroundings.now()) },
-        sleep: { try await surroundings.sleep(.milliseconds(Int64(clamping: $0))) },
-        jitter: { Double.random(in: 0...1) }, tell: tell)
-      environment.hasRoom = { vault.hasDiskRoom() }
-      let plugin = GroupPlugin(id, classes)
-      let grouper = try await Grouper.setup(
-        applicationID: applicationID, entities: plugin.entities, store: store, plugin: plugin, connector: connector,
-        environment: environment)
-      return VaultGroup(id: id, folder: folder, grouper: grouper, store: store, lock: lock)
-    } catch { throw VaultError(error) }
+    let store = try GroupStore(path: folder + "/group.sqlite", sealer: KeySealer(key))
+    let surroundings = vault.surroundings
+    var environment = GrouperEnvironment(
+      now: { UInt64(clamping: surroundings.now()) },
+      sleep: { try await surroundings.sleep(.milliseconds(Int64(clamping: $0))) },
+      jitter: { Double.random(in: 0...1) }, tell: tell)
+    environment.hasRoom = { vault.hasDiskRoom() }
+    let plugin = GroupPlugin(id, classes)
+    let grouper = try await Grouper.setup(
+      applicationID: applicationID, entities: plugin.entities, store: store, plugin: plugin, connector: connector,
+      environment: environment)
+    return VaultGroup(id: id, folder: folder, grouper: grouper, store: store, lock: lock)
   }
 
   /// Lets others have it.

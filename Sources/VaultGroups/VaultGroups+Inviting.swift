@@ -22,16 +22,14 @@ extension VaultGroups {
   static let sentLimit = 256
 
   /// Invites a peer, or hands a member who has lost touch what he needs, when the group is on other servers for example: noted durably, told as soon as it is there. Only this peer, proved by its keys, can take the invitation.
-  package func invite(_ reference: String, to group: GroupFacts) async throws(VaultError) -> InvitationReport {
+  package func invite(_ reference: String, to group: GroupFacts) async throws -> InvitationReport {
     try checkOwner(of: group)
     let peer = try vault.groupPeer(reference)
     guard let known = group.group else { throw VaultError(.damaged, "the facts of the group \(group.name)") }
     let new: GroupLetterRecord
-    do throws(StoreError) {
-      new = try GroupLetterRecord(
-        kind: .sent, peer: peer.digest, group: known.bytes, name: group.name, folder: group.id,
-        createdAt: vault.surroundings.now())
-    } catch { throw VaultError(error) }
+    new = try GroupLetterRecord(
+      kind: .sent, peer: peer.digest, group: known.bytes, name: group.name, folder: group.id,
+      createdAt: vault.surroundings.now())
     let outcome = try vault.changeGroupLetters { letters -> Result<(id: [UInt8], isMember: Bool), VaultError> in
       if let known = letters.firstIndex(where: { isInvitation($0, to: group) && $0.peer == peer.digest }) {
         letters[known].state = .waiting
@@ -52,7 +50,7 @@ extension VaultGroups {
   }
 
   /// Throws unless this device is the group's owner.
-  package func checkOwner(of group: GroupFacts) throws(VaultError) {
+  package func checkOwner(of group: GroupFacts) throws {
     guard group.state == .member else {
       throw VaultError(.refused, "this device is not in \(group.name) yet", hint: "see `vault group list`")
     }
@@ -62,7 +60,7 @@ extension VaultGroups {
   }
 
   /// One attempt to hand over an invitation. Nil if that has worked, or somebody else is at it.
-  func deliver(_ id: [UInt8]) async throws(VaultError) -> VaultError? {
+  func deliver(_ id: [UInt8]) async throws -> VaultError? {
     guard let letter = try claim(id) else { return nil }
     guard let peer = try vault.groupPeer(letter.peer), let group = GroupID(letter.group) else {
       // By a member's letter he is known as who he was.
@@ -71,10 +69,10 @@ extension VaultGroups {
       return VaultError(.notFound, "the peer is none any more")
     }
     let content: [UInt8]
-    do throws(WireError) { content = try InvitationLetter(group: group, name: letter.name).encoded() } catch {
+    do { content = try InvitationLetter(group: group, name: letter.name).encoded() } catch {
       throw VaultError(.damaged, "a letter about a group")
     }
-    do throws(LinkFailure) {
+    do {
       _ = try await vault.sendGroupLetter(.invitation, content, to: peer)
       try? change(id) { $0.state = $0.node != nil ? .taken : .delivered }
       return nil
@@ -86,7 +84,7 @@ extension VaultGroups {
 
   /// Takes a letter whose time has come, or in any case, so that the daemon doesn't begin with it for the time of a lease. Nil if
   /// there is none.
-  func claim(_ id: [UInt8], isForced: Bool = false) throws(VaultError) -> GroupLetterRecord? {
+  func claim(_ id: [UInt8], isForced: Bool = false) throws -> GroupLetterRecord? {
     let now = vault.surroundings.now()
     return try vault.changeGroupLetters { letters in
       guard let place = letters.firstIndex(where: { $0.id == id }), isForced || letters[place].isDue(at: now) else {
@@ -100,7 +98,7 @@ extension VaultGroups {
   /// Milliseconds for which an attempt is nobody else's business.
   static let lease: Int64 = 90_000
 
-  func change(_ id: [UInt8], _ body: (inout GroupLetterRecord) -> Void) throws(VaultError) {
+  func change(_ id: [UInt8], _ body: (inout GroupLetterRecord) -> Void) throws {
     try vault.changeGroupLetters { letters in
       if let place = letters.firstIndex(where: { $0.id == id }) { body(&letters[place]) }
     }
@@ -153,7 +151,7 @@ extension VaultGroups {
     guard let content = try? JoiningLetter.decode(letter.content, limit: JoiningLetter.byteLimit),
       let request = try? JoinRequest(content.request)
     else { return .refused(.notAccepted) }
-    do throws(VaultError) {
+    do {
       guard let invitation = try invitation(of: peer, to: content.group, node: request.card.node) else {
         vault.note(.refused, peer, "asked to join a group that it isn't invited to")
         return .refused(.notInvited)
@@ -176,8 +174,8 @@ extension VaultGroups {
       if invitation.node == nil { vault.note(.joined, peer, invitation.name) }
       return .taken(bytes)
     } catch {
-      vault.surroundings.log.info("\(peer.name) could not join a group: \(error.reason)")
-      switch error.code {
+      vault.surroundings.log.info("\(peer.name) could not join a group: \(VaultError(error).reason)")
+      switch VaultError(error).code {
       case .unreachable: return .refused(.serversUnreachable)
       case .notFound, .usage: return .refused(.notInvited)
       // Somebody has it open and doesn't make room.
@@ -190,7 +188,7 @@ extension VaultGroups {
   /// The invitation by which this peer may join with this card: one that it hasn't taken yet, or has taken with the same.
   private func invitation(
     of peer: GroupPeer, to group: GroupID, node: NodeID
-  ) throws(VaultError) -> GroupLetterRecord? {
+  ) throws -> GroupLetterRecord? {
     try vault.groupLetters().first { letter in
       letter.kind == .sent && letter.peer == peer.digest && letter.group == group.bytes
         && (letter.node == nil || letter.node == node.bytes)

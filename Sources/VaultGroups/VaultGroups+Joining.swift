@@ -25,7 +25,7 @@ extension VaultGroups {
   static let receivedLimits = (peer: 8, all: 64)
 
   /// What peers invite this device to, oldest first.
-  package func invitations() throws(VaultError) -> [WaitingInvitation] {
+  package func invitations() throws -> [WaitingInvitation] {
     var all: [WaitingInvitation] = []
     for letter in try vault.groupLetters() where letter.kind == .received {
       guard let peer = try vault.groupPeer(letter.peer), let group = GroupID(letter.group) else { continue }
@@ -42,13 +42,11 @@ extension VaultGroups {
     guard let content = try? InvitationLetter.decode(letter.content, limit: InvitationLetter.byteLimit) else {
       return .refused(.notAccepted)
     }
-    do throws(VaultError) {
+    do {
       let new: GroupLetterRecord
-      do throws(StoreError) {
-        new = try GroupLetterRecord(
-          kind: .received, peer: peer.digest, group: content.group.bytes, name: content.name, folder: "",
-          createdAt: vault.surroundings.now())
-      } catch { throw VaultError(error) }
+      new = try GroupLetterRecord(
+        kind: .received, peer: peer.digest, group: content.group.bytes, name: content.name, folder: "",
+        createdAt: vault.surroundings.now())
       if let known = try await list().first(where: { $0.group == content.group && $0.state == .member }),
         try isMember(peer, of: known)
       {
@@ -65,14 +63,14 @@ extension VaultGroups {
       vault.note(.invited, peer, "to \(content.name); see `vault group join`")
       return .taken([])
     } catch {
-      vault.surroundings.log.error("an invitation can't be kept: \(error.reason)")
+      vault.surroundings.log.error("an invitation can't be kept: \(VaultError(error).reason)")
       return .refused(.internalFailure)
     }
   }
 
   /// Whether a peer is in a group, as far as is known here: this device has joined by it, or has seen its mailbox there. Whoever isn't is asked
   /// for nothing, and told nothing, without the user's word.
-  private func isMember(_ peer: GroupPeer, of group: GroupFacts) throws(VaultError) -> Bool {
+  private func isMember(_ peer: GroupPeer, of group: GroupFacts) throws -> Bool {
     if group.joinedBy == peer.digest.bytes { return true }
     guard let id = group.group?.bytes else { return false }
     return try vault.hasMailbox(
@@ -83,7 +81,7 @@ extension VaultGroups {
   /// for it; what it answers is taken if the group's owner has signed it.
   private func takeNews(
     _ new: GroupLetterRecord, of group: GroupFacts, from peer: GroupPeer
-  ) throws(VaultError) -> GroupReply.Outcome {
+  ) throws -> GroupReply.Outcome {
     try vault.changeGroupLetters { letters in
       var (letter, waiting): (GroupLetterRecord, Int64?) = (new, nil)
       letters.removeAll { known in
@@ -116,10 +114,11 @@ extension VaultGroups {
   /// ``VaultError/Code/unreachable``: the daemon goes on trying.
   package func join(
     _ reference: String?, email: String, userName: String?
-  ) async throws(VaultError) -> GroupFacts {
+  ) async throws -> GroupFacts {
     let letter: GroupLetterRecord
-    do throws(VaultError) { letter = try chosen(reference) } catch {
-      guard error.code == .notFound, let reference, let known = try? await find(reference), known.state == .member
+    do { letter = try chosen(reference) } catch {
+      guard VaultError(error).code == .notFound, let reference, let known = try? await find(reference),
+        known.state == .member
       else {
         throw error
       }
@@ -144,7 +143,7 @@ extension VaultGroups {
     let wasMember = try facts.read(folder)?.state == .member
     // Whoever is at it already, the daemon, may be waiting for somebody who is away: the user wants an answer now.
     let failure: VaultError?
-    do throws(VaultError) { failure = try await ask(letter.id, isForced: true) } catch { failure = error }
+    do { failure = try await ask(letter.id, isForced: true) } catch { failure = VaultError(error) }
     // The daemon may have been first by a moment; its success is one.
     if let joined = try facts.read(folder), joined.state == .member, !wasMember || failure == nil { return joined }
     throw failure ?? Self.notWaiting(letter)
@@ -154,7 +153,7 @@ extension VaultGroups {
     VaultError(.notFound, "the invitation to \(letter.name) is gone", hint: "see `vault group list`")
   }
 
-  private func chosen(_ reference: String?) throws(VaultError) -> GroupLetterRecord {
+  private func chosen(_ reference: String?) throws -> GroupLetterRecord {
     var peers: [Digest: String] = [:]
     let letters = try vault.groupLetters().filter { $0.kind == .received }
     for letter in letters { peers[letter.peer] = try vault.groupPeer(letter.peer)?.name }
@@ -189,7 +188,7 @@ extension VaultGroups {
   /// Makes a folder and keys for a group that this device wants to join.
   private func begin(
     _ letter: GroupLetterRecord, email: String, userName: String?
-  ) async throws(VaultError) -> String {
+  ) async throws -> String {
     let id = try await makeRequest(letter.name, GroupID(letter.group), email: email, userName: userName).id
     let now = vault.surroundings.now()
     var folder = ""
@@ -210,7 +209,7 @@ extension VaultGroups {
   }
 
   /// One attempt to join. Nil if that has worked, or somebody else is at it and it isn't forced.
-  func ask(_ id: [UInt8], isForced: Bool = false) async throws(VaultError) -> VaultError? {
+  func ask(_ id: [UInt8], isForced: Bool = false) async throws -> VaultError? {
     guard let letter = try claim(id, isForced: isForced) else { return nil }
     guard let peer = try vault.groupPeer(letter.peer), let group = GroupID(letter.group) else {
       try await giveUp(letter)
@@ -223,11 +222,11 @@ extension VaultGroups {
       return (try await open.grouper.joinRequest(email: card.email, name: card.name).bytes, false)
     }
     let content: [UInt8]
-    do throws(WireError) { content = try JoiningLetter(group: group, request: request).encoded() } catch {
+    do { content = try JoiningLetter(group: group, request: request).encoded() } catch {
       throw VaultError(.damaged, "the request to join")
     }
     let answer: [UInt8]
-    do throws(LinkFailure) { answer = try await vault.sendGroupLetter(.joining, content, to: peer) } catch {
+    do { answer = try await vault.sendGroupLetter(.joining, content, to: peer) } catch {
       guard error.refusal == .notInvited else {
         postpone(id, error.reason)
         return Self.words(error, peer)
@@ -247,8 +246,8 @@ extension VaultGroups {
         .refused, "\(peer.name) has removed this device from \(known.name)",
         hint: "you were removed: `vault group leave \(name)`, then `vault group join \(name)`")
     }
-    do throws(VaultError) { try await accept(answer, in: letter.folder, group, by: isMember ? nil : peer) } catch {
-      postpone(id, "gave an answer by which this device can't join: \(error.reason)")
+    do { try await accept(answer, in: letter.folder, group, by: isMember ? nil : peer) } catch {
+      postpone(id, "gave an answer by which this device can't join: \(VaultError(error).reason)")
       throw error
     }
     try vault.changeGroupLetters { letters in letters.removeAll { $0.id == id } }
@@ -259,7 +258,7 @@ extension VaultGroups {
   /// Takes an owner's answer, which a peer has given.
   func accept(
     _ answer: [UInt8], in folder: String, _ group: GroupID?, by peer: GroupPeer? = nil
-  ) async throws(VaultError) {
+  ) async throws {
     try await use(folder, for: "vault group join") { open in
       try await open.grouper.accept(Invitation(answer), to: group)
       if let peer, var known = try facts.read(folder) {
@@ -271,46 +270,46 @@ extension VaultGroups {
     }
   }
 
-  private func giveUp(_ letter: GroupLetterRecord) async throws(VaultError) {
+  private func giveUp(_ letter: GroupLetterRecord) async throws {
     try vault.changeGroupLetters { letters in letters.removeAll { $0.id == letter.id } }
     if try await isMember(letter.folder) { return }
     try await discard(letter.folder)
   }
 
-  private func isMember(_ folder: String) async throws(VaultError) -> Bool {
+  private func isMember(_ folder: String) async throws -> Bool {
     guard GroupFolders.isName(folder) else { return false }
-    do throws(VaultError) {
+    do {
       return try await use(folder, for: "vault group join") { open in await open.grouper.roster != nil }
     } catch {
-      guard error.code == .notFound else { throw error }
+      guard VaultError(error).code == .notFound else { throw error }
       return false
     }
   }
 
   /// Removes the folder of a group that this device hasn't joined.
-  func discard(_ folder: String) async throws(VaultError) {
+  func discard(_ folder: String) async throws {
     guard GroupFolders.isName(folder) else { return }
     let lock = try await GroupLock.take(
       vault.groupFolders.path(folder), for: "vault group join", waiting: patience, vault.surroundings)
     defer { lock.release() }
-    try stored { () throws(StoreError) in try vault.groupFolders.remove(folder) }
+    try vault.groupFolders.remove(folder)
   }
 
   /// A folder of its own for a group that is to be joined, and what to show its owner.
   func makeRequest(
     _ name: String, _ group: GroupID?, email: String, userName: String?
-  ) async throws(VaultError) -> (id: String, request: JoinRequest) {
+  ) async throws -> (id: String, request: JoinRequest) {
     let user: String
     if let userName { user = userName } else { user = try vault.ownName() }
-    let id = try stored { () throws(StoreError) in try vault.groupFolders.create() }
-    do throws(VaultError) {
+    let id = try vault.groupFolders.create()
+    do {
       try facts.write(GroupFacts(id: id, state: .joining, name: name, group: group))
       let request = try await use(id, for: "vault group join") { open in
         try await open.grouper.joinRequest(email: email, name: user)
       }
       return (id, request)
     } catch {
-      try? stored { () throws(StoreError) in try vault.groupFolders.remove(id) }
+      try? vault.groupFolders.remove(id)
       throw error
     }
   }

@@ -29,7 +29,7 @@ package struct GroupMember: Hashable, Sendable {
 
 extension VaultGroups {
   /// Everybody who is in a group, was in it, or is invited.
-  package func members(of group: GroupFacts) async throws(VaultError) -> [GroupMember] {
+  package func members(of group: GroupFacts) async throws -> [GroupMember] {
     let peers = try memberPeers(of: group)
     let (status, own) = try await use(group.id, for: "vault group members") { open in
       (try await open.grouper.status(), await open.grouper.ownCard?.node)
@@ -51,7 +51,7 @@ extension VaultGroups {
   }
 
   /// Which peers the members are that this device has invited.
-  func memberPeers(of group: GroupFacts) throws(VaultError) -> [NodeID: GroupPeer] {
+  func memberPeers(of group: GroupFacts) throws -> [NodeID: GroupPeer] {
     var peers: [NodeID: GroupPeer] = [:]
     for letter in try vault.groupLetters() where isInvitation(letter, to: group) {
       guard let node = letter.node.flatMap({ NodeID($0) }), let peer = try vault.groupPeer(letter.peer) else {
@@ -69,14 +69,14 @@ extension VaultGroups {
   // MARK: - Keeping in step by hand
 
   /// How a group stands.
-  package func status(of group: GroupFacts) async throws(VaultError) -> GroupStatus {
+  package func status(of group: GroupFacts) async throws -> GroupStatus {
     try await use(group.id, for: "vault group status") { open in try await open.grouper.status() }
   }
 
   /// Sends what waits and takes what is new, answers what others' parcels ask for and sends the answers. With `confirms` everybody is told how far this device is, whenever that was done last.
   package func sync(
     _ group: GroupFacts, confirms: Bool = false
-  ) async throws(VaultError) -> (report: ReceiveReport, status: GroupStatus) {
+  ) async throws -> (report: ReceiveReport, status: GroupStatus) {
     try await use(group.id, for: confirms ? "vault group confirm" : "vault group sync") { open in
       if confirms { try await open.grouper.sender.confirm() }
       let report = try await exchangeAnswering(open, isFirst: true, isForced: true)

@@ -43,9 +43,9 @@ package struct GroupPlan: Sendable {
 
 extension VaultGroups {
   /// A server as a group's roster has it, with what it demands from whoever makes a group there.
-  package static func choice(_ text: String, token: CreationToken?) throws(VaultError) -> ServerChoice {
+  package static func choice(_ text: String, token: CreationToken?) throws -> ServerChoice {
     let address: ServerAddress
-    do throws(HTTPError) { address = try ServerAddress(text) } catch {
+    do { address = try ServerAddress(text) } catch {
       throw VaultError(
         .usage, "\(text) can't be a group's server: \(words(error))",
         hint: "an address looks like https://share.example.org or https://example.org:8420/share")
@@ -71,7 +71,7 @@ extension VaultGroups {
   }
 
   /// Makes a group, on all of its servers or on none.
-  package func create(_ plan: GroupPlan) async throws(VaultError) -> GroupFacts {
+  package func create(_ plan: GroupPlan) async throws -> GroupFacts {
     guard GroupName.isFit(plan.name) else {
       throw VaultError(.usage, "a group's name has 1 to 64 bytes, and no control characters")
     }
@@ -85,8 +85,8 @@ extension VaultGroups {
     }
     let userName: String
     if let given = plan.userName { userName = given } else { userName = try vault.ownName() }
-    let id = try stored { () throws(StoreError) in try vault.groupFolders.create() }
-    do throws(VaultError) {
+    let id = try vault.groupFolders.create()
+    do {
       try facts.write(GroupFacts(id: id, state: .creating, name: plan.name))
       try await use(id, for: "vault group create") { group in
         try await group.grouper.createGroup(
@@ -94,7 +94,7 @@ extension VaultGroups {
           sufficient: plan.scheme.sufficient, ttl: plan.ttl, email: plan.email, userName: userName)
       }
     } catch {
-      try? stored { () throws(StoreError) in try vault.groupFolders.remove(id) }
+      try? vault.groupFolders.remove(id)
       guard !Task.isCancelled else {
         throw VaultError(.interrupted, "interrupted; no group was made")
       }
@@ -108,7 +108,7 @@ extension VaultGroups {
   /// Removes a member: by his name, his e-mail address, the beginning of his id, or the peer's name that he joined as. One who was only
   /// invited isn't any more. Durable when it returns; what servers and members have to learn of it, and haven't, they
   /// are told later.
-  package func remove(_ reference: String, from group: GroupFacts) async throws(VaultError) -> GroupRemoval {
+  package func remove(_ reference: String, from group: GroupFacts) async throws -> GroupRemoval {
     let peers = try memberPeers(of: group)
     let invited = try vault.groupLetters().filter { isInvitation($0, to: group) }
     let outcome = try await use(group.id, for: "vault group remove") { open -> GroupRemoval? in
@@ -146,7 +146,7 @@ extension VaultGroups {
 
   private static func member(
     _ reference: String, among status: GroupStatus, _ peers: [NodeID: GroupPeer]
-  ) throws(VaultError) -> RosterMember? {
+  ) throws -> RosterMember? {
     let active = status.members.filter(\.isActive)
     for matches in [
       active.filter { peers[$0.card.node]?.name == reference },
@@ -167,7 +167,7 @@ extension VaultGroups {
   /// Moves a group to other servers. Those that stay are named again.
   package func changeServers(
     of group: GroupFacts, to servers: [ServerChoice], threshold: Int?, sufficient: Int?
-  ) async throws(VaultError) -> GroupStatus {
+  ) async throws -> GroupStatus {
     try await use(group.id, for: "vault group servers") { open in
       let status = try await open.grouper.status()
       let threshold = threshold ?? min(status.threshold, max(2, servers.count))
@@ -180,7 +180,7 @@ extension VaultGroups {
 
   /// Forgets a group on this device, and with `erases` has its servers forget it too: the owner's right. Returns the servers that
   /// were away.
-  package func leave(_ group: GroupFacts, erases: Bool) async throws(VaultError) -> [String] {
+  package func leave(_ group: GroupFacts, erases: Bool) async throws -> [String] {
     let lock = try await GroupLock.take(
       vault.groupFolders.path(group.id), for: "vault group leave", waiting: patience, vault.surroundings)
     defer { lock.release() }
@@ -189,14 +189,14 @@ extension VaultGroups {
       let open = try await VaultGroup.open(
         group.id, of: vault, classes: classes, connector: connector, lock: lock
       ) { _ in }
-      do throws(GroupError) { away = try await open.grouper.deleteGroupOnServers() } catch {
+      do { away = try await open.grouper.deleteGroupOnServers() } catch {
         open.closeStore()
         throw VaultError(error)
       }
       open.closeStore()
     }
     for part in classes { try await part.forget(group.id) }
-    try stored { () throws(StoreError) in try vault.groupFolders.remove(group.id) }
+    try vault.groupFolders.remove(group.id)
     try vault.changeGroupLetters { letters in
       // A member that was removed is in again by a letter that is on its way.
       for place in letters.indices where letters[place].folder == group.id && letters[place].kind == .received {

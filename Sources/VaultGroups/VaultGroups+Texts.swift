@@ -15,7 +15,7 @@ extension VaultGroups {
   static let requestLimit = 16
 
   /// Begins to join a group whose owner is shown this text: face to face, by mail. Each text is for one group.
-  package func requestText(email: String, userName: String?) async throws(VaultError) -> String {
+  package func requestText(email: String, userName: String?) async throws -> String {
     let taken = Set(try vault.groupLetters().map(\.folder))
     let waiting = try await list().count { $0.state == .joining && !taken.contains($0.id) }
     guard waiting < Self.requestLimit else {
@@ -28,7 +28,7 @@ extension VaultGroups {
   }
 
   /// The same of a member, whose servers are gone for example: the owner's answer has the new ones.
-  package func requestText(of group: GroupFacts) async throws(VaultError) -> String {
+  package func requestText(of group: GroupFacts) async throws -> String {
     let bytes = try await use(group.id, for: "vault group join") { open in
       try await open.grouper.memberRequest().bytes
     }
@@ -38,7 +38,7 @@ extension VaultGroups {
   /// The owner's answer to such a text: whoever has shown it is a member then.
   package func answerText(
     to text: [UInt8], for group: GroupFacts
-  ) async throws(VaultError) -> (name: String, email: String, text: String) {
+  ) async throws -> (name: String, email: String, text: String) {
     try checkOwner(of: group)
     guard let bytes = GroupText.bytes(.request, text) else {
       throw VaultError(
@@ -46,7 +46,7 @@ extension VaultGroups {
         hint: "the other side makes one with `vault group join --request FILE`, or shows it: `vault group join --qr`")
     }
     let request: JoinRequest
-    do throws(GroupError) { request = try JoinRequest(bytes) } catch {
+    do { request = try JoinRequest(bytes) } catch {
       throw VaultError(.damaged, "the request to join is damaged: \(error)", hint: "ask for another one")
     }
     let answer = try await use(group.id, for: "vault group invite") { open in
@@ -59,16 +59,16 @@ extension VaultGroups {
   }
 
   /// Takes an owner's answer to a request of this device.
-  package func acceptText(_ text: [UInt8]) async throws(VaultError) -> GroupFacts {
+  package func acceptText(_ text: [UInt8]) async throws -> GroupFacts {
     guard let bytes = GroupText.bytes(.invitation, text) else {
       throw VaultError(
         .damaged, "that is no answer to a request to join, or a damaged one",
         hint: "the owner makes one with `vault group invite GROUP --request FILE --answer FILE`")
     }
     for waiting in try await list() where waiting.state == .joining || waiting.state == .member && !waiting.isOwner {
-      do throws(VaultError) { try await accept(bytes, in: waiting.id, waiting.group) } catch {
+      do { try await accept(bytes, in: waiting.id, waiting.group) } catch {
         // Sealed to another request's keys.
-        guard error.code == .damaged || error.code == .notFound else { throw error }
+        guard VaultError(error).code == .damaged || VaultError(error).code == .notFound else { throw error }
         continue
       }
       guard let joined = try facts.read(waiting.id) else { break }

@@ -32,12 +32,12 @@ package struct VaultGroups: Sendable {
   // MARK: - Finding
 
   /// All groups, by name; those too that this device has asked to join. What a creation that was interrupted has left is removed.
-  package func list() async throws(VaultError) -> [GroupFacts] {
+  package func list() async throws -> [GroupFacts] {
     vault.groupFolders.sweep()
     var all: [GroupFacts] = []
-    for id in try stored({ () throws(StoreError) in try vault.groupFolders.names() }) {
+    for id in try vault.groupFolders.names() {
       let known: GroupFacts?
-      do throws(VaultError) { known = try facts.read(id) } catch  where error.code == .damaged {
+      do { known = try facts.read(id) } catch  where VaultError(error).code == .damaged {
         all.append(GroupFacts(id: id, state: .member, name: "?"))
         continue
       }
@@ -51,24 +51,24 @@ package struct VaultGroups: Sendable {
   }
 
   /// What an interrupted creation has left: a group after all, or nothing. Nil also while somebody is just making it.
-  private func settle(_ id: String) async throws(VaultError) -> GroupFacts? {
+  private func settle(_ id: String) async throws -> GroupFacts? {
     let folder = vault.groupFolders.path(id)
     guard let lock = try GroupLock.take(folder, for: "vault group list") else { return nil }
     defer { lock.release() }
     let group = try await VaultGroup.open(id, of: vault, classes: classes, connector: connector, lock: lock) { _ in }
     defer { group.close() }
     let status: GroupStatus
-    do throws(GroupError) { status = try await group.grouper.status() } catch .noGroup {
-      try stored { () throws(StoreError) in try vault.groupFolders.remove(id) }
+    do { status = try await group.grouper.status() } catch GroupError.noGroup {
+      try vault.groupFolders.remove(id)
       return nil
-    } catch { throw VaultError(error) }
+    } catch { throw error }
     var facts = GroupFacts(id: id, state: .member, name: status.name)
     facts.note(status)
     return try self.facts.write(facts)
   }
 
   /// The group of this name, or whose id begins so; without either the only one there is.
-  package func find(_ reference: String?) async throws(VaultError) -> GroupFacts {
+  package func find(_ reference: String?) async throws -> GroupFacts {
     let all = try await list()
     guard let reference else {
       guard let only = all.first else {
@@ -93,7 +93,7 @@ package struct VaultGroups: Sendable {
   }
 
   /// The same among the groups that this device is a member of: another one is an error.
-  package func findMember(_ reference: String?) async throws(VaultError) -> GroupFacts {
+  package func findMember(_ reference: String?) async throws -> GroupFacts {
     let found = try await find(reference)
     guard found.state == .member else {
       throw VaultError(
@@ -113,14 +113,14 @@ package struct VaultGroups: Sendable {
   /// who has it now: a few words such as `vault group sync`.
   package func use<Value: Sendable>(
     _ id: String, for what: String, _ body: (VaultGroup) async throws -> Value
-  ) async throws(VaultError) -> Value {
+  ) async throws -> Value {
     try await use(id, for: what, tell: { _ in }, body)
   }
 
   func use<Value: Sendable>(
     _ id: String, for what: String, tell: @escaping @Sendable (GrouperEvent) -> Void,
     _ body: (VaultGroup) async throws -> Value
-  ) async throws(VaultError) -> Value {
+  ) async throws -> Value {
     let lock = try await GroupLock.take(
       vault.groupFolders.path(id), for: what, waiting: patience, vault.surroundings)
     return try await use(id, lock, tell: tell, body)
@@ -130,7 +130,7 @@ package struct VaultGroups: Sendable {
   func use<Value: Sendable>(
     _ id: String, _ lock: GroupLock, tell: @escaping @Sendable (GrouperEvent) -> Void,
     _ body: (VaultGroup) async throws -> Value
-  ) async throws(VaultError) -> Value {
+  ) async throws -> Value {
     defer { lock.release() }
     let group = try await VaultGroup.open(
       id, of: vault, classes: classes, connector: connector, lock: lock, tell: tell)
@@ -140,14 +140,7 @@ package struct VaultGroups: Sendable {
     try? await group.grouper.rest()
     await note(group)
     group.close()
-    switch result {
-    case .success(let value): return value
-    case .failure(let error as VaultError): throw error
-    case .failure(let error as GroupError): throw VaultError(error)
-    case .failure(let error as StoreError): throw VaultError(error)
-    case .failure(is CancellationError): throw VaultError(.interrupted, "interrupted")
-    case .failure(let error): throw VaultError(.other, "\(error)")
-    }
+    return try result.get()
   }
 
   /// Keeps what `list` shows. That it can't be written harms nobody.

@@ -52,21 +52,21 @@ extension AccountExchange {
       for _ in 0..<Self.pageLimit {
         let from = place
         let page: XMPPArchivePage
-        do throws(XMPPError) {
+        do {
           page = try await patiently { () throws(XMPPError) in
             try await connection.archive(from: from, limit: from == .end ? XMPPArchivePage.limit : 50)
           }
-        } catch .refused(let condition) {
+        } catch XMPPError.refused(let condition) {
           guard let other = Self.place(from, refused: condition) else { throw .refused(condition) }
           place = other
           continue
-        }
+        } catch { throw error }
         for message in page.messages where await !take(message, isArchived: true) {
           // Asked for again with the next look, or connection.
           return
         }
         guard let last = page.last else { return }
-        guard note({ () throws(VaultError) in try vault.noteArchive(of: account.id, to: last) }) else { return }
+        guard note({ try vault.noteArchive(of: account.id, to: last) }) else { return }
         place = .after(last)
         if page.isComplete, from != .end { return }
       }

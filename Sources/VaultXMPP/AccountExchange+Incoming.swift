@@ -23,7 +23,7 @@ extension AccountExchange {
       case .copy(let message): _ = await take(message, isCopy: true)
       case .receipt(let id, let from):
         if let id = Self.bytes(id) {
-          note { () throws(VaultError) in
+          note {
             try vault.notePlain(id, account: account.id, contact: from.bare.description, .delivered)
             try vault.acknowledgedByAccount(id, from: from.bare.description)
           }
@@ -31,7 +31,7 @@ extension AccountExchange {
         }
       case .undelivered(let id, let to, let condition): undelivered(id, to, condition)
       case .contact(let contact):
-        note { () throws(VaultError) in try vault.keepContact(account.id, contact) }
+        note { try vault.keepContact(account.id, contact) }
         await acceptBack(contact.address)
         await takeHeld(of: contact.address.bare)
       case .subscription(let change, let from):
@@ -60,14 +60,14 @@ extension AccountExchange {
     }
     guard let parcel = whole else { return }
     let (taking, from): (ParcelTaking, Digest?)
-    do throws(VaultError) {
+    do {
       from = try vault.peerDigest(at: parcel.from.bare.description)
       let arrival = ParcelArrival(
         way: .account, from: from, hops: parcel.carriage?.hops ?? 0,
         branch: parcel.carriage?.branch ?? ParcelArrival.noBranch)
       taking = try vault.takeParcel(parcel.bytes, by: arrival)
     } catch {
-      return log.error("\(account.logName): a parcel can't be taken: \(error.reason)")
+      return log.error("\(account.logName): a parcel can't be taken: \(VaultError(error).reason)")
     }
     // Only who sent something worth taking learns that somebody is here. What there is no room for comes again.
     guard taking.isTaken else { return }
@@ -99,7 +99,7 @@ extension AccountExchange {
     }
     guard let bytes = Self.bytes(id) else { return }
     log.debug("\(account.logName): \(to.bare) can't be reached: \(condition)")
-    note { () throws(VaultError) in
+    note {
       try vault.notePlain(bytes, account: account.id, contact: to.bare.description, .lost)
     }
   }
@@ -122,7 +122,7 @@ extension AccountExchange {
   // MARK: - Contacts
 
   private func take(_ change: XMPPSubscriptionChange, _ from: JID) {
-    note { () throws(VaultError) in
+    note {
       switch change {
       case .requested:
         // Whoever has no name before the @ is a server, and nobody's friend.
@@ -179,7 +179,7 @@ extension AccountExchange {
       return devices.values.min { Self.rank($0) < Self.rank($1) }
     }
     guard !answers else { return }
-    note { () throws(VaultError) in
+    note {
       let known = try vault.friendRecord(account.id, contact.description)
       guard let known, known.presence != best?.rawValue else { return }
       let now = vault.surroundings.now()

@@ -18,7 +18,7 @@ extension AccountExchange {
     while !Task.isCancelled {
       if now >= nextNote {
         nextNote = now + Self.pauses.note
-        note { () throws(VaultError) in try vault.noteServer() }
+        note { try vault.noteServer() }
       }
       if now >= nextCount {
         nextCount = now + Self.pauses.count
@@ -45,11 +45,11 @@ extension AccountExchange {
 
   private func attempt(_ body: () async throws -> Void) async {
     defer { state.withLock { ($0.isSending, $0.underway) = (false, 0) } }
-    do { try await body() } catch let error as VaultError {
-      log.error("\(account.logName): what waits can't be read: \(error.reason)")
-    } catch {
+    do { try await body() } catch {
       // The connection has ended, or this task; or the server takes too long.
-      if case .unreachable? = error as? XMPPError { connection.close() }
+      if case .unreachable? = error as? XMPPError { return connection.close() }
+      guard !(error is CancellationError), let error = VaultError(known: error) else { return }
+      log.error("\(account.logName): what waits can't be read: \(error.reason)")
     }
   }
 
@@ -194,7 +194,7 @@ extension AccountExchange {
   /// What doesn't get there is left again, but not at once and not for ever; by the daemon, as each command would begin it anew.
   func cameBack(_ id: [UInt8], from address: JID) {
     guard !answers, memory.cameBack(id, from: address.bare.description, at: now) else { return }
-    note { () throws(VaultError) in try vault.carriedCameBack([id]) }
+    note { try vault.carriedCameBack([id]) }
   }
 
   // MARK: - Plain messages
@@ -222,9 +222,9 @@ extension AccountExchange {
   /// Whether it could be sent at all.
   private func write(_ text: String, _ to: JID, _ id: [UInt8]) async throws(XMPPError) -> Bool {
     let (connection, name) = (connection, hexadecimal(id))
-    do throws(XMPPError) {
+    do {
       try await patiently { () throws(XMPPError) in try await connection.send(text, to: to.bare, id: name) }
       return true
-    } catch .invalidContent { return false }
+    } catch XMPPError.invalidContent { return false } catch { throw error }
   }
 }

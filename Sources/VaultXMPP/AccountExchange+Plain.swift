@@ -39,7 +39,7 @@ extension AccountExchange {
     guard let contact = isMine ? message.to?.bare : message.from.bare, contact != own, !isMine || isArchived || isCopy
     else { return true }
     var taking = Taking.failed
-    note { () throws(VaultError) in taking = try keep(message, of: contact, isMine: isMine, isArchived: isArchived) }
+    note { taking = try keep(message, of: contact, isMine: isMine, isArchived: isArchived) }
     if taking == .strange || taking == .unwanted {
       passOver(message, isHeld: taking == .strange, isArchived: isArchived)
     } else if taking == .kept, !isMine {
@@ -86,7 +86,7 @@ extension AccountExchange {
   }
 
   private func marks(of text: HeldText) -> [UInt64] {
-    do throws(SodiumError) {
+    do {
       var marks: [UInt64] = []
       for name in text.names {
         var hash = try DomainHash("vault/passed-over/v1")
@@ -115,7 +115,7 @@ extension AccountExchange {
     case contact, asking, stranger, blocked
   }
 
-  private func standing(of address: String) throws(VaultError) -> Standing {
+  private func standing(of address: String) throws -> Standing {
     let known = try vault.friendRecord(account.id, address)
     if known?.subscription == .blocked { return .blocked }
     if known?.isContact == true { return .contact }
@@ -125,7 +125,7 @@ extension AccountExchange {
 
   private func keep(
     _ message: XMPPMessage, of contact: JID, isMine: Bool, isArchived: Bool
-  ) throws(VaultError) -> Taking {
+  ) throws -> Taking {
     let address = contact.description
     let standing = isMine ? .contact : try standing(of: address)
     let refusal = try self.refusal(standing, address)
@@ -141,7 +141,7 @@ extension AccountExchange {
         mark: PlainMark(kinds: kinds, archived: tag))
     }
     // Of what comes by two ways at once one finds the other.
-    return try keeping.withLock { (_) throws(VaultError) -> Taking in
+    return try keeping.withLock { (_) throws -> Taking in
       if let stanza = message.id {
         let id = isMine ? Self.bytes(stanza) : nil
         let hash = try PlainMessage.id(stanza: stanza, contact: address, text: text)
@@ -169,7 +169,7 @@ extension AccountExchange {
   }
 
   /// What becomes of a text that isn't here, if it isn't to be kept. What was kept while its sender could write stays, whoever he is now.
-  private func refusal(_ standing: Standing, _ address: String) throws(VaultError) -> Taking? {
+  private func refusal(_ standing: Standing, _ address: String) throws -> Taking? {
     switch standing {
     case .contact: return nil
     case .asking:
@@ -186,7 +186,7 @@ extension AccountExchange {
 
   private func keep(
     _ message: PlainMessage, _ isArchived: Bool, isDated: Bool, _ standing: Standing
-  ) throws(VaultError) -> Taking {
+  ) throws -> Taking {
     // What others say waits behind it: it isn't asked for again.
     if !message.isMine, try isFull(message, isDated: isDated) { return .unwanted }
     // This stays in the archive, and is asked for again with the next connection.
@@ -217,7 +217,7 @@ extension AccountExchange {
   }
 
   /// Whether enough of a contact's messages of the same day are here. What was said in a longer absence comes all at once, and is of many days.
-  private func isFull(_ message: PlainMessage, isDated: Bool) throws(VaultError) -> Bool {
+  private func isFull(_ message: PlainMessage, isDated: Bool) throws -> Bool {
     let (contact, day) = (message.contact, message.sentAt / Self.day)
     let isFull: Bool
     if isDated {
@@ -239,13 +239,13 @@ extension AccountExchange {
     return true
   }
 
-  private func known(_ message: PlainMessage) throws(VaultError) -> KnownPlain? {
+  private func known(_ message: PlainMessage) throws -> KnownPlain? {
     try vault.knownPlain(message.id, account: account.id, contact: message.contact, isMine: message.isMine)
   }
 
   /// Whether a message is the one that is known under its sender's name for it. Where the archive has names for both these decide, but for one that
   /// its sender's program sends again after a moment.
-  private func isRepeat(_ message: PlainMessage, of known: KnownPlain) throws(VaultError) -> Bool {
+  private func isRepeat(_ message: PlainMessage, of known: KnownPlain) throws -> Bool {
     let isNamed = message.mark.archived != nil && known.mark.archived != nil
     let limit = isNamed ? Self.difference : Self.day
     let isNear = (known.sentAt - limit...known.sentAt + limit).contains(message.sentAt)
@@ -256,7 +256,7 @@ extension AccountExchange {
 
   /// Whether a message that its sender hasn't named is here, perhaps under another kind of name: it came to another connection, or to this one before
   /// it was archived. What is known under the same kind of name already is another message, even if it says the same.
-  private func hasCome(_ message: PlainMessage, isArchived: Bool) throws(VaultError) -> Bool {
+  private func hasCome(_ message: PlainMessage, isArchived: Bool) throws -> Bool {
     if try known(message) != nil { return true }
     let (tag, kinds) = (message.mark.archived, message.mark.kinds)
     let found = try vault.plainMessages(like: message, account: account.id, within: Self.difference)
@@ -274,7 +274,7 @@ extension AccountExchange {
     return true
   }
 
-  private func add(_ mark: PlainMark, to known: KnownPlain, _ message: PlainMessage) throws(VaultError) {
+  private func add(_ mark: PlainMark, to known: KnownPlain, _ message: PlainMessage) throws {
     try vault.notePlain(
       known, account: account.id, contact: message.contact, isMine: message.isMine, mark: mark)
   }
@@ -285,7 +285,7 @@ extension AccountExchange {
     }
   }
 
-  private func isFriend(_ contact: JID) throws(VaultError) -> Bool {
+  private func isFriend(_ contact: JID) throws -> Bool {
     guard let known = try vault.friendRecord(account.id, contact.description) else { return false }
     return known.subscription != .none && known.subscription != .blocked
   }
@@ -296,7 +296,7 @@ extension AccountExchange {
     if let subject = message.subject { parts.insert("Subject: \(subject)", at: 0) }
     if message.missing > 0 { parts.append("[\(message.missing) more bytes were too many, and are left out]") }
     let text = parts.joined(separator: "\n\n")
-    do throws(SodiumError) { return HeldSecret(try SecretBytes(copying: Array(text.utf8).span.bytes)) } catch {
+    do { return HeldSecret(try SecretBytes(copying: Array(text.utf8).span.bytes)) } catch {
       return nil
     }
   }

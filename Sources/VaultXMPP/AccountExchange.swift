@@ -114,14 +114,14 @@ final class AccountExchange: Sendable {
       try await XMPPConnection.connect(place, password: password.bytes, resource: resource)
     }
     let exchange = AccountExchange(vault, account, connection, answers: answers, memory: memory)
-    do throws(XMPPError) {
+    do {
       let before = (try? vault.friendRecords(account.id)) ?? []
       let contacts = try await within(Limits.answer, sleep) { () throws(XMPPError) in try await connection.roster() }
-      exchange.note { () throws(VaultError) in
+      exchange.note {
         try vault.keepRoster(account.id, contacts, since: before, stays: true)
       }
       // Those who are there say so anew.
-      if !answers { exchange.note { () throws(VaultError) in try vault.forgetPresence(account.id) } }
+      if !answers { exchange.note { try vault.forgetPresence(account.id) } }
       try await within(Limits.answer, sleep) { () throws(XMPPError) in
         try await connection.announce(priority: Self.priority)
         // Of what other programs of the account say; a command reads that in the archive.
@@ -135,9 +135,9 @@ final class AccountExchange: Sendable {
   }
 
   private func askForCopies() async throws(XMPPError) {
-    do throws(XMPPError) { try await connection.askForCopies() } catch .refused(let condition) {
+    do { try await connection.askForCopies() } catch XMPPError.refused(let condition) {
       log.debug("\(account.logName): the server makes no copies: \(condition)")
-    }
+    } catch { throw error }
   }
 
   /// Works until the connection ends, or until the task is cancelled: then it says goodbye. Returns why it ended.
@@ -181,7 +181,7 @@ final class AccountExchange: Sendable {
       // change also where nobody's way is concerned.
       if state.withLock({ $0.isSending }) { continue }
       (network, next) = (NetworkMark.now(), now + Limits.alive)
-      do throws(XMPPError) {
+      do {
         try await reach(isOther ? Limits.network.answer : Limits.answer)
       } catch .cancelled { return } catch { return connection.close() }
     }
@@ -190,11 +190,11 @@ final class AccountExchange: Sendable {
   /// Waits for the server to have taken what was sent before: it answers in order.
   func reach(_ limit: Duration = Limits.answer) async throws(XMPPError) {
     let connection = connection
-    do throws(XMPPError) {
+    do {
       try await patiently(limit) { () throws(XMPPError) in try await connection.ping() }
-    } catch .refused {
+    } catch XMPPError.refused {
       // It doesn't know this question, which is an answer.
-    }
+    } catch { throw error }
   }
 
   /// Runs what waits for the server as long as anything gets on its way, there or here, however slow it is: the answer comes behind all that the server
@@ -222,7 +222,7 @@ final class AccountExchange: Sendable {
       state.isPassedNews = false
       return (state.report, before, passed)
     }
-    note { () throws(VaultError) in
+    note {
       try vault.addAccountTraffic(
         account.id, now.traffic(since: before, at: vault.surroundings.now()), passed: passed)
     }
@@ -230,12 +230,12 @@ final class AccountExchange: Sendable {
 
   /// What fails in the vault is said, and keeps nothing else from going on. Whether it didn't fail.
   @discardableResult
-  func note(_ body: () throws(VaultError) -> Void) -> Bool {
-    do throws(VaultError) {
+  func note(_ body: () throws -> Void) -> Bool {
+    do {
       try body()
       return true
     } catch {
-      log.error("\(account.logName): \(error.reason)")
+      log.error("\(account.logName): \(VaultError(error).reason)")
       return false
     }
   }

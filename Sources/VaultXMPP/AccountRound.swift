@@ -21,12 +21,12 @@ package enum AccountRound {
   package static func run(
     _ vault: Vault, limit: Duration, until isDone: (@Sendable () -> Bool)? = nil
   ) async -> Report {
-    do throws(VaultError) {
+    do {
       guard try vault.needsAccountRound(), let account = try vault.currentAccount(),
         let password = try vault.accountPassword(account.id)
       else { return Report(traffic: AccountReport(), problem: nil) }
       return await run(vault, account, password, limit: limit, isDone)
-    } catch { return Report(traffic: AccountReport(), problem: error) }
+    } catch { return Report(traffic: AccountReport(), problem: VaultError(error)) }
   }
 
   private static func run(
@@ -35,7 +35,7 @@ package enum AccountRound {
     let sleep = vault.surroundings.sleep
     let end = vault.surroundings.monotonic() + limit / .milliseconds(1)
     let exchange: AccountExchange
-    do throws(XMPPError) {
+    do {
       exchange = try await within(limit, sleep) { () throws(XMPPError) in
         // A name of its own: rounds of several commands don't end one another.
         try await AccountExchange.open(vault, account, password: password, resource: nil, answers: true)

@@ -57,13 +57,13 @@ package struct AccountRunner: Sendable {
 
   private func current() -> (AccountRecord, HeldSecret)? {
     guard !vault.leavesServersOut() else { return nil }
-    do throws(VaultError) {
+    do {
       guard let account = try vault.currentAccount(), let password = try vault.accountPassword(account.id) else {
         return nil
       }
       return (account, password)
     } catch {
-      log.error("accounts can't be read: \(error.reason)")
+      log.error("accounts can't be read: \(VaultError(error).reason)")
       return nil
     }
   }
@@ -71,7 +71,7 @@ package struct AccountRunner: Sendable {
   /// Connects and works. Returns why it ended; nil if it is over because the account isn't the one in use any more, or the task is cancelled.
   private func connect(_ account: AccountRecord, _ password: HeldSecret) async -> XMPPError? {
     let exchange: AccountExchange
-    do throws(XMPPError) {
+    do {
       exchange = try await AccountExchange.open(
         vault, account, password: password, resource: account.resource, answers: false, memory: memory)
     } catch { return isCurrent(account) ? error : nil }
@@ -91,8 +91,8 @@ package struct AccountRunner: Sendable {
       }
       return reason
     }
-    do throws(VaultError) { try vault.forgetPresence(account.id) } catch {
-      log.error("\(account.logName): \(error.reason)")
+    do { try vault.forgetPresence(account.id) } catch {
+      log.error("\(account.logName): \(VaultError(error).reason)")
     }
     guard isCurrent(account), !Task.isCancelled else {
       note(account, nil)
@@ -105,8 +105,8 @@ package struct AccountRunner: Sendable {
   /// Another device has this one's name at the server, perhaps because both are the same backup: with one name they would push
   /// each other out for ever.
   private func rename(_ account: AccountRecord) {
-    do throws(VaultError) { try vault.renameDevice(of: account.id, to: AccountRecord.freshResource()) } catch {
-      log.error("\(account.logName): \(error.reason)")
+    do { try vault.renameDevice(of: account.id, to: AccountRecord.freshResource()) } catch {
+      log.error("\(account.logName): \(VaultError(error).reason)")
     }
   }
 
@@ -115,7 +115,7 @@ package struct AccountRunner: Sendable {
     guard !vault.leavesServersOut() else { return false }
     let now: AccountRecord?
     // What can't be read just now is as it was.
-    do throws(VaultError) { now = try vault.currentAccount() } catch { return true }
+    do { now = try vault.currentAccount() } catch { return true }
     guard let now else { return false }
     return now.id == account.id && now.host == account.host && now.port == account.port
       && now.certificates == account.certificates && now.resource == account.resource
@@ -128,8 +128,8 @@ package struct AccountRunner: Sendable {
   }
 
   private func note(_ account: AccountRecord, _ state: AccountConnection.State?) {
-    do throws(VaultError) { try vault.noteAccountConnection(state, of: account.id) } catch {
-      log.error("\(account.logName): \(error.reason)")
+    do { try vault.noteAccountConnection(state, of: account.id) } catch {
+      log.error("\(account.logName): \(VaultError(error).reason)")
     }
   }
 

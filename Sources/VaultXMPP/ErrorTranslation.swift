@@ -63,12 +63,12 @@ extension AccountConnection.State {
 /// Runs `body` and reports what an account says as a vault's error.
 func said<Value>(
   _ account: String, _ body: () async throws(XMPPError) -> Value
-) async throws(VaultError) -> Value {
+) async throws -> Value {
   do throws(XMPPError) { return try await body() } catch { throw VaultError(error, account: account) }
 }
 
 /// An address in its normal form, without a device.
-func address(_ text: String) throws(VaultError) -> JID {
+func address(_ text: String) throws -> JID {
   do throws(XMPPError) {
     let address = try JID(text)
     guard address.local != nil else { throw XMPPError.invalidAddress("nothing before the @") }

@@ -6,7 +6,7 @@ import XMPPLink
 
 extension Vault {
   /// Keeps a text for somebody without a vault, to be sent as it is by the account in use: servers can read it. Says nothing to anybody yet.
-  package func sendPlain(_ text: HeldSecret, to reference: String) throws(VaultError) -> MessageSummary {
+  package func sendPlain(_ text: HeldSecret, to reference: String) throws -> MessageSummary {
     guard let account = try currentAccount() else {
       throw VaultError(.notFound, "no account is in use", hint: "log in with `vault account login ADDRESS`")
     }
@@ -30,7 +30,7 @@ extension Vault {
     }
     guard isText else { throw VaultError(.usage, "this is no text that can be sent: UTF-8 without control characters") }
     let id: [UInt8]
-    do throws(SodiumError) { id = try Randomness.bytes(16) } catch {
+    do { id = try Randomness.bytes(16) } catch {
       throw VaultError(.other, "no random bytes: \(error)")
     }
     // Whoever writes to somebody wants an answer.

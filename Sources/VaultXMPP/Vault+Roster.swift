@@ -9,7 +9,7 @@ extension Vault {
   /// connection that was answered doesn't stay, which would hear of later changes, none of those is changed who have been since, either: another does.
   func keepRoster(
     _ account: [UInt8], _ contacts: [XMPPContact], since before: [FriendRecord], stays: Bool
-  ) throws(VaultError) {
+  ) throws {
     let named = Set(contacts.map(\.address.description))
     for former in before where !named.contains(former.address) {
       try changeFriend(account, former.address) { friend in
@@ -19,7 +19,7 @@ extension Vault {
     }
     var known = Dictionary(before.map { ($0.address, $0) }) { first, _ in first }
     for contact in contacts.prefix(FriendRecord.limit) {
-      do throws(VaultError) {
+      do {
         let address = contact.address.description
         // Another program has added it again.
         if known[address]?.subscription == .blocked {
@@ -27,15 +27,15 @@ extension Vault {
           known[address] = nil
         }
         if stays { try keepContact(account, contact) } else { try keepContact(account, contact, ifAs: known[address]) }
-      } catch  where error.code == .usage {
+      } catch  where VaultError(error).code == .usage {
         // One that can't be kept keeps none of the others back.
-        surroundings.log.warning("a contact can't be kept: \(error.reason)")
+        surroundings.log.warning("a contact can't be kept: \(VaultError(error).reason)")
       }
     }
   }
 
   /// Keeps one contact as the server has it.
-  func keepContact(_ account: [UInt8], _ contact: XMPPContact) throws(VaultError) {
+  func keepContact(_ account: [UInt8], _ contact: XMPPContact) throws {
     let address = contact.address.description
     guard contact.subscription != .remove else {
       return try changeFriend(account, address) { friend in
@@ -51,7 +51,7 @@ extension Vault {
   /// The same where it is still known as it was, or still unknown.
   private func keepContact(
     _ account: [UInt8], _ contact: XMPPContact, ifAs former: FriendRecord?
-  ) throws(VaultError) {
+  ) throws {
     let address = contact.address.description
     if let former {
       try changeFriend(account, address) { if $0?.isAs(former) == true { $0?.take(contact) } }

@@ -5,7 +5,7 @@ import XMPPLink
 /// The contacts of the account in use.
 extension VaultAccounts {
   /// Those whose address, name or peer's name contains `search`, whatever the case of its letters. Asks nobody.
-  package func friends(search: String? = nil) throws(VaultError) -> [FriendSummary] {
+  package func friends(search: String? = nil) throws -> [FriendSummary] {
     let account = try find(nil)
     let names = try vault.namesOfPeers()
     let wanted = search?.lowercased()
@@ -22,11 +22,11 @@ extension VaultAccounts {
   }
 
   /// Adds a contact and asks it to show whether it is there; `peer` is whose account it is, so that what is sent there is sealed.
-  package func addFriend(_ text: String, name: String?, peer: String?) async throws(VaultError) -> FriendSummary {
+  package func addFriend(_ text: String, name: String?, peer: String?) async throws -> FriendSummary {
     let account = try find(nil)
     let contact = try address(text)
     guard contact.description != account.address else { throw VaultError(.usage, "this is the account itself") }
-    let digest = try peer.map { (peer) throws(VaultError) in try vault.peerDigest(peer) }
+    let digest = try peer.map { peer in try vault.peerDigest(peer) }
     let before = try vault.friendRecords(account.id)
     let asks = before.contains { $0.address == contact.description && $0.asks }
     let contacts = try await connected(account) { (connection) throws(XMPPError) in
@@ -57,7 +57,7 @@ extension VaultAccounts {
   }
 
   /// Accepts somebody who asks, and asks back.
-  package func acceptFriend(_ text: String, name: String?, peer: String?) async throws(VaultError) -> FriendSummary {
+  package func acceptFriend(_ text: String, name: String?, peer: String?) async throws -> FriendSummary {
     let account = try find(nil)
     let contact = try address(text)
     guard try vault.friendRecord(account.id, contact.description)?.asks == true else {
@@ -70,7 +70,7 @@ extension VaultAccounts {
 
   /// Ends a contact in both directions, or refuses one that asks; nothing that it writes is kept from then on. Returns its address.
   @discardableResult
-  package func removeFriend(_ text: String) async throws(VaultError) -> String {
+  package func removeFriend(_ text: String) async throws -> String {
     let account = try find(nil)
     // Whatever stands in the list: a server has no name before the @.
     let contact: JID
@@ -84,8 +84,9 @@ extension VaultAccounts {
     }
     try await connected(account) { (connection) throws(XMPPError) in
       if known.asks { try await connection.change(.refused, with: contact) }
-      do throws(XMPPError) { try await connection.removeContact(contact) } catch .refused {
+      do throws(XMPPError) { try await connection.removeContact(contact) } catch {
         // It was none at the server.
+        guard case .refused = error else { throw error }
       }
       try await connection.ping()
     }
@@ -96,7 +97,7 @@ extension VaultAccounts {
 
   /// Lets somebody who was removed write and ask again. Asks nobody. Returns its address.
   @discardableResult
-  package func unblockFriend(_ text: String) throws(VaultError) -> String {
+  package func unblockFriend(_ text: String) throws -> String {
     let account = try find(nil)
     let contact: JID
     do throws(XMPPError) { contact = try JID(text).bare } catch { throw VaultError(error, account: text) }

@@ -33,12 +33,12 @@ package struct VaultAccounts: Sendable {
   // MARK: - Looking
 
   /// All accounts, by address. Asks nobody.
-  package func list() throws(VaultError) -> [AccountSummary] {
+  package func list() throws -> [AccountSummary] {
     let connection = try vault.accountConnection()
-    return try vault.accountRecords().map { (record) throws(VaultError) in try summary(record, connection) }
+    return try vault.accountRecords().map { record in try summary(record, connection) }
   }
 
-  private func summary(_ record: AccountRecord, _ connection: AccountConnection?) throws(VaultError) -> AccountSummary {
+  private func summary(_ record: AccountRecord, _ connection: AccountConnection?) throws -> AccountSummary {
     let state: AccountSummary.State =
       record.isCurrent ? .current : try vault.accountPassword(record.id) == nil ? .loggedOut : .other
     return AccountSummary(
@@ -49,14 +49,14 @@ package struct VaultAccounts: Sendable {
   }
 
   /// The address of the account in use; that there is none is an error.
-  package func current() throws(VaultError) -> String { try find(nil).address }
+  package func current() throws -> String { try find(nil).address }
 
-  func summary(_ address: String) throws(VaultError) -> AccountSummary {
+  func summary(_ address: String) throws -> AccountSummary {
     try summary(try find(address), try vault.accountConnection())
   }
 
   /// The account of this address, or the one in use.
-  func find(_ reference: String?) throws(VaultError) -> AccountRecord {
+  func find(_ reference: String?) throws -> AccountRecord {
     guard let reference else {
       guard let current = try vault.currentAccount() else {
         throw VaultError(.notFound, "no account is in use", hint: "log in with `vault account login ADDRESS`")
@@ -75,7 +75,7 @@ package struct VaultAccounts: Sendable {
   /// Makes an account at its server, and uses it.
   package func register(
     _ text: String, at place: Place, password: HeldSecret
-  ) async throws(VaultError) -> AccountSummary {
+  ) async throws -> AccountSummary {
     let record = try record(text, at: place)
     try await said(record.address) { () throws(XMPPError) in
       let account = try record.place
@@ -90,7 +90,7 @@ package struct VaultAccounts: Sendable {
   /// Uses an account from now on, once its server has taken the password.
   package func login(
     _ text: String, at place: Place, password: HeldSecret
-  ) async throws(VaultError) -> AccountSummary {
+  ) async throws -> AccountSummary {
     let record = try record(text, at: place)
     try await connected(record, password) { (_) throws(XMPPError) in }
     try vault.useAccount(record, password: password)
@@ -98,7 +98,7 @@ package struct VaultAccounts: Sendable {
   }
 
   /// What is known of an account already stays: its contacts, its messages, this device's name.
-  private func record(_ text: String, at place: Place) throws(VaultError) -> AccountRecord {
+  private func record(_ text: String, at place: Place) throws -> AccountRecord {
     let wanted = try address(text).description
     if let certificates = place.certificates, !certificates.hasPrefix("/") {
       throw VaultError(.usage, "the file of certificates needs its whole path: \(certificates)")
@@ -110,7 +110,7 @@ package struct VaultAccounts: Sendable {
       return known
     }
     let id: [UInt8]
-    do throws(SodiumError) { id = try Randomness.bytes(AccountRecord.idByteCount) } catch {
+    do { id = try Randomness.bytes(AccountRecord.idByteCount) } catch {
       throw VaultError(.other, "no random bytes: \(error)")
     }
     return AccountRecord(
@@ -119,7 +119,7 @@ package struct VaultAccounts: Sendable {
   }
 
   /// Uses another account that is logged in.
-  package func use(_ reference: String) throws(VaultError) -> AccountSummary {
+  package func use(_ reference: String) throws -> AccountSummary {
     let record = try find(reference)
     guard try vault.accountPassword(record.id) != nil else { throw Self.isLoggedOut(record) }
     try vault.useAccount(record, password: nil)
@@ -127,24 +127,24 @@ package struct VaultAccounts: Sendable {
   }
 
   /// How many accounts can't be read any more, because what is stored of them is damaged.
-  package func damagedCount() throws(VaultError) -> Int { try vault.damagedAccountCount() }
+  package func damagedCount() throws -> Int { try vault.damagedAccountCount() }
 
   /// How many plain messages of an account haven't been sent yet; none of one that isn't found.
-  package func unsentCount(_ reference: String?) throws(VaultError) -> Int {
+  package func unsentCount(_ reference: String?) throws -> Int {
     let record: AccountRecord
-    do throws(VaultError) { record = try find(reference) } catch {
-      guard error.code == .notFound else { throw error }
+    do { record = try find(reference) } catch {
+      guard VaultError(error).code == .notFound else { throw error }
       return 0
     }
     return try vault.unsentPlainCount(record.id)
   }
 
   /// Ends the use of an account on this device; `forgets` also what came by it. Returns its address.
-  package func logout(_ reference: String?, forgets: Bool) throws(VaultError) -> String {
+  package func logout(_ reference: String?, forgets: Bool) throws -> String {
     let record: AccountRecord
-    do throws(VaultError) { record = try find(reference) } catch {
+    do { record = try find(reference) } catch {
       // Whose a damaged one is nobody can read: it is the one that isn't found.
-      guard forgets, let reference, error.code == .notFound else { throw error }
+      guard forgets, let reference, VaultError(error).code == .notFound else { throw error }
       let count = try vault.forgetDamagedAccounts()
       guard count > 0 else { throw error }
       return try address(reference).description
@@ -154,7 +154,7 @@ package struct VaultAccounts: Sendable {
   }
 
   /// Whether an account's password can be changed, before somebody is asked for a new one: throws if there is no such account, or it is logged out.
-  package func checkPasswordChange(_ reference: String?) throws(VaultError) {
+  package func checkPasswordChange(_ reference: String?) throws {
     let record = try find(reference)
     guard try vault.accountPassword(record.id) != nil else { throw Self.isLoggedOut(record) }
   }
@@ -166,24 +166,24 @@ package struct VaultAccounts: Sendable {
   }
 
   /// Gives an account another password, at its server and here.
-  package func changePassword(_ reference: String?, to password: HeldSecret) async throws(VaultError) -> AccountSummary
-  {
+  package func changePassword(_ reference: String?, to password: HeldSecret) async throws -> AccountSummary {
     let record = try find(reference)
-    do throws(VaultError) {
+    do {
       try await connected(record) { (connection) throws(XMPPError) in
         try await connection.changePassword(to: password.bytes)
       }
     } catch {
-      guard error.code == .unreachable else { throw error }
+      guard VaultError(error).code == .unreachable else { throw error }
       throw VaultError(
-        error.code, error.reason,
+        VaultError(error).code, VaultError(error).reason,
         hint:
           "it may have taken the new password before: then log in with it, `vault account login \(shellQuoted(record.address))`"
       )
     }
-    do throws(VaultError) { try vault.keepAccountPassword(record.id, password) } catch {
+    do { try vault.keepAccountPassword(record.id, password) } catch {
       throw VaultError(
-        error.code, "the server has the new password, but it can't be kept here: \(error.reason)",
+        VaultError(error).code,
+        "the server has the new password, but it can't be kept here: \(VaultError(error).reason)",
         hint: "log in with it: `vault account login \(shellQuoted(record.address))`")
     }
     return try summary(record.address)
@@ -195,7 +195,7 @@ package struct VaultAccounts: Sendable {
   func connected<Value: Sendable>(
     _ record: AccountRecord, _ given: HeldSecret? = nil,
     _ body: @escaping @Sendable (XMPPConnection) async throws(XMPPError) -> Value
-  ) async throws(VaultError) -> Value {
+  ) async throws -> Value {
     let kept = given == nil ? try vault.accountPassword(record.id) : nil
     guard let password = given ?? kept else { throw Self.isLoggedOut(record) }
     return try await said(record.address) { () throws(XMPPError) in

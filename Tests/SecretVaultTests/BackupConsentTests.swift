@@ -34,7 +34,7 @@ extension VaultTests {
       if isLost { try #require(remove(world[1].folders.databasePath)) }
       _ = try Vault.restoreBackup(
         from: world.scratch.path + "/backup", at: world[1].folders, overwrites: true,
-        passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none") }, confirm: { _ in },
+        passphrase: { throw VaultError(.wrongPassphrase, "none") }, confirm: { _ in },
         environment: world[1].environment)
       try world[1].restart()
     }

@@ -21,13 +21,13 @@ extension VaultTests {
 
     private func restore(
       to folders: VaultFolders? = nil, from file: String? = nil, overwrites: Bool = false,
-      confirm: (RestorePlan) throws(VaultError) -> Void = { (_) in }
+      confirm: (RestorePlan) throws -> Void = { (_) in }
     ) throws -> RestorePlan {
       // Whoever has the vault open keeps a backup away.
       world[0].vault.close()
       return try Vault.restoreBackup(
         from: file ?? path, at: folders ?? world[0].folders, overwrites: overwrites,
-        passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none") }, confirm: confirm,
+        passphrase: { throw VaultError(.wrongPassphrase, "none") }, confirm: confirm,
         environment: world[0].environment)
     }
 
@@ -92,7 +92,7 @@ extension VaultTests {
       #expect(refused?.code == .vaultExists)
       var seen: RestorePlan?
       let stopped = await refusal {
-        try restore(overwrites: true) { (plan) throws(VaultError) in
+        try restore(overwrites: true) { plan in
           seen = plan
           throw VaultError(.interrupted, "no")
         }
@@ -333,7 +333,7 @@ extension VaultTests {
       let refused = await refusal { try restore() }
       #expect(refused?.code == .vaultExists)
       var seen: RestorePlan?
-      _ = try restore(overwrites: true) { (plan) throws(VaultError) in seen = plan }
+      _ = try restore(overwrites: true) { plan in seen = plan }
       #expect(seen?.replaces == true && seen?.isComparable == false)
       try world[0].restart()
       // What came since the backup is in files beside the database, too.

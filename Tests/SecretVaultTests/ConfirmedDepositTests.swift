@@ -241,7 +241,7 @@ extension VaultTests {
         try await forged.deliver(
           forged.job(
             1,
-            piece: { (number) throws(VaultError) in
+            piece: { number in
               if number == 2 { throw VaultError(.other, "it stops here") }
               return forged.piece(1, number)
             }), to: world[1])
@@ -257,7 +257,7 @@ extension VaultTests {
       let (world, forged) = (world, forged)
       let cut = Task {
         try await forged.deliver(
-          forged.job(1, piece: { (number) throws(VaultError) in throw VaultError(.other, "it stops here") }),
+          forged.job(1, piece: { number in throw VaultError(.other, "it stops here") }),
           to: world[1])
       }
       _ = try await ben.approveRequest(#require(try await requests().first).id)

@@ -380,7 +380,7 @@ extension VaultTests {
       let world = world
       let change = try await world[0].vault.changeItem(
         item.id,
-        .contents { (content) throws(VaultError) in
+        .contents { content in
           for member in [1, 2] { world.set(.refuses, for: world[member]) }
           do {
             let header = try content.header.duplicate()

@@ -43,7 +43,7 @@ extension VaultTests {
       let (vault, path, id) = (ben, world[1].desk + "/recovered", header.id.description)
       world.clock.pass(.milliseconds(time))
       return await refusal {
-        try await vault.patiently(for: time, waits: { _, _ in }) { () async throws(VaultError) in
+        try await vault.patiently(for: time, waits: { _, _ in }) { () async throws in
           try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { event in
             if case .problem(let peer, let reason) = event { problems.add(peer + " " + reason) }
           }

@@ -33,7 +33,7 @@ extension VaultTests {
       _ reference: String, by member: Int, passwords: [String] = []
     ) async throws -> [UInt8] {
       let path = world[member].desk + "/opened"
-      let access = ItemAccess(passwords: { (attempt) async throws(VaultError) in
+      let access = ItemAccess(passwords: { (attempt) async throws in
         guard attempt.number <= passwords.count else { return nil }
         do throws(SodiumError) {
           return try SecretBytes(copying: Array(passwords[attempt.number - 1].utf8).span.bytes)
@@ -170,8 +170,8 @@ extension VaultTests {
     private func sendPatiently(_ id: String) async throws -> ItemDelivery {
       // The session before has not ended there yet.
       try await onceFree {
-        do throws(VaultError) { return try await world[0].vault.sendItem(id, to: "ben") } catch {
-          guard error.reason.contains("busy") else { throw error }
+        do { return try await world[0].vault.sendItem(id, to: "ben") } catch {
+          guard VaultError(error).reason.contains("busy") else { throw error }
           return nil
         }
       }
@@ -309,7 +309,7 @@ extension VaultTests {
       _ = try await world[0].vault.createKey(named: "other", threshold: 2, recipients: ["dan"]) { _ in }
       let bytes = randomBytes(100_000)
       let item = try await add(bytes, password: "sesame")
-      let access = ItemAccess(passwords: { (_) async throws(VaultError) in
+      let access = ItemAccess(passwords: { (_) async throws in
         do throws(SodiumError) { return try SecretBytes(copying: Array("sesame".utf8).span.bytes) } catch {
           throw VaultError(.other, "no memory")
         }
@@ -330,7 +330,7 @@ extension VaultTests {
       let half = try X25519.publicKey(of: other)
       let content = SecretContent(
         header: try PayloadHeader(kind: .encryptionKey), body: try SecretBytes(random: 32)
-      ) { (_, _) throws(VaultError) in
+      ) { (_, _) throws in
         var extensions = Extensions()
         extensions[ItemKeys.publicHalfExtension] = half
         return extensions

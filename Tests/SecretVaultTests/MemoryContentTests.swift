@@ -51,7 +51,7 @@ extension VaultTests {
 
     @Test func `a content puts entries into the public header, made from the secret's id and its body`() async throws {
       let world = try TestWorld(2)
-      let content = try content { (id, body) throws(VaultError) in
+      let content = try content { (id, body) throws in
         var extensions = Extensions()
         extensions[1] = id.bytes + [UInt8(body.count)]
         return extensions
@@ -111,7 +111,7 @@ extension VaultTests {
     private func answers(
       _ words: [String?], _ attempts: Collected<PasswordAttempt>
     ) -> PasswordSource {
-      { (attempt) async throws(VaultError) in
+      { (attempt) async throws in
         attempts.add(attempt)
         guard attempt.number <= words.count, let word = words[attempt.number - 1] else { return nil }
         do { return try secretBytes(word) } catch { throw VaultError(.other, "no memory") }

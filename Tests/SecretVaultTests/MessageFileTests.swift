@@ -144,7 +144,7 @@ extension VaultTests {
     @Test func `a file that changes while it is read isn't sent`() async throws {
       let reads = Collected<UInt64>()
       let file = MessageFile(name: "a", mediaType: "", byteCount: 10, isPhoto: false, caption: nil) {
-        (offset, count) throws(VaultError) in
+        (offset, count) throws in
         reads.add(offset)
         do { return try held([UInt8](repeating: UInt8(reads.all.count), count: count)) } catch {
           throw VaultError(.other, "no memory")

@@ -157,7 +157,7 @@ extension VaultTests {
       }
       let outcome = await world[0].vault.send(
         .probe(fragmentByteCount: 5), to: try world[0].vault.recipient(world[0].vault.find("ben")))
-      guard case .failed(let failure) = outcome else { throw VaultError(.other, "it was not refused") }
+      guard case .failure(let failure) = outcome else { throw VaultError(.other, "it was not refused") }
       #expect(failure.refusal == .busy)
     }
 
@@ -302,7 +302,7 @@ extension VaultTests {
       let vault = world[0].vault
       let off = try forged.job(
         1,
-        piece: { (number) throws(VaultError) in
+        piece: { number in
           _ = try vault.set("ble", to: "off")
           Happenings.deed()
           return forged.piece(1, number)

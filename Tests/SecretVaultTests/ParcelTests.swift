@@ -79,7 +79,7 @@ extension VaultTests {
       let path = world[1].desk + "/recovered"
       let vault = ben
       world.clock.pass(.seconds(1))
-      _ = try await vault.patiently(for: 600_000, waits: { _, _ in }) { () async throws(VaultError) in
+      _ = try await vault.patiently(for: 600_000, waits: { _, _ in }) { () async throws in
         try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
       }
       #expect(contents(path) == bytes)
@@ -95,8 +95,8 @@ extension VaultTests {
       let (vault, office) = (ben, office)
       let path = world[1].desk + "/recovered"
       // No time passes.
-      _ = try await vault.patiently(for: 600_000, waits: { _, _ in }) { () async throws(VaultError) in
-        do throws(VaultError) {
+      _ = try await vault.patiently(for: 600_000, waits: { _, _ in }) { () async throws in
+        do {
           return try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) {
             _ in
           }
@@ -122,7 +122,7 @@ extension VaultTests {
       let path = world[1].desk + "/recovered"
       world.clock.pass(.milliseconds(100))
       let error = await refusal {
-        try await vault.patiently(for: 100, waits: { _, _ in }) { () async throws(VaultError) in
+        try await vault.patiently(for: 100, waits: { _, _ in }) { () async throws in
           try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
         }
       }
@@ -137,7 +137,7 @@ extension VaultTests {
       let path = world[1].desk + "/recovered"
       world.clock.pass(.milliseconds(50))
       _ = await refusal {
-        try await vault.patiently(for: 50, waits: { _, _ in }) { () async throws(VaultError) in
+        try await vault.patiently(for: 50, waits: { _, _ in }) { () async throws in
           try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
         }
       }
@@ -277,7 +277,7 @@ extension VaultTests {
       let path = world[1].desk + "/recovered"
       world.clock.pass(.milliseconds(50))
       _ = await refusal {
-        try await vault.patiently(for: 50, waits: { _, _ in }) { () async throws(VaultError) in
+        try await vault.patiently(for: 50, waits: { _, _ in }) { () async throws in
           try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
         }
       }

@@ -29,7 +29,7 @@ extension VaultTests {
       }
       let path = world[1].desk + "/recovered"
       let error = await refusal {
-        try await vault.patiently(for: 3000, waits: { _, _ in }) { () async throws(VaultError) in
+        try await vault.patiently(for: 3000, waits: { _, _ in }) { () async throws in
           try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
         }
       }

@@ -270,7 +270,7 @@ extension VaultTests {
       let path = world[0].desk + "/patient"
       let pauses = Counter()
       let waiting = Task {
-        try await vault.patiently(for: 600_000, waits: { _, _ in pauses.increment() }) { () async throws(VaultError) in
+        try await vault.patiently(for: 600_000, waits: { _, _ in pauses.increment() }) { () async throws in
           try await vault.recover(nil, to: .file(path: path, overwrites: false)) { _ in }
         }
       }
@@ -291,7 +291,7 @@ extension VaultTests {
       let path = world[0].desk + "/patient"
       world.clock.pass(.milliseconds(100))
       let error = await refusal {
-        try await vault.patiently(for: 100, waits: { _, _ in }) { () async throws(VaultError) in
+        try await vault.patiently(for: 100, waits: { _, _ in }) { () async throws in
           try await vault.recover(nil, to: .file(path: path, overwrites: false)) { _ in }
         }
       }

@@ -56,7 +56,7 @@ extension VaultTests {
       world[1].vault.close()
       _ = try Vault.restoreBackup(
         from: path, at: world[1].folders, overwrites: true,
-        passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none") }, confirm: { _ in },
+        passphrase: { throw VaultError(.wrongPassphrase, "none") }, confirm: { _ in },
         environment: world[1].environment)
       try world[1].restart()
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
@@ -73,7 +73,7 @@ extension VaultTests {
       try Data(repeating: 7, count: 8192).write(to: URL(filePath: world[1].folders.databasePath))
       _ = try Vault.restoreBackup(
         from: path, at: world[1].folders, overwrites: true,
-        passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none") }, confirm: { _ in },
+        passphrase: { throw VaultError(.wrongPassphrase, "none") }, confirm: { _ in },
         environment: world[1].environment)
       try world[1].restart()
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
@@ -115,7 +115,7 @@ extension VaultTests {
       // As if the program ended before the trust did.
       try circle.world[0].execute(
         "CREATE TRIGGER cut BEFORE DELETE ON peers BEGIN SELECT RAISE(ABORT, 'cut'); END")
-      #expect(throws: VaultError.self) { try ada.removePeer("cleo") }
+      #expect(throws: (any Error).self) { try ada.removePeer("cleo") }
       try circle.world[0].execute("DROP TRIGGER cut")
       _ = try circle.world[1].vault.set("introductions", to: "on")
       await ada.deliverIntroductions(ofSecret: nil)
@@ -129,7 +129,7 @@ extension VaultTests {
       let ada = circle.world[0].vault
       let trigger = "CREATE TRIGGER cut BEFORE INSERT ON identity BEGIN SELECT RAISE(ABORT, 'cut'); END"
       try circle.world[0].execute(trigger)
-      #expect(throws: VaultError.self) { try ada.removePeer("cleo") }
+      #expect(throws: (any Error).self) { try ada.removePeer("cleo") }
       #expect(try ada.peers().map(\.name) == ["ben", "dan"])
     }
 
@@ -183,7 +183,7 @@ extension VaultTests {
           try db.execute(
             sql: "CREATE TRIGGER cut BEFORE UPDATE ON peers BEGIN SELECT RAISE(ABORT, 'cut'); END")
         }
-        #expect(throws: VaultError.self) { try ada.takeCards([handed], about: record, from: ben) }
+        #expect(throws: (any Error).self) { try ada.takeCards([handed], about: record, from: ben) }
         try ada.database.write { db in try db.execute(sql: "DROP TRIGGER cut") }
       } else {
         #expect(try ada.takeCards([handed], about: record, from: ben) == [cleo.identity.keys.digest])

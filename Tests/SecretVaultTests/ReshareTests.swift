@@ -88,7 +88,7 @@ extension VaultTests {
     @Test func `a content may be changed on the way`() async throws {
       let world = try TestWorld(2)
       let old = try await world.share([1, 2, 3], threshold: 2, name: "note").id
-      let request = ReshareRequest(reference: old) { (content) throws(VaultError) in
+      let request = ReshareRequest(reference: old) { content in
         do {
           let header = try content.header.duplicate()
           return SecretContent(header: header, body: try SecretBytes(copying: [UInt8]([9, 9]).span.bytes))
@@ -106,7 +106,7 @@ extension VaultTests {
         ShareRequest(
           source: .file(path: path), threshold: 2, password: SharePassword(secretBytes("s3same"), logarithm: 15))
       ) { _ in }
-      let right: PasswordSource = { (_) async throws(VaultError) in
+      let right: PasswordSource = { (_) async throws in
         do { return try secretBytes("s3same") } catch { throw VaultError(.other, "no memory") }
       }
       let report = try await reshare(world, ReshareRequest(reference: old.id), passwords: right)

@@ -69,7 +69,7 @@ extension VaultTests {
       let path = world[1].desk + "/out"
       _ = try await world[1].vault.recover(
         nil, to: .file(path: path, overwrites: false),
-        passwords: { (_) async throws(VaultError) in
+        passwords: { (_) async throws in
           do { return try secretBytes("open") } catch {
             throw VaultError(.other, "no memory")
           }
@@ -109,28 +109,31 @@ extension VaultTests {
       var environment = world[1].environment
       environment.unlocked = NothingUnlocked()
       let vault = try Vault.open(
-        at: world[1].folders, passphrase: { () throws(VaultError) in throw VaultError(.other, "none") },
+        at: world[1].folders, passphrase: { throw VaultError(.other, "none") },
         environment: environment)
       let events = Collected<RecoveryEvent>()
       let failure = await refusal { try await vault.unlock(shared.id) { events.add($0) } }
       #expect(failure?.code == .other && events.all.isEmpty)
     }
 
-    @Test func `what scrypt made of the passphrase opens the vault instead of it, and of another one doesn't`() throws {
+    @Test func `what scrypt made of the passphrase opens the vault instead of it, and of another one doesn't`()
+      async throws
+    {
       let world = try TestWorld(2) { try secretBytes("correct horse") }
-      func passphrase(_ text: String) throws(VaultError) -> SecretBytes {
+      func passphrase(_ text: String) throws -> SecretBytes {
         do { return try SecretBytes(copying: Array(text.utf8).span.bytes) } catch {
           throw VaultError(.other, "no memory")
         }
       }
       let stretched = try Vault.stretchedPassphrase(
-        at: world[0].folders, passphrase: { () throws(VaultError) in try passphrase("correct horse") })
+        at: world[0].folders, passphrase: { try passphrase("correct horse") })
       let other = try Vault.stretchedPassphrase(
-        at: world[1].folders, passphrase: { () throws(VaultError) in try passphrase("correct horse") })
-      #expect(throws: VaultError.self) {
+        at: world[1].folders, passphrase: { try passphrase("correct horse") })
+      let wrong = await refusal {
         _ = try Vault.stretchedPassphrase(
-          at: world[0].folders, passphrase: { () throws(VaultError) in try passphrase("wrong") })
+          at: world[0].folders, passphrase: { try passphrase("wrong") })
       }
+      #expect(wrong?.code == .wrongPassphrase)
       guard let stretched, let other else {
         Issue.record("the vaults have no passphrase")
         return
@@ -139,7 +142,7 @@ extension VaultTests {
         let copy = Mutex<SecretBytes?>(try key.duplicate())
         return try Vault.open(
           at: world[0].folders,
-          passphrase: { () throws(VaultError) in
+          passphrase: {
             asks.withLock { $0 += 1 }
             return try passphrase("correct horse")
           }, stretched: { copy.withLock { $0.take() } }, environment: world[0].environment)

@@ -155,7 +155,7 @@ struct ArgumentContractTests {
   }
 
   @Test func anArgumentThatIsNotUTF8IsRefused() throws {
-    func arguments(_ bytes: [[UInt8]]) throws(VaultError) -> [String] {
+    func arguments(_ bytes: [[UInt8]]) throws -> [String] {
       let strings = bytes.map { bytes in strdup(bytes.map { CChar(bitPattern: $0) } + [0]) }
       defer { for string in strings { free(string) } }
       return try Invocation.arguments(strings)

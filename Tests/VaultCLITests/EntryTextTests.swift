@@ -66,7 +66,7 @@ struct EntryTextTests {
     var header = try PayloadHeader(kind: .password)
     try header.add(field: "password", value: Array("a\nuser: b".utf8).span.bytes)
     var refused = false
-    do { _ = try EntryText.text(header) } catch { refused = error.code == .refused }
+    do { _ = try EntryText.text(header) } catch { refused = VaultError(error).code == .refused }
     #expect(refused)
   }
 

@@ -61,11 +61,11 @@ struct InheritedDescriptorsTests {
   private func complaint(
     _ command: any UnlockingCommand, closed: Set<Int32>, open: Set<Int32> = []
   ) -> VaultError? {
-    do throws(VaultError) {
+    do {
       try InheritedDescriptors.check(command, closed: closed, isOpen: { open.contains($0) })
       return nil
     } catch {
-      return error
+      return VaultError(error)
     }
   }
 }

@@ -30,7 +30,7 @@ struct PassphraseTests {
     for tooLong in [longest + "x", longest + "x\n", longest + "\n\n", longest + longest] {
       let descriptor = Shell.pipe(holding: tooLong)
       defer { close(descriptor) }
-      #expect(code { () throws(VaultError) in _ = try Passphrase.descriptor(descriptor).existing(console) } == .usage)
+      #expect(code { _ = try Passphrase.descriptor(descriptor).existing(console) } == .usage)
     }
   }
 
@@ -40,7 +40,7 @@ struct PassphraseTests {
     let passphrase = try Passphrase.file(folder + "/pass").existing(console)
     #expect(passphrase.matches(try SecretBytes(copying: Array("from a file".utf8).span.bytes)))
     #expect(
-      code { () throws(VaultError) in _ = try Passphrase.file(folder + "/none").existing(console) } == .inputOutput)
+      code { _ = try Passphrase.file(folder + "/none").existing(console) } == .inputOutput)
     unlink(folder + "/pass")
     rmdir(folder)
   }
@@ -48,23 +48,23 @@ struct PassphraseTests {
   @Test func anEmptyPassphraseForANewVaultIsRefusedAndTheWayOutNamed() {
     let descriptor = Shell.pipe(holding: "\n")
     defer { close(descriptor) }
-    do throws(VaultError) {
+    do {
       _ = try Passphrase.descriptor(descriptor).new(console)
       Issue.record("an empty passphrase was taken")
     } catch {
-      #expect(error.code == .usage)
-      #expect(error.hint?.contains("--no-passphrase") == true)
+      #expect(VaultError(error).code == .usage)
+      #expect(VaultError(error).hint?.contains("--no-passphrase") == true)
     }
   }
 
   @Test func aClosedDescriptorIsAnError() {
     // Beyond what this process may open: any smaller number may be another test's.
     let number = Int32(clamping: sysconf(Int32(_SC_OPEN_MAX)))
-    #expect(code { () throws(VaultError) in _ = try Passphrase.descriptor(number).existing(console) } == .inputOutput)
+    #expect(code { _ = try Passphrase.descriptor(number).existing(console) } == .inputOutput)
   }
 
-  private func code(_ body: () throws(VaultError) -> Void) -> VaultError.Code? {
-    do throws(VaultError) { try body() } catch { return error.code }
+  private func code(_ body: () throws -> Void) -> VaultError.Code? {
+    do { try body() } catch { return VaultError(error).code }
     return nil
   }
 }

@@ -16,22 +16,22 @@ struct PeerTextTests {
 
   @Test(arguments: ["nowhere", "", ":1", "a:", "a:b", "a:0", "a:65536", "2001:db8::7:4721", "[::1]", "a b:1", "-a:1"])
   func anythingElseIsAUsageErrorThatShowsTheForm(text: String) {
-    do throws(VaultError) {
+    do {
       _ = try PeerText.address(text)
       Issue.record("\(text) was taken")
     } catch {
-      #expect(error.code == .usage)
-      #expect(error.hint?.contains("HOST:PORT") == true)
+      #expect(VaultError(error).code == .usage)
+      #expect(VaultError(error).hint?.contains("HOST:PORT") == true)
     }
   }
 
   @Test func aDamagedCardIsTold() {
-    do throws(VaultError) {
+    do {
       _ = try PeerText.card("vaultpeer1qqqqqqqq")
       Issue.record("a damaged card was taken")
     } catch {
-      #expect(error.code == .damaged)
-      #expect(error.reason.hasPrefix("this card is damaged: "))
+      #expect(VaultError(error).code == .damaged)
+      #expect(VaultError(error).reason.hasPrefix("this card is damaged: "))
     }
   }
 

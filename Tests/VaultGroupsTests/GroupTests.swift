@@ -141,12 +141,12 @@ import VaultProtocol
     let folders = VaultFolders(home: house.folder + "/ann")
     let plan = try Vault.restoreBackup(
       from: path, at: folders, overwrites: true,
-      passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none") },
-      confirm: { (_) throws(VaultError) in }, environment: vault.surroundings)
+      passphrase: { throw VaultError(.wrongPassphrase, "none") },
+      confirm: { _ in }, environment: vault.surroundings)
     #expect(plan.lostGroups == [later.id] && plan.returningGroups.isEmpty)
 
     let back = try Vault.open(
-      at: folders, passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none") },
+      at: folders, passphrase: { throw VaultError(.wrongPassphrase, "none") },
       environment: vault.surroundings)
     let groups = VaultGroups(back, classes: [], connector: house[0].groups.connector)
     #expect(try await groups.list().map(\.id).sorted() == [made.id, waiting].sorted())

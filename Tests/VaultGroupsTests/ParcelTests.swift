@@ -181,7 +181,7 @@ import VaultProtocol
     let waits = { (pause: Int64, _: VaultError) in
       for part in [pause, pause % 1000] { house.clock.pass(.milliseconds(part)) }
     }
-    _ = try await ann.vault.patiently(for: 60_000, waits: waits) { () async throws(VaultError) in
+    _ = try await ann.vault.patiently(for: 60_000, waits: waits) { () async throws in
       try await ann.vault.recover(report.id, to: .file(path: path, overwrites: false)) { _ in }
     }
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("what was shared".utf8))

@@ -139,7 +139,7 @@ import Testing
     let (newer, vault) = (Kept(), house[1].vault)
     let change = try await vault.changeItem(
       item.id,
-      .contents { (content) async throws(VaultError) in
+      .contents { (content) async throws in
         do {
           newer.id = try await edit(item.id, "by ann", by: 0)
           try await meet([1])

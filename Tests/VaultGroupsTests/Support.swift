@@ -175,5 +175,5 @@ func vaultError(_ body: () async throws -> Void) async -> VaultError? {
   do {
     try await body()
     return nil
-  } catch { return error as? VaultError }
+  } catch { return VaultError(known: error) }
 }

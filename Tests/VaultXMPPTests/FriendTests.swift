@@ -126,7 +126,7 @@ extension AccountTests {
         #expect(try bob.accounts.friends().map(\.subscription) == ["blocked"])
       }
       #expect { try bob.vault.setAccountAddress("Nobody", to: nil) } throws: {
-        ($0 as? VaultError)?.code == .notFound
+        VaultError(known: $0)?.code == .notFound
       }
     }
 
@@ -136,7 +136,7 @@ extension AccountTests {
       await #expect {
         try await ada.accounts.acceptFriend("bob@localhost", name: nil, peer: nil)
       } throws: {
-        ($0 as? VaultError)?.code == .notFound
+        VaultError(known: $0)?.code == .notFound
       }
     }
 

@@ -15,7 +15,7 @@ extension AccountTests {
       #expect(try await ada.register(at: server).state == .current)
       #expect(try ada.accounts.logout(nil, forgets: false) == ada.address)
       #expect(try ada.accounts.list().map(\.state) == [.loggedOut])
-      #expect { try ada.accounts.use(ada.address) } throws: { ($0 as? VaultError)?.code == .refused }
+      #expect { try ada.accounts.use(ada.address) } throws: { VaultError(known: $0)?.code == .refused }
       let again = try await ada.accounts.login(ada.address, at: .init(server), password: secret(ada.local))
       #expect(again.state == .current)
       // Where the server is was said once.
@@ -33,14 +33,14 @@ extension AccountTests {
       await #expect {
         try await ada.accounts.login(ada.address, at: .init(server), password: secret("wrong"))
       } throws: {
-        ($0 as? VaultError)?.code == .refused
+        VaultError(known: $0)?.code == .refused
       }
       #expect(try ada.accounts.list() == before)
       let bob = try Person("Bob")
       await #expect {
         try await bob.accounts.login(ada.address, at: .init(server), password: secret("wrong"))
       } throws: {
-        ($0 as? VaultError)?.code == .refused
+        VaultError(known: $0)?.code == .refused
       }
       #expect(try bob.accounts.list() == [])
     }
@@ -54,7 +54,7 @@ extension AccountTests {
       await #expect {
         try await ada.accounts.login(ada.address, at: .init(server), password: secret(ada.local))
       } throws: {
-        ($0 as? VaultError)?.code == .refused
+        VaultError(known: $0)?.code == .refused
       }
       // By what is kept here.
       #expect(try await ada.accounts.addFriend("bob@localhost", name: nil, peer: nil).address == "bob@localhost")
@@ -94,7 +94,7 @@ extension AccountTests {
         await #expect {
           try await ada.accounts.login(wrong, at: .init(), password: secret("any"))
         } throws: {
-          ($0 as? VaultError)?.code == .usage
+          VaultError(known: $0)?.code == .usage
         }
       }
       #expect(try ada.accounts.list() == [])

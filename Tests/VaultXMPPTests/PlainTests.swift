@@ -91,12 +91,12 @@ extension AccountTests {
       try await ada.accounts.connected(account) { (connection) throws(XMPPError) in
         try await connection.announce()
         try await connection.ping()
-        do throws(VaultError) {
+        do {
           try await bob.accounts.connected(other) { (sender) throws(XMPPError) in
             for (number, text) in texts.enumerated() { try await sender.send(text, to: to, id: "more-\(number)") }
             try await sender.ping()
           }
-        } catch { throw .unreachable(error.reason) }
+        } catch { throw .unreachable(VaultError(error).reason) }
       }
       try ada.vault.noteArchive(of: account.id, to: "an entry that has expired")
       #expect(await AccountRound.run(ada.vault, limit: .seconds(60)).problem == nil)
@@ -193,14 +193,14 @@ extension AccountTests {
     @Test func `a text that can't be sent is refused before it is kept`() async throws {
       let ada = try Person("Ada")
       #expect { try ada.vault.sendPlain(held("hello"), to: "bob@localhost") } throws: {
-        ($0 as? VaultError)?.code == .notFound
+        VaultError(known: $0)?.code == .notFound
       }
       try await ada.register(at: try ChatServer.shared(.prosody))
       for (text, to) in [
         ("", "bob@localhost"), ("\u{1B}[2J", "bob@localhost"), ("a\u{FFFE}", "bob@localhost"), ("hello", ada.address),
         ("hello", "bob"),
       ] {
-        #expect { try ada.vault.sendPlain(held(text), to: to) } throws: { ($0 as? VaultError)?.code == .usage }
+        #expect { try ada.vault.sendPlain(held(text), to: to) } throws: { VaultError(known: $0)?.code == .usage }
       }
       #expect(try ada.vault.messages().isEmpty)
     }

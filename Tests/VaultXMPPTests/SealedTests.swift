@@ -91,7 +91,7 @@ extension AccountTests {
           let came = try #require(try bob.vault.messages().first)
           #expect(came.kind == .photo && came.byteCount == Int64(bytes.count))
           var got: [UInt8] = []
-          try bob.vault.messageFile(came.number) { (part) throws(VaultError) in
+          try bob.vault.messageFile(came.number) { part in
             got += part.bytes.withUnsafeBytes { Array($0) }
           }
           #expect(got == bytes)

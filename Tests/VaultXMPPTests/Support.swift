@@ -134,7 +134,7 @@ func held(_ bytes: [UInt8]) throws -> HeldSecret { HeldSecret(try SecretBytes(co
 func photo(_ bytes: [UInt8]) -> MessageFile {
   MessageFile(
     name: "photo.jpg", mediaType: "image/jpeg", byteCount: UInt64(bytes.count), isPhoto: true, caption: nil
-  ) { (offset, count) throws(VaultError) in
+  ) { (offset, count) throws in
     do { return try held(Array(bytes[Int(offset)..<(Int(offset) + count)])) } catch {
       throw VaultError(.other, "no memory")
     }

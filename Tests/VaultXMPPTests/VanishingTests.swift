@@ -178,7 +178,7 @@ extension AccountTests {
         _ = try ada.vault.set("pigeons-only", to: "on")
         try await eventually("not connected") { try ada.accounts.list().first?.connection == nil }
         #expect { try ada.vault.sendPlain(held("hello"), to: bob.address) } throws: {
-          ($0 as? VaultError)?.code == .refused
+          VaultError(known: $0)?.code == .refused
         }
         #expect(try ada.vault.messages().isEmpty)
         _ = try ada.vault.set("pigeons-only", to: "off")

@@ -46,27 +46,25 @@ extension Vault {
   private static let connectionKey = "account-connection"
 
   /// How the account's connection stands, if a daemon has it; what a daemon has left that doesn't run any more counts for nothing.
-  package func accountConnection() throws(VaultError) -> AccountConnection? {
+  package func accountConnection() throws -> AccountConnection? {
     guard try !isWithoutDaemon() else { return nil }
-    let bytes = try stored { () throws(StoreError) in try database.meta(Self.connectionKey) }
+    let bytes = try database.meta(Self.connectionKey)
     return bytes.flatMap { AccountConnection($0) }
   }
 
   /// Notes how a connection stands; nil: there is nothing to say of this account any more.
-  package func noteAccountConnection(_ state: AccountConnection.State?, of account: [UInt8]) throws(VaultError) {
-    try stored { () throws(StoreError) in
-      let known = try database.meta(Self.connectionKey).flatMap { AccountConnection($0) }
-      if let state {
-        guard known?.account != account || known?.state != state else { return }
-        let now = AccountConnection(account: account, state: state, since: environment.now())
-        try database.setMeta(Self.connectionKey, to: now.encoded)
-      } else if known?.account == account {
-        try database.setMeta(Self.connectionKey, to: [])
-      }
+  package func noteAccountConnection(_ state: AccountConnection.State?, of account: [UInt8]) throws {
+    let known = try database.meta(Self.connectionKey).flatMap { AccountConnection($0) }
+    if let state {
+      guard known?.account != account || known?.state != state else { return }
+      let now = AccountConnection(account: account, state: state, since: environment.now())
+      try database.setMeta(Self.connectionKey, to: now.encoded)
+    } else if known?.account == account {
+      try database.setMeta(Self.connectionKey, to: [])
     }
   }
 
-  func isWithoutDaemon() throws(VaultError) -> Bool {
-    try stored { () throws(StoreError) in try DaemonLock.running(folders) == nil }
+  func isWithoutDaemon() throws -> Bool {
+    try DaemonLock.running(folders) == nil
   }
 }

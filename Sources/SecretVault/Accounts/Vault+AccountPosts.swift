@@ -12,7 +12,7 @@ extension Vault {
 
   /// Small parcels whose turn it is to go by the account, new ones before those that go again, and the oldest of them first, some at a time: to be
   /// asked again, when these were handed over, until nothing is left.
-  package func smallAccountPosts() throws(VaultError) -> [OutgoingParcelPost] {
+  package func smallAccountPosts() throws -> [OutgoingParcelPost] {
     let (records, sizes) = try accountRecordsDue()
     var posts: [OutgoingParcelPost] = []
     var byteCount = 0
@@ -28,7 +28,7 @@ extension Vault {
 
   /// The large parcel that goes by the account next, if one is due: what was begun more often in vain comes behind the others, and so does what goes
   /// again, and what is larger. So one that never gets through holds up none that does.
-  package func largeAccountPost(_ attempts: [[UInt8]: Int]) throws(VaultError) -> OutgoingParcelPost? {
+  package func largeAccountPost(_ attempts: [[UInt8]: Int]) throws -> OutgoingParcelPost? {
     let (records, sizes) = try accountRecordsDue()
     let large = records.enumerated().filter { (sizes[$0.element.id] ?? 0) > Self.smallPostLimit }
     // They are in the order of their age.
@@ -42,10 +42,10 @@ extension Vault {
     return nil
   }
 
-  private func accountRecordsDue() throws(VaultError) -> ([ParcelRecord], [[UInt8]: Int64]) {
+  private func accountRecordsDue() throws -> ([ParcelRecord], [[UInt8]: Int64]) {
     let due = try outgoingRecords(way: .account, at: environment.now())
     guard !due.isEmpty else { return ([], [:]) }
     let records = due.filter { $0.accountAt == 0 } + due.filter { $0.accountAt > 0 }
-    return (records, try stored { () throws(StoreError) in try database.parcelByteCounts() })
+    return (records, try database.parcelByteCounts())
   }
 }

@@ -4,89 +4,87 @@ package import VaultStore
 /// What the part that talks to XMPP servers needs of a vault. Addresses are in their one normal form here: whoever calls sees to that.
 extension Vault {
   /// All accounts that have been used here, the one in use or not.
-  package func accountRecords() throws(VaultError) -> [AccountRecord] {
-    try stored { () throws(StoreError) in try database.accounts() }
+  package func accountRecords() throws -> [AccountRecord] {
+    try database.accounts()
   }
 
   /// The account in use; nil if none is.
-  package func currentAccount() throws(VaultError) -> AccountRecord? {
+  package func currentAccount() throws -> AccountRecord? {
     try accountRecords().first { $0.isCurrent }
   }
 
   /// The address of the account in use, which messages carry so that they can be answered the same way.
-  package func currentAccountAddress() throws(VaultError) -> String? { try currentAccount()?.address }
+  package func currentAccountAddress() throws -> String? { try currentAccount()?.address }
 
-  package func accountRecord(_ address: String) throws(VaultError) -> AccountRecord? {
+  package func accountRecord(_ address: String) throws -> AccountRecord? {
     try accountRecords().first { $0.address == address }
   }
 
   /// Puts an account in use, with its password if there is a new one. What others have noted of one that is known stays.
-  package func useAccount(_ account: AccountRecord, password: HeldSecret?) throws(VaultError) {
-    try stored { () throws(StoreError) in try database.useAccount(account, password: password) }
+  package func useAccount(_ account: AccountRecord, password: HeldSecret?) throws {
+    try database.useAccount(account, password: password)
   }
 
   /// Keeps another password of an account, if that is still here.
-  package func keepAccountPassword(_ id: [UInt8], _ password: HeldSecret) throws(VaultError) {
-    try stored { () throws(StoreError) in try database.setAccountPassword(id, password.bytes) }
+  package func keepAccountPassword(_ id: [UInt8], _ password: HeldSecret) throws {
+    try database.setAccountPassword(id, password.bytes)
   }
 
   /// Calls this device something else at the server of an account.
-  package func renameDevice(of account: [UInt8], to resource: String) throws(VaultError) {
-    try stored { () throws(StoreError) in _ = try database.updateAccount(account) { $0.resource = resource } }
+  package func renameDevice(of account: [UInt8], to resource: String) throws {
+    _ = try database.updateAccount(account) { $0.resource = resource }
   }
 
   /// The password of an account; nil if it is logged out.
-  package func accountPassword(_ id: [UInt8]) throws(VaultError) -> HeldSecret? {
-    try stored { () throws(StoreError) in try database.accountPassword(id) }
+  package func accountPassword(_ id: [UInt8]) throws -> HeldSecret? {
+    try database.accountPassword(id)
   }
 
   /// Logs an account out: it isn't used any more, and its password is forgotten. Its friends and messages stay.
-  package func endAccount(_ account: AccountRecord) throws(VaultError) {
-    try stored { () throws(StoreError) in try database.endAccount(account.id) }
+  package func endAccount(_ account: AccountRecord) throws {
+    try database.endAccount(account.id)
     try noteAccountConnection(nil, of: account.id)
   }
 
   /// Removes an account with all that came by it but what was sealed.
-  package func forgetAccount(_ account: AccountRecord) throws(VaultError) {
+  package func forgetAccount(_ account: AccountRecord) throws {
     try noteAccountConnection(nil, of: account.id)
-    try stored { () throws(StoreError) in _ = try database.removeAccount(account.id) }
+    _ = try database.removeAccount(account.id)
   }
 
   /// How many accounts can't be read any more, because their rows are damaged.
-  package func damagedAccountCount() throws(VaultError) -> Int {
-    try stored { () throws(StoreError) in try database.damagedAccountCount() }
+  package func damagedAccountCount() throws -> Int {
+    try database.damagedAccountCount()
   }
 
   /// Removes the accounts that can't be read any more, with whatever is left of them. Returns how many there were.
-  package func forgetDamagedAccounts() throws(VaultError) -> Int {
-    try stored { () throws(StoreError) in try database.removeDamagedAccounts() }
+  package func forgetDamagedAccounts() throws -> Int {
+    try database.removeDamagedAccounts()
   }
 
   /// How many plain messages of an account haven't been sent yet; nobody counts more than a thousand.
-  package func unsentPlainCount(_ account: [UInt8]) throws(VaultError) -> Int {
-    try stored { () throws(StoreError) in
-      try database.messages(MessageFilter(account: account, direction: .sent, states: [.waiting], limit: 1000)).count
-    }
+  package func unsentPlainCount(_ account: [UInt8]) throws -> Int {
+    try database.messages(MessageFilter(account: account, direction: .sent, states: [.waiting], limit: 1000)).count
   }
 
   /// Notes up to where an account's archive was read.
-  package func noteArchive(of account: [UInt8], to place: String) throws(VaultError) {
-    try stored { () throws(StoreError) in _ = try database.updateAccount(account) { $0.archivedTo = place } }
+  package func noteArchive(of account: [UInt8], to place: String) throws {
+    _ = try database.updateAccount(account) { $0.archivedTo = place }
   }
 
   /// A number that is another one whenever an account, its password or its contacts have changed, by whichever program.
-  package func accountMark() throws(VaultError) -> UInt64 {
-    try stored { () throws(StoreError) in try database.accountMark() }
+  package func accountMark() throws -> UInt64 {
+    try database.accountMark()
   }
 
   /// A number that is another one whenever this vault has been written to, by whichever program. Whoever asks before looking misses nothing. Costs
   /// next to nothing to ask for.
-  package func changeMark() throws(VaultError) -> UInt64 {
-    try stored { () throws(StoreError) in try database.changeMark() }
+  package func changeMark() throws -> UInt64 {
+    try database.changeMark()
   }
 
   /// Whether a command should see to the account by itself: one is in use, no daemon runs, and servers aren't left out.
-  package func needsAccountRound() throws(VaultError) -> Bool {
+  package func needsAccountRound() throws -> Bool {
     guard !leavesServersOut(), try currentAccount() != nil else { return false }
     return try isWithoutDaemon()
   }
@@ -95,20 +93,20 @@ extension Vault {
   package func leavesServersOut() -> Bool { verifiedSetting(.pigeonsOnly) != SettingKey.off }
 
   /// What has gone and come by an account from this device; nil if nothing has.
-  package func accountTraffic(_ id: [UInt8]) throws(VaultError) -> AccountTraffic? {
-    try stored { () throws(StoreError) in try database.accountTraffic(id) }
+  package func accountTraffic(_ id: [UInt8]) throws -> AccountTraffic? {
+    try database.accountTraffic(id)
   }
 
   /// Counts what has gone and come by an account, and with it keeps the marks of texts that weren't kept, if there are new ones.
   package func addAccountTraffic(
     _ id: [UInt8], _ more: AccountTraffic, passed: [UInt64]? = nil
-  ) throws(VaultError) {
+  ) throws {
     guard !more.isNothing || passed != nil else { return }
-    try stored { () throws(StoreError) in try database.addAccountTraffic(id, more, passed: passed) }
+    try database.addAccountTraffic(id, more, passed: passed)
   }
 
   /// Marks of an account's texts that weren't kept and are counted, the latest last.
-  package func passedTexts(_ id: [UInt8]) throws(VaultError) -> [UInt64] {
-    try stored { () throws(StoreError) in try database.passedTexts(id) }
+  package func passedTexts(_ id: [UInt8]) throws -> [UInt64] {
+    try database.passedTexts(id)
   }
 }

@@ -4,33 +4,31 @@ package import VaultStore
 /// The contacts of an account, as its server last said.
 extension Vault {
   /// All of an account, by address.
-  package func friendRecords(_ account: [UInt8]) throws(VaultError) -> [FriendRecord] {
-    try stored { () throws(StoreError) in try database.friends(account) }
+  package func friendRecords(_ account: [UInt8]) throws -> [FriendRecord] {
+    try database.friends(account)
   }
 
-  package func friendRecord(_ account: [UInt8], _ address: String) throws(VaultError) -> FriendRecord? {
+  package func friendRecord(_ account: [UInt8], _ address: String) throws -> FriendRecord? {
     // One that is damaged is as good as gone: the server knows it, too.
-    do throws(StoreError) { return try database.friend(account, address) } catch .damaged { return nil } catch {
-      throw VaultError(error)
-    }
+    do { return try database.friend(account, address) } catch StoreError.damaged { return nil } catch { throw error }
   }
 
   /// Keeps a contact, or what is new of it, in one step: others change it, too. Beyond the limit of an account nothing is added.
   package func keepFriend(
     _ account: [UInt8], _ address: String, change: (inout FriendRecord) -> Void
-  ) throws(VaultError) {
-    try stored { () throws(StoreError) in _ = try database.updateFriend(account, address, change) }
+  ) throws {
+    _ = try database.updateFriend(account, address, change)
   }
 
   /// Changes a contact in one step, or forgets it where `change` leaves nil. One that has been removed meanwhile doesn't come back.
   package func changeFriend(
     _ account: [UInt8], _ address: String, change: (inout FriendRecord?) -> Void
-  ) throws(VaultError) {
-    try stored { () throws(StoreError) in try database.changeFriend(account, address, change) }
+  ) throws {
+    try database.changeFriend(account, address, change)
   }
 
   /// Wants nothing more of an address: what it writes isn't kept, and it can't ask to be a friend.
-  package func blockContact(_ account: [UInt8], _ address: String) throws(VaultError) {
+  package func blockContact(_ account: [UInt8], _ address: String) throws {
     try keepFriend(account, address) { friend in
       friend = FriendRecord(account: account, address: address, subscription: .blocked)
     }
@@ -38,7 +36,7 @@ extension Vault {
 
   /// Whoever was blocked isn't any more. Whether it was.
   @discardableResult
-  package func unblockContact(_ account: [UInt8], _ address: String) throws(VaultError) -> Bool {
+  package func unblockContact(_ account: [UInt8], _ address: String) throws -> Bool {
     var wasBlocked = false
     try changeFriend(account, address) { friend in
       guard friend?.subscription == .blocked else { return }
@@ -48,40 +46,40 @@ extension Vault {
   }
 
   /// Nobody is known to be there any more.
-  package func forgetPresence(_ account: [UInt8]) throws(VaultError) {
+  package func forgetPresence(_ account: [UInt8]) throws {
     for friend in try friendRecords(account) where friend.presence != nil {
       try changeFriend(account, friend.address) { $0?.presence = nil }
     }
   }
 
   /// Which peer has this address, if any.
-  package func peer(at address: String) throws(VaultError) -> PeerSummary? {
-    let addresses = try stored { () throws(StoreError) in try database.peerAddresses() }
-    for peer in try stored({ () throws(StoreError) in try database.peers() }) where addresses[peer.digest] == address {
+  package func peer(at address: String) throws -> PeerSummary? {
+    let addresses = try database.peerAddresses()
+    for peer in try database.peers() where addresses[peer.digest] == address {
       return try summary(peer)
     }
     return nil
   }
 
   /// The digest of the peer that has this address; nil if none has, or more than one.
-  package func peerDigest(at address: String) throws(VaultError) -> Digest? {
-    let known = try stored { () throws(StoreError) in try database.peerAddresses() }.filter { $0.value == address }
+  package func peerDigest(at address: String) throws -> Digest? {
+    let known = try database.peerAddresses().filter { $0.value == address }
     return known.count == 1 ? known.keys.first : nil
   }
 
   /// Whether some peer has this address.
-  package func isAccountAddress(_ address: String) throws(VaultError) -> Bool {
-    try stored { () throws(StoreError) in try database.peerAddresses() }.values.contains(address)
+  package func isAccountAddress(_ address: String) throws -> Bool {
+    try database.peerAddresses().values.contains(address)
   }
 
   /// The digest of a peer by whatever it is called here.
-  package func peerDigest(_ reference: String) throws(VaultError) -> Digest { try find(reference).digest }
+  package func peerDigest(_ reference: String) throws -> Digest { try find(reference).digest }
 
   /// The names of all peers.
-  package func namesOfPeers() throws(VaultError) -> [Digest: String] { try peerNames() }
+  package func namesOfPeers() throws -> [Digest: String] { try peerNames() }
 
   /// The address of a peer's account, if it is known.
-  package func accountAddress(of peer: Digest) throws(VaultError) -> String? {
-    try stored { () throws(StoreError) in try database.peerAddress(peer) }
+  package func accountAddress(of peer: Digest) throws -> String? {
+    try database.peerAddress(peer)
   }
 }

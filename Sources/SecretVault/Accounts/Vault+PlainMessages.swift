@@ -31,19 +31,19 @@ package struct PlainMessage: Sendable {
 
   /// The id of what came as `stanza` from `contact` saying `text`: the same whenever it comes again. Others' programs don't always give each
   /// message a name of its own, so what it says counts, too.
-  package static func id(stanza: String, contact: String, text: HeldSecret) throws(VaultError) -> [UInt8] {
+  package static func id(stanza: String, contact: String, text: HeldSecret) throws -> [UInt8] {
     try id("vault/plain-message/v1", stanza, contact, text)
   }
 
   /// The id of what an account's server calls `name` in its archive, and which has no name of its sender's.
-  package static func id(archived name: String, contact: String, text: HeldSecret) throws(VaultError) -> [UInt8] {
+  package static func id(archived name: String, contact: String, text: HeldSecret) throws -> [UInt8] {
     try id("vault/plain-archived/v1", name, contact, text)
   }
 
   private static func id(
     _ label: StaticString, _ name: String, _ contact: String, _ text: HeldSecret
-  ) throws(VaultError) -> [UInt8] {
-    do throws(SodiumError) { return try digest(label, name, contact, text.bytes) } catch {
+  ) throws -> [UInt8] {
+    do { return try digest(label, name, contact, text.bytes) } catch {
       throw VaultError(.other, "a message can't be hashed: \(error)")
     }
   }
@@ -82,16 +82,14 @@ extension Vault {
   @discardableResult
   package func keepPlain(
     _ message: PlainMessage, account: [UInt8], isSent: Bool = true, isNews: Bool = true
-  ) throws(VaultError) -> Int64? {
+  ) throws -> Int64? {
     let now = environment.now()
     let record = MessageRecord(
       id: message.id, account: account, contact: message.contact, direction: message.isMine ? .sent : .received,
       kind: .text, isSealed: false, byteCount: Int64(message.text.count), partCount: 1,
       partsDone: message.isMine ? 0 : 1, sentAt: message.sentAt, storedAt: now, route: message.mark.route,
       state: message.isMine ? (isSent ? .underway : .waiting) : .new)
-    let number = try stored { () throws(StoreError) in
-      try database.addMessage(record, parts: [0: message.text], parcels: [])
-    }
+    let number = try database.addMessage(record, parts: [0: message.text], parcels: [])
     // Servers can say as often as they like that something has come.
     if number != nil, isNews, !message.isMine,
       allowance.next(try Self.line(account), at: environment.monotonic()).isWritten
@@ -102,8 +100,8 @@ extension Vault {
   }
 
   /// For whom lines of the audit log are counted.
-  private static func line(_ account: [UInt8]) throws(VaultError) -> Digest {
-    do throws(SodiumError) {
+  private static func line(_ account: [UInt8]) throws -> Digest {
+    do {
       var hash = try DomainHash("vault/plain-line/v1")
       hash.append(account)
       return hash.digest()
@@ -111,10 +109,8 @@ extension Vault {
   }
 
   /// How many messages of a contact are here, by the day since 1970 on which they were sent.
-  package func plainDays(account: [UInt8], contact: String) throws(VaultError) -> [Int64: Int] {
-    let records = try stored { () throws(StoreError) in
-      try database.messages(MessageFilter(account: account, contact: contact, direction: .received))
-    }
+  package func plainDays(account: [UInt8], contact: String) throws -> [Int64: Int] {
+    let records = try database.messages(MessageFilter(account: account, contact: contact, direction: .received))
     return records.reduce(into: [:]) { days, record in
       days[record.sentAt / Self.day, default: 0] += Self.plainWeight(Int(clamping: record.byteCount))
     }
@@ -124,24 +120,20 @@ extension Vault {
   package static func plainWeight(_ byteCount: Int) -> Int { max(1, byteCount >> 16) }
 
   /// Whether a contact has had as much stored within a day as is kept, whenever it says that it was sent.
-  package func isPlainFull(account: [UInt8], contact: String) throws(VaultError) -> Bool {
-    try stored { () throws(StoreError) in
-      try database.messages(
-        MessageFilter(
-          account: account, contact: contact, direction: .received, since: environment.now() - Self.day,
-          limit: Self.plainDayLimit)
-      ).reduce(0) { $0 + Self.plainWeight(Int(clamping: $1.byteCount)) } >= Self.plainDayLimit
-    }
+  package func isPlainFull(account: [UInt8], contact: String) throws -> Bool {
+    try database.messages(
+      MessageFilter(
+        account: account, contact: contact, direction: .received, since: environment.now() - Self.day,
+        limit: Self.plainDayLimit)
+    ).reduce(0) { $0 + Self.plainWeight(Int(clamping: $1.byteCount)) } >= Self.plainDayLimit
   }
 
   /// Plain messages of an account that wait to be sent, the oldest first, and not more than some. Those whose text is damaged are lost.
-  package func plainWaiting(_ account: [UInt8]) throws(VaultError) -> [WaitingPlain] {
+  package func plainWaiting(_ account: [UInt8]) throws -> [WaitingPlain] {
     var waiting: [WaitingPlain] = []
-    let records = try stored { () throws(StoreError) in
-      try database.messages(
-        MessageFilter(
-          account: account, direction: .sent, states: [.waiting], isOldestFirst: true, limit: Self.turn))
-    }
+    let records = try database.messages(
+      MessageFilter(
+        account: account, direction: .sent, states: [.waiting], isOldestFirst: true, limit: Self.turn))
     for record in records {
       guard let contact = record.contact else { continue }
       guard let text = try soundText(record) else {
@@ -157,20 +149,18 @@ extension Vault {
   /// Notes what became of a plain message that was sent.
   package func notePlain(
     _ id: [UInt8], account: [UInt8], contact: String, _ state: MessageRecord.State
-  ) throws(VaultError) {
-    try stored { () throws(StoreError) in
-      let filter = MessageFilter(
-        account: account, contact: contact, id: id, direction: .sent, states: [.waiting, .underway, .lost], limit: 1)
-      while let before = try database.messages(filter).first {
-        guard Self.rank(state) > Self.rank(before.state) else { return }
-        var after = before
-        after.state = state
-        if state == .delivered {
-          after.deliveredAt = environment.now()
-          after.partsDone = 1
-        }
-        if try database.updateMessage(after, from: before) { return }
+  ) throws {
+    let filter = MessageFilter(
+      account: account, contact: contact, id: id, direction: .sent, states: [.waiting, .underway, .lost], limit: 1)
+    while let before = try database.messages(filter).first {
+      guard Self.rank(state) > Self.rank(before.state) else { return }
+      var after = before
+      after.state = state
+      if state == .delivered {
+        after.deliveredAt = environment.now()
+        after.partsDone = 1
       }
+      if try database.updateMessage(after, from: before) { return }
     }
   }
 
@@ -189,13 +179,13 @@ extension Vault {
   /// left out.
   package func plainMessages(
     like message: PlainMessage, account: [UInt8], within difference: Int64
-  ) throws(VaultError) -> [KnownPlain] {
+  ) throws -> [KnownPlain] {
     let filter = MessageFilter(
       account: account, contact: message.contact, direction: message.isMine ? .sent : .received,
       limit: Self.recentLimit)
     let count = Int64(message.text.count)
     var found: [KnownPlain] = []
-    for record in try stored({ () throws(StoreError) in try database.messages(filter) })
+    for record in try database.messages(filter)
     where record.byteCount == count
       && (record.sentAt - difference...record.sentAt + difference).contains(message.sentAt)
     {
@@ -207,14 +197,14 @@ extension Vault {
   /// The message of this id from or to a contact, if it is here.
   package func knownPlain(
     _ id: [UInt8], account: [UInt8], contact: String, isMine: Bool
-  ) throws(VaultError) -> KnownPlain? {
+  ) throws -> KnownPlain? {
     try plainRecord(id, account, contact, isMine).map(KnownPlain.init)
   }
 
   /// Notes what a message is known by, in addition to what it was known by.
   package func notePlain(
     _ known: KnownPlain, account: [UInt8], contact: String, isMine: Bool, mark: PlainMark
-  ) throws(VaultError) {
+  ) throws {
     while let before = try plainRecord(known.id, account, contact, isMine) {
       var all = PlainMark(before)
       all.kinds.formUnion(mark.kinds)
@@ -222,33 +212,29 @@ extension Vault {
       var after = before
       after.route = all.route
       guard after != before else { return }
-      if try stored({ () throws(StoreError) in try database.updateMessage(after, from: before) }) { return }
+      if try database.updateMessage(after, from: before) { return }
     }
   }
 
   private func plainRecord(
     _ id: [UInt8], _ account: [UInt8], _ contact: String, _ isMine: Bool
-  ) throws(VaultError) -> MessageRecord? {
+  ) throws -> MessageRecord? {
     let filter = MessageFilter(
       account: account, contact: contact, id: id, direction: isMine ? .sent : .received, limit: 1)
-    return try stored { () throws(StoreError) in try database.messages(filter) }.first
+    return try database.messages(filter).first
   }
 
   /// What a message says; nil if that is damaged.
-  private func soundText(_ record: MessageRecord) throws(VaultError) -> HeldSecret? {
-    do throws(StoreError) { return try database.messagePart(record.number, part: 0) } catch .damaged {
+  private func soundText(_ record: MessageRecord) throws -> HeldSecret? {
+    do { return try database.messagePart(record.number, part: 0) } catch StoreError.damaged {
       return nil
-    } catch {
-      throw VaultError(error)
-    }
+    } catch { throw error }
   }
 }
 
 extension Vault {
   /// Whether a plain message was sent from an account to this address.
-  package func hasWritten(to contact: String, account: [UInt8]) throws(VaultError) -> Bool {
-    try stored { () throws(StoreError) in
-      try database.hasMessages(MessageFilter(account: account, contact: contact, direction: .sent))
-    }
+  package func hasWritten(to contact: String, account: [UInt8]) throws -> Bool {
+    try database.hasMessages(MessageFilter(account: account, contact: contact, direction: .sent))
   }
 }

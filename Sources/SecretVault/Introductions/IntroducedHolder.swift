@@ -21,7 +21,7 @@ package struct IntroducedHolder: Hashable, Sendable {
   /// How it is called where others' names stand too.
   package var name: String { Self.name(label, by: introducedBy) }
 
-  package func card() throws(VaultError) -> PeerCard {
+  package func card() throws -> PeerCard {
     do { return try PeerCard.parse(text: cardText) } catch {
       throw VaultError(.damaged, "the card of \(name) is damaged")
     }

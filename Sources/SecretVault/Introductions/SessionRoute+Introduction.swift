@@ -30,7 +30,7 @@ extension SessionRoute {
       return introduction.settle(
         isTooLarge ? .refused(.bluetoothLimit) : .tooOld(conversation.recipient.name))
     }
-    do throws(LinkFailure) {
+    do {
       introduction.settle(try await result(id, conversation))
     } catch {
       introduction.settle(error)

@@ -33,20 +33,16 @@ extension Vault {
   static let introducedServices: [PeerServiceKind] = [.release, .drill, .consent, .introductions]
 
   /// Holders of a secret that were introduced and are no peers, in the order of their shares, each under a name of its own.
-  func introducedHolders(of secret: [UInt8]) throws(VaultError) -> [PeerRecord] {
+  func introducedHolders(of secret: [UInt8]) throws -> [PeerRecord] {
     guard usesIntroductions else { return [] }
-    let rows = try stored { () throws(StoreError) in
-      var rows: [IntroductionRecord] = []
-      for row in try database.introductions(ofSecret: secret) where counts(row) {
-        if try database.peer(row.digest) == nil { rows.append(row) }
-      }
-      return rows
+    let rows = try database.introductions(ofSecret: secret).filter {
+      try counts($0) && database.peer($0.digest) == nil
     }
     guard !rows.isEmpty else { return [] }
     let dealers = try peerNames()
     var names: [String: Int] = [:]
     for row in rows { names[PeerName.skeleton(try label(of: row)), default: 0] += 1 }
-    return try rows.map { (row) throws(VaultError) in
+    return try rows.map { row in
       let label = try label(of: row)
       // Two of one name are told apart by their shares.
       let isAlone = names[PeerName.skeleton(label)] == 1 && !label.hasSuffix(")")
@@ -55,8 +51,8 @@ extension Vault {
   }
 
   /// Who it is that was introduced for a secret, or nil if it wasn't, was removed, or is a peer.
-  func introducedHolder(_ card: Digest, of secret: [UInt8]) throws(VaultError) -> PeerRecord? {
-    guard try stored({ () throws(StoreError) in try database.introduction(of: card, secret: secret) }) != nil else {
+  func introducedHolder(_ card: Digest, of secret: [UInt8]) throws -> PeerRecord? {
+    guard try database.introduction(of: card, secret: secret) != nil else {
       return nil
     }
     return try introducedHolders(of: secret).first { $0.digest == card }
@@ -66,9 +62,9 @@ extension Vault {
   private func counts(_ row: IntroductionRecord) -> Bool { row.state == .active && (try? card(of: row)) != nil }
 
   /// Who it is that was introduced for any secret.
-  func introducedHolder(_ card: Digest) throws(VaultError) -> PeerRecord? {
+  func introducedHolder(_ card: Digest) throws -> PeerRecord? {
     guard usesIntroductions,
-      let row = try stored({ () throws(StoreError) in try database.introduction(of: card) })
+      let row = try database.introduction(of: card)
     else { return nil }
     return try peerRecord(row, label(of: row), peerNames())
   }
@@ -111,38 +107,36 @@ extension Vault {
       }
       return try introducedHolder(keys.digest)
     } catch {
-      environment.log.error("the session with an introduced holder could not be noted: \(error)")
+      environment.log.error("the session with an introduced holder could not be noted: \(VaultError(error))")
       return nil
     }
   }
 
   /// Takes a newer card of somebody who was introduced; what isn't newer, or isn't signed, changes nothing.
-  func update(with card: PeerCard, if isAllowed: () -> Bool = { true }) throws(VaultError) {
+  func update(with card: PeerCard, if isAllowed: () -> Bool = { true }) throws {
     guard let bytes = try? card.published.encoded() else { return }
     let digest = card.keys.digest
-    let outdated = try stored { () throws(StoreError) in try database.introducedCards(of: digest, besides: bytes) }
+    let outdated = try database.introducedCards(of: digest, besides: bytes)
       .filter { known in
         guard let known = try? cards.decode(known) else { return false }
         return (try? card.isUpdate(of: known)) == true
       }
     guard !outdated.isEmpty, isAllowed() else { return }
-    try stored { () throws(StoreError) in
-      try database.updateIntroductions(of: digest, replacing: outdated, with: bytes)
-    }
+    try database.updateIntroductions(of: digest, replacing: outdated, with: bytes)
   }
 
   /// The card under which somebody was introduced.
-  func card(of row: IntroductionRecord) throws(VaultError) -> PeerCard {
+  func card(of row: IntroductionRecord) throws -> PeerCard {
     do { return try cards.decode(row.card) } catch {
       throw VaultError(.damaged, "the card of an introduced holder is damaged")
     }
   }
 
-  private func label(of row: IntroductionRecord) throws(VaultError) -> String { try card(of: row).label }
+  private func label(of row: IntroductionRecord) throws -> String { try card(of: row).label }
 
   private func peerRecord(
     _ row: IntroductionRecord, _ label: String, _ names: [Digest: String]
-  ) throws(VaultError) -> PeerRecord {
+  ) throws -> PeerRecord {
     let card = try card(of: row)
     return PeerRecord(
       digest: row.digest, signingKey: card.keys.signing, noiseKey: card.keys.noise, boxKey: card.keys.box,
@@ -153,11 +147,11 @@ extension Vault {
   // MARK: - For the user
 
   /// All who were introduced and are no peers, by name; those that the user has removed aren't among them.
-  package func introducedHolders() throws(VaultError) -> [IntroducedHolder] {
+  package func introducedHolders() throws -> [IntroducedHolder] {
     let names = try peerNames()
-    let rows = try stored { () throws(StoreError) in try database.introductions() }
+    let rows = try database.introductions()
       .filter { counts($0) && names[$0.digest] == nil }
-    let holders = try Dictionary(grouping: rows, by: \.digest).values.map { (rows) throws(VaultError) in
+    let holders = try Dictionary(grouping: rows, by: \.digest).values.map { rows in
       try summary(rows, names)
     }
     return holders.sorted { ($0.name, $0.cardDigest) < ($1.name, $1.cardDigest) }
@@ -165,7 +159,7 @@ extension Vault {
 
   private func summary(
     _ rows: [IntroductionRecord], _ names: [Digest: String]
-  ) throws(VaultError) -> IntroducedHolder {
+  ) throws -> IntroducedHolder {
     var newest = try card(of: rows[0])
     for row in rows.dropFirst() {
       let other = try card(of: row)
@@ -180,7 +174,7 @@ extension Vault {
 
   /// The introduced holder that the user means: by the beginning of its fingerprint or card digest, or by its name, with or without who has
   /// introduced it. The digits come first: names here are strangers' words, and one may be somebody else's fingerprint.
-  package func introducedHolder(named reference: String) throws(VaultError) -> IntroducedHolder {
+  package func introducedHolder(named reference: String) throws -> IntroducedHolder {
     let all = try introducedHolders()
     var matches: [IntroducedHolder] = []
     if let digits = Self.digits(of: reference) {
@@ -205,7 +199,7 @@ extension Vault {
   }
 
   /// Makes an introduced holder a peer, by the keys that were shown. Its user and this one should have compared the fingerprint.
-  package func acceptIntroduced(_ holder: IntroducedHolder, name: String?) throws(VaultError) -> PeerAddition {
+  package func acceptIntroduced(_ holder: IntroducedHolder, name: String?) throws -> PeerAddition {
     let card = try holder.card()
     guard !areIntroductionsOff else {
       throw VaultError(
@@ -219,10 +213,10 @@ extension Vault {
   }
 
   /// Removes an introduced holder for good, by the keys that were shown: nobody can bring it back but the user, with its card.
-  package func removeIntroduced(_ holder: IntroducedHolder) throws(VaultError) -> IntroducedHolder {
+  package func removeIntroduced(_ holder: IntroducedHolder) throws -> IntroducedHolder {
     let digest = try holder.card().keys.digest
     let record = try introducedHolder(digest)
-    _ = try stored { () throws(StoreError) in try database.removeIntroductions(of: digest) }
+    _ = try database.removeIntroductions(of: digest)
     self.record(.peerRemoved, peer: record, detail: "was introduced")
     return holder
   }

@@ -26,13 +26,13 @@ extension Vault {
   /// signature yet, and is handed on when its owner was met.
   func introductions(
     _ header: SecretHeader, _ recipients: [PeerRecord], first: Int
-  ) throws(VaultError) -> [NewOutboxRecord] {
+  ) throws -> [NewOutboxRecord] {
     guard header.labels != nil, usesIntroductions else { return [] }
     var holders: [KnownHolder] = []
     if first > 1 { holders.append(KnownHolder(index: 1, digest: identity.keys.digest, card: try ownCard())) }
     for (offset, peer) in recipients.enumerated() {
       // What it has shown in a session since it was chosen counts.
-      let newest = try stored { () throws(StoreError) in try database.peer(peer.digest) } ?? peer
+      let newest = try database.peer(peer.digest) ?? peer
       holders.append(KnownHolder(index: first + offset, digest: peer.digest, card: try storedCard(newest)))
     }
     let now = environment.now()
@@ -48,7 +48,7 @@ extension Vault {
   /// The word for one recipient, sealed to it; nil if there is nobody to name.
   func introduction(
     _ header: SecretHeader, to peer: PeerRecord, index: Int, _ holders: [KnownHolder], at now: Int64
-  ) throws(VaultError) -> NewOutboxRecord? {
+  ) throws -> NewOutboxRecord? {
     let cards = holders.filter { $0.index != index }.compactMap(\.handedOn)
     guard !cards.isEmpty, let number = UInt8(exactly: index) else { return nil }
     let sealed: [UInt8]
@@ -68,7 +68,7 @@ extension Vault {
   /// again.
   func introduceLate(_ card: PeerCard) throws(StoreError) {
     for id in try database.secretsWithShare(for: card.keys.digest) {
-      do throws(VaultError) {
+      do {
         if usesIntroductions, try introduceLate(card, toHoldersOf: id) { continue }
       } catch {
         environment.log.error(
@@ -80,8 +80,8 @@ extension Vault {
   }
 
   /// False if there is nothing to say of this secret.
-  private func introduceLate(_ card: PeerCard, toHoldersOf id: [UInt8]) throws(VaultError) -> Bool {
-    guard let record = try stored({ () throws(StoreError) in try database.secret(id) }), record.origin == .dealt else {
+  private func introduceLate(_ card: PeerCard, toHoldersOf id: [UInt8]) throws -> Bool {
+    guard let record = try database.secret(id), record.origin == .dealt else {
       return false
     }
     let header = try header(of: record)
@@ -92,41 +92,39 @@ extension Vault {
     }
     let now = environment.now()
     for holder in holders where holder.digest != digest && holder.digest != identity.keys.digest {
-      guard let peer = try stored({ () throws(StoreError) in try database.peer(holder.digest) }),
+      guard let peer = try database.peer(holder.digest),
         var entry = try introduction(header, to: peer, index: holder.index, holders, at: now)
       else { continue }
       entry.nextAttemptAt = now
-      try stored { () throws(StoreError) in try database.replaceIntroduction(entry) }
+      try database.replaceIntroduction(entry)
     }
     return true
   }
 
   /// The user removes a peer: whoever hasn't heard yet that it holds shares of this device's secrets doesn't hear so any more. Before it is removed:
   /// whoever is killed in between finds it still there, and removes it again.
-  func introduceNoMore(_ digest: Digest) throws(VaultError) {
-    for waiting in try stored({ () throws(StoreError) in try database.openIntroductions(besides: digest) })
+  func introduceNoMore(_ digest: Digest) throws {
+    for waiting in try database.openIntroductions(besides: digest)
     where waiting.entry.recipient != digest {
       var left: NewOutboxRecord?
-      do throws(VaultError) { left = try introduction(waiting, without: digest) } catch {
+      do { left = try introduction(waiting, without: digest) } catch {
         // Better that nobody is named than this one.
         environment.log.error(
           "the holders of a secret are not introduced to \(waiting.entry.recipient): this device \(Self.words(error))")
       }
-      try stored { () throws(StoreError) in
-        if let left {
-          try database.replaceIntroduction(left)
-        } else {
-          try database.cancelDelivery(waiting.id, reason: "nobody is left")
-        }
+      if let left {
+        try database.replaceIntroduction(left)
+      } else {
+        try database.cancelDelivery(waiting.id, reason: "nobody is left")
       }
     }
   }
 
   /// A waiting introduction as it is without one of the holders; nil if nobody is left.
-  private func introduction(_ waiting: OutboxRecord, without digest: Digest) throws(VaultError) -> NewOutboxRecord? {
+  private func introduction(_ waiting: OutboxRecord, without digest: Digest) throws -> NewOutboxRecord? {
     guard let id = waiting.entry.secretID, let index = waiting.entry.index,
-      let record = try stored({ () throws(StoreError) in try database.secret(id) }), record.origin == .dealt,
-      let peer = try stored({ () throws(StoreError) in try database.peer(waiting.entry.recipient) })
+      let record = try database.secret(id), record.origin == .dealt,
+      let peer = try database.peer(waiting.entry.recipient)
     else { return nil }
     let holders = try knownHolders(of: record).filter { $0.digest != digest }
     var entry = try introduction(header(of: record), to: peer, index: index, holders, at: environment.now())
@@ -137,20 +135,20 @@ extension Vault {
   // MARK: - Who holds what
 
   /// The holders of a secret that this device knows of and can name cards of: as its dealer, or by the dealer's word.
-  func knownHolders(of record: SecretRecord) throws(VaultError) -> [KnownHolder] {
+  func knownHolders(of record: SecretRecord) throws -> [KnownHolder] {
     var holders: [KnownHolder] = []
     switch record.origin {
     case .dealt:
       if let own = record.ownIndex {
         holders.append(KnownHolder(index: own, digest: identity.keys.digest, card: try ownCard()))
       }
-      let entries = try stored { () throws(StoreError) in try database.deliveries(ofSecret: record.id) }
+      let entries = try database.deliveries(ofSecret: record.id)
       for entry in entries where entry.state != .cancelled {
         guard let index = entry.entry.index else { continue }
         holders.append(try known(entry.entry.recipient, index, nil))
       }
     case .held:
-      for row in try stored({ () throws(StoreError) in try database.introductions(ofSecret: record.id) }) {
+      for row in try database.introductions(ofSecret: record.id) {
         guard row.state == .active else { continue }
         holders.append(try known(row.digest, row.index, row))
       }
@@ -160,8 +158,8 @@ extension Vault {
 
   private func known(
     _ digest: Digest, _ index: Int, _ row: IntroductionRecord?
-  ) throws(VaultError) -> KnownHolder {
-    if let peer = try stored({ () throws(StoreError) in try database.peer(digest) }) {
+  ) throws -> KnownHolder {
+    if let peer = try database.peer(digest) {
       let recipient = try recipient(peer)
       return KnownHolder(
         index: index, digest: digest, card: try storedCard(peer),
@@ -174,7 +172,7 @@ extension Vault {
 
   /// How many of the other holders this device knows, and how many of them it could dial: what a drill's answer says. `peer` has just proved
   /// that it holds a share.
-  func reach(of record: SecretRecord, beside peer: PeerRecord) throws(VaultError) -> HolderReach {
+  func reach(of record: SecretRecord, beside peer: PeerRecord) throws -> HolderReach {
     var known: [Digest: Bool] = [:]
     if let recipient = try? recipient(peer) {
       known[peer.digest] = !recipient.addresses.isEmpty || recipient.nearby != nil
@@ -183,9 +181,9 @@ extension Vault {
       known[holder.digest] = known[holder.digest] == true || holder.hasAddress
     }
     // Shares of earlier programs came without cards; but who has proved one in a drill is known.
-    if let drill = try stored({ () throws(StoreError) in try database.drill(ofSecret: record.id) }) {
+    if let drill = try database.drill(ofSecret: record.id) {
       for holder in drill.holders where known[holder.peer] == nil {
-        guard let other = try stored({ () throws(StoreError) in try database.peer(holder.peer) }) else { continue }
+        guard let other = try database.peer(holder.peer) else { continue }
         known[holder.peer] = try self.known(other.digest, Int(holder.index), nil).hasAddress
       }
     }
@@ -198,7 +196,7 @@ extension Vault {
   /// has come with the session.
   private func cardRequest(
     _ request: UInt64, to peer: PeerRecord, about record: SecretRecord
-  ) throws(VaultError) -> CardRequest? {
+  ) throws -> CardRequest? {
     var known: [CardRequest.Known] = []
     for holder in try knownHolders(of: record)
     where holder.digest != identity.keys.digest && holder.digest != peer.digest {
@@ -215,7 +213,7 @@ extension Vault {
   }
 
   /// Cards of a secret's holders that are newer than those that somebody has; as the secret's dealer, also those that it doesn't have.
-  func newerCards(than request: CardRequest, for peer: Digest, about record: SecretRecord) throws(VaultError) -> Cards {
+  func newerCards(than request: CardRequest, for peer: Digest, about record: SecretRecord) throws -> Cards {
     var serials: [UInt8: UInt64] = [:]
     for known in request.known { serials[known.index] = known.serial }
     let isDealer = record.origin == .dealt
@@ -246,14 +244,14 @@ extension Vault {
           let digests = try takeCards(cards, about: record, from: peer)
           if !digests.isEmpty { changed(digests) }
         } catch {
-          environment.log.info("cards of \(peer.name) were not taken: \(error)")
+          environment.log.info("cards of \(peer.name) were not taken: \(VaultError(error))")
         }
       })
   }
 
   /// Takes cards that another holder of a secret has handed on. Only the secret's dealer introduces anybody; of others, a newer card of
   /// somebody who is known counts, by its owner's signature. Returns the digests of those whose card has changed.
-  func takeCards(_ cards: [HolderCard], about record: SecretRecord, from peer: PeerRecord) throws(VaultError)
+  func takeCards(_ cards: [HolderCard], about record: SecretRecord, from peer: PeerRecord) throws
     -> [Digest]
   {
     guard usesIntroductions, record.origin == .held || !cards.isEmpty else { return [] }
@@ -261,7 +259,7 @@ extension Vault {
       let header = try header(of: record)
       guard let own = record.ownIndex.flatMap({ UInt8(exactly: $0) }) else { return [] }
       let checked: [(index: UInt8, card: PeerCard)]
-      do throws(ProtocolError) {
+      do {
         checked = try IntroductionBundle.check(
           cards.filter { $0.index != own }, header: header, index: own, dealer: try storedKeys(peer),
           recipient: identity.keys)
@@ -286,26 +284,26 @@ extension Vault {
   }
 
   private func storedKeys(_ peer: PeerRecord) throws(ProtocolError) -> CardKeys {
-    do throws(VaultError) { return try storedCard(peer).keys } catch { throw .foreignCard("dealer") }
+    do { return try storedCard(peer).keys } catch { throw .foreignCard("dealer") }
   }
 
   /// A newer card of a peer, by its own signature. Its name stays, and whether it has proved its keys.
-  private func updatePeer(with card: PeerCard) throws(VaultError) {
+  private func updatePeer(with card: PeerCard) throws {
     guard let bytes = try? card.published.encoded(),
-      let known = try stored({ () throws(StoreError) in try database.peer(card.keys.digest) }),
+      let known = try database.peer(card.keys.digest),
       (try? card.isUpdate(of: storedCard(known))) == true
     else { return }
     // Until now there was none that could be handed on.
     let isNews = try storedCard(known).signature == nil
-    do throws(StoreError) {
+    do {
       if isNews { try introduceLate(card) }
       try database.updatePeer(known.digest) { record in
         // Whoever has met it in the same moment knows better.
         if record.card == known.card { record.card = bytes }
       }
-    } catch .notFound {
+    } catch StoreError.notFound {
       return
-    } catch { throw VaultError(error) }
+    } catch { throw error }
   }
 
   // MARK: - Keeping
@@ -320,10 +318,10 @@ extension Vault {
   /// key is left out: its signature proves nothing of that key, and its owner could keep the others from one another by it.
   func introduce(
     _ holders: [(index: UInt8, card: PeerCard)], _ record: SecretRecord
-  ) throws(VaultError) -> IntroductionOutcome {
+  ) throws -> IntroductionOutcome {
     guard usesIntroductions else { return .refused(.notAccepted) }
-    let peers = try stored { () throws(StoreError) in try database.peers() }
-      .map { (peer) throws(VaultError) in try storedCard(peer).keys }
+    let peers = try database.peers()
+      .map { peer in try storedCard(peer).keys }
     let strangers = holders.filter { holder in
       !peers.contains { $0 != holder.card.keys && $0.sharesKey(with: holder.card.keys) }
     }
@@ -331,46 +329,44 @@ extension Vault {
     let now = environment.now()
     var outcome = IntroductionOutcome.kept
     var taken: [PeerCard] = []
-    let isHeld = try stored { () throws(StoreError) in
-      try database.changeIntroductions(ofSecret: record.id) { (rows, context) throws(StoreError) in
-        var kept = rows
-        for holder in strangers {
-          let keys = holder.card.keys
-          guard try !context.isOthers(noiseKey: keys.noise, than: keys.digest) else { continue }
-          taken.append(holder.card)
-          let bytes: [UInt8]
-          do { bytes = try holder.card.published.encoded() } catch { throw .invalid("the card of a holder") }
-          if let place = kept.firstIndex(where: { $0.digest == keys.digest }) {
-            guard kept[place].state == .active else { continue }
-            kept[place].index = Int(holder.index)
-            if let known = try? cards.decode(kept[place].card), (try? holder.card.isUpdate(of: known)) == true {
-              kept[place].card = bytes
-            }
-          } else {
-            let holder = IntroductionRecord(
-              secretID: record.id, digest: keys.digest, noiseKey: keys.noise, index: Int(holder.index),
-              dealer: record.dealer, card: bytes, addedAt: now)
-            // Whom the user has removed no dealer brings back, with no other secret.
-            kept.append(try context.isRemoved(keys.digest) ? holder.removed : holder)
+    let isHeld = try database.changeIntroductions(ofSecret: record.id) { (rows, context) throws(StoreError) in
+      var kept = rows
+      for holder in strangers {
+        let keys = holder.card.keys
+        guard try !context.isOthers(noiseKey: keys.noise, than: keys.digest) else { continue }
+        taken.append(holder.card)
+        let bytes: [UInt8]
+        do { bytes = try holder.card.published.encoded() } catch { throw .invalid("the card of a holder") }
+        if let place = kept.firstIndex(where: { $0.digest == keys.digest }) {
+          guard kept[place].state == .active else { continue }
+          kept[place].index = Int(holder.index)
+          if let known = try? cards.decode(kept[place].card), (try? holder.card.isUpdate(of: known)) == true {
+            kept[place].card = bytes
           }
+        } else {
+          let holder = IntroductionRecord(
+            secretID: record.id, digest: keys.digest, noiseKey: keys.noise, index: Int(holder.index),
+            dealer: record.dealer, card: bytes, addedAt: now)
+          // Whom the user has removed no dealer brings back, with no other secret.
+          kept.append(try context.isRemoved(keys.digest) ? holder.removed : holder)
         }
-        guard !taken.isEmpty else {
-          outcome = .refused(.notAccepted)
-          return
-        }
-        let added = kept.reduce(0) { $0 + $1.card.count } - rows.reduce(0) { $0 + $1.card.count }
-        let (total, isTooMuch) = UInt64(max(0, context.usage.byteCount)).addingReportingOverflow(UInt64(max(0, added)))
-        guard added <= 0 || (!isTooMuch && total <= quota.bytes) else {
-          outcome = .refused(.quotaBytes)
-          return
-        }
-        // Not more than the secret has holders beside this one, removed ones included.
-        guard kept.count <= record.shareCount - 1 else {
-          outcome = .refused(.quotaCount)
-          return
-        }
-        rows = kept
       }
+      guard !taken.isEmpty else {
+        outcome = .refused(.notAccepted)
+        return
+      }
+      let added = kept.reduce(0) { $0 + $1.card.count } - rows.reduce(0) { $0 + $1.card.count }
+      let (total, isTooMuch) = UInt64(max(0, context.usage.byteCount)).addingReportingOverflow(UInt64(max(0, added)))
+      guard added <= 0 || (!isTooMuch && total <= quota.bytes) else {
+        outcome = .refused(.quotaBytes)
+        return
+      }
+      // Not more than the secret has holders beside this one, removed ones included.
+      guard kept.count <= record.shareCount - 1 else {
+        outcome = .refused(.quotaCount)
+        return
+      }
+      rows = kept
     }
     guard isHeld else { return .refused(.unavailable) }
     // Of a peer it is news only if its owner has signed something newer.

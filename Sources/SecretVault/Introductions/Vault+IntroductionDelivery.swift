@@ -8,11 +8,9 @@ extension Vault {
   private static let unwillingPause: Int64 = 86_400_000
 
   /// What is said behind a share in the same session, if there is anything.
-  func introductionJob(beside entry: OutboxRecord) throws(VaultError) -> IntroductionJob? {
+  func introductionJob(beside entry: OutboxRecord) throws -> IntroductionJob? {
     guard usesIntroductions, let id = entry.entry.secretID,
-      let waiting = try stored({ () throws(StoreError) in
-        try database.waitingIntroduction(ofSecret: id, to: entry.entry.recipient)
-      })
+      let waiting = try database.waitingIntroduction(ofSecret: id, to: entry.entry.recipient)
     else { return nil }
     return introductionJob(waiting)
   }
@@ -31,40 +29,40 @@ extension Vault {
   func completeIntroductions(ofSecret only: [UInt8]? = nil) {
     guard usesIntroductions else { return }
     let shares: [OutboxRecord]
-    do throws(StoreError) { shares = try database.sharesWithoutIntroduction() } catch {
+    do { shares = try database.sharesWithoutIntroduction() } catch {
       environment.log.error("which introductions are missing can't be read: \(error)")
       return
     }
     for (id, shares) in Dictionary(grouping: shares, by: \.entry.secretID) where only == nil || only == id {
-      do throws(VaultError) { try introduce(shares, of: id ?? []) } catch {
+      do { try introduce(shares, of: id ?? []) } catch {
         environment.log.error(
           "the holders of a secret could not be introduced to one another: this device \(Self.words(error))")
       }
     }
   }
 
-  private func introduce(_ shares: [OutboxRecord], of id: [UInt8]) throws(VaultError) {
-    guard let record = try stored({ () throws(StoreError) in try database.secret(id) }), record.origin == .dealt else {
+  private func introduce(_ shares: [OutboxRecord], of id: [UInt8]) throws {
+    guard let record = try database.secret(id), record.origin == .dealt else {
       return
     }
     let header = try header(of: record)
     guard header.labels != nil else { return }
     let holders = try knownHolders(of: record)
     for share in shares {
-      guard let peer = try stored({ () throws(StoreError) in try database.peer(share.entry.recipient) }),
+      guard let peer = try database.peer(share.entry.recipient),
         let index = share.entry.index,
         let entry = try introduction(header, to: peer, index: index, holders, at: environment.now())
       else { continue }
-      try stored { () throws(StoreError) in try database.addIntroduction(entry) }
+      try database.addIntroduction(entry)
     }
   }
 
   /// Ids of secrets that were shared here and whose holders haven't all taken who the others are, although they have their shares.
-  package func secretsWithWaitingIntroductions() throws(VaultError) -> Set<String> {
+  package func secretsWithWaitingIntroductions() throws -> Set<String> {
     guard usesIntroductions else { return [] }
     completeIntroductions()
     return Set(
-      try stored { () throws(StoreError) in try database.waitingIntroductions() }
+      try database.waitingIntroductions()
         .compactMap { $0.entry.secretID.map { hexadecimal($0) } })
   }
 
@@ -78,9 +76,9 @@ extension Vault {
   }
 
   /// Introductions that may go by parcel: not to who has said that it takes none.
-  func introductionsForParcels(at now: Int64) throws(VaultError) -> [OutboxRecord] {
+  func introductionsForParcels(at now: Int64) throws -> [OutboxRecord] {
     guard usesIntroductions else { return [] }
-    return try stored { () throws(StoreError) in try database.waitingIntroductions() }
+    return try database.waitingIntroductions()
       .filter { $0.nextAttemptAt - now < Self.unwillingPause / 2 }
   }
 
@@ -97,9 +95,8 @@ extension Vault {
         try database.claimDelivery(entry.id, at: due, retryAt: due + Self.lease)
       else { return }
       switch await send(.introduction(job), to: try recipient(peer)) {
-      case .answered: settle(introduction: entry, nil, route: "session")
-      case .failed(let failure): settle(introduction: entry, failure, route: "session")
-      case .accepted: break
+      case .success: settle(introduction: entry, nil, route: "session")
+      case .failure(let failure): settle(introduction: entry, failure, route: "session")
       }
     } catch {
       environment.log.error("an introduction could not be delivered: this device \(Self.words(error))")
@@ -109,7 +106,7 @@ extension Vault {
   /// Notes what became of an introduction. What a holder doesn't take today, it may take another day: with a newer program, or another setting.
   func settle(introduction entry: OutboxRecord, _ failure: LinkFailure?, route: String) {
     let now = environment.now()
-    do throws(StoreError) {
+    do {
       guard let failure else { return try database.settleDelivered(entry.id, route: route) }
       let passing: [RefusalReason?] = [.busy, .diskFull, .internalFailure, .bluetoothLimit]
       let passes = failure.kind != .refused || passing.contains(failure.refusal)

@@ -40,12 +40,12 @@ package struct CarryStatus: Sendable {
 
 extension Vault {
   /// How carrying stands. Asks nobody, and changes nothing.
-  package func carryStatus() throws(VaultError) -> CarryStatus {
+  package func carryStatus() throws -> CarryStatus {
     let now = environment.now()
     var courier = try readCourier()
     courier.limits = carryingLimits()
     var names: [DeviceKey: String] = [:]
-    for peer in try stored({ () throws(StoreError) in try database.peers() }) {
+    for peer in try database.peers() {
       names[try CourierDesk.device(peer.digest)] = peer.name
     }
     let battery = deviceCondition().battery
@@ -76,7 +76,7 @@ extension Vault {
 
 extension Vault {
   /// Tells the courier of receipts that have come by another way, and were checked: carriers needn't carry any more, and those who delivered are known.
-  func tellCourier(learned receipts: [ParcelReceipt]) throws(VaultError) {
+  func tellCourier(learned receipts: [ParcelReceipt]) throws {
     let words = receipts.compactMap { Self.carried($0) }
     guard !words.isEmpty else { return }
     let (now, own) = (environment.now(), try ownDevice())
@@ -84,7 +84,7 @@ extension Vault {
   }
 
   /// Tells the courier that parcels for this device have come by another way: whoever carries a copy is told so.
-  func tellCourier(received receipts: [ParcelReceipt]) throws(VaultError) {
+  func tellCourier(received receipts: [ParcelReceipt]) throws {
     let words = receipts.compactMap { Self.carried($0) }
     guard !words.isEmpty else { return }
     let now = environment.now()

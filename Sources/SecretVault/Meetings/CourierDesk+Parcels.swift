@@ -8,7 +8,7 @@ extension CourierDesk {
 
   /// A parcel that is to be given, of which it is noted durably that the peer gets it; nil if it is here no more, was damaged, or may not be given:
   /// another meeting was faster.
-  func content(of header: ParcelHeader, isTheirs: Bool) throws(VaultError) -> [UInt8]? {
+  func content(of header: ParcelHeader, isTheirs: Bool) throws -> [UInt8]? {
     if let content = try vault.parcelContent(header.id.bytes), try isWhole(content, header) {
       return try promise(header, isTheirs: isTheirs) ? content : nil
     }
@@ -17,28 +17,28 @@ extension CourierDesk {
     return nil
   }
 
-  private func promise(_ header: ParcelHeader, isTheirs: Bool) throws(VaultError) -> Bool {
+  private func promise(_ header: ParcelHeader, isTheirs: Bool) throws -> Bool {
     guard !isTheirs else { return true }
     let now = vault.environment.now()
     return try vault.changeCourier { courier, _ in courier.promise(header, to: device, isTheirs: isTheirs, at: now) }
   }
 
   /// Notes that the peer has got a parcel; returns whether that was one of this device's own.
-  func gave(_ header: ParcelHeader, isTheirs: Bool) throws(VaultError) -> Bool {
+  func gave(_ header: ParcelHeader, isTheirs: Bool) throws -> Bool {
     let now = vault.environment.now()
     let isOwn = try vault.changeCourier { courier, _ in
       let isOwn = courier.outgoing[header.id] != nil
       courier.gave(header, to: device, isTheirs: isTheirs, at: now)
       return isOwn
     }
-    let record = isOwn ? try stored { () throws(StoreError) in try vault.database.parcel(header.id.bytes) } : nil
+    let record = isOwn ? try vault.database.parcel(header.id.bytes) : nil
     if let record { try vault.noteUnderway(record) }
     return isOwn
   }
 
   /// Notes that the peer didn't want a parcel after all: another carrier may have its place, unless this one may have got another copy, in whichever
   /// meeting. A carrier isn't given it again on that day, and what has gone out of others' parcels counts.
-  func wasRefused(_ header: ParcelHeader, isTheirs: Bool) throws(VaultError) {
+  func wasRefused(_ header: ParcelHeader, isTheirs: Bool) throws {
     let (now, monotonic) = (vault.environment.now(), vault.environment.monotonic())
     if !isTheirs {
       vault.meetings.refuse(header.copy, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
@@ -65,7 +65,7 @@ extension CourierDesk {
   }
 
   /// Keeps a parcel that has come, durably, if it is what was offered.
-  func take(_ parcel: MeetingIntake.Whole) throws(VaultError) -> Outcome {
+  func take(_ parcel: MeetingIntake.Whole) throws -> Outcome {
     let header = parcel.header
     guard let content = parcel.content else {
       // There was no memory for it, which isn't its giver's fault.
@@ -76,7 +76,7 @@ extension CourierDesk {
     return Self.isFor(vault.identity.keys.digest, header) ? try takeOwn(header, content) : try carry(header, content)
   }
 
-  private func takeOwn(_ header: ParcelHeader, _ content: [UInt8]) throws(VaultError) -> Outcome {
+  private func takeOwn(_ header: ParcelHeader, _ content: [UInt8]) throws -> Outcome {
     let isDirect = header.branch == ParcelHeader.noBranch
     let monotonic = vault.environment.monotonic()
     let arrival = ParcelArrival(
@@ -116,7 +116,7 @@ extension CourierDesk {
   }
 
   /// Doesn't ask this peer for the copy, which isn't what it has said, or worth nothing by its own making, again for a day.
-  private func refuse(_ header: ParcelHeader) throws(VaultError) -> Outcome {
+  private func refuse(_ header: ParcelHeader) throws -> Outcome {
     let monotonic = vault.environment.monotonic()
     vault.meetings.refuse(header.copy, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
     noteWaste(header)
@@ -133,12 +133,12 @@ extension CourierDesk {
   }
 
   /// What came for nothing uses up the bytes of the day, too.
-  private func cameInVain(_ header: ParcelHeader) throws(VaultError) {
+  private func cameInVain(_ header: ParcelHeader) throws {
     let now = vault.environment.now()
     try vault.changeCourier { courier, _ in courier.movedInVain(header.size, at: now) }
   }
 
-  private func carry(_ header: ParcelHeader, _ content: [UInt8]) throws(VaultError) -> Outcome {
+  private func carry(_ header: ParcelHeader, _ content: [UInt8]) throws -> Outcome {
     let now = vault.environment.now()
     let arrival = try vault.changeCourier { (courier, contents) throws(StoreError) in
       let arrival = courier.took(header, from: device, isPeer: true, isMine: false, at: now)
@@ -154,7 +154,7 @@ extension CourierDesk {
   }
 
   /// Whether these bytes are the very copy that a header speaks of.
-  private func isWhole(_ content: [UInt8], _ header: ParcelHeader) throws(VaultError) -> Bool {
+  private func isWhole(_ content: [UInt8], _ header: ParcelHeader) throws -> Bool {
     guard content.count == header.size, let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit),
       parcel.tag == header.tag.bytes, parcel.expiresAt == header.expiresAt
     else { return false }

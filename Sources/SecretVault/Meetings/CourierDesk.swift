@@ -34,7 +34,7 @@ struct CourierDesk: Sendable {
   private let heldBack: Set<ParcelKey>
 
   /// Begins a meeting: notes it, and makes the courier know what this device has to send.
-  init(_ vault: Vault, meeting peer: PeerRecord, isNearby: Bool) throws(VaultError) {
+  init(_ vault: Vault, meeting peer: PeerRecord, isNearby: Bool) throws {
     self.vault = vault
     self.peer = peer
     self.isNearby = isNearby
@@ -85,7 +85,7 @@ struct CourierDesk: Sendable {
   /// Own parcels that the courier doesn't know yet, the oldest first.
   private static func fresh(
     _ records: [ParcelRecord], _ courier: Courier, _ vault: Vault
-  ) throws(VaultError) -> [FreshParcel] {
+  ) throws -> [FreshParcel] {
     var fresh: [FreshParcel] = []
     let usesServers = vault.usualWays().hasServers
     for record in records.sorted(by: { $0.createdAt < $1.createdAt }) {
@@ -108,9 +108,9 @@ struct CourierDesk: Sendable {
   /// Peers that were met and may be met again: of no others it matters whom a parcel is for.
   private static func people(
     _ vault: Vault, _ encounters: Encounters, at now: Int64
-  ) throws(VaultError) -> [RecipientLookup.Person] {
+  ) throws -> [RecipientLookup.Person] {
     var people: [RecipientLookup.Person] = []
-    let peers = try stored { () throws(StoreError) in try vault.database.peers() }
+    let peers = try vault.database.peers()
     vault.meetings.notePeers(Set(peers.map(\.digest)))
     for peer in peers where people.count < peopleLimit {
       let device = try device(peer.digest)
@@ -122,14 +122,14 @@ struct CourierDesk: Sendable {
   }
 
   /// Which copy of a parcel these bytes are.
-  static func copy(of parcel: Parcel) throws(VaultError) -> CopyKey {
+  static func copy(of parcel: Parcel) throws -> CopyKey {
     let copy: ParcelCopy
-    do throws(SodiumError) { copy = try parcel.copy() } catch { throw VaultError(.other, "hashing failed") }
+    do { copy = try parcel.copy() } catch { throw VaultError(.other, "hashing failed") }
     guard let key = CopyKey(copy) else { throw VaultError(.other, "a parcel's digest has the wrong size") }
     return key
   }
 
-  static func device(_ digest: Digest) throws(VaultError) -> DeviceKey {
+  static func device(_ digest: Digest) throws -> DeviceKey {
     guard let key = DeviceKey(digest.bytes) else { throw VaultError(.other, "a card's digest has the wrong size") }
     return key
   }
@@ -137,14 +137,14 @@ struct CourierDesk: Sendable {
   // MARK: - Receipts
 
   /// Receipts for the peer.
-  func receipts(for greeting: CarrierGreeting) throws(VaultError) -> [CarriedReceipt] {
+  func receipts(for greeting: CarrierGreeting) throws -> [CarriedReceipt] {
     let now = vault.environment.now()
     return try vault.changeCourier { courier, _ in courier.receipts(for: device, greeting, at: now) }
   }
 
   /// Takes what of the peer's receipts is genuine; returns how many of them were news. `handedOver` is the parcel that the peer, its recipient, has just
   /// got from here.
-  func learn(_ receipts: [CarriedReceipt], handedOver: ParcelKey? = nil) throws(VaultError) -> Int {
+  func learn(_ receipts: [CarriedReceipt], handedOver: ParcelKey? = nil) throws -> Int {
     guard !receipts.isEmpty else { return 0 }
     let now = vault.environment.now()
     let courier = try vault.readCourier()
@@ -169,7 +169,7 @@ struct CourierDesk: Sendable {
   // MARK: - Offers
 
   /// What this device could give to the peer.
-  func offers(to greeting: CarrierGreeting) throws(VaultError) -> [CarriedOffer] {
+  func offers(to greeting: CarrierGreeting) throws -> [CarriedOffer] {
     let now = vault.environment.now()
     var courier = try vault.readCourier()
     let monotonic = vault.environment.monotonic()
@@ -185,7 +185,7 @@ struct CourierDesk: Sendable {
   }
 
   /// What this device says to the peer's offers.
-  func replies(to offers: [CarriedOffer]) throws(VaultError) -> [CarriedReply] {
+  func replies(to offers: [CarriedOffer]) throws -> [CarriedReply] {
     let now = vault.environment.now()
     let monotonic = vault.environment.monotonic()
     let courier = try vault.readCourier()
@@ -213,7 +213,7 @@ struct CourierDesk: Sendable {
   }
 
   /// What of the offers the peer gets, behind its replies.
-  func selection(_ offers: [CarriedOffer], _ replies: [CarriedReply]) throws(VaultError) -> [ParcelHeader] {
+  func selection(_ offers: [CarriedOffer], _ replies: [CarriedReply]) throws -> [ParcelHeader] {
     let now = vault.environment.now()
     let courier = try vault.readCourier()
     let wanted = Set(replies.filter { if case .wanted = $0.answer { true } else { false } }.map(\.copy))
@@ -233,16 +233,16 @@ struct CourierDesk: Sendable {
   /// Whether a parcel is for the card with this digest.
   static func isFor(_ card: Digest, _ header: ParcelHeader) -> Bool {
     guard let id = ParcelID(header.id.bytes) else { return false }
-    do throws(SodiumError) { return try Parcel.tag(of: id, for: card) == header.tag.bytes } catch { return false }
+    do { return try Parcel.tag(of: id, for: card) == header.tag.bytes } catch { return false }
   }
 }
 
 extension Vault {
   /// This device, as carriers know it.
-  func ownDevice() throws(VaultError) -> DeviceKey { try CourierDesk.device(identity.keys.digest) }
+  func ownDevice() throws -> DeviceKey { try CourierDesk.device(identity.keys.digest) }
 
   /// What the courier knows.
-  func readCourier() throws(VaultError) -> Courier {
+  func readCourier() throws -> Courier {
     let own = try ownDevice()
     return try mendingCourier { () throws(StoreError) in try database.readCourier(own: own) }
   }
@@ -250,17 +250,17 @@ extension Vault {
   /// Changes what the courier knows, in one transaction; the content of what isn't carried any more goes with it.
   func changeCourier<Value>(
     _ body: (inout Courier, inout CarriedContents) throws(StoreError) -> Value
-  ) throws(VaultError) -> Value {
+  ) throws -> Value {
     let own = try ownDevice()
     return try mendingCourier { () throws(StoreError) in try database.changeCourier(own: own, body) }
   }
 
   /// What was damaged is begun anew: of it nothing depends but what is carried for others.
-  private func mendingCourier<Value>(_ body: () throws(StoreError) -> Value) throws(VaultError) -> Value {
-    do throws(StoreError) { return try body() } catch .damaged(let what) {
+  private func mendingCourier<Value>(_ body: () throws(StoreError) -> Value) throws -> Value {
+    do { return try body() } catch StoreError.damaged(let what) {
       environment.log.error("\(what) is damaged: what was carried for others is given up")
-      try stored { () throws(StoreError) in try database.resetCourier() }
-      return try stored(body)
-    } catch { throw VaultError(error) }
+      try database.resetCourier()
+      return try body()
+    } catch { throw error }
   }
 }

@@ -16,10 +16,10 @@ package struct MeetingLine: Hashable, Sendable {
 
 extension Vault {
   /// The meetings of the last days, the newest first. For whoever wants to know why something went, or didn't.
-  package func meetingLog(limit: Int = VaultDatabase.meetingLimit) throws(VaultError) -> [MeetingLine] {
+  package func meetingLog(limit: Int = VaultDatabase.meetingLimit) throws -> [MeetingLine] {
     let names = try peerNames()
     let now = environment.now()
-    let records = try stored { () throws(StoreError) in try database.meetings(at: now, limit: limit) }
+    let records = try database.meetings(at: now, limit: limit)
     return records.map { MeetingLine(peer: names[$0.peer], record: $0) }
   }
 }

@@ -79,7 +79,7 @@ final class MeetingNote: Sendable {
         try vault.changeCourier { courier, _ in courier.movedInVain(count, at: now) }
       }
     } catch {
-      vault.environment.log.error("what came in vain from \(peer.name) can't be counted: \(error)")
+      vault.environment.log.error("what came in vain from \(peer.name) can't be counted: \(VaultError(error))")
     }
   }
 

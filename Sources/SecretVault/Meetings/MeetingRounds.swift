@@ -74,8 +74,8 @@ final class MeetingRounds: Sendable {
         network = newNetwork
         state.withLock { $0.schedule.networkChanged() }
       }
-      do throws(VaultError) {
-        let current = try stored { () throws(StoreError) in try vault.database.parcelMark() }
+      do {
+        let current = try vault.database.parcelMark()
         let met = vault.meetings.changes
         if current != mark || met != changes || now - refreshedAt >= Self.refreshment {
           survey = try self.survey()
@@ -86,7 +86,7 @@ final class MeetingRounds: Sendable {
           group.addTask { [self] in await meet(peer) }
         }
       } catch {
-        vault.environment.log.error("what is to be carried can't be read: \(error.reason)")
+        vault.environment.log.error("what is to be carried can't be read: \(VaultError(error).reason)")
         do { try await vault.environment.sleep(.seconds(60)) } catch { return }
       }
       do { try await vault.environment.sleep(Self.glance) } catch { return }
@@ -126,7 +126,7 @@ final class MeetingRounds: Sendable {
 
   private func meet(_ peer: PeerRecord) async {
     var isDone = false
-    do throws(LinkFailure) {
+    do {
       _ = try await vault.meet(peer)
       isDone = (try? isSomethingLeft(for: peer.digest)) == false
     } catch {
@@ -137,7 +137,7 @@ final class MeetingRounds: Sendable {
   }
 
   /// Whether something waits for a peer that was met: what it doesn't take, it isn't called for again and again.
-  private func isSomethingLeft(for peer: Digest) throws(VaultError) -> Bool {
+  private func isSomethingLeft(for peer: Digest) throws -> Bool {
     let now = vault.environment.now()
     if try vault.outgoingRecords(way: .session, at: now).contains(where: { $0.peer == peer }) { return true }
     let carried = try vault.readCourier().satchel.parcels.values.filter {
@@ -150,17 +150,17 @@ final class MeetingRounds: Sendable {
 
   // MARK: - What there is
 
-  private func survey() throws(VaultError) -> Survey {
+  private func survey() throws -> Survey {
     var survey = Survey()
     let now = vault.environment.now()
-    survey.peers = try stored { () throws(StoreError) in try vault.database.peers() }
+    survey.peers = try vault.database.peers()
     for peer in survey.peers {
       // A card that can't be read is told of elsewhere.
       if let recipient = try? vault.recipient(peer), !recipient.addresses.isEmpty {
         survey.withAddress.insert(peer.digest)
       }
     }
-    survey.hasDeliveries = try stored { () throws(StoreError) in try vault.database.nextDeliveryTime() } != nil
+    survey.hasDeliveries = try vault.database.nextDeliveryTime() != nil
     let (own, spreading) = try vault.outgoingRecordsOfMeetings(at: now)
     for record in own {
       survey.waiting[record.peer, default: []].insert(record.id)

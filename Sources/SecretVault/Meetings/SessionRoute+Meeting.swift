@@ -6,7 +6,7 @@ import VaultStore
 /// What it takes to meet a peer.
 package struct MeetingJob: Sendable {
   /// Begins the meeting at this device, once there is a session.
-  let begin: @Sendable (_ isNearby: Bool) throws(VaultError) -> CourierDesk
+  let begin: @Sendable (_ isNearby: Bool) throws -> CourierDesk
   /// Bytes of the largest parcel that waits for the peer itself: decides whether the meeting may be over Bluetooth.
   let byteCount: UInt64
 }
@@ -18,12 +18,12 @@ extension SessionRoute {
   ) async throws(LinkFailure) -> MeetingReport {
     try await conversation.require(.courier)
     let isNearby = conversation.isNearby
-    let desk = try await local { () throws(VaultError) in try job.begin(isNearby) }
+    let desk = try await local { try job.begin(isNearby) }
     let note = MeetingNote(desk.vault, with: desk.peer, isNearby: isNearby, isDialled: true)
     var meeting = DialledMeeting(
       id: id, desk: desk, conversation: conversation,
       patience: MeetingPatience(environment, isNearby: isNearby), note: note)
-    do throws(LinkFailure) { try await meeting.run() } catch {
+    do { try await meeting.run() } catch {
       await note.end(MeetingRecord.Ending(error))
       throw error
     }
@@ -34,11 +34,12 @@ extension SessionRoute {
 
 /// Runs what waits for the disk, whose failure is this device's own.
 private func local<Value: Sendable>(
-  _ work: @escaping @Sendable () throws(VaultError) -> Value
+  _ work: @escaping @Sendable () throws -> Value
 ) async throws(LinkFailure) -> Value {
-  do { return try await offPool { try work() } } catch let error as VaultError {
+  do { return try await offPool { try work() } } catch {
+    guard let error = VaultError(known: error) else { throw LinkFailure(.local, "could not be met") }
     throw LinkFailure(.local, "could not be met: \(error.reason)", hint: error.hint)
-  } catch { throw LinkFailure(.local, "could not be met") }
+  }
 }
 
 private struct DialledMeeting {
@@ -55,7 +56,7 @@ private struct DialledMeeting {
     let desk = desk
     try await conversation.send(desk.greeting.message(id, []))
     let theirs = try await greeting()
-    let (receipts, offers) = try await local { () throws(VaultError) in
+    let (receipts, offers) = try await local {
       (try desk.receipts(for: theirs), try desk.offers(to: theirs))
     }
     note.told(receipts.count)
@@ -64,10 +65,10 @@ private struct DialledMeeting {
     let answer = try await conversation.receive(CourierReplies.self, patience: 2)
     guard answer.request == id else { throw .notAsked }
     let replies = answer.replies.compactMap { CarriedReply($0) }
-    let chosen = try await local { () throws(VaultError) in try desk.selection(offers, replies) }
+    let chosen = try await local { try desk.selection(offers, replies) }
     let isTheirs = Set(offers.filter(\.isYours).map(\.header.copy))
     let offered = answer.offers.compactMap { CarriedOffer($0) }
-    patience.isForCarrying = try await local { () throws(VaultError) in !desk.concern(chosen + offered.map(\.header)) }
+    patience.isForCarrying = try await local { !desk.concern(chosen + offered.map(\.header)) }
     for header in chosen where patience.mayGiveMore(isFirst: true) {
       try await give(header, isTheirs: isTheirs.contains(header.copy))
     }
@@ -88,14 +89,14 @@ private struct DialledMeeting {
   private mutating func learn(_ receipts: [ParcelReceipt], handedOver: ParcelKey? = nil) async throws(LinkFailure) {
     let desk = desk
     let words = receipts.compactMap { CarriedReceipt($0) }
-    report.receipts += try await local { () throws(VaultError) in try desk.learn(words, handedOver: handedOver) }
+    report.receipts += try await local { try desk.learn(words, handedOver: handedOver) }
   }
 
   private mutating func give(_ header: ParcelHeader, isTheirs: Bool) async throws(LinkFailure) {
     let desk = desk
     // What there is no memory for now goes the next time.
     guard let copy = header.copy.message, let room = desk.vault.meetings.room(for: header.size),
-      let content = try await local({ () throws(VaultError) in try desk.content(of: header, isTheirs: isTheirs) })
+      let content = try await local({ try desk.content(of: header, isTheirs: isTheirs) })
     else { return }
     defer { withExtendedLifetime(room) {} }
     for offset in stride(from: 0, to: content.count, by: CourierPiece.byteLimit) {
@@ -109,9 +110,9 @@ private struct DialledMeeting {
     let taken = try await conversation.receive(CourierTaken.self, patience: 2)
     guard taken.request == id, taken.copy == copy else { throw .notAsked }
     guard taken.outcome != .refused else {
-      return try await local { () throws(VaultError) in try desk.wasRefused(header, isTheirs: isTheirs) }
+      return try await local { try desk.wasRefused(header, isTheirs: isTheirs) }
     }
-    let isOwn = try await local { () throws(VaultError) in try desk.gave(header, isTheirs: isTheirs) }
+    let isOwn = try await local { try desk.gave(header, isTheirs: isTheirs) }
     let before = report.receipts
     if let receipt = taken.receipt { try await learn([receipt], handedOver: isTheirs ? header.id : nil) }
     report.note(
@@ -121,7 +122,7 @@ private struct DialledMeeting {
   /// The peer's turn: it gives what of its offers is wanted.
   private mutating func listen(to offers: [CarriedOffer]) async throws(LinkFailure) {
     let desk = desk
-    let replies = try await local { () throws(VaultError) in try desk.replies(to: offers) }
+    let replies = try await local { try desk.replies(to: offers) }
     var intake = MeetingIntake(offers, replies, desk.vault.meetings)
     try await conversation.send(CourierTurn(request: id, replies: replies.messages))
     while true {
@@ -137,9 +138,9 @@ private struct DialledMeeting {
       patience.moved(piece.bytes.count)
       note.took(piece)
       let whole: MeetingIntake.Whole?
-      do throws(ProtocolError) { whole = try intake.take(piece) } catch { throw LinkFailure(error) }
+      do { whole = try intake.take(piece) } catch { throw LinkFailure(error) }
       guard let whole else { continue }
-      let outcome = try await local { () throws(VaultError) in try desk.take(whole) }
+      let outcome = try await local { try desk.take(whole) }
       note.tookWhole()
       report.note(outcome)
       note.told(outcome.receipts)

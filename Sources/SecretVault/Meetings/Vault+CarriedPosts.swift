@@ -54,7 +54,7 @@ extension Vault {
   private var leavesCarried: Bool { carryingLimits().isOn && usualWays().contains(.account) }
 
   /// A server was reached: carriers count that for what they can do for others.
-  package func noteServer() throws(VaultError) {
+  package func noteServer() throws {
     guard leavesCarried else { return }
     let now = environment.now()
     try changeCourier { courier, _ in courier.met(.network, isPeer: true, at: now) }
@@ -66,13 +66,13 @@ extension Vault {
   package func carriedForAccounts(
     _ search: inout CarriedSearch, count: Int = 64, bytes: Int = carriedByteLimit,
     except: Set<[UInt8]> = []
-  ) throws(VaultError) -> [CarriedPost] {
+  ) throws -> [CarriedPost] {
     guard leavesCarried else { return [] }
     var courier = try readCourier()
     let carried = courier.satchel.parcels
     guard !carried.isEmpty else { return [] }
     courier.limits = carryingLimits()
-    let addresses = try stored { () throws(StoreError) in try database.peerAddresses() }
+    let addresses = try database.peerAddresses()
     search.begin(Set(addresses.filter { Self.isAddress($0.value) }.keys), carried)
     let copies = courier.deposits(
       deviceCondition(), at: environment.now(),
@@ -98,24 +98,22 @@ extension Vault {
 
   /// These copies of others' parcels go to a server now. Said before the first byte does: what breaks off has cost its bytes, too, and isn't begun again and
   /// again, whatever becomes of this program. They are carried on all the same: nobody knows when their recipients ask there.
-  package func carriedWereLeft(_ copies: [[UInt8]]) throws(VaultError) {
+  package func carriedWereLeft(_ copies: [[UInt8]]) throws {
     let (keys, now) = (copies.compactMap { CopyKey($0) }, environment.now())
     guard !keys.isEmpty else { return }
     try changeCourier { courier, _ in for key in keys { courier.deposited(key, at: now) } }
   }
 
   /// These copies of others' parcels didn't get there after all, and may be left once more.
-  package func carriedCameBack(_ copies: [[UInt8]]) throws(VaultError) {
+  package func carriedCameBack(_ copies: [[UInt8]]) throws {
     let keys = copies.compactMap { CopyKey($0) }
     guard !keys.isEmpty else { return }
     try changeCourier { courier, _ in for key in keys { courier.notDeposited(key) } }
   }
 
   /// What is in a parcel that is carried; nil if it is here no more, or damaged.
-  func carriedContent(_ copy: CopyKey) throws(VaultError) -> [UInt8]? {
-    do throws(StoreError) { return try database.carriedContent(copy) } catch .damaged { return nil } catch {
-      throw VaultError(error)
-    }
+  func carriedContent(_ copy: CopyKey) throws -> [UInt8]? {
+    do { return try database.carriedContent(copy) } catch StoreError.damaged { return nil } catch { throw error }
   }
 }
 

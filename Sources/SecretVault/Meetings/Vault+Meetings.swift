@@ -6,9 +6,9 @@ import VaultStore
 /// Meetings: two devices that are in touch give one another what each has for the other, and what each may carry for others.
 extension Vault {
   /// Meets a peer, by name or otherwise as the user refers to it.
-  package func meet(_ reference: String) async throws(VaultError) -> MeetingReport {
+  package func meet(_ reference: String) async throws -> MeetingReport {
     let peer = try find(reference)
-    do throws(LinkFailure) { return try await meet(peer) } catch { throw VaultError(error, peer: peer.name) }
+    do { return try await meet(peer) } catch { throw VaultError(error, peer: peer.name) }
   }
 
   /// Meets a peer for at most so long, so that it gets what waits for it. That this fails is no error: it is tried again. Returns why the
@@ -44,7 +44,7 @@ extension Vault {
   private func meetOnceFree(_ peer: PeerRecord) async -> LinkFailure? {
     var pause = Self.busyPause
     while !Task.isCancelled {
-      do throws(LinkFailure) {
+      do {
         _ = try await meet(peer)
         return nil
       } catch { guard error.refusal == .busy else { return error } }
@@ -68,15 +68,15 @@ extension Vault {
     defer { withExtendedLifetime(place) {} }
     let recipient: Recipient
     let largest: UInt64
-    do throws(VaultError) {
+    do {
       recipient = try self.recipient(peer)
       largest = recipient.nearby == nil ? 0 : try largestParcel(to: peer.digest)
-    } catch { throw LinkFailure(.local, error.reason, hint: error.hint) }
+    } catch { throw LinkFailure(local: error) }
     guard let nearby = recipient.nearby, largest > nearby.byteLimit else {
       return try await meet(peer, recipient, byteCount: 0)
     }
     guard !recipient.addresses.isEmpty else { return try await meet(peer, recipient, byteCount: 0) }
-    do throws(LinkFailure) { return try await meet(peer, recipient, byteCount: largest) } catch {
+    do { return try await meet(peer, recipient, byteCount: largest) } catch {
       guard error.kind == .unreachable else { throw error }
       return try await meet(peer, recipient, byteCount: 0)
     }
@@ -86,15 +86,15 @@ extension Vault {
     _ peer: PeerRecord, _ recipient: Recipient, byteCount: UInt64
   ) async throws(LinkFailure) -> MeetingReport {
     let job = MeetingJob(
-      begin: { [self] (isNearby) throws(VaultError) in
+      begin: { [self] isNearby in
         try CourierDesk(self, meeting: peer, isNearby: isNearby)
       }, byteCount: byteCount)
     switch await send(.meeting(job), to: recipient) {
-    case .answered(.met(let report)):
+    case .success(.met(let report)):
       finishedMeeting(with: peer, report)
       return report
-    case .failed(let failure): throw failure
-    case .answered, .accepted: throw LinkFailure(.misbehaved, "answered something else")
+    case .failure(let failure): throw failure
+    case .success: throw LinkFailure(.misbehaved, "answered something else")
     }
   }
 
@@ -106,8 +106,8 @@ extension Vault {
   }
 
   /// Bytes of the largest parcel that waits for a peer.
-  private func largestParcel(to peer: Digest) throws(VaultError) -> UInt64 {
-    let byteCounts = try stored { () throws(StoreError) in try database.parcelByteCounts() }
+  private func largestParcel(to peer: Digest) throws -> UInt64 {
+    let byteCounts = try database.parcelByteCounts()
     let waiting = try outgoingRecords(way: .session, at: environment.now()).filter { $0.peer == peer }
     return waiting.map { UInt64(clamping: byteCounts[$0.id] ?? 0) }.max() ?? 0
   }

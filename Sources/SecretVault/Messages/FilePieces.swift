@@ -24,7 +24,7 @@ struct PiecedFile: Sendable {
   let byteCount: UInt64
 
   /// Throws if the pieces aren't of this file.
-  init(_ file: LocatedFile, _ pieces: [FilePiece]) throws(VaultError) {
+  init(_ file: LocatedFile, _ pieces: [FilePiece]) throws {
     var placed: [(start: UInt64, piece: FilePiece)] = []
     var end: UInt64 = 0
     for piece in pieces {
@@ -42,10 +42,10 @@ struct PiecedFile: Sendable {
   private static var outside: VaultError { VaultError(.other, "a piece isn't within its file") }
 
   /// Exactly so many bytes. The file must still be as it was when it was looked through.
-  func read(at offset: UInt64, count: Int) throws(VaultError) -> HeldSecret {
+  func read(at offset: UInt64, count: Int) throws -> HeldSecret {
     try file.checkUnchanged()
     var bytes: SecretBytes
-    do throws(SodiumError) { bytes = try SecretBytes(zeros: count) } catch {
+    do { bytes = try SecretBytes(zeros: count) } catch {
       throw VaultError(.other, "a file can't be read: \(error)")
     }
     var done = 0
@@ -82,8 +82,8 @@ extension MessageFile {
   /// anybody else; nil: all of it.
   package init(
     photo path: String, mediaType: String, caption: HeldSecret?,
-    strip: (_ descriptor: Int32, _ byteCount: UInt64) throws(VaultError) -> [FilePiece]?
-  ) throws(VaultError) {
+    strip: (_ descriptor: Int32, _ byteCount: UInt64) throws -> [FilePiece]?
+  ) throws {
     let source = try LocatedFile(path: path)
     guard let pieces = try strip(source.descriptor, source.byteCount) else {
       self.init(source, path: path, isPhoto: true, mediaType: mediaType, caption: caption)
@@ -92,6 +92,6 @@ extension MessageFile {
     let pieced = try PiecedFile(source, pieces)
     self.init(
       name: Vault.fileName(of: path), mediaType: mediaType, byteCount: pieced.byteCount, isPhoto: true, caption: caption
-    ) { (offset, count) throws(VaultError) in try pieced.read(at: offset, count: count) }
+    ) { (offset, count) throws in try pieced.read(at: offset, count: count) }
   }
 }

@@ -6,7 +6,7 @@ import VaultProtocol
 final class LocatedFile: Sendable {
   private let file: RegularFile
 
-  init(path: String) throws(VaultError) {
+  init(path: String) throws {
     file = try RegularFile(path: path, hint: "pack a folder first, for example with tar")
   }
 
@@ -14,7 +14,7 @@ final class LocatedFile: Sendable {
   var descriptor: Int32 { file.descriptor }
 
   /// Throws if somebody has written to it since it was opened.
-  func checkUnchanged() throws(VaultError) {
+  func checkUnchanged() throws {
     var status = stat()
     guard fstat(file.descriptor, &status) == 0, FileFingerprint(status) == file.fingerprint else {
       throw VaultError(.inputOutput, "\(file.path) changed while it was read")
@@ -22,13 +22,13 @@ final class LocatedFile: Sendable {
   }
 
   /// Exactly so many bytes.
-  func read(at offset: UInt64, count: Int) throws(VaultError) -> HeldSecret {
+  func read(at offset: UInt64, count: Int) throws -> HeldSecret {
     guard let start = Int64(exactly: offset), count >= 0 else { throw shortened }
     var bytes: SecretBytes
-    do throws(SodiumError) { bytes = try SecretBytes(zeros: count) } catch {
+    do { bytes = try SecretBytes(zeros: count) } catch {
       throw VaultError(.other, "\(file.path) can't be read: \(error)")
     }
-    try bytes.withUnsafeMutableBytes { (buffer) throws(VaultError) in
+    try bytes.withUnsafeMutableBytes { buffer in
       var done = 0
       while done < buffer.count {
         let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])

@@ -15,9 +15,9 @@ struct MessageDraft {
   let now: Int64
 
   /// Its number; nil if there is one with this id.
-  func store(_ text: HeldSecret) throws(VaultError) -> Int64? {
+  func store(_ text: HeldSecret) throws -> Int64? {
     let content: MessageText
-    do throws(ProtocolError) { content = try MessageText(message: id, address: address, text: text) } catch {
+    do { content = try MessageText(message: id, address: address, text: text) } catch {
       guard case .malformed = error else { throw VaultError(.other, "the text can't be taken: \(error)") }
       throw VaultError(
         .usage, "a message is 1 to \(MessageText.byteLimit) bytes of UTF-8 without NUL",
@@ -29,7 +29,7 @@ struct MessageDraft {
   }
 
   /// The same for a file. It is read twice: what it hashes to stands in each of its parts.
-  func store(_ file: MessageFile) throws(VaultError) -> Int64? {
+  func store(_ file: MessageFile) throws -> Int64? {
     guard file.byteCount <= MessagePart.File.byteLimit else {
       throw VaultError(
         .usage, "\(file.name) is larger than \(MessagePart.File.byteLimit >> 20) MiB",
@@ -42,7 +42,7 @@ struct MessageDraft {
       let bytes = try Self.read(file, facts, number)
       hash.add(bytes.bytes)
       let part: MessagePart
-      do throws(ProtocolError) {
+      do {
         part = try MessagePart(
           message: id, address: address, file: facts, caption: number == 0 ? file.caption : nil,
           number: UInt16(number), bytes: bytes)
@@ -74,14 +74,14 @@ struct MessageDraft {
       expiresAt: expiresAt, state: .waiting)
   }
 
-  private func parcel(_ content: MessageContent) throws(VaultError) -> (record: ParcelRecord, content: [UInt8]?) {
+  private func parcel(_ content: MessageContent) throws -> (record: ParcelRecord, content: [UInt8]?) {
     let envelope = try MessageEnvelope(lifetime: lifetime, at: now)
     let bytes = try envelope.seal(content, from: vault.identity, to: keys)
     return (envelope.record(.message, to: peer.digest, message: id, ways: ways), bytes)
   }
 
-  private func facts(_ file: MessageFile, digest: Digest) throws(VaultError) -> MessagePart.File {
-    do throws(ProtocolError) {
+  private func facts(_ file: MessageFile, digest: Digest) throws -> MessagePart.File {
+    do {
       return try MessagePart.File(
         kind: file.isPhoto ? .photo : .file, name: file.name, mediaType: file.mediaType, byteCount: file.byteCount,
         digest: digest)
@@ -91,10 +91,10 @@ struct MessageDraft {
     }
   }
 
-  private func digest(_ file: MessageFile) throws(VaultError) -> Digest {
+  private func digest(_ file: MessageFile) throws -> Digest {
     // Only its length counts until the digest is known.
     let empty: Digest
-    do throws(SodiumError) { empty = try Digest([UInt8](repeating: 0, count: Digest.byteCount)) } catch {
+    do { empty = try Digest([UInt8](repeating: 0, count: Digest.byteCount)) } catch {
       throw VaultError(.other, "hashing failed")
     }
     let facts = try facts(file, digest: empty)
@@ -108,7 +108,7 @@ struct MessageDraft {
 
   private static func read(
     _ file: MessageFile, _ facts: MessagePart.File, _ number: Int
-  ) throws(VaultError) -> HeldSecret {
+  ) throws -> HeldSecret {
     let bytes = try file.read(UInt64(number * MessagePart.byteLimit), facts.partByteCount(number))
     guard bytes.count == facts.partByteCount(number) else {
       throw VaultError(.inputOutput, "\(file.name) changed while it was read")
@@ -116,16 +116,16 @@ struct MessageDraft {
     return bytes
   }
 
-  private static func hash() throws(VaultError) -> FileDigest {
-    do throws(SodiumError) { return try FileDigest() } catch { throw VaultError(.other, "hashing failed") }
+  private static func hash() throws -> FileDigest {
+    do { return try FileDigest() } catch { throw VaultError(.other, "hashing failed") }
   }
 }
 
 extension Vault {
   fileprivate func add(
     _ record: MessageRecord, parts: [Int: HeldSecret], parcels: [(record: ParcelRecord, content: [UInt8]?)]
-  ) throws(VaultError) -> Int64? {
-    try stored { () throws(StoreError) in try database.addMessage(record, parts: parts, parcels: parcels) }
+  ) throws -> Int64? {
+    try database.addMessage(record, parts: parts, parcels: parcels)
   }
 }
 

@@ -12,7 +12,7 @@ package enum NewMessage: Sendable {
 /// A file to be sent, which is read part by part.
 package struct MessageFile: Sendable {
   /// Reads exactly so many bytes from an offset on.
-  package typealias Read = @Sendable (_ offset: UInt64, _ count: Int) throws(VaultError) -> HeldSecret
+  package typealias Read = @Sendable (_ offset: UInt64, _ count: Int) throws -> HeldSecret
 
   /// Its name without folders.
   package let name: String
@@ -38,7 +38,7 @@ package struct MessageFile: Sendable {
   }
 
   /// A regular file on this device. One that changes while it is read is refused.
-  package init(path: String, isPhoto: Bool, mediaType: String, caption: HeldSecret?) throws(VaultError) {
+  package init(path: String, isPhoto: Bool, mediaType: String, caption: HeldSecret?) throws {
     self.init(try LocatedFile(path: path), path: path, isPhoto: isPhoto, mediaType: mediaType, caption: caption)
   }
 
@@ -46,6 +46,6 @@ package struct MessageFile: Sendable {
     self.init(
       name: Vault.fileName(of: path), mediaType: mediaType, byteCount: source.byteCount, isPhoto: isPhoto,
       caption: caption
-    ) { (offset, count) throws(VaultError) in try source.read(at: offset, count: count) }
+    ) { (offset, count) throws in try source.read(at: offset, count: count) }
   }
 }

@@ -12,7 +12,7 @@ extension Vault {
   /// item's key.
   package func sendItemByParcel(
     _ reference: String, to peerReference: String
-  ) throws(VaultError) -> ItemDelivery {
+  ) throws -> ItemDelivery {
     let record = try resolveItem(reference)
     let summary = try summary(record)
     try requireVerified(record, summary)
@@ -22,7 +22,7 @@ extension Vault {
         .refused, "\(summary.shortName) is larger than \(Self.parcelItemLimit >> 20) MiB, the most that goes by parcel",
         hint: "send it when \(peer.name) can be reached")
     }
-    let going = try stored { () throws(StoreError) in try database.parcels(.request, [.waiting, .posted]) }
+    let going = try database.parcels(.request, [.waiting, .posted])
     guard going.count(where: { $0.peer == peer.digest && !$0.ways.isEmpty }) < Self.parcelsOfPeer else {
       throw VaultError(.refused, "\(Self.parcelsOfPeer) parcels wait for \(peer.name) already")
     }
@@ -34,11 +34,11 @@ extension Vault {
     let row = ParcelRecord(
       id: envelope.id.bytes, direction: .request, peer: peer.digest, createdAt: envelope.createdAt,
       expiresAt: envelope.expiresAt, request: request, seed: envelope.seed.bytes, ways: usualWays())
-    try stored { () throws(StoreError) in _ = try database.addParcel(row, content: parcel, replySecret: nil) }
+    _ = try database.addParcel(row, content: parcel, replySecret: nil)
     return ItemDelivery(item: summary, peer: peer.name, isKnown: false, isOnItsWay: true)
   }
 
-  private func frames(of record: ItemRecord, request: UInt64) throws(VaultError) -> [ParcelFrame] {
+  private func frames(of record: ItemRecord, request: UInt64) throws -> [ParcelFrame] {
     let (total, read) = try ciphertext(of: record)
     var frames = [
       try Self.frame(Hello(services: services)),
@@ -53,8 +53,8 @@ extension Vault {
   }
 
   /// What a peer says about an item that came to it by parcel.
-  func settleItem(_ record: ParcelRecord, _ letter: ParcelLetter, _ peer: PeerRecord) throws(VaultError) {
-    do throws(LinkFailure) {
+  func settleItem(_ record: ParcelRecord, _ letter: ParcelLetter, _ peer: PeerRecord) throws {
+    do {
       try Self.checkItem(letter.frames, request: record.request, peer: peer.name)
       self.record(.itemSent, peer: peer, detail: "by parcel")
     } catch {

@@ -8,9 +8,9 @@ extension Vault {
   /// Works until the task is cancelled.
   package func runMessages() async {
     while !Task.isCancelled {
-      do throws(VaultError) { try await messageRunnerStep() } catch {
+      do { try await messageRunnerStep() } catch {
         if strangers.isNew("messages", at: environment.monotonic()) {
-          environment.log.warning("messages wait: \(error.reason)")
+          environment.log.warning("messages wait: \(VaultError(error).reason)")
         }
       }
       do { try await environment.sleep(ParcelTimes.step) } catch { return }
@@ -18,29 +18,29 @@ extension Vault {
   }
 
   /// One look: what is over ends, what is owed is made into parcels, and requests that came by an account or with carriers are answered.
-  package func messageRunnerStep() async throws(VaultError) {
+  package func messageRunnerStep() async throws {
     try prepareParcels()
     _ = try await answerParcels()
   }
 
   /// Ends messages of which nothing will come any more: own ones that nobody has taken in time, and files of which parts are missing. What came
   /// whole, and wasn't looked at because the program ended just then, is looked at now.
-  func endMessages(expiredBy time: Int64) throws(VaultError) {
+  func endMessages(expiredBy time: Int64) throws {
     let own = MessageFilter(direction: .sent, states: [.waiting, .underway], expiredAt: time)
-    for message in try stored({ () throws(StoreError) in try database.messages(own) }) where message.isSealed {
+    for message in try database.messages(own) where message.isSealed {
       try changeMessage({ () throws(StoreError) in try database.message(number: message.number) }) { message in
         if message.state == .waiting || message.state == .underway { message.state = .lost }
       }
       environment.log.info("message \(message.number) did not arrive in time")
     }
     let partial = MessageFilter(direction: .received, states: [.partial])
-    for message in try stored({ () throws(StoreError) in try database.messages(partial) }) {
+    for message in try database.messages(partial) {
       if message.partsDone == message.partCount {
-        guard let digest = message.peer, let peer = try stored({ () throws(StoreError) in try database.peer(digest) })
+        guard let digest = message.peer, let peer = try database.peer(digest)
         else { continue }
         try settle(message, from: peer)
       } else if message.expiresAt > 0, message.expiresAt <= time {
-        try stored { () throws(StoreError) in _ = try database.removeMessage(message.number) }
+        _ = try database.removeMessage(message.number)
         environment.log.info("a file of which parts were missing is given up: message \(message.number)")
       }
     }

@@ -16,7 +16,7 @@ package struct SavedMessage: Hashable, Sendable {
 
 extension Vault {
   /// Writes the text of a message, or its file, to somewhere. A file gets its name only when all of it is there.
-  package func saveMessage(_ number: Int64, to destination: RecoveryDestination) throws(VaultError) -> SavedMessage {
+  package func saveMessage(_ number: Int64, to destination: RecoveryDestination) throws -> SavedMessage {
     let message = try message(number)
     let name = Self.fileName(of: message)
     if message.kind == .text {
@@ -29,7 +29,7 @@ extension Vault {
       return SavedMessage(path: sink.path, suggestedName: name, byteCount: sink.byteCount)
     }
     var sink = try ItemSink(destination, name: name, armored: false, OutputNotes(folders))
-    try messageFile(number) { (part) throws(VaultError) in try Self.write(part, to: &sink) }
+    try messageFile(number) { part in try Self.write(part, to: &sink) }
     try sink.commit()
     var saved = SavedMessage(path: sink.path, suggestedName: name, byteCount: sink.byteCount)
     if case .folder = destination {
@@ -38,8 +38,8 @@ extension Vault {
     return saved
   }
 
-  private static func write(_ bytes: HeldSecret, to sink: inout ItemSink) throws(VaultError) {
-    try bytes.bytes.withUnsafeBytes { (bytes) throws(VaultError) in try sink.write(bytes) }
+  private static func write(_ bytes: HeldSecret, to sink: inout ItemSink) throws {
+    try bytes.bytes.withUnsafeBytes { bytes in try sink.write(bytes) }
   }
 
   /// A name for a file in a folder: its sender's, as far as that is harmless.

@@ -10,17 +10,15 @@ extension Vault {
   /// With `pigeonsOnly` it goes to its recipient, and by carriers, and to no server. `lifetime` is for how many milliseconds it is tried.
   package func send(
     _ message: NewMessage, to reference: String, pigeonsOnly: Bool = false, lifetime: Int64? = nil
-  ) throws(VaultError) -> MessageSummary {
+  ) throws -> MessageSummary {
     let peer = try find(reference)
     let lifetime = lifetime ?? Self.parcelLifetime
     guard ParcelTimes.lifetimes.contains(lifetime) else {
       throw VaultError(.usage, "a message is tried to be sent for an hour to 30 days")
     }
-    let waiting = try stored { () throws(StoreError) in
-      try database.messages(
-        MessageFilter(
-          peer: peer.digest, direction: .sent, states: [.waiting, .underway], limit: ParcelTimes.waitingForPeer))
-    }
+    let waiting = try database.messages(
+      MessageFilter(
+        peer: peer.digest, direction: .sent, states: [.waiting, .underway], limit: ParcelTimes.waitingForPeer))
     guard waiting.count < ParcelTimes.waitingForPeer else {
       throw VaultError(
         .refused, "\(waiting.count) messages wait for \(peer.name) already", hint: "look at them with `vault outbox`")
@@ -37,8 +35,8 @@ extension Vault {
     return try self.message(number)
   }
 
-  private static func freshMessageID() throws(VaultError) -> [UInt8] {
-    do throws(SodiumError) { return try Randomness.bytes(MessageRecord.idByteCount) } catch {
+  private static func freshMessageID() throws -> [UInt8] {
+    do { return try Randomness.bytes(MessageRecord.idByteCount) } catch {
       throw VaultError(.other, "no random bytes can be had: \(error)")
     }
   }
@@ -52,18 +50,18 @@ extension Vault {
   package func messages(
     with reference: String? = nil, unreadOnly: Bool = false, receivedOnly: Bool = false, search: HeldSecret? = nil,
     limit: Int = 100, damaged: (Int64) -> Void = { _ in }
-  ) throws(VaultError) -> [MessageSummary] {
+  ) throws -> [MessageSummary] {
     var filter = try filter(reference)
     if unreadOnly { filter.states = [.new] }
     if receivedOnly { filter.direction = .received }
     filter.limit = search == nil ? max(0, limit) : ParcelTimes.searchLimit
-    let found = try stored { () throws(StoreError) in try database.messages(filter) }
+    let found = try database.messages(filter)
     var records: [MessageRecord] = []
     for record in found where records.count < limit {
       if let search {
-        do throws(VaultError) {
+        do {
           guard try contains(search, record) else { continue }
-        } catch  where error.code == .damaged {
+        } catch  where VaultError(error).code == .damaged {
           damaged(record.number)
           continue
         }
@@ -78,7 +76,7 @@ extension Vault {
   /// Milliseconds by which clocks may differ before a message counts as late.
   private static let lateness: Int64 = 60_000
 
-  private func summaries(_ records: [MessageRecord]) throws(VaultError) -> [MessageSummary] {
+  private func summaries(_ records: [MessageRecord]) throws -> [MessageSummary] {
     let (names, late) = (try peerNames(), try self.late(records))
     return records.map { record in
       var message = summary(record, names)
@@ -88,7 +86,7 @@ extension Vault {
   }
 
   /// Which of these messages have come behind others of their conversations that were sent later, whether those are among them or not.
-  private func late(_ records: [MessageRecord]) throws(VaultError) -> Set<Int64> {
+  private func late(_ records: [MessageRecord]) throws -> Set<Int64> {
     var conversations: [MessageFilter: [Int64: Int64]] = [:]
     for record in records where record.direction == .received {
       let conversation = MessageFilter(peer: record.peer, account: record.account, contact: record.contact)
@@ -102,7 +100,7 @@ extension Vault {
       others.since = first.addingReportingOverflow(Self.lateness).partialValue
       let chosen = others
       var all = times
-      for record in try stored({ () throws(StoreError) in try database.messages(chosen) }) {
+      for record in try database.messages(chosen) {
         all[record.number] = record.time
       }
       var latest = Int64.min
@@ -114,28 +112,28 @@ extension Vault {
     return late
   }
 
-  private func filter(_ reference: String?) throws(VaultError) -> MessageFilter {
-    let account = try stored { () throws(StoreError) in try database.accounts() }.first { $0.isCurrent }
+  private func filter(_ reference: String?) throws -> MessageFilter {
+    let account = try database.accounts().first { $0.isCurrent }
     guard let reference else {
       return MessageFilter(plain: account.map { .of(account: $0.id) } ?? .none)
     }
     if let account, reference.contains("@") {
       // Letters of addresses are small ones.
       let plain = MessageFilter(account: account.id, contact: reference.lowercased())
-      if try stored({ () throws(StoreError) in try database.hasMessages(plain) }) { return plain }
+      if try database.hasMessages(plain) { return plain }
     }
     return MessageFilter(peer: try find(reference).digest)
   }
 
-  package func message(_ number: Int64) throws(VaultError) -> MessageSummary {
+  package func message(_ number: Int64) throws -> MessageSummary {
     let record = try messageRecord(number)
     var message = summary(record, try peerNames())
     message.isLate = try late([record]).contains(number)
     return message
   }
 
-  func messageRecord(_ number: Int64) throws(VaultError) -> MessageRecord {
-    guard let record = try stored({ () throws(StoreError) in try database.message(number: number) }),
+  func messageRecord(_ number: Int64) throws -> MessageRecord {
+    guard let record = try database.message(number: number),
       try isShown(record)
     else {
       throw VaultError(.notFound, "there is no message \(number)", hint: "list them with `vault messages`")
@@ -144,27 +142,25 @@ extension Vault {
   }
 
   /// Plain messages of another account than that in use aren't shown.
-  private func isShown(_ record: MessageRecord) throws(VaultError) -> Bool {
+  private func isShown(_ record: MessageRecord) throws -> Bool {
     guard let account = record.account else { return true }
-    return try stored { () throws(StoreError) in try database.accounts() }.contains { $0.isCurrent && $0.id == account }
+    return try database.accounts().contains { $0.isCurrent && $0.id == account }
   }
 
   /// A message's text, or a file's caption; nil if there is none.
-  package func messageText(_ number: Int64) throws(VaultError) -> HeldSecret? {
+  package func messageText(_ number: Int64) throws -> HeldSecret? {
     let record = try messageRecord(number)
     return try text(of: record)
   }
 
-  private func text(of record: MessageRecord) throws(VaultError) -> HeldSecret? {
-    try stored { () throws(StoreError) in
-      try database.messagePart(record.number, part: record.kind == .text ? 0 : -1)
-    }
+  private func text(of record: MessageRecord) throws -> HeldSecret? {
+    try database.messagePart(record.number, part: record.kind == .text ? 0 : -1)
   }
 
   /// Hands out a received file, part by part in order, if it is whole and what its sender said it is.
   package func messageFile(
-    _ number: Int64, part: (HeldSecret) throws(VaultError) -> Void
-  ) throws(VaultError) {
+    _ number: Int64, part: (HeldSecret) throws -> Void
+  ) throws {
     let record = try messageRecord(number)
     guard record.kind != .text else { throw VaultError(.usage, "message \(number) is a text") }
     guard record.direction == .received else {
@@ -179,7 +175,7 @@ extension Vault {
       throw VaultError(.damaged, "the file of message \(number) is damaged")
     }
     for index in 0..<record.partCount {
-      guard let bytes = try stored({ () throws(StoreError) in try database.messagePart(number, part: index) }) else {
+      guard let bytes = try database.messagePart(number, part: index) else {
         throw VaultError(.damaged, "a part of message \(number) is missing")
       }
       try part(bytes)
@@ -189,12 +185,12 @@ extension Vault {
   // MARK: - Changing
 
   /// The user has seen these messages. Their senders are told so, unless the setting `read-receipts` is off.
-  package func markRead(_ numbers: [Int64]) throws(VaultError) {
+  package func markRead(_ numbers: [Int64]) throws {
     let now = max(1, environment.now())
     var read: [ParcelMemory.Owed: [MessageRecord]] = [:]
     let servers = [ParcelArrival.Way.account.name, "group"]
     for number in numbers {
-      guard let record = try stored({ () throws(StoreError) in try database.message(number: number) }),
+      guard let record = try database.message(number: number),
         record.state == .new
       else { continue }
       if record.isSealed, let peer = record.peer {
@@ -220,7 +216,7 @@ extension Vault {
     }
   }
 
-  private func seen(_ record: MessageRecord, at now: Int64) throws(VaultError) {
+  private func seen(_ record: MessageRecord, at now: Int64) throws {
     try changeMessage({ () throws(StoreError) in try database.message(number: record.number) }) { message in
       guard message.state == .new else { return }
       message.state = .seen
@@ -230,10 +226,10 @@ extension Vault {
 
   /// Destroys a message here; one that waits is not sent any more. Returns what it was just before; nil if somebody else was faster.
   @discardableResult
-  package func deleteMessage(_ number: Int64) throws(VaultError) -> MessageSummary? {
+  package func deleteMessage(_ number: Int64) throws -> MessageSummary? {
     let record = try messageRecord(number)
     var last: MessageRecord?
-    let isGone = try stored { () throws(StoreError) in try database.removeMessage(record.number) { last = $0 } }
+    let isGone = try database.removeMessage(record.number) { last = $0 }
     return isGone ? summary(last ?? record, try peerNames()) : nil
   }
 
@@ -259,7 +255,7 @@ extension Vault {
 
   // MARK: - Searching
 
-  private func contains(_ word: HeldSecret, _ record: MessageRecord) throws(VaultError) -> Bool {
+  private func contains(_ word: HeldSecret, _ record: MessageRecord) throws -> Bool {
     for text in [record.name, record.mediaType].compactMap({ $0 }) {
       let bytes = Array(text.utf8)
       if word.bytes.withUnsafeBytes({ word in bytes.withUnsafeBytes { Self.contains($0, word) } }) { return true }

@@ -8,7 +8,7 @@ extension Vault {
   /// Takes a letter with a message, whose sender and times were checked.
   func takeMessage(
     _ letter: MessageLetter, from peer: PeerRecord, by arrival: ParcelArrival
-  ) throws(VaultError) -> ParcelTaking {
+  ) throws -> ParcelTaking {
     let receipt = receipt(for: letter.id, letter.seed, expiresAt: letter.expiresAt, arrival)
     if case .receipts(let receipts) = letter.content {
       // Taking them again changes nothing; and nobody confirms a confirmation by parcel.
@@ -28,7 +28,7 @@ extension Vault {
     let row = ParcelRecord(
       id: try ParcelRecord.receivedID(of: letter.id, from: peer.digest), direction: .received, state: .answered,
       peer: peer.digest, createdAt: letter.createdAt, expiresAt: letter.expiresAt, message: message)
-    var isKnown = try stored { () throws(StoreError) in try database.parcel(row.id) } != nil
+    var isKnown = try database.parcel(row.id) != nil
     if !isKnown {
       let taking: ParcelTaking
       switch letter.content {
@@ -40,9 +40,7 @@ extension Vault {
       isKnown = !taking.isNew
     } else if case .part(let part) = letter.content {
       // The program may have ended between the last part and the look at the whole.
-      let file = try stored { () throws(StoreError) in
-        try database.message(direction: .received, peer: peer.digest, id: part.message)
-      }
+      let file = try database.message(direction: .received, peer: peer.digest, id: part.message)
       if let file { try settle(file, from: peer) }
     }
     owe(receipt, to: peer.digest, arrival)
@@ -51,45 +49,38 @@ extension Vault {
 
   private func take(
     _ text: MessageText, _ letter: MessageLetter, _ row: ParcelRecord, _ peer: PeerRecord, _ arrival: ParcelArrival
-  ) throws(VaultError) -> ParcelTaking {
+  ) throws -> ParcelTaking {
     guard let room = try room(for: text.text.count, of: peer) else { return .full }
     let record = MessageRecord(
       id: text.message, peer: peer.digest, direction: .received, kind: .text, isSealed: true,
       byteCount: Int64(text.text.count), partsDone: 1, sentAt: letter.createdAt, storedAt: max(1, environment.now()),
       route: arrival.way.name, hops: arrival.hops, carriers: arrival.carriers, state: .new)
-    let number = try stored { () throws(StoreError) in
-      try database.addMessage(record, parts: [0: text.text], parcels: [(row, nil)], within: room)
-    }
+    let number = try database.addMessage(record, parts: [0: text.text], parcels: [(row, nil)], within: room)
     if number != nil {
       noteArrival(of: record, from: peer, text.address)
       return .taken(receipt: nil)
     }
     // It was known: perhaps it came in another parcel. Or the room was taken in the same moment.
-    let isHere = try stored { () throws(StoreError) -> Bool in
-      if try database.parcel(row.id) != nil { return true }
-      return try database.message(direction: .received, peer: peer.digest, id: text.message) != nil
-    }
+    let isHere =
+      try database.parcel(row.id) != nil
+      || database.message(direction: .received, peer: peer.digest, id: text.message) != nil
     return isHere ? .known(receipt: nil) : .full
   }
 
   private func take(
     _ part: MessagePart, _ letter: MessageLetter, _ row: ParcelRecord, _ peer: PeerRecord, _ arrival: ParcelArrival
-  ) throws(VaultError) -> ParcelTaking {
-    let known = try stored { () throws(StoreError) in
-      try database.message(direction: .received, peer: peer.digest, id: part.message)
-    }
+  ) throws -> ParcelTaking {
+    let known = try database.message(direction: .received, peer: peer.digest, id: part.message)
     guard let known else { return try takeFirst(part, letter, row, peer, arrival) }
     guard known.isOf(part.file) else { return ignoreMessage(letter.id, "parts of two files have one id", peer) }
-    let after = try stored { () throws(StoreError) in
-      try database.addMessagePart(
-        direction: .received, peer: peer.digest, id: part.message, number: Int(part.number), content: part.bytes,
-        caption: part.caption, parcels: [(row, nil)]
-      ) { message in
-        message.hops = max(message.hops, arrival.hops)
-        for carrier in arrival.carriers
-        where !message.carriers.contains(carrier) && message.carriers.count < MessageRecord.carrierLimit {
-          message.carriers.append(carrier)
-        }
+    let after = try database.addMessagePart(
+      direction: .received, peer: peer.digest, id: part.message, number: Int(part.number), content: part.bytes,
+      caption: part.caption, parcels: [(row, nil)]
+    ) { message in
+      message.hops = max(message.hops, arrival.hops)
+      for carrier in arrival.carriers
+      where !message.carriers.contains(carrier) && message.carriers.count < MessageRecord.carrierLimit {
+        message.carriers.append(carrier)
       }
     }
     if let after { try settle(after, from: peer, part.address) }
@@ -99,8 +90,8 @@ extension Vault {
   /// The first part of a file that comes, whichever that is. Room is made for all of it.
   private func takeFirst(
     _ part: MessagePart, _ letter: MessageLetter, _ row: ParcelRecord, _ peer: PeerRecord, _ arrival: ParcelArrival
-  ) throws(VaultError) -> ParcelTaking {
-    if try stored({ () throws(StoreError) in try database.wasRemoved(peer: peer.digest, id: part.message) }) {
+  ) throws -> ParcelTaking {
+    if try database.wasRemoved(peer: peer.digest, id: part.message) {
       return try takeRest(row)
     }
     guard let room = try room(for: Int(clamping: part.file.byteCount), of: peer) else { return .full }
@@ -113,50 +104,44 @@ extension Vault {
       carriers: arrival.carriers, expiresAt: letter.expiresAt, state: .partial)
     var parts = [Int(part.number): part.bytes]
     if let caption = part.caption { parts[-1] = caption }
-    let number = try stored { () throws(StoreError) in
-      try database.addMessage(record, parts: parts, parcels: [(row, nil)], within: room)
-    }
+    let number = try database.addMessage(record, parts: parts, parcels: [(row, nil)], within: room)
     guard let number else {
       // Another program of this vault has taken another part in the same moment.
-      let isThere = try stored { () throws(StoreError) in
-        try database.message(direction: .received, peer: peer.digest, id: part.message)
-      }
+      let isThere = try database.message(direction: .received, peer: peer.digest, id: part.message)
       return isThere == nil ? .full : try take(part, letter, row, peer, arrival)
     }
-    if let stored = try stored({ () throws(StoreError) in try database.message(number: number) }) {
+    if let stored = try database.message(number: number) {
       try settle(stored, from: peer, part.address)
     }
     return .taken(receipt: nil)
   }
 
   /// The rest of a file that was deleted before it was whole, and never can be: nobody is to send it again.
-  private func takeRest(_ row: ParcelRecord) throws(VaultError) -> ParcelTaking {
-    try stored { () throws(StoreError) -> ParcelTaking in
-      guard try database.parcelCounts(ofPeer: row.peer).known < Self.knownParcelsOfPeer else { return .full }
-      _ = try database.addParcel(row, content: nil, replySecret: nil)
-      return .taken(receipt: nil)
-    }
+  private func takeRest(_ row: ParcelRecord) throws -> ParcelTaking {
+    guard try database.parcelCounts(ofPeer: row.peer).known < Self.knownParcelsOfPeer else { return .full }
+    _ = try database.addParcel(row, content: nil, replySecret: nil)
+    return .taken(receipt: nil)
   }
 
   /// A file that is whole is shown, if it is what its sender said that it is.
-  func settle(_ message: MessageRecord, from peer: PeerRecord, _ address: String? = nil) throws(VaultError) {
+  func settle(_ message: MessageRecord, from peer: PeerRecord, _ address: String? = nil) throws {
     guard message.state == .partial, message.partsDone == message.partCount else { return }
     guard try digest(of: message) == message.digest else {
-      try stored { () throws(StoreError) in _ = try database.removeMessage(message.number) }
+      _ = try database.removeMessage(message.number)
       return recordUnlessTooMany(.refused, peer: peer, detail: "sent a file whose parts don't make up what it said")
     }
     var after = message
     after.state = .new
-    let isDone = try stored { () throws(StoreError) in try database.updateMessage(after, from: message) }
+    let isDone = try database.updateMessage(after, from: message)
     if isDone { noteArrival(of: after, from: peer, address) }
   }
 
   /// What a file's parts hash to; nil if one of them is missing.
-  func digest(of message: MessageRecord) throws(VaultError) -> Digest? {
+  func digest(of message: MessageRecord) throws -> Digest? {
     var digest: FileDigest
-    do throws(SodiumError) { digest = try FileDigest() } catch { throw VaultError(.other, "hashing failed") }
+    do { digest = try FileDigest() } catch { throw VaultError(.other, "hashing failed") }
     for number in 0..<message.partCount {
-      let part = try stored { () throws(StoreError) in try database.messagePart(message.number, part: number) }
+      let part = try database.messagePart(message.number, part: number)
       guard let part else { return nil }
       digest.add(part.bytes)
     }
@@ -177,14 +162,12 @@ extension Vault {
 
   /// What a peer may leave here, if that is so much more: messages count against the same quota as its shares. Whoever keeps something compares once
   /// more, as others may do so in the same moment.
-  private func room(for byteCount: Int, of peer: PeerRecord) throws(VaultError) -> MessageRoom? {
+  private func room(for byteCount: Int, of peer: PeerRecord) throws -> MessageRoom? {
     guard let quota else { return nil }
-    let (usage, counts, known) = try stored { () throws(StoreError) in
-      (
-        try self.usage(of: peer.digest), try database.messageCounts(peer: peer.digest),
-        try database.parcelCounts(ofPeer: peer.digest).known
-      )
-    }
+    let (usage, counts, known) = (
+      try self.usage(of: peer.digest), try database.messageCounts(peer: peer.digest),
+      try database.parcelCounts(ofPeer: peer.digest).known
+    )
     let total = UInt64(max(0, usage.byteCount)).addingReportingOverflow(UInt64(max(0, byteCount)))
     guard counts.count < ParcelTimes.messagesOfPeer, known < Self.knownParcelsOfPeer, !total.overflow,
       total.partialValue <= quota.bytes

@@ -5,18 +5,18 @@ import VaultStore
 /// What waits here to be sent.
 extension Vault {
   /// What waits here: messages, other parcels of this device's own, and what is carried for others.
-  package func outbox() throws(VaultError) -> OutboxSummary {
+  package func outbox() throws -> OutboxSummary {
     let names = try peerNames()
     var filter = MessageFilter(direction: .sent, states: [.waiting, .underway])
-    let account = try stored { () throws(StoreError) in try database.accounts() }.first { $0.isCurrent }
+    let account = try database.accounts().first { $0.isCurrent }
     filter.plain = account.map { .of(account: $0.id) } ?? .none
     let chosen = filter
-    let messages = try stored { () throws(StoreError) in try database.messages(chosen) }
+    let messages = try database.messages(chosen)
     let carried = try carriedSummary()
     let withCarriers = try parcelsWithCarriers()
     var parcels: [OutboxParcel] = []
     let now = environment.now()
-    let byteCounts = try stored { () throws(StoreError) in try database.parcelByteCounts() }
+    let byteCounts = try database.parcelByteCounts()
     let own = try ownParcels().filter { WayOrder.isUnderWay($0, at: now) }
     for record in own.sorted(by: { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }) {
       var ways = record.triedRoutes.filter { $0 != ParcelArrival.Way.carriers.name }

@@ -13,7 +13,7 @@ extension Vault {
   }
 
   /// Own parcels whose turn it is to go by this way, oldest first, without what is in them.
-  package func outgoingRecords(way: ParcelRecord.Ways, at now: Int64) throws(VaultError) -> [ParcelRecord] {
+  package func outgoingRecords(way: ParcelRecord.Ways, at now: Int64) throws -> [ParcelRecord] {
     try prepareParcels()
     return try records(way, to: nil, at: now)
   }
@@ -21,7 +21,7 @@ extension Vault {
   /// The same for the two ways of a meeting, of one reading: what is for the peer itself, and what carriers may get.
   func outgoingRecordsOfMeetings(
     at now: Int64
-  ) throws(VaultError) -> (session: [ParcelRecord], carriers: [ParcelRecord]) {
+  ) throws -> (session: [ParcelRecord], carriers: [ParcelRecord]) {
     try prepareParcels()
     let all = try ownParcels()
     return (try due(all, .session, to: nil, at: now), try due(all, .carriers, to: nil, at: now))
@@ -29,13 +29,13 @@ extension Vault {
 
   private func records(
     _ way: ParcelRecord.Ways, to peer: Digest?, at now: Int64
-  ) throws(VaultError) -> [ParcelRecord] {
+  ) throws -> [ParcelRecord] {
     try due(try ownParcels(), way, to: peer, at: now)
   }
 
   private func due(
     _ all: [ParcelRecord], _ way: ParcelRecord.Ways, to peer: Digest?, at now: Int64
-  ) throws(VaultError) -> [ParcelRecord] {
+  ) throws -> [ParcelRecord] {
     guard !all.isEmpty else { return [] }
     let directory = WayDirectory(self)
     var due: [ParcelRecord] = []
@@ -47,20 +47,18 @@ extension Vault {
   }
 
   /// Own parcels that are on their way.
-  func ownParcels() throws(VaultError) -> [ParcelRecord] {
-    try stored { () throws(StoreError) in
-      var all: [ParcelRecord] = []
-      for direction in Self.ownDirections where try database.hasParcels([.waiting, .posted], direction: direction) {
-        all += try database.parcels(direction, [.waiting, .posted])
-      }
-      return all
+  func ownParcels() throws -> [ParcelRecord] {
+    var all: [ParcelRecord] = []
+    for direction in Self.ownDirections where try database.hasParcels([.waiting, .posted], direction: direction) {
+      all += try database.parcels(direction, [.waiting, .posted])
     }
+    return all
   }
 
   /// The same with what is in them, at most 16 MiB at a time: to be asked again, when these were handed over, until nothing is left.
   package func outgoingParcels(
     to peer: Digest? = nil, way: ParcelRecord.Ways, limit: Int = 64
-  ) throws(VaultError) -> [OutgoingParcelPost] {
+  ) throws -> [OutgoingParcelPost] {
     try prepareParcels()
     var posts: [OutgoingParcelPost] = []
     var byteCount = 0
@@ -75,9 +73,9 @@ extension Vault {
   }
 
   /// A server has taken a parcel that was sent by the account.
-  package func handedToAccount(_ id: [UInt8]) throws(VaultError) {
+  package func handedToAccount(_ id: [UInt8]) throws {
     let now = environment.now()
-    guard let record = try stored({ () throws(StoreError) in try database.parcel(id) }),
+    guard let record = try database.parcel(id),
       WayOrder.isUnderWay(record, at: now)
     else { return }
     // Nobody says that word of an arrival has arrived; who misses it sends its parcel again.
@@ -94,22 +92,22 @@ extension Vault {
 
   /// A device at this address says that it has taken a parcel of this device's own. Its server can say so as well, so that ends nothing but word
   /// for the peer that is there.
-  package func acknowledgedByAccount(_ id: [UInt8], from address: String) throws(VaultError) {
-    guard let record = try stored({ () throws(StoreError) in try database.parcel(id) }),
+  package func acknowledgedByAccount(_ id: [UInt8], from address: String) throws {
+    guard let record = try database.parcel(id),
       record.direction == .receipt, try accountAddress(of: record.peer) == address
     else { return }
     try end(record)
   }
 
   /// What is owed to others is made into parcels, so that it goes with whatever goes next.
-  func prepareParcels() throws(VaultError) {
+  func prepareParcels() throws {
     try sweepParcels()
     try makeReceiptParcels()
     try makeDepositParcels()
   }
 
   /// The address under which this device takes parcels now, for those whom it writes to.
-  func ownAddress() throws(VaultError) -> String? {
+  func ownAddress() throws -> String? {
     try currentAccountAddress().flatMap { $0.utf8.count <= MessageContent.addressByteLimit ? $0 : nil }
   }
 }
@@ -122,19 +120,19 @@ final class WayDirectory {
 
   init(_ vault: Vault) { self.vault = vault }
 
-  func ways(to peer: Digest) throws(VaultError) -> PeerWays {
+  func ways(to peer: Digest) throws -> PeerWays {
     if let ways = known[peer] { return ways }
     let ways = PeerWays(hasAccount: try hasAccount(peer), hasMailbox: try vault.mayHaveMailbox(peer))
     known[peer] = ways
     return ways
   }
 
-  private func hasAccount(_ peer: Digest) throws(VaultError) -> Bool {
+  private func hasAccount(_ peer: Digest) throws -> Bool {
     let isOn: Bool
     if let isLoggedIn { isOn = isLoggedIn } else { isOn = try vault.currentAccountAddress() != nil }
     isLoggedIn = isOn
     guard isOn else { return false }
-    let address = try stored { () throws(StoreError) in try vault.database.peerAddress(peer) }
+    let address = try vault.database.peerAddress(peer)
     return address.map(Vault.isAddress) ?? false
   }
 }

@@ -9,7 +9,7 @@ extension Vault {
   func noteAddress(_ address: String, of peer: PeerRecord, at time: Int64) {
     guard Self.isAddress(address) else { return }
     let key = "peer-address-\(peer.digest)"
-    do throws(StoreError) {
+    do {
       let forgotten = try database.meta(Self.forgottenKey(peer.digest)).flatMap { $0.isEmpty ? nil : $0 }
       guard forgotten != Array(address.utf8) else { return }
       let known = try database.peerAddress(peer.digest)
@@ -34,24 +34,20 @@ extension Vault {
   private static func forgottenKey(_ peer: Digest) -> String { "peer-address-forgotten-\(peer)" }
 
   /// No peer has this address any more, nor is one to have it that says so, until the user does.
-  package func forgetAccountAddress(_ address: String) throws(VaultError) {
-    try stored { () throws(StoreError) in
-      for (peer, known) in try database.peerAddresses() where known == address {
-        try database.setMeta(Self.forgottenKey(peer), to: Array(address.utf8))
-        try database.setPeerAddress(peer, nil)
-      }
+  package func forgetAccountAddress(_ address: String) throws {
+    for (peer, known) in try database.peerAddresses() where known == address {
+      try database.setMeta(Self.forgottenKey(peer), to: Array(address.utf8))
+      try database.setPeerAddress(peer, nil)
     }
   }
 
   /// The user says, or with nil takes back, where a peer's account is.
   @discardableResult
-  package func setAccountAddress(_ reference: String, to address: String?) throws(VaultError) -> PeerSummary {
+  package func setAccountAddress(_ reference: String, to address: String?) throws -> PeerSummary {
     let peer = try find(reference)
-    try stored { () throws(StoreError) in
-      let key = Self.forgottenKey(peer.digest)
-      if try database.meta(key)?.isEmpty == false { try database.setMeta(key, to: []) }
-      try database.setPeerAddress(peer.digest, address)
-    }
+    let key = Self.forgottenKey(peer.digest)
+    if try database.meta(key)?.isEmpty == false { try database.setMeta(key, to: []) }
+    try database.setPeerAddress(peer.digest, address)
     return try summary(peer)
   }
 

@@ -9,7 +9,7 @@ extension Vault {
   func receipt(
     for id: ParcelID, _ seed: ParcelSeed, expiresAt: Int64, _ arrival: ParcelArrival
   ) -> ParcelReceipt? {
-    do throws(SodiumError) {
+    do {
       return ParcelReceipt(
         id: id, branch: arrival.branch, expiresAt: expiresAt, proof: try seed.proof(branch: arrival.branch))
     } catch {
@@ -28,16 +28,16 @@ extension Vault {
 
   /// Makes parcels of what is owed: of many receipts for one peer a single one. What came without servers is confirmed without them: its sender may
   /// want none.
-  func makeReceiptParcels() throws(VaultError) {
+  func makeReceiptParcels() throws {
     var failure: VaultError?
     parcelMemory.payOwed { owed, receipts in
-      do throws(VaultError) {
+      do {
         let isSaid = try makeReceiptParcel(
           delivered: receipts, read: [], to: owed.peer, ways: usualWays(pigeonsOnly: !owed.usesServers))
         try tellCourier(received: receipts)
         return isSaid
       } catch {
-        failure = error
+        failure = VaultError(error)
         return false
       }
     }
@@ -48,27 +48,26 @@ extension Vault {
   @discardableResult
   func makeReceiptParcel(
     delivered: [ParcelReceipt], read: [[UInt8]], to digest: Digest, ways: ParcelRecord.Ways
-  ) throws(VaultError) -> Bool {
+  ) throws -> Bool {
     // Whoever is no peer any more hears nothing.
-    guard let peer = try stored({ () throws(StoreError) in try database.peer(digest) }) else { return true }
+    guard let peer = try database.peer(digest) else { return true }
     try makeRoomForReceipts(to: digest)
     let envelope = try MessageEnvelope(lifetime: ParcelTimes.receiptLifetime, at: environment.now())
     let content: MessageContent
-    do throws(ProtocolError) { content = .receipts(try MessageReceipts(delivered: delivered, read: read)) } catch {
+    do { content = .receipts(try MessageReceipts(delivered: delivered, read: read)) } catch {
       throw VaultError(.other, "receipts can't be written: \(error)")
     }
     let parcel = try envelope.seal(content, from: identity, to: try storedCard(peer).keys)
     let record = envelope.record(.receipt, to: digest, message: read.first, ways: ways)
-    return try stored { () throws(StoreError) in try database.addParcel(record, content: parcel, replySecret: nil) }
+    return try database.addParcel(record, content: parcel, replySecret: nil)
   }
 
   /// No receipt comes for what went by servers, so those that were handed over make room for new ones first, and then the oldest: who misses word of an
   /// arrival sends its parcel again.
-  private func makeRoomForReceipts(to peer: Digest) throws(VaultError) {
-    let waiting = try stored { () throws(StoreError) in
+  private func makeRoomForReceipts(to peer: Digest) throws {
+    let waiting =
       try database.hasParcels([.waiting, .posted], direction: .receipt)
-        ? try database.parcels(.receipt, [.waiting, .posted]) : []
-    }.filter { $0.peer == peer }
+      ? try database.parcels(.receipt, [.waiting, .posted]).filter { $0.peer == peer } : []
     guard waiting.count >= ParcelTimes.receiptsForPeer else { return }
     let isHandedOver = { (record: ParcelRecord) in record.accountAt > 0 || record.postedAt > 0 }
     let oldest = waiting.filter(isHandedOver) + waiting.filter { !isHandedOver($0) }
@@ -87,9 +86,9 @@ extension Vault {
   @discardableResult
   package func takeReceipt(
     _ receipt: ParcelReceipt, handedOverBy way: ParcelArrival.Way?, carriers: [Digest] = []
-  ) throws(VaultError) -> Bool {
+  ) throws -> Bool {
     guard ParcelProof.isGenuine(receipt.proof, for: receipt.id),
-      let record = try stored({ () throws(StoreError) in try database.parcel(receipt.id.bytes) }),
+      let record = try database.parcel(receipt.id.bytes),
       record.direction != .received, let seed = record.seed.flatMap({ ParcelSeed($0) })
     else { return false }
     let isWhole = ParcelProof.isGenuine(receipt.proof, branch: receipt.branch, seed: seed)
@@ -123,7 +122,7 @@ extension Vault {
   }
 
   /// A parcel of this device's own has arrived: nobody brings it anywhere any more.
-  func confirm(_ read: ParcelRecord, _ how: Confirmation) throws(VaultError) {
+  func confirm(_ read: ParcelRecord, _ how: Confirmation) throws {
     switch read.direction {
     case .received: return
     case .receipt: try end(read)
@@ -134,24 +133,22 @@ extension Vault {
     }
   }
 
-  private func confirmMessage(_ parcel: ParcelRecord, _ how: Confirmation) throws(VaultError) {
+  private func confirmMessage(_ parcel: ParcelRecord, _ how: Confirmation) throws {
     let now = max(1, environment.now())
-    let done = try stored { () throws(StoreError) in
-      try database.confirmParcel(parcel.id) { message in
-        let route = how.route(of: parcel)
-        if !route.isEmpty { message.route = route }
-        // Parts of a file may come by several.
-        for carrier in how.carriers
-        where !message.carriers.contains(carrier) && message.carriers.count < MessageRecord.carrierLimit {
-          message.carriers.append(carrier)
-        }
-        guard message.partsDone == message.partCount else {
-          if message.state == .waiting { message.state = .underway }
-          return
-        }
-        if message.deliveredAt == 0 { message.deliveredAt = now }
-        if [.waiting, .underway, .lost].contains(message.state) { message.state = .delivered }
+    let done = try database.confirmParcel(parcel.id) { message in
+      let route = how.route(of: parcel)
+      if !route.isEmpty { message.route = route }
+      // Parts of a file may come by several.
+      for carrier in how.carriers
+      where !message.carriers.contains(carrier) && message.carriers.count < MessageRecord.carrierLimit {
+        message.carriers.append(carrier)
       }
+      guard message.partsDone == message.partCount else {
+        if message.state == .waiting { message.state = .underway }
+        return
+      }
+      if message.deliveredAt == 0 { message.deliveredAt = now }
+      if [.waiting, .underway, .lost].contains(message.state) { message.state = .delivered }
     }
     guard let message = done?.message, message.partsDone == message.partCount else { return }
     environment.log.info("message \(message.number) has arrived")
@@ -160,12 +157,12 @@ extension Vault {
   // MARK: - Receipts that came by parcel
 
   /// Takes what a peer says about parcels and messages of this device.
-  func take(_ receipts: MessageReceipts, from peer: PeerRecord, by way: ParcelArrival.Way) throws(VaultError) {
+  func take(_ receipts: MessageReceipts, from peer: PeerRecord, by way: ParcelArrival.Way) throws {
     var genuine: [ParcelReceipt] = []
     var probes: [ParcelRecord] = []
     for receipt in receipts.delivered {
       // Only its recipient may say so.
-      guard let record = try stored({ () throws(StoreError) in try database.parcel(receipt.id.bytes) }),
+      guard let record = try database.parcel(receipt.id.bytes),
         record.peer == peer.digest
       else { continue }
       // The answer may be here before it was noted that the server has the question.
@@ -185,15 +182,12 @@ extension Vault {
     for id in receipts.read { try noteRead(id, by: peer) }
   }
 
-  private func noteRead(_ id: [UInt8], by peer: PeerRecord) throws(VaultError) {
-    let sent = try stored { () throws(StoreError) in
-      try database.message(direction: .sent, peer: peer.digest, id: id)
-    }
+  private func noteRead(_ id: [UInt8], by peer: PeerRecord) throws {
+    let sent = try database.message(direction: .sent, peer: peer.digest, id: id)
     guard sent != nil else { return }
-    let going = try stored { () throws(StoreError) in
+    let going =
       try database.hasParcels([.waiting, .posted], direction: .message)
-        ? try database.parcels(.message, [.waiting, .posted]) : []
-    }
+      ? try database.parcels(.message, [.waiting, .posted]) : []
     // Who has read it has it.
     for parcel in going where parcel.peer == peer.digest && parcel.message == id { try confirm(parcel, .unknown) }
     let now = max(1, environment.now())
@@ -210,20 +204,20 @@ extension Vault {
   /// Changes a message whatever has become of it meanwhile; nothing if it is gone.
   func changeMessage(
     _ find: () throws(StoreError) -> MessageRecord?, _ body: (inout MessageRecord) -> Void
-  ) throws(VaultError) {
+  ) throws {
     while true {
-      guard let before = try stored({ () throws(StoreError) in try find() }) else { return }
+      guard let before = try find() else { return }
       var after = before
       body(&after)
       guard after != before else { return }
       let (old, new) = (before, after)
-      let isDone = try stored { () throws(StoreError) in try database.updateMessage(new, from: old) }
+      let isDone = try database.updateMessage(new, from: old)
       if isDone { return }
     }
   }
 
   /// A parcel of a message has gone out.
-  func noteUnderway(_ parcel: ParcelRecord) throws(VaultError) {
+  func noteUnderway(_ parcel: ParcelRecord) throws {
     guard parcel.direction == .message, let id = parcel.message else { return }
     try changeMessage({ () throws(StoreError) in
       try database.message(direction: .sent, peer: parcel.peer, id: id)
@@ -245,8 +239,8 @@ struct MessageEnvelope {
   let createdAt: Int64
   let expiresAt: Int64
 
-  init(lifetime: Int64, at now: Int64) throws(VaultError) {
-    do throws(SodiumError) {
+  init(lifetime: Int64, at now: Int64) throws {
+    do {
       seed = try ParcelSeed.fresh()
       id = try seed.parcelID()
     } catch { throw VaultError(.other, "no parcel can be made: \(error)") }
@@ -255,7 +249,7 @@ struct MessageEnvelope {
   }
 
   /// The parcel, encoded.
-  func seal(_ content: MessageContent, from sender: Identity, to keys: CardKeys) throws(VaultError) -> [UInt8] {
+  func seal(_ content: MessageContent, from sender: Identity, to keys: CardKeys) throws -> [UInt8] {
     do {
       return try MessageLetter.seal(
         seed: seed, createdAt: createdAt, expiresAt: expiresAt, content: content, from: sender, to: keys

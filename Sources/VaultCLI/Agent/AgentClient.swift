@@ -50,7 +50,7 @@ final class AgentClient: UnlockedSecrets {
   /// Nil without an answer in time.
   private func ask(_ request: AgentRequest) -> Exchange? {
     guard !isSilent.load(ordering: .relaxed), let message = try? request.message() else { return nil }
-    do throws(Failure) { return try exchange(message, within: patience) } catch {
+    do { return try exchange(message, within: patience) } catch {
       if error == .silent, !isSilent.exchange(true, ordering: .relaxed) { foundSilent() }
       return nil
     }
@@ -70,12 +70,12 @@ final class AgentClient: UnlockedSecrets {
 
   func ids() -> Set<SecretID> { Set((quickStatus()?.secrets ?? []).map(\.id)) }
 
-  func fileKey(of id: SecretID) throws(VaultError) -> SecretBytes? {
+  func fileKey(of id: SecretID) throws -> SecretBytes? {
     guard let exchange = ask(.fileKey(id)), case .key = exchange.answer else { return nil }
     return try? AgentMessage.key(in: exchange.message)
   }
 
-  func secret(_ id: SecretID) throws(VaultError) -> UnlockedSecret? {
+  func secret(_ id: SecretID) throws -> UnlockedSecret? {
     guard let exchange = ask(.secret(id)), case .secret(let byteCount) = exchange.answer, let file = exchange.file,
       (try? file.byteCount()) == byteCount, let key = try? AgentMessage.key(in: exchange.message)
     else { return nil }
@@ -86,25 +86,25 @@ final class AgentClient: UnlockedSecrets {
 
   // MARK: - As the user asked
 
-  func prepare() throws(VaultError) { _ = try status() }
+  func prepare() throws { _ = try status() }
 
   /// Whether somebody is there to be asked, for better or worse.
   var isThere: Bool { LocalSocket.connect(to: AgentServer.socketName, in: folder) != nil || errno == EAGAIN }
 
   /// What is unlocked.
-  func status() throws(VaultError) -> AgentStatus {
+  func status() throws -> AgentStatus {
     let exchange = try demand(.status)
     guard case .status(let status) = exchange.answer else { throw Self.error(.garbled) }
     return status
   }
 
   /// Unlocks the vault: `key` is its stretched passphrase.
-  func keepPassphrase(_ key: consuming SecretBytes) throws(VaultError) {
+  func keepPassphrase(_ key: consuming SecretBytes) throws {
     let given: SecretBytes? = consume key
     try expectDone(demand(.keepPassphrase, key: given))
   }
 
-  func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws(VaultError) {
+  func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws {
     let byteCount: UInt64
     let key: SecretBytes?
     do { byteCount = try secret.ciphertext.byteCount() } catch { throw Self.error(.garbled) }
@@ -114,11 +114,11 @@ final class AgentClient: UnlockedSecrets {
   }
 
   /// Locks one secret, or everything.
-  func lockNow(_ id: SecretID?) throws(VaultError) {
+  func lockNow(_ id: SecretID?) throws {
     try expectDone(demand(id.map { .lock($0) } ?? .lockAll))
   }
 
-  private func expectDone(_ exchange: consuming Exchange) throws(VaultError) {
+  private func expectDone(_ exchange: consuming Exchange) throws {
     switch exchange.answer {
     case .done: return
     case .refused(.full):
@@ -139,10 +139,10 @@ final class AgentClient: UnlockedSecrets {
 
   private func demand(
     _ request: AgentRequest, key: borrowing SecretBytes? = nil, descriptor: Int32 = -1
-  ) throws(VaultError) -> Exchange {
+  ) throws -> Exchange {
     let message: SecretBytes
     do { message = try request.message(key: key) } catch { throw VaultError(.other, "no secret memory left") }
-    do throws(Failure) {
+    do {
       return try exchange(message, descriptor: descriptor, within: Self.longPatience)
     } catch {
       throw Self.error(error)

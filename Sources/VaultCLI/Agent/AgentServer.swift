@@ -33,7 +33,7 @@ final class AgentServer: Sendable {
   private let ended = DispatchSemaphore(value: 0)
 
   /// Starts an agent. Throws if there is one already, or none can be had; then the daemon does without.
-  static func start(_ folders: VaultFolders, memory: AgentMemory) throws(VaultError) -> AgentServer {
+  static func start(_ folders: VaultFolders, memory: AgentMemory) throws -> AgentServer {
     let server = try AgentServer(folders.state, memory)
     guard BackgroundThread.start({ server.serve() }) else {
       server.ended.signal()
@@ -43,7 +43,7 @@ final class AgentServer: Sendable {
     return server
   }
 
-  private init(_ folder: String, _ memory: AgentMemory) throws(VaultError) {
+  private init(_ folder: String, _ memory: AgentMemory) throws {
     let lock = try Self.takeLock(folder)
     // Whose lock this is, theirs is the socket: what lies there is a dead agent's.
     unlink("\(folder)/\(Self.socketName)")
@@ -62,7 +62,7 @@ final class AgentServer: Sendable {
     stopping = (ends[0], ends[1])
   }
 
-  private static func takeLock(_ folder: String) throws(VaultError) -> Int32 {
+  private static func takeLock(_ folder: String) throws -> Int32 {
     let path = "\(folder)/\(lockName)"
     let lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard lock >= 0 else {

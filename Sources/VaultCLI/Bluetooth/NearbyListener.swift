@@ -63,7 +63,7 @@ struct NearbyListener: Service {
         await state.listen(at: found, log) { listener in
           group.addTask { await vault.answerAll(listener.incoming) }
         }
-        await state.show(found, log) { () throws(VaultError) in try vault.beaconTag() }
+        await state.show(found, log) { try vault.beaconTag() }
         state.tell(found, log)
         try? presence.announce(bluetooth: state.facts(found))
         // What is still in somebody's hands is free in a moment.
@@ -77,7 +77,7 @@ struct NearbyListener: Service {
 
   private func equipment(_ adapters: String) async -> Result<BLEEquipment, BLEError> {
     let find = find
-    do throws(BLEError) {
+    do {
       return .success(try await WaitingThread.run { () throws(BLEError) in try find(adapters) })
     } catch { return .failure(error) }
   }
@@ -105,7 +105,7 @@ private struct NearbyState {
     }
     problem = nil
     for adapter in adapters where listeners[adapter.index] == nil {
-      do throws(TransportError) {
+      do {
         let listener = try BLEListener(adapter)
         listeners[adapter.index] = listener
         begin(listener)
@@ -117,7 +117,7 @@ private struct NearbyState {
 
   /// Shows this hour's tag on the adapters that are there.
   mutating func show(
-    _ found: Result<BLEEquipment, BLEError>, _ log: Logger, tag: () throws(VaultError) -> BeaconTag
+    _ found: Result<BLEEquipment, BLEError>, _ log: Logger, tag: () throws -> BeaconTag
   ) async {
     guard case .success(let equipment) = found else {
       await hide()
@@ -125,9 +125,9 @@ private struct NearbyState {
       return
     }
     let now: BeaconTag
-    do throws(VaultError) { now = try tag() } catch {
+    do { now = try tag() } catch {
       await hide()
-      problem = error.reason
+      problem = VaultError(error).reason
       return
     }
     let hasEnded = if case .ended? = beacon?.state { true } else { false }

@@ -24,7 +24,7 @@ enum NearbyPeople {
   }
 
   /// Listens, and returns who was heard, by name.
-  static func listen(_ vault: Vault, for seconds: Int) async throws(VaultError) -> [String: Heard] {
+  static func listen(_ vault: Vault, for seconds: Int) async throws -> [String: Heard] {
     let settings = vault.nearbySettings()
     guard settings.isOn else {
       throw VaultError(
@@ -32,7 +32,7 @@ enum NearbyPeople {
     }
     let names = try vault.peersByTag()
     let sightings: [BLESighting]
-    do throws(BLEError) {
+    do {
       let choice = try BLEAdapterChoice(setting: settings.adapters)
       let equipment = try await WaitingThread.run { () throws(BLEError) in try BLEEquipment.find(choice) }
       sightings = try await BLEScan.collect(Set(names.keys), equipment, for: .seconds(seconds))

@@ -13,7 +13,7 @@ enum CallbackOpener {
   static let byteLimit = 131_072
 
   /// Opens `url`, and waits until the program has taken it, but not for ever.
-  static func open(_ url: borrowing SecretBytes) throws(VaultError) {
+  static func open(_ url: borrowing SecretBytes) throws {
     guard url.count < byteLimit else {
       throw VaultError(
         .other, "the answer has \(url.count) bytes, and a program takes at most \(byteLimit - 1) in one URL",
@@ -34,9 +34,9 @@ enum CallbackOpener {
     }
   }
 
-  private static func spawn(_ url: borrowing SecretBytes) throws(VaultError) -> pid_t {
+  private static func spawn(_ url: borrowing SecretBytes) throws -> pid_t {
     var text: SecretBytes
-    do throws(SodiumError) { text = try SecretBytes(zeros: url.count + 1) } catch {
+    do { text = try SecretBytes(zeros: url.count + 1) } catch {
       throw VaultError(.other, "no secret memory left")
     }
     text.withUnsafeMutableBytes { target in url.withUnsafeBytes { target.copyMemory(from: $0) } }

@@ -36,7 +36,7 @@ enum RequestArgument {
   }
 
   /// Refuses a command line with more than one request.
-  static func check() throws(VaultError) {
+  static func check() throws {
     let requests = found.withLock { $0 }
     guard requests <= 1 else {
       throw VaultError(

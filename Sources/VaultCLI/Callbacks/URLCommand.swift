@@ -51,20 +51,20 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     let console = global.console
     let request = try request()
     var isAgreed = false
-    do throws(VaultError) {
+    do {
       let answer = try await answer(request, console, &isAgreed)
       try deliver(answer, console)
     } catch {
-      try tell(error, request.targets, isAgreed: isAgreed)
+      try tell(VaultError(error), request.targets, isAgreed: isAgreed)
       throw error
     }
   }
 
   // MARK: - The request
 
-  private func request() throws(VaultError) -> CallbackRequest {
+  private func request() throws -> CallbackRequest {
     let url = try bytes()
-    do throws(CallbackError) {
+    do {
       return try CallbackRequest(url.bytes)
     } catch {
       let failure = VaultError(.usage, "\(error)", hint: "see docs/formats/callback.md for what can be asked")
@@ -73,7 +73,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     }
   }
 
-  private func bytes() throws(VaultError) -> SecretBytes {
+  private func bytes() throws -> SecretBytes {
     if let taken = RequestArgument.url() { return taken }
     guard url == "-" else {
       throw VaultError(
@@ -83,7 +83,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     let text = try SecretStream.read(STDIN_FILENO, limit: CallbackRequest.byteLimit, name: "the request")
     // An end of line behind it is the shell's.
     let count = text.withUnsafeBytes { $0.last == UInt8(ascii: "\n") ? $0.count - 1 : $0.count }
-    do throws(SodiumError) { return try SecretBytes(copying: text.bytes.extracting(first: count)) } catch {
+    do { return try SecretBytes(copying: text.bytes.extracting(first: count)) } catch {
       throw SecretText.noMemory
     }
   }
@@ -93,7 +93,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
   /// The URL to open; nil if nobody wants one. `isAgreed` tells whether the user's yes came before a failure.
   private func answer(
     _ request: borrowing CallbackRequest, _ console: Console, _ isAgreed: inout Bool
-  ) async throws(VaultError) -> SecretBytes? {
+  ) async throws -> SecretBytes? {
     let composition = try Composition(global)
     let vault = try composition.open(unlock)
     defer { composition.finish(vault) }
@@ -105,7 +105,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
 
   private func encrypted(
     _ request: borrowing CallbackRequest, _ vault: Vault, _ console: Console, _ isAgreed: inout Bool
-  ) async throws(VaultError) -> SecretBytes? {
+  ) async throws -> SecretBytes? {
     console.note(RequestWords.announcement(request))
     let key = try chosenKey(request, vault)
     isAgreed = true
@@ -120,7 +120,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
 
   private func decrypted(
     _ request: borrowing CallbackRequest, _ vault: Vault, _ console: Console, _ isAgreed: inout Bool
-  ) async throws(VaultError) -> SecretBytes? {
+  ) async throws -> SecretBytes? {
     console.note(RequestWords.announcement(request))
     let bytes = request.content.withUnsafeBytes { Array($0) }
     let facts = try vault.itemFacts(bytes)
@@ -137,11 +137,11 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
   }
 
   /// The name under which the content of a file is handed over; nil for a note.
-  private static func fileName(_ content: borrowing RecoveredContent) throws(VaultError) -> SecretBytes? {
+  private static func fileName(_ content: borrowing RecoveredContent) throws -> SecretBytes? {
     switch content.kind {
     case .note: return nil
     case .file:
-      do throws(SodiumError) { return try SecretBytes(copying: content.header.fileName) } catch {
+      do { return try SecretBytes(copying: content.header.fileName) } catch {
         throw SecretText.noMemory
       }
     case .password, .contact, .encryptionKey:
@@ -151,7 +151,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     }
   }
 
-  private static func content(_ request: borrowing CallbackRequest) throws(VaultError) -> SecretContent {
+  private static func content(_ request: borrowing CallbackRequest) throws -> SecretContent {
     do {
       let body = try request.content.duplicate()
       switch request.fileName {
@@ -169,7 +169,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
 
   private func chosenKey(
     _ request: borrowing CallbackRequest, _ vault: Vault
-  ) throws(VaultError) -> SecretSummary {
+  ) throws -> SecretSummary {
     if let key { return try vault.encryptionKey(key) }
     let keys = try vault.encryptionKeys().filter { $0.secret.ownIndex != nil }.map(\.secret)
     guard !keys.isEmpty else {
@@ -185,7 +185,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
 
   private func passwordLayer(
     _ request: borrowing CallbackRequest, _ console: Console
-  ) throws(VaultError) -> SharePassword? {
+  ) throws -> SharePassword? {
     guard request.addsPassword else { return nil }
     let logarithm: Int
     if let asked = request.scryptLogarithm { logarithm = asked } else { logarithm = try chosenCost(console) }
@@ -196,7 +196,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
   }
 
   /// The request leaves scrypt's cost to the user.
-  private func chosenCost(_ console: Console) throws(VaultError) -> Int {
+  private func chosenCost(_ console: Console) throws -> Int {
     guard Question.isPossible else { return PasswordCost.usualLogarithm }
     let costs = Array(15...20)
     let smallest = try PasswordCost.measure()
@@ -206,14 +206,14 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
 
   // MARK: - Handing over
 
-  private func deliver(_ answer: borrowing SecretBytes?, _ console: Console) throws(VaultError) {
+  private func deliver(_ answer: borrowing SecretBytes?, _ console: Console) throws {
     switch answer {
     case .some(let answer): try hand(answer)
     case .none: console.note("the request named no URL for an answer")
     }
   }
 
-  private func hand(_ answer: borrowing SecretBytes) throws(VaultError) {
+  private func hand(_ answer: borrowing SecretBytes) throws {
     guard print else { return try CallbackOpener.open(answer) }
     try SecretStream.write(answer.bytes, to: STDOUT_FILENO)
     try Console.write("\n", to: STDOUT_FILENO)
@@ -221,18 +221,18 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
 
   /// Tells the other program that it failed, or that the user said no. That this fails is no news: the error that comes
   /// behind it is what the user should see, and it alone gives reasons.
-  private func tell(_ error: VaultError, _ targets: CallbackTargets, isAgreed: Bool) throws(VaultError) {
+  private func tell(_ error: VaultError, _ targets: CallbackTargets, isAgreed: Bool) throws {
     let isCancelled = error.code == .interrupted
     guard let target = isCancelled ? targets.cancel : targets.failure else { return }
     let failure = isAgreed ? ToldFailure(error.code) : .beforeConsent
     let answer = try Self.written { () throws(CallbackError) in
       isCancelled ? try target.answer() : try target.answer(errorCode: failure.code, message: failure.words)
     }
-    do throws(VaultError) { try hand(answer) } catch { global.console.warning(error.reason) }
+    do { try hand(answer) } catch { global.console.warning(VaultError(error).reason) }
   }
 
-  private static func written(_ answer: () throws(CallbackError) -> SecretBytes) throws(VaultError) -> SecretBytes {
-    do throws(CallbackError) { return try answer() } catch {
+  private static func written(_ answer: () throws(CallbackError) -> SecretBytes) throws -> SecretBytes {
+    do { return try answer() } catch {
       throw VaultError(.other, "the answer can't be written: \(error)")
     }
   }

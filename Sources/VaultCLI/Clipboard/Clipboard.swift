@@ -23,11 +23,11 @@ enum Clipboard {
   /// Copies `content`, called `what`, and says when it will be wiped. With a terminal's clipboard this waits until then.
   static func copy(
     _ content: borrowing SecretBytes, called what: String, _ vault: Vault, _ console: Console
-  ) async throws(VaultError) -> Outcome {
+  ) async throws -> Outcome {
     guard content.count > 0 else { throw VaultError(.usage, "the \(what) is empty; nothing was copied") }
     let seconds = vault.verifiedSetting(.clipboardSeconds).flatMap { UInt32($0) } ?? shortestSeconds
     let salt: [UInt8]
-    do throws(SodiumError) { salt = try Randomness.bytes(ClipboardRecord.saltByteCount) } catch {
+    do { salt = try Randomness.bytes(ClipboardRecord.saltByteCount) } catch {
       throw VaultError(.other, "no randomness can be had")
     }
     let records = ClipboardRecords(folder: vault.clipboardFolder)
@@ -36,7 +36,7 @@ enum Clipboard {
       let tag = try vault.recognition(of: content, salt: salt)
       let record = try records.add(ClipboardRecord(tool: tool, salt: salt, tag: tag))
       defer { close(record.descriptor) }
-      do throws(VaultError) {
+      do {
         try tool.copy(content)
         try ClipboardGuard.start(tool, seconds: seconds, content: content, record: record)
       } catch {
@@ -89,7 +89,7 @@ struct TerminalClipboard: ~Copyable {
 
   /// Puts something on it, of which there is a note. From now on a signal ends the program, but not before that is overwritten, if the
   /// terminal takes that in time.
-  func copy(_ content: borrowing SecretBytes, notedIn path: String) throws(VaultError) {
+  func copy(_ content: borrowing SecretBytes, notedIn path: String) throws {
     let sequence = try Self.sequence(content)
     let terminal = terminal
     Interruption.redirect { _ in
@@ -97,8 +97,8 @@ struct TerminalClipboard: ~Copyable {
       if Interruption.end(afterMilliseconds: 700) { try? Self.wipe(terminal, notedIn: path) }
       Interruption.end()
     }
-    do throws(VaultError) {
-      try Self.isOver.withLock { (isOver) throws(VaultError) in
+    do {
+      try Self.isOver.withLock { isOver in
         if !isOver { try SecretStream.write(sequence.bytes, to: terminal) }
       }
     } catch {
@@ -113,10 +113,10 @@ struct TerminalClipboard: ~Copyable {
   private static let isOver = Mutex(false)
 
   /// `ESC ] 52 ; c ; base64 BEL`
-  static func sequence(_ content: borrowing SecretBytes) throws(VaultError) -> SecretBytes {
+  static func sequence(_ content: borrowing SecretBytes) throws -> SecretBytes {
     var text = try SecretText(capacity: content.count / 3 * 4 + 16)
     try text.append("\u{1B}]52;c;")
-    try content.withUnsafeBytes { (bytes) throws(VaultError) in
+    try content.withUnsafeBytes { bytes in
       var start = 0
       while start < bytes.count {
         let group = bytes[start..<min(start + 3, bytes.count)]
@@ -148,7 +148,7 @@ struct TerminalClipboard: ~Copyable {
   }
 
   /// Waits for the time or for Enter, and overwrites what is there, unseen, with a space.
-  func waitAndWipe(seconds: UInt32, notedIn path: String) throws(VaultError) {
+  func waitAndWipe(seconds: UInt32, notedIn path: String) throws {
     var waiting = pollfd(fd: terminal, events: 0, revents: 0)
     let end = ChildProcess.milliseconds() + Int64(seconds) * 1000
     while waiting.revents == 0, ChildProcess.milliseconds() < end {
@@ -173,10 +173,10 @@ struct TerminalClipboard: ~Copyable {
   private var isInForeground: Bool { tcgetpgrp(terminal) == getpgrp() }
 
   /// Overwrites it, once. The note goes if that was done.
-  private static func wipe(_ terminal: Int32, notedIn path: String) throws(VaultError) {
+  private static func wipe(_ terminal: Int32, notedIn path: String) throws {
     // Writing from the background stops a program on some terminals.
     Interruption.block([SIGTTOU])
-    try isOver.withLock { (isOver) throws(VaultError) in
+    try isOver.withLock { isOver in
       guard !isOver else { return }
       isOver = true
       try Console.write("\u{1B}]52;c;IA==\u{7}", to: terminal)

@@ -20,8 +20,8 @@ struct ClipboardGuard: ~Copyable {
   let path: String
 
   /// What the copied bytes hash to.
-  static func tag(of content: borrowing SecretBytes, key: borrowing SecretBytes) throws(VaultError) -> SecretBytes {
-    do throws(SodiumError) {
+  static func tag(of content: borrowing SecretBytes, key: borrowing SecretBytes) throws -> SecretBytes {
+    do {
       var hash = try DomainHash("vault/clipboard/v1", key: key.bytes)
       hash.append(content.bytes)
       return try hash.secret()
@@ -33,9 +33,9 @@ struct ClipboardGuard: ~Copyable {
   /// Starts it, detached from the terminal and everything else of this process, and hands it the lock.
   static func start(
     _ tool: ClipboardTool, seconds: UInt32, content: borrowing SecretBytes, record: (path: String, descriptor: Int32)
-  ) throws(VaultError) {
+  ) throws {
     let key: SecretBytes
-    do throws(SodiumError) { key = try SecretBytes(random: Digest.byteCount) } catch { throw SecretText.noMemory }
+    do { key = try SecretBytes(random: Digest.byteCount) } catch { throw SecretText.noMemory }
     let tag = try tag(of: content, key: key)
     var orders = try SecretText(capacity: orderByteCount)
     try orders.append(byte: tool.rawValue)
@@ -73,7 +73,7 @@ struct ClipboardGuard: ~Copyable {
   }
 
   /// Reads its orders. `path` is that of the note about what was copied.
-  init(readingFrom descriptor: Int32, path: String) throws(VaultError) {
+  init(readingFrom descriptor: Int32, path: String) throws {
     let orders = try SecretStream.read(descriptor, limit: Self.orderByteCount, name: "its orders")
     let malformed = VaultError(.usage, "this command is started by 'vault' itself, when something is copied")
     guard orders.count == Self.orderByteCount else { throw malformed }
@@ -81,12 +81,12 @@ struct ClipboardGuard: ~Copyable {
     guard let tool = ClipboardTool(rawValue: number) else { throw malformed }
     let key: SecretBytes
     let tag: SecretBytes
-    do throws(SodiumError) {
+    do {
       key = try SecretBytes(copying: orders.bytes.extracting(5..<5 + Digest.byteCount))
     } catch {
       throw SecretText.noMemory
     }
-    do throws(SodiumError) {
+    do {
       tag = try SecretBytes(copying: orders.bytes.extracting(5 + Digest.byteCount..<Self.orderByteCount))
     } catch {
       throw SecretText.noMemory
@@ -123,8 +123,8 @@ struct ClipboardGuard: ~Copyable {
 
   /// Wipes what was copied if it is still there, and ends the note. False if it can't be said what is there, or be wiped.
   private func isSettled() -> Bool {
-    do throws(VaultError) {
-      let found = try ClipboardRecords.wipe(tool) { (content) throws(VaultError) in
+    do {
+      let found = try ClipboardRecords.wipe(tool) { content in
         let found = try Self.tag(of: content, key: key)
         return found.matches(tag)
       }

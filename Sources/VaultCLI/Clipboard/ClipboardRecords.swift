@@ -14,12 +14,12 @@ struct ClipboardRecords {
   let folder: String
 
   /// Makes a note and returns its open, locked file. Durable when it returns.
-  func add(_ record: ClipboardRecord) throws(VaultError) -> (path: String, descriptor: Int32) {
+  func add(_ record: ClipboardRecord) throws -> (path: String, descriptor: Int32) {
     let isNew = mkdir(folder, 0o700) == 0
     guard isNew || errno == EEXIST else { throw failure(folder) }
     if isNew { guard Self.synchronize(folder + "/..") else { throw failure(folder) } }
     let random: [UInt8]
-    do throws(SodiumError) { random = try Randomness.bytes(16) } catch { throw VaultError(.other, "no randomness") }
+    do { random = try Randomness.bytes(16) } catch { throw VaultError(.other, "no randomness") }
     let path = folder + "/" + hexadecimal(random) + Self.suffix
     let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure(path) }
@@ -85,9 +85,9 @@ struct ClipboardRecords {
       unlink(path)
       return
     }
-    do throws(VaultError) {
+    do {
       guard try tool.isUsable else { return }
-      let found = try Self.wipe(tool) { (content) throws(VaultError) in
+      let found = try Self.wipe(tool) { content in
         let tag = try vault.recognition(of: content, salt: record.salt)
         return constantTimeEqual(tag.span.bytes, record.tag.span.bytes)
       }
@@ -95,7 +95,7 @@ struct ClipboardRecords {
       if found != .unknown || age >= Self.doubtTime { unlink(path) }
       if found == .wiped { console.note("wiped the clipboard, on which something secret was left") }
     } catch {
-      console.note("something secret may be left on the clipboard, which can't be reached: \(error.reason)")
+      console.note("something secret may be left on the clipboard, which can't be reached: \(VaultError(error).reason)")
     }
   }
 
@@ -110,8 +110,8 @@ struct ClipboardRecords {
 
   /// Empties the clipboard if `isOurs` knows what is on it.
   static func wipe(
-    _ tool: ClipboardTool, isOurs: (borrowing SecretBytes) throws(VaultError) -> Bool
-  ) throws(VaultError) -> Found {
+    _ tool: ClipboardTool, isOurs: (borrowing SecretBytes) throws -> Bool
+  ) throws -> Found {
     let found = try tool.paste(limit: Clipboard.byteLimit)
     guard let content = consume found else { return .unknown }
     guard try isOurs(content) else { return .other }

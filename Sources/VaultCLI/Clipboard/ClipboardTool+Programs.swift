@@ -7,7 +7,7 @@ extension ClipboardTool {
   private static let timeLimit: Int64 = 5000
 
   /// The first that is installed, has a display to work with, and keeps what it is given in memory.
-  static func available(_ console: Console) throws(VaultError) -> ClipboardTool? {
+  static func available(_ console: Console) throws -> ClipboardTool? {
     for tool in allCases where try tool.isUsable {
       if tool == .wayland, try WaylandCopy.arguments() == nil {
         console.note(WaylandCopy.onDisk)
@@ -20,7 +20,7 @@ extension ClipboardTool {
 
   /// Whether there is a display of its kind, and the programs are installed.
   var isUsable: Bool {
-    get throws(VaultError) {
+    get throws {
       let display = self == .wayland ? "WAYLAND_DISPLAY" : "DISPLAY"
       guard try Composition.variable(display) != nil else { return false }
       return programs.allSatisfy { ExecutableSearch.path(of: $0) != nil }
@@ -28,7 +28,7 @@ extension ClipboardTool {
   }
 
   /// Puts something on the clipboard.
-  func copy(_ content: borrowing SecretBytes) throws(VaultError) {
+  func copy(_ content: borrowing SecretBytes) throws {
     let arguments: [String]
     switch self {
     case .wayland:
@@ -41,9 +41,9 @@ extension ClipboardTool {
   }
 
   /// Empties the clipboard.
-  func clear() throws(VaultError) {
+  func clear() throws {
     let nothing: SecretBytes
-    do throws(SodiumError) { nothing = try SecretBytes(zeros: 0) } catch { throw SecretText.noMemory }
+    do { nothing = try SecretBytes(zeros: 0) } catch { throw SecretText.noMemory }
     let arguments: [String] =
       switch self {
       case .wayland: ["wl-copy", "--clear"]
@@ -54,7 +54,7 @@ extension ClipboardTool {
   }
 
   /// What is on the clipboard as text; nil if that can't be said, because it is none, or longer than `limit`.
-  func paste(limit: Int) throws(VaultError) -> SecretBytes? {
+  func paste(limit: Int) throws -> SecretBytes? {
     let arguments: [String] =
       switch self {
       case .wayland: ["wl-paste", "--no-newline", "--type", "text"]
@@ -65,7 +65,7 @@ extension ClipboardTool {
     return try child.output(limit: limit)
   }
 
-  private func run(_ arguments: [String], input: borrowing SecretBytes) throws(VaultError) {
+  private func run(_ arguments: [String], input: borrowing SecretBytes) throws {
     let child = SecretChild(path: try path(arguments), arguments: arguments, timeLimit: Self.timeLimit)
     let status = try child.take(input)
     guard status == 0 else {
@@ -74,7 +74,7 @@ extension ClipboardTool {
     }
   }
 
-  private func path(_ arguments: [String]) throws(VaultError) -> String {
+  private func path(_ arguments: [String]) throws -> String {
     guard let path = ExecutableSearch.path(of: arguments[0]) else {
       throw VaultError(.notFound, "\(arguments[0]) is not installed")
     }

@@ -10,7 +10,7 @@ struct SecretChild {
   let timeLimit: Int64
 
   /// Hands it `input` on its standard input and waits for its end. Returns its exit code.
-  func take(_ input: borrowing SecretBytes) throws(VaultError) -> Int32 {
+  func take(_ input: borrowing SecretBytes) throws -> Int32 {
     var ends = ChildProcess.Pipes.Ends()
     guard ends.open() else { throw failure }
     defer { ends.closeWrite() }
@@ -32,7 +32,7 @@ struct SecretChild {
   }
 
   /// Collects its standard output in secret memory. Nil if it ended badly or wrote more than `limit` bytes.
-  func output(limit: Int) throws(VaultError) -> SecretBytes? {
+  func output(limit: Int) throws -> SecretBytes? {
     var ends = ChildProcess.Pipes.Ends()
     guard ends.open() else { throw failure }
     defer {
@@ -44,7 +44,7 @@ struct SecretChild {
     _ = fcntl(ends.read, F_SETFL, O_NONBLOCK)
     let until = ChildProcess.milliseconds() + timeLimit
     var memory: SecretBytes
-    do throws(SodiumError) { memory = try SecretBytes(zeros: limit + 1) } catch { throw SecretText.noMemory }
+    do { memory = try SecretBytes(zeros: limit + 1) } catch { throw SecretText.noMemory }
     var count = 0
     while count <= limit, ChildProcess.milliseconds() < until {
       let start = count
@@ -55,12 +55,12 @@ struct SecretChild {
     ends.closeRead()
     let status = try end(process, until)
     guard status == 0, count <= limit else { return nil }
-    do throws(SodiumError) { return try SecretBytes(copying: memory.bytes.extracting(first: count)) } catch {
+    do { return try SecretBytes(copying: memory.bytes.extracting(first: count)) } catch {
       throw SecretText.noMemory
     }
   }
 
-  private func start(input: Int32?, output: Int32?) throws(VaultError) -> pid_t {
+  private func start(input: Int32?, output: Int32?) throws -> pid_t {
     let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
     guard nowhere >= 0 else { throw failure }
     defer { close(nowhere) }
@@ -76,7 +76,7 @@ struct SecretChild {
     _ = poll(&waiting, 1, Int32(clamping: max(1, limit - ChildProcess.milliseconds())))
   }
 
-  private func end(_ process: pid_t, _ limit: Int64) throws(VaultError) -> Int32 {
+  private func end(_ process: pid_t, _ limit: Int64) throws -> Int32 {
     if let status = ChildProcess.reap(process, until: limit) { return ChildProcess.exitCode(status) }
     kill(-process, SIGKILL)
     _ = ChildProcess.reap(process, until: ChildProcess.milliseconds() + 2000)

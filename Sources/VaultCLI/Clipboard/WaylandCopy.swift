@@ -19,7 +19,7 @@ enum WaylandCopy {
     "wl-copy would write it to \(folder), which lies on a disk here; mount a tmpfs there, or install xclip"
 
   /// How to start it, but for its own options; nil if what it writes would touch a disk.
-  static func arguments() throws(VaultError) -> [String]? {
+  static func arguments() throws -> [String]? {
     guard let path = ExecutableSearch.path(of: program) else { return nil }
     let start = ["env", "TMPDIR=\(folder)", path]
     if ClearFolder.isInMemory(folder) { return start }

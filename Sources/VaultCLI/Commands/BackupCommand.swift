@@ -102,8 +102,8 @@ struct BackupRestoreCommand: AsyncParsableCommand, UnlockingCommand {
     let passphrase = unlock.passphrase
     let plan = try Vault.restoreBackup(
       from: file, at: composition.folders, overwrites: force,
-      passphrase: { () throws(VaultError) in try passphrase.existing(console) },
-      confirm: { (plan) throws(VaultError) in try confirm(plan, console) }, environment: composition.environment)
+      passphrase: { try passphrase.existing(console) },
+      confirm: { plan in try confirm(plan, console) }, environment: composition.environment)
     if plan.onlyKey {
       console.note("the vault was whole but for its master key, which is back; nothing else was changed")
     } else {
@@ -112,7 +112,7 @@ struct BackupRestoreCommand: AsyncParsableCommand, UnlockingCommand {
     if console.json { try console.result(plan.json) }
   }
 
-  private func confirm(_ plan: RestorePlan, _ console: Console) throws(VaultError) {
+  private func confirm(_ plan: RestorePlan, _ console: Console) throws {
     console.note("this backup was made on \(Timestamp.minute(plan.createdAt))")
     guard plan.replaces else { return }
     for line in Self.warnings(plan) { console.warning(line) }

@@ -101,10 +101,10 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     }
     do {
       try await group.run()
-    } catch let error as VaultError {
-      throw error
     } catch {
-      throw VaultError(.other, "a part of the daemon ended by itself", hint: "its log may say why; start it again")
+      let known = error is CancellationError ? nil : VaultError(known: error)
+      throw known
+        ?? VaultError(.other, "a part of the daemon ended by itself", hint: "its log may say why; start it again")
     }
   }
 
@@ -125,8 +125,8 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     let memory = AgentMemory(
       timeout: { vault.verifiedSetting(.agentTimeout).flatMap { SettingKey.milliseconds($0) } },
       note: { line in notes.async { log.info("\(line)") } })
-    do throws(VaultError) { return try AgentServer.start(composition.folders, memory: memory) } catch {
-      log.warning("nothing can be unlocked here: \(error.reason)")
+    do { return try AgentServer.start(composition.folders, memory: memory) } catch {
+      log.warning("nothing can be unlocked here: \(VaultError(error).reason)")
       return nil
     }
   }

@@ -81,10 +81,10 @@ struct IdentityCommand: AsyncParsableCommand, UnlockingCommand {
     try draw(identity, console)
   }
 
-  private func draw(_ identity: OwnIdentity, _ console: Console) throws(VaultError) {
+  private func draw(_ identity: OwnIdentity, _ console: Console) throws {
     let symbol = try symbol(identity)
     // Below the code stand three lines, and then the prompt.
-    let drawing = Result { () throws(VaultError) in
+    let drawing = Result {
       try symbol.drawing(above: 4, hint: "make it larger, or: vault id --png FILE, vault id --text")
     }
     if let drawing = try? drawing.get() { try Console.write(drawing, to: STDOUT_FILENO) }
@@ -97,10 +97,10 @@ struct IdentityCommand: AsyncParsableCommand, UnlockingCommand {
     _ = try drawing.get()
   }
 
-  private func picture(of identity: OwnIdentity) throws(VaultError) -> [UInt8] {
+  private func picture(of identity: OwnIdentity) throws -> [UInt8] {
     let symbol = try symbol(identity)
     guard png != nil else { return Array(symbol.svg().utf8) }
-    do throws(QRCodeError) { return try symbol.png() } catch {
+    do { return try symbol.png() } catch {
       throw VaultError(.other, "cannot draw the QR code: \(Self.words(error))")
     }
   }
@@ -115,8 +115,8 @@ struct IdentityCommand: AsyncParsableCommand, UnlockingCommand {
     }
   }
 
-  private func symbol(_ identity: OwnIdentity) throws(VaultError) -> QRSymbol {
-    do throws(QRCodeError) { return try QRSymbol(text: identity.qrText) } catch {
+  private func symbol(_ identity: OwnIdentity) throws -> QRSymbol {
+    do { return try QRSymbol(text: identity.qrText) } catch {
       throw VaultError(
         .other, "your card does not fit into a QR code: \(Self.words(error))",
         hint: "publish fewer or shorter addresses")

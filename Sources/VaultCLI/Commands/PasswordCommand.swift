@@ -55,7 +55,8 @@ struct PasswordCommand: OpenedCommand {
       // It is shared, if not with everybody yet. What is not shared at all is of no use to anybody.
       code = error
     }
-    do { try await giveOut(fields, vault, console) } catch let error as VaultError {
+    do { try await giveOut(fields, vault, console) } catch {
+      guard let error = VaultError(known: error) else { throw error }
       try error.report(after: code, kept: "the secret is shared nevertheless", console)
     }
     if let code { throw code }
@@ -66,7 +67,7 @@ struct PasswordCommand: OpenedCommand {
   }
 
   /// On the terminal itself: standard output is for the id.
-  static func show(_ password: borrowing SecretBytes) throws(VaultError) {
+  static func show(_ password: borrowing SecretBytes) throws {
     var text = try SecretText()
     try text.append("password: ")
     try text.append(printable: password.bytes)
@@ -78,7 +79,7 @@ struct PasswordCommand: OpenedCommand {
 
 extension VaultError {
   /// For what fails when something is `kept` already: thrown with these words, or only told if something else has failed before.
-  func report(after failure: (any Error)?, kept: String, _ console: Console) throws(VaultError) {
+  func report(after failure: (any Error)?, kept: String, _ console: Console) throws {
     guard failure != nil else { throw VaultError(code, "\(reason); \(kept)", hint: hint) }
     console.warning(reason + (hint.map { "; " + $0 } ?? ""))
   }
@@ -148,10 +149,11 @@ struct EntryOptions: ParsableArguments {
     guard generates || (length == nil && alphabet == nil && characters == nil) else {
       throw ValidationError("--length, --alphabet and --characters are for a generated password.")
     }
-    do throws(VaultError) {
+    do {
       _ = try PasswordGenerator(length: length, alphabet: alphabet, characters: characters)
     } catch {
-      throw ValidationError(error.hint.map { "\(error.reason): \($0)." } ?? error.reason + ".")
+      throw ValidationError(
+        VaultError(error).hint.map { "\(VaultError(error).reason): \($0)." } ?? VaultError(error).reason + ".")
     }
   }
 
@@ -167,7 +169,7 @@ struct EntryOptions: ParsableArguments {
   var namedDescriptors: [(option: String, descriptor: Int32)] { descriptor.map { [("--from-fd", $0)] } ?? [] }
 
   /// The entry, after asking for what is missing.
-  func fields(_ console: Console) throws(VaultError) -> EntryFields {
+  func fields(_ console: Console) throws -> EntryFields {
     let isBare = title == nil && user == nil && url == nil
     var given = try EntryFields(password: password(console))
     given.title = try Self.secret(title)
@@ -182,7 +184,7 @@ struct EntryOptions: ParsableArguments {
     return given
   }
 
-  private func password(_ console: Console) throws(VaultError) -> SecretBytes {
+  private func password(_ console: Console) throws -> SecretBytes {
     let password: SecretBytes
     if let descriptor {
       password = try Passphrase.read(from: descriptor, noun: "password", console)
@@ -208,9 +210,9 @@ struct EntryOptions: ParsableArguments {
     return password
   }
 
-  private static func secret(_ text: String?) throws(VaultError) -> SecretBytes? {
+  private static func secret(_ text: String?) throws -> SecretBytes? {
     guard let text else { return nil }
-    do throws(SodiumError) { return try SecretBytes(copying: Array(text.utf8).span.bytes) } catch {
+    do { return try SecretBytes(copying: Array(text.utf8).span.bytes) } catch {
       throw SecretText.noMemory
     }
   }

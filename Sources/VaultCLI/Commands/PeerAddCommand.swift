@@ -60,7 +60,7 @@ struct PeerAddCommand: OpenedCommand {
   }
 
   /// The peer whose other device this is, if its user says so, where a peer has the card's name already.
-  private func firstDevice(_ card: PeerCard, _ vault: Vault, _ console: Console) throws(VaultError) -> String? {
+  private func firstDevice(_ card: PeerCard, _ vault: Vault, _ console: Console) throws -> String? {
     let known = try vault.namesakes(of: card)
     guard let first = known.first else { return nil }
     let fingerprints = known.map { "\($0.name) (\($0.fingerprint))" }

@@ -131,8 +131,8 @@ struct PeerRemoveCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let known: PeerSummary
-    do throws(VaultError) { known = try vault.peer(peer) } catch {
-      guard let holder = try Self.introduced(peer, vault, error) else { throw error }
+    do { known = try vault.peer(peer) } catch {
+      guard let holder = try Self.introduced(peer, vault, VaultError(error)) else { throw error }
       return try remove(holder, vault, console)
     }
     if !yes {
@@ -151,9 +151,9 @@ struct PeerRemoveCommand: OpenedCommand {
   /// Whoever of that name was introduced, where there is no such peer. Throws if it could be several.
   static func introduced(
     _ name: String, _ vault: Vault, _ error: VaultError
-  ) throws(VaultError) -> IntroducedHolder? {
+  ) throws -> IntroducedHolder? {
     guard error.code == .notFound else { return nil }
-    do throws(VaultError) { return try vault.introducedHolder(named: name) } catch  where error.code == .notFound {
+    do { return try vault.introducedHolder(named: name) } catch  where VaultError(error).code == .notFound {
       return nil
     }
   }
@@ -190,7 +190,7 @@ struct PeerPingCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     let known = try vault.peer(peer)
     let report: PingReport
-    do throws(VaultError) { report = try await vault.pingPeer(peer) } catch { throw Self.explained(error, known) }
+    do { report = try await vault.pingPeer(peer) } catch { throw Self.explained(VaultError(error), known) }
     try console.result([Self.line(report)], json: report.json)
   }
 

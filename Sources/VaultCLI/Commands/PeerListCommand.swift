@@ -143,8 +143,8 @@ struct PeerShowCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let peer: PeerSummary
-    do throws(VaultError) { peer = try vault.peer(self.peer) } catch {
-      guard let holder = try PeerRemoveCommand.introduced(self.peer, vault, error) else { throw error }
+    do { peer = try vault.peer(self.peer) } catch {
+      guard let holder = try PeerRemoveCommand.introduced(self.peer, vault, VaultError(error)) else { throw error }
       return try console.result(Self.facts(holder), json: holder.json)
     }
     try console.result(Self.facts(peer, now: Clocks.now()), json: peer.json)

@@ -30,8 +30,8 @@ struct RebuildCommand: AsyncParsableCommand, UnlockingCommand {
     let console = global.console
     let passphrase = unlock.passphrase
     let report = try Vault.rebuild(
-      at: composition.folders, passphrase: { () throws(VaultError) in try passphrase.existing(console) },
-      confirm: { (plan) throws(VaultError) in try confirm(plan, console) }, environment: composition.environment)
+      at: composition.folders, passphrase: { try passphrase.existing(console) },
+      confirm: { plan in try confirm(plan, console) }, environment: composition.environment)
     console.note(
       "made anew: \(Measures.count(report.secrets.count, "secret")), \(Measures.count(report.items.count, "item")), \(Measures.count(report.peerCount, "peer"))"
     )
@@ -42,7 +42,7 @@ struct RebuildCommand: AsyncParsableCommand, UnlockingCommand {
     if console.json { try console.result(report.json) }
   }
 
-  private func confirm(_ plan: RebuildReport, _ console: Console) throws(VaultError) {
+  private func confirm(_ plan: RebuildReport, _ console: Console) throws {
     console.note(
       "this device is \(Printable.quoted(plan.label)) and has \(Measures.count(plan.peerCount, "peer")), by the files beside the database"
     )

@@ -78,7 +78,7 @@ struct RecoverCommand: OpenedCommand {
     let isStream = if case .descriptor? = destination { true } else { false }
     let report = try await consent.run(
       vault, console, mayRepeat: { !isStream || !hasWritten.load(ordering: .relaxed) }
-    ) { () async throws(VaultError) in
+    ) { () async throws in
       attempts += 1
       let isFirst = attempts == 1
       return try await vault.recover(
@@ -99,7 +99,7 @@ struct RecoverCommand: OpenedCommand {
   ) async throws {
     let reporter = RecoveryReporter(console)
     var attempts = 0
-    let content = try await consent.run(vault, console) { () async throws(VaultError) in
+    let content = try await consent.run(vault, console) { () async throws in
       attempts += 1
       let isFirst = attempts == 1
       return try await vault.recoverContent(

@@ -99,10 +99,10 @@ struct ReshareCommand: OpenedCommand {
       let editor = ContentEditor(
         editor: try Editor(), vault: vault, console: console, mayStay: threshold != nil || !recipients.isEmpty,
         nothing: "nothing was shared", otherwise: "recover it into a file, change that, and share the file")
-      request.edit = { (content) async throws(VaultError) in
+      request.edit = { (content) async throws in
         isPastRecovery.store(true, ordering: .relaxed)
         let held = Held(content)
-        return try await OwnThread.run { () throws(VaultError) in
+        return try await OwnThread.run {
           guard let content = held.take() else { throw VaultError(.other, "this was edited already") }
           return try editor.edit(content)
         }
@@ -119,7 +119,7 @@ struct ReshareCommand: OpenedCommand {
     var attempts = 0
     let report = try await consent.run(
       vault, console, mayRepeat: { !isPastRecovery.load(ordering: .relaxed) }
-    ) { () async throws(VaultError) in
+    ) { () async throws in
       attempts += 1
       let isFirst = attempts == 1
       return try await vault.reshare(
@@ -151,7 +151,7 @@ struct ReshareCommand: OpenedCommand {
     }
     if try isToBeDeleted(name) {
       isDeleted.store(true, ordering: .releasing)
-      do throws(VaultError) { _ = try vault.delete(report.old.id) } catch {
+      do { _ = try vault.delete(report.old.id) } catch {
         isDeleted.store(false, ordering: .releasing)
         throw error
       }
@@ -165,7 +165,7 @@ struct ReshareCommand: OpenedCommand {
     )
   }
 
-  private func isToBeDeleted(_ name: String) throws(VaultError) -> Bool {
+  private func isToBeDeleted(_ name: String) throws -> Bool {
     if keepOld || deleteOld { return deleteOld }
     guard Question.isPossible else { return false }
     let choices = ["keep it", "delete this device's share of it; the others keep theirs"]

@@ -84,7 +84,7 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
     guard let composition = try? Composition(global), composition.folders.containsVault,
       let vault = try? Vault.open(
         at: composition.folders,
-        passphrase: { () throws(VaultError) in
+        passphrase: {
           guard unlock.passphrase != .terminal else { throw VaultError(.wrongPassphrase, "not asked") }
           return try unlock.passphrase.existing(global.console)
         }, environment: composition.environment)

@@ -100,10 +100,10 @@ struct SettingsResetCommand: OpenedCommand {
   }
 
   /// The settings that aren't as nobody has set them. Where nobody can say which, that is said, and what the defaults let happen.
-  private static func changed(_ vault: Vault, _ console: Console) throws(VaultError) -> [Setting] {
-    do throws(VaultError) { return try vault.settings().filter { $0.value != $0.defaultValue } } catch {
-      guard error.code == .damaged else { throw error }
-      console.warning("\(error.reason): nobody can say what was set")
+  private static func changed(_ vault: Vault, _ console: Console) throws -> [Setting] {
+    do { return try vault.settings().filter { $0.value != $0.defaultValue } } catch {
+      guard VaultError(error).code == .damaged else { throw error }
+      console.warning("\(VaultError(error).reason): nobody can say what was set")
       let defaults = weighty.map { "\($0.rawValue) \($0.defaultValue)" }
       console.warning("the defaults are: \(defaults.joined(separator: ", "))")
       return []

@@ -23,10 +23,10 @@ struct StatusCommand: OpenedCommand {
     let groups = VaultGroups(vault)
     var all: [GroupFacts] = []
     var invitations: [WaitingInvitation] = []
-    do throws(VaultError) {
+    do {
       all = try await groups.list()
       invitations = try groups.invitations().filter { !$0.isTaken }
-    } catch { console.warning("groups can't be told about: \(error.reason)") }
+    } catch { console.warning("groups can't be told about: \(VaultError(error).reason)") }
     let messages = try MessageTally(vault)
     try console.result(
       StatusText.lines(status, all, invitations: invitations.count, messages, now: Clocks.now()),

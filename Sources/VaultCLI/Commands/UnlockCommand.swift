@@ -54,7 +54,7 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
     let console = global.console
     let reporter = RecoveryReporter(console)
     var attempts = 0
-    let report = try await consent.run(vault, console) { () async throws(VaultError) in
+    let report = try await consent.run(vault, console) { () async throws in
       attempts += 1
       let isFirst = attempts == 1
       return try await vault.unlock(reference) { event in
@@ -81,7 +81,7 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
     // Before the question: it would be in vain without an agent.
     try composition.agent.prepare()
     let given = try Vault.stretchedPassphrase(
-      at: composition.folders, passphrase: { () throws(VaultError) in try unlock.passphrase.existing(console) })
+      at: composition.folders, passphrase: { try unlock.passphrase.existing(console) })
     guard let given else { return }
     try composition.agent.keepPassphrase(given)
     let list = UnlockedList(try composition.agent.status(), descriptions: [:], hasPassphrase: true, now: Clocks.now())

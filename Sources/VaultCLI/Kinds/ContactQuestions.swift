@@ -9,7 +9,7 @@ enum ContactQuestions {
   ]
 
   /// A vCard 4.0 of the answers.
-  static func card(_ terminal: borrowing Terminal) throws(VaultError) -> SecretBytes {
+  static func card(_ terminal: borrowing Terminal) throws -> SecretBytes {
     var card = try SecretText()
     try card.append("BEGIN:VCARD\r\nVERSION:4.0\r\n")
     for (property, question) in questions {
@@ -27,9 +27,9 @@ enum ContactQuestions {
   /// Adds a property, with a backslash before what would mean something else (RFC 6350, section 3.4).
   static func append(
     _ property: String, _ value: borrowing SecretBytes, to card: inout SecretText
-  ) throws(VaultError) {
+  ) throws {
     try card.append(property + ":")
-    try value.withUnsafeBytes { (bytes) throws(VaultError) in
+    try value.withUnsafeBytes { bytes in
       for byte in bytes {
         switch byte {
         case UInt8(ascii: "\n"): try card.append("\\n")

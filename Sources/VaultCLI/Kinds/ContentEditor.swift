@@ -16,14 +16,14 @@ struct ContentEditor {
 
   /// The content after editing. A file, a note and a contact are edited as their text, a password entry as ``EntryText``. What
   /// can't be read afterwards may be edited again.
-  func edit(_ content: consuming RecoveredContent) throws(VaultError) -> SecretContent {
+  func edit(_ content: consuming RecoveredContent) throws -> SecretContent {
     let old = try text(of: content)
     var text = try editor.edit(old, limit: NewContent.noteByteLimit, vault, console)
     if !mayStay, constantTimeEqual(text.bytes, old.bytes) {
       throw VaultError(.interrupted, "the text is as it was; \(nothing)")
     }
     while true {
-      do throws(Rejection) {
+      do {
         let edited = try Self.edited(text, replacing: content.header, nothing: nothing)
         return edited.shared()
       } catch {
@@ -47,7 +47,7 @@ struct ContentEditor {
   }
 
   /// The text that is edited.
-  func text(of content: borrowing RecoveredContent) throws(VaultError) -> SecretBytes {
+  func text(of content: borrowing RecoveredContent) throws -> SecretBytes {
     switch content.kind {
     case .password: return try EntryText.text(content.header)
     case .note, .contact, .file:
@@ -56,15 +56,15 @@ struct ContentEditor {
           .refused, "what was recovered is no text in UTF-8; an editor would spoil it",
           hint: otherwise)
       }
-      do throws(SodiumError) { return try content.body.duplicate() } catch { throw SecretText.noMemory }
+      do { return try content.body.duplicate() } catch { throw SecretText.noMemory }
     case .encryptionKey: throw VaultError(.refused, "a key can't be edited")
     }
   }
 
   /// What standard input brings instead of an editor.
-  static func piped(replacing old: borrowing PayloadHeader, nothing: String) throws(VaultError) -> SecretContent {
+  static func piped(replacing old: borrowing PayloadHeader, nothing: String) throws -> SecretContent {
     let text = try SecretStream.read(path: "-", limit: NewContent.noteByteLimit)
-    do throws(Rejection) {
+    do {
       let edited = try edited(text, replacing: old, nothing: nothing)
       return edited.shared()
     } catch {
@@ -111,7 +111,7 @@ struct ContentEditor {
     do throws(EntryText.Fault) { fields = try EntryText.fields(text.bytes) } catch {
       throw error == .memory ? .failed(SecretText.noMemory) : .unreadable(error.reason)
     }
-    do throws(VaultError) {
+    do {
       var entry = try NewContent.password(fields)
       for name in old.fieldNames where EntryField(rawValue: name) == nil {
         guard let value = old.field(name) else { continue }
@@ -119,7 +119,7 @@ struct ContentEditor {
       }
       return entry
     } catch {
-      throw .failed(error)
+      throw .failed(VaultError(error))
     }
   }
 }

@@ -7,14 +7,14 @@ enum ContentInput {
   /// A note from a file or standard input, or from the editor if none is named.
   static func note(
     _ file: String?, title: String?, _ vault: Vault, _ console: Console
-  ) async throws(VaultError) -> NewContent {
+  ) async throws -> NewContent {
     if let file {
       if file == "-", Console.inputIsTerminal { console.note("reading the note from the terminal; Ctrl-D ends it") }
       return try .note(try SecretStream.read(path: file, limit: NewContent.noteByteLimit), title: title)
     }
-    let held = try await OwnThread.run { () throws(VaultError) in
+    let held = try await OwnThread.run {
       let empty: SecretBytes
-      do throws(SodiumError) { empty = try SecretBytes(zeros: 0) } catch { throw SecretText.noMemory }
+      do { empty = try SecretBytes(zeros: 0) } catch { throw SecretText.noMemory }
       return HeldSecret(try Editor().edit(empty, limit: NewContent.noteByteLimit, vault, console))
     }
     guard let text = held.take(), !isBlank(text) else {
@@ -28,7 +28,7 @@ enum ContentInput {
   }
 
   /// A contact from a vCard in a file or standard input, or asked for if none is named.
-  static func contact(_ file: String?, _ console: Console) throws(VaultError) -> NewContent {
+  static func contact(_ file: String?, _ console: Console) throws -> NewContent {
     if let file {
       if file == "-", Console.inputIsTerminal { console.note("reading a vCard from the terminal; Ctrl-D ends it") }
       let card = try SecretStream.read(path: file, limit: VCard.byteLimit)

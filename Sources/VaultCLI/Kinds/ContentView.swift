@@ -26,16 +26,16 @@ struct ContentView: ~Copyable {
   private let card: VCard?
 
   /// Takes something that was recovered. A contact that is no vCard is the fault of whoever made it.
-  init(_ content: consuming RecoveredContent) throws(VaultError) {
+  init(_ content: consuming RecoveredContent) throws {
     let content = content
     do {
       try self.init(header: content.header.duplicate(), body: content.body.duplicate())
     } catch {
-      throw error as? VaultError ?? SecretText.noMemory
+      throw VaultError(known: error) ?? SecretText.noMemory
     }
   }
 
-  init(header: consuming PayloadHeader, body: consuming SecretBytes) throws(VaultError) {
+  init(header: consuming PayloadHeader, body: consuming SecretBytes) throws {
     kind = header.kind
     if header.kind == .contact {
       do throws(VCard.Fault) { card = try VCard(body.bytes) } catch {
@@ -112,7 +112,7 @@ struct ContentView: ~Copyable {
   private static let pictureProperties: Set<String> = ["PHOTO", "LOGO", "SOUND", "KEY"]
 
   /// A copy of one part, in secret memory.
-  func value(of name: String) throws(VaultError) -> SecretBytes {
+  func value(of name: String) throws -> SecretBytes {
     guard let field = fields.first(where: { $0.name == name }) else {
       throw VaultError(
         .notFound, "this \(SecretList.kind(kind.rawValue)) has no field '\(name)'",
@@ -121,7 +121,7 @@ struct ContentView: ~Copyable {
     return try value(of: field.place)
   }
 
-  private func value(of place: Place) throws(VaultError) -> SecretBytes {
+  private func value(of place: Place) throws -> SecretBytes {
     switch place {
     case .body: return try Self.copy(body.bytes)
     case .fileName: return try Self.copy(header.fileName)
@@ -136,15 +136,15 @@ struct ContentView: ~Copyable {
     }
   }
 
-  private static func copy(_ bytes: RawSpan) throws(VaultError) -> SecretBytes {
-    do throws(SodiumError) { return try SecretBytes(copying: bytes) } catch { throw SecretText.noMemory }
+  private static func copy(_ bytes: RawSpan) throws -> SecretBytes {
+    do { return try SecretBytes(copying: bytes) } catch { throw SecretText.noMemory }
   }
 
   // MARK: - Forms
 
   /// What a person is shown. On a terminal, everything that it would act on is spelled out. The password stays hidden unless
   /// `showsHidden`.
-  func text(forTerminal: Bool, showsHidden: Bool) throws(VaultError) -> SecretBytes {
+  func text(forTerminal: Bool, showsHidden: Bool) throws -> SecretBytes {
     var text = try SecretText(capacity: body.count + 256)
     if kind == .note {
       let hasTitle = fields.contains { $0.name == "title" }
@@ -173,7 +173,7 @@ struct ContentView: ~Copyable {
     return try text.finish()
   }
 
-  private func append(_ name: String, to text: inout SecretText, _ forTerminal: Bool) throws(VaultError) {
+  private func append(_ name: String, to text: inout SecretText, _ forTerminal: Bool) throws {
     let value = try value(of: name)
     try text.append(Printable.escape(name) + ": ")
     try Self.append(value.bytes, to: &text, forTerminal, keepsLines: true)
@@ -182,7 +182,7 @@ struct ContentView: ~Copyable {
 
   private func append(
     _ property: VCard.Property, as name: String, to text: inout SecretText, _ forTerminal: Bool
-  ) throws(VaultError) {
+  ) throws {
     switch card {
     case .some(let card):
       try text.append(name)
@@ -220,13 +220,13 @@ struct ContentView: ~Copyable {
 
   private static func append(
     _ value: RawSpan, to text: inout SecretText, _ forTerminal: Bool, keepsLines: Bool
-  ) throws(VaultError) {
+  ) throws {
     if forTerminal { try text.append(printable: value, keepsLines: keepsLines) } else { try text.append(value) }
   }
 
   /// All parts as an object of JSON; null for those that are hidden, unless `showsHidden`. A contact's card is left out: its
   /// parts are there.
-  func json(showsHidden: Bool) throws(VaultError) -> SecretBytes {
+  func json(showsHidden: Bool) throws -> SecretBytes {
     var text = try SecretText(capacity: body.count + 256)
     try text.append("{")
     var isFirst = true

@@ -15,7 +15,7 @@ struct Editor {
   private static let fileName = "note.txt"
 
   /// The editor and the folders that the environment names.
-  init() throws(VaultError) {
+  init() throws {
     var named = try Composition.variable("VISUAL")
     if named == nil { named = try Composition.variable("EDITOR") }
     command = named ?? Self.fallback
@@ -27,7 +27,7 @@ struct Editor {
   /// Lets the user edit a text and returns what it is then. The file is wiped and removed in every case.
   func edit(
     _ text: borrowing SecretBytes, limit: Int, _ vault: Vault, _ console: Console
-  ) throws(VaultError) -> SecretBytes {
+  ) throws -> SecretBytes {
     guard let terminal = OpenTerminal() else {
       throw VaultError(
         .usage, "an editor needs a terminal, and there is none",
@@ -38,11 +38,11 @@ struct Editor {
       console.note("only vim and nvim are told to keep nothing; what '\(command)' keeps elsewhere is its own affair")
     }
     let folder = try vault.makeClearFolder(in: bases)
-    do throws(StoreError) { try folder.write(Self.fileName, text.bytes) } catch {
+    do { try folder.write(Self.fileName, text.bytes) } catch {
       throw VaultError(.inputOutput, "cannot make a file in memory for the editor: \(error)")
     }
     try run(on: folder.path + "/" + Self.fileName, terminal.descriptor)
-    do throws(StoreError) { return try folder.read(Self.fileName, limit: limit) } catch .notFound {
+    do { return try folder.read(Self.fileName, limit: limit) } catch .notFound {
       throw VaultError(.interrupted, "the editor removed its file; nothing was shared")
     } catch {
       throw VaultError(.inputOutput, "cannot read what the editor left: \(error)")
@@ -51,7 +51,7 @@ struct Editor {
 
   /// Runs the editor on the terminal, in this program's own process group, and waits. Ctrl-C belongs to the editor then; what
   /// else ends this program ends the editor first.
-  private func run(on path: String, _ terminal: Int32) throws(VaultError) {
+  private func run(on path: String, _ terminal: Int32) throws {
     // The shell between gets Ctrl-C too, and would end by it although the editor has made something of it.
     let script = "trap : INT QUIT; " + command + " \"$@\""
     let arguments = ["sh", "-c", script, "editor"] + Self.options(for: command) + [path]
@@ -66,7 +66,7 @@ struct Editor {
       Interruption.settle()
       Interruption.redirect(to: nil)
     }
-    try child.start { () throws(VaultError) in
+    try child.start {
       try ChildProcess.spawn("/bin/sh", arguments, standard: [terminal, terminal, terminal], inOwnGroup: false)
     }
     let code = ChildProcess.exitCode(try child.wait())

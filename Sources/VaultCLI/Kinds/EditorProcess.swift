@@ -16,8 +16,8 @@ final class EditorProcess: Sendable {
   private let state = Mutex(State())
 
   /// Starts it, unless ``end()`` has been called before: then this doesn't return. Nobody looks for the shell until it is noted.
-  func start(_ spawn: () throws(VaultError) -> pid_t) throws(VaultError) {
-    while try !state.withLock({ state throws(VaultError) in
+  func start(_ spawn: () throws -> pid_t) throws {
+    while try !state.withLock({ state throws in
       guard !state.isEnding else { return false }
       state.shell = try spawn()
       return true
@@ -26,7 +26,7 @@ final class EditorProcess: Sendable {
 
   /// Waits until it ends by itself, and gives its status. If it is ended because this program is, that is for ``end()``'s caller,
   /// and this doesn't return.
-  func wait() throws(VaultError) -> Int32 {
+  func wait() throws -> Int32 {
     let shell = state.withLock { $0.shell }
     var facts = siginfo_t()
     // It stays a zombie, whose number is nobody else's, until nobody sends it a signal any more.

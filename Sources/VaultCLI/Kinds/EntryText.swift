@@ -31,7 +31,7 @@ enum EntryText {
   }
 
   /// Lays out an entry. Refuses one with a field that doesn't fit into a line.
-  static func text(_ header: borrowing PayloadHeader) throws(VaultError) -> SecretBytes {
+  static func text(_ header: borrowing PayloadHeader) throws -> SecretBytes {
     var text = try SecretText()
     for field in lines {
       try text.append(field.rawValue + ": ")

@@ -16,7 +16,7 @@ struct NewContent: ~Copyable {
   consuming func shared() -> SecretContent { SecretContent(header: header, body: body) }
 
   /// A note from its text, which must be UTF-8.
-  static func note(_ text: consuming SecretBytes, title: String?) throws(VaultError) -> NewContent {
+  static func note(_ text: consuming SecretBytes, title: String?) throws -> NewContent {
     guard text.count <= noteByteLimit else {
       throw VaultError(
         .usage, "a note has at most \(Measures.size(UInt64(noteByteLimit)))", hint: "share it as a file: vault share")
@@ -29,7 +29,7 @@ struct NewContent: ~Copyable {
     return NewContent(header: header, body: text)
   }
 
-  static func password(_ fields: borrowing EntryFields) throws(VaultError) -> NewContent {
+  static func password(_ fields: borrowing EntryFields) throws -> NewContent {
     var name = "password"
     switch fields.title {
     case .some(let title): name = SuggestedName.sanitised(title.bytes)
@@ -45,7 +45,7 @@ struct NewContent: ~Copyable {
   }
 
   /// A contact from a card, which is checked and kept as it is.
-  static func contact(_ card: consuming SecretBytes, named source: String) throws(VaultError) -> NewContent {
+  static func contact(_ card: consuming SecretBytes, named source: String) throws -> NewContent {
     let parsed: VCard
     do throws(VCard.Fault) { parsed = try VCard(card.bytes) } catch { throw error.error(in: source, .usage) }
     var name = "contact"
@@ -58,14 +58,14 @@ struct NewContent: ~Copyable {
   }
 
   /// Adds a field that this program has no name for.
-  mutating func add(field name: String, _ value: RawSpan) throws(VaultError) { try Self.add(name, value, to: &header) }
+  mutating func add(field name: String, _ value: RawSpan) throws { try Self.add(name, value, to: &header) }
 
   // MARK: - Parts
 
   private static func header(
     _ kind: PayloadKind, name: String, mediaType: String
-  ) throws(VaultError) -> PayloadHeader {
-    do throws(PayloadError) {
+  ) throws -> PayloadHeader {
+    do {
       return try PayloadHeader(kind: kind, fileName: Array(name.utf8).span.bytes, mediaType: mediaType)
     } catch {
       throw VaultError(.other, "the header could not be made: \(error)")
@@ -82,15 +82,15 @@ struct NewContent: ~Copyable {
 
   private static func add(
     _ field: EntryField, _ value: borrowing SecretBytes?, to header: inout PayloadHeader
-  ) throws(VaultError) {
+  ) throws {
     switch value {
     case .some(let value): if value.count > 0 { try add(field.rawValue, value.bytes, to: &header) }
     case .none: break
     }
   }
 
-  private static func add(_ name: String, _ value: RawSpan, to header: inout PayloadHeader) throws(VaultError) {
-    do throws(PayloadError) { try header.add(field: name, value: value) } catch {
+  private static func add(_ name: String, _ value: RawSpan, to header: inout PayloadHeader) throws {
+    do { try header.add(field: name, value: value) } catch {
       throw VaultError(.usage, "\(name) is too long: all fields together have at most \(PayloadHeader.byteLimit) bytes")
     }
   }

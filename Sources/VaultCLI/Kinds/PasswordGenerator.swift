@@ -28,7 +28,7 @@ struct PasswordGenerator {
   let characters: [UInt8]
 
   /// Refuses lengths and alphabets that make no sense. `alphabet` is a name, `characters` the very characters.
-  init(length: Int?, alphabet: String?, characters: String?) throws(VaultError) {
+  init(length: Int?, alphabet: String?, characters: String?) throws {
     self.length = length ?? Self.usualLength
     guard Self.lengths.contains(self.length) else {
       throw VaultError(.usage, "a password has \(Self.lengths.lowerBound) to \(Self.lengths.upperBound) characters")
@@ -58,8 +58,8 @@ struct PasswordGenerator {
 
   /// A fresh one. Random bytes beyond the alphabet are thrown away rather than folded in, and the character is taken by
   /// looking at all of them, so that neither the odds nor the time depend on which it is.
-  func make() throws(VaultError) -> SecretBytes {
-    do throws(SodiumError) {
+  func make() throws -> SecretBytes {
+    do {
       var password = try SecretBytes(zeros: length)
       var mask = 1
       while mask < characters.count { mask *= 2 }

@@ -5,8 +5,8 @@ import Sodium
 /// Secret bytes on their way in and out.
 enum SecretStream {
   /// Writes all of it, straight from where it lies.
-  static func write(_ bytes: RawSpan, to descriptor: Int32) throws(VaultError) {
-    try bytes.withUnsafeBytes { (bytes) throws(VaultError) in
+  static func write(_ bytes: RawSpan, to descriptor: Int32) throws {
+    try bytes.withUnsafeBytes { bytes in
       var done = 0
       while done < bytes.count {
         let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
@@ -25,7 +25,7 @@ enum SecretStream {
   }
 
   /// Reads a descriptor to its end; more than `limit` bytes are refused.
-  static func read(_ descriptor: Int32, limit: Int, name: String) throws(VaultError) -> SecretBytes {
+  static func read(_ descriptor: Int32, limit: Int, name: String) throws -> SecretBytes {
     var text = try SecretText(capacity: 65536)
     var piece: SecretBytes
     do { piece = try SecretBytes(zeros: 65536) } catch { throw SecretText.noMemory }
@@ -45,7 +45,7 @@ enum SecretStream {
   }
 
   /// The same for a file, or standard input as `-`.
-  static func read(path: String, limit: Int) throws(VaultError) -> SecretBytes {
+  static func read(path: String, limit: Int) throws -> SecretBytes {
     if path == "-" { return try read(STDIN_FILENO, limit: limit, name: "standard input") }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { throw VaultError(.inputOutput, "cannot read \(path): \(SystemError.text(errno))") }

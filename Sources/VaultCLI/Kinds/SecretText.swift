@@ -8,21 +8,21 @@ struct SecretText: ~Copyable {
   private(set) var count = 0
 
   /// An empty text with room for some bytes.
-  init(capacity: Int = 1024) throws(VaultError) { memory = try Self.memory(max(16, capacity)) }
+  init(capacity: Int = 1024) throws { memory = try Self.memory(max(16, capacity)) }
 
   /// Adds bytes as they are.
-  mutating func append(_ bytes: RawSpan) throws(VaultError) {
-    try bytes.withUnsafeBytes { (bytes) throws(VaultError) in try append(bytes) }
+  mutating func append(_ bytes: RawSpan) throws {
+    try bytes.withUnsafeBytes { bytes in try append(bytes) }
   }
 
   /// Adds public text.
-  mutating func append(_ text: String) throws(VaultError) {
+  mutating func append(_ text: String) throws {
     let bytes = Array(text.utf8)
     try append(bytes.span.bytes)
   }
 
   /// Adds bytes as they are.
-  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(VaultError) {
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
     try makeRoom(for: bytes.count)
     let start = count
     memory.withUnsafeMutableBytes {
@@ -32,7 +32,7 @@ struct SecretText: ~Copyable {
   }
 
   /// Adds one byte.
-  mutating func append(byte: UInt8) throws(VaultError) {
+  mutating func append(byte: UInt8) throws {
     try makeRoom(for: 1)
     let position = count
     memory.withUnsafeMutableBytes { $0[position] = byte }
@@ -41,9 +41,9 @@ struct SecretText: ~Copyable {
 
   /// Adds UTF-8 as a terminal may show it: what is invisible or active is spelled out as ``Printable`` does, except that
   /// lines may end and tabs stay if `keepsLines`.
-  mutating func append(printable bytes: RawSpan, keepsLines: Bool = false) throws(VaultError) {
-    try bytes.withUnsafeBytes { (bytes) throws(VaultError) in
-      try Self.scalars(of: bytes) { (scalar, isHarmless) throws(VaultError) in
+  mutating func append(printable bytes: RawSpan, keepsLines: Bool = false) throws {
+    try bytes.withUnsafeBytes { bytes in
+      try Self.scalars(of: bytes) { scalar, isHarmless in
         if keepsLines, scalar == "\n" || scalar == "\t" { return try append(byte: UInt8(scalar.value)) }
         if isHarmless { return try append(scalar: scalar) }
         try append("\\u{" + String(scalar.value, radix: 16) + "}")
@@ -52,10 +52,10 @@ struct SecretText: ~Copyable {
   }
 
   /// Adds UTF-8 as a string of JSON, quotes and all.
-  mutating func append(json bytes: RawSpan) throws(VaultError) {
+  mutating func append(json bytes: RawSpan) throws {
     try append(byte: UInt8(ascii: "\""))
-    try bytes.withUnsafeBytes { (bytes) throws(VaultError) in
-      try Self.scalars(of: bytes) { (scalar, isHarmless) throws(VaultError) in
+    try bytes.withUnsafeBytes { bytes in
+      try Self.scalars(of: bytes) { scalar, isHarmless in
         switch scalar {
         case "\"": try append("\\\"")
         case "\\": try append("\\\\")
@@ -77,14 +77,14 @@ struct SecretText: ~Copyable {
     try append(byte: UInt8(ascii: "\""))
   }
 
-  mutating func append(scalar: Unicode.Scalar) throws(VaultError) {
+  mutating func append(scalar: Unicode.Scalar) throws {
     for byte in UTF8.encode(scalar) ?? .init() { try append(byte: byte) }
   }
 
   /// Decodes UTF-8; what is none comes as U+FFFD. With each scalar comes whether it may be shown where it stands.
   static func scalars(
-    of bytes: UnsafeRawBufferPointer, _ body: (Unicode.Scalar, _ isHarmless: Bool) throws(VaultError) -> Void
-  ) throws(VaultError) {
+    of bytes: UnsafeRawBufferPointer, _ body: (Unicode.Scalar, _ isHarmless: Bool) throws -> Void
+  ) throws {
     var decoder = UTF8()
     var rest = bytes.makeIterator()
     var previous: Unicode.Scalar?
@@ -106,13 +106,13 @@ struct SecretText: ~Copyable {
   }
 
   /// Ends the text.
-  consuming func finish() throws(VaultError) -> SecretBytes {
-    do throws(SodiumError) { return try SecretBytes(copying: memory.bytes.extracting(first: count)) } catch {
+  consuming func finish() throws -> SecretBytes {
+    do { return try SecretBytes(copying: memory.bytes.extracting(first: count)) } catch {
       throw Self.noMemory
     }
   }
 
-  private mutating func makeRoom(for more: Int) throws(VaultError) {
+  private mutating func makeRoom(for more: Int) throws {
     guard more > memory.count - count else { return }
     var larger = try Self.memory(max(memory.count * 2, count + more))
     let used = count
@@ -122,8 +122,8 @@ struct SecretText: ~Copyable {
     memory = larger
   }
 
-  private static func memory(_ count: Int) throws(VaultError) -> SecretBytes {
-    do throws(SodiumError) { return try SecretBytes(zeros: count) } catch { throw noMemory }
+  private static func memory(_ count: Int) throws -> SecretBytes {
+    do { return try SecretBytes(zeros: count) } catch { throw noMemory }
   }
 
   static let noMemory = VaultError(.other, "no secret memory left")

@@ -60,10 +60,10 @@ struct VCard: ~Copyable {
 
   /// The value of a property for people: what was written with a backslash as what it stands for, and the parts of a name or
   /// an address with commas between.
-  func plainValue(of property: Property) throws(VaultError) -> SecretBytes {
+  func plainValue(of property: Property) throws -> SecretBytes {
     var plain = try SecretText(capacity: property.value.count + 16)
     let isStructured = ["N", "ADR", "ORG", "GENDER"].contains(property.name)
-    try text.withUnsafeBytes { (bytes) throws(VaultError) in
+    try text.withUnsafeBytes { bytes in
       var position = property.value.lowerBound
       var partBegins = plain.count
       var wantsComma = false

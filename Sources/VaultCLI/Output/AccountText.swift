@@ -60,7 +60,7 @@ enum AccountText {
 }
 
 enum FriendText {
-  static func write(_ friends: [FriendSummary], _ console: Console) throws(VaultError) {
+  static func write(_ friends: [FriendSummary], _ console: Console) throws {
     try console.result(friends.isEmpty ? [] : table(friends).lines, json: .array(friends.map(\.json)))
     for friend in friends where friend.asks {
       console.note("\(friend.address) asks to be a friend: vault friend accept \(shellQuoted(friend.address))")

@@ -24,14 +24,14 @@ struct Console: Sendable {
     return false
   }
 
-  func result(_ line: String) throws(VaultError) {
+  func result(_ line: String) throws {
     try Self.write(line + "\n", to: STDOUT_FILENO)
   }
 
-  func result(_ value: JSONValue) throws(VaultError) { try result(value.text) }
+  func result(_ value: JSONValue) throws { try result(value.text) }
 
   /// Lines for people, or the same facts as JSON.
-  func result(_ lines: [String], json value: @autoclosure () -> JSONValue) throws(VaultError) {
+  func result(_ lines: [String], json value: @autoclosure () -> JSONValue) throws {
     if json {
       try result(value())
     } else if !lines.isEmpty {
@@ -74,12 +74,12 @@ struct Console: Sendable {
   }
 
   /// Writes all of a text.
-  static func write(_ text: String, to descriptor: Int32) throws(VaultError) {
+  static func write(_ text: String, to descriptor: Int32) throws {
     try write(Array(text.utf8), to: descriptor)
   }
 
   /// Writes all bytes, whatever pieces the descriptor takes.
-  static func write(_ bytes: [UInt8], to descriptor: Int32) throws(VaultError) {
+  static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
     var done = 0
     while done < bytes.count {
       let written = bytes.withUnsafeBytes {

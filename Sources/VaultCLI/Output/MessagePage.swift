@@ -14,7 +14,7 @@ struct MessagePage {
   init(_ console: Console) { self.console = console }
 
   /// Shows messages with their texts, or captions.
-  mutating func show(_ messages: [MessageSummary], of vault: Vault) throws(VaultError) {
+  mutating func show(_ messages: [MessageSummary], of vault: Vault) throws {
     for message in messages {
       let (text, isDamaged) = try Self.text(of: message, vault, console)
       try add(message, text)
@@ -26,9 +26,8 @@ struct MessagePage {
   /// The text of a message; a file may be without one. One that is damaged doesn't hide the others.
   private static func text(
     of message: MessageSummary, _ vault: Vault, _ console: Console
-  ) throws(VaultError) -> (text: VaultProtocol.HeldSecret?, isDamaged: Bool) {
-    do throws(VaultError) { return (try vault.messageText(message.number), false) } catch  where error.code == .damaged
-    {
+  ) throws -> (text: VaultProtocol.HeldSecret?, isDamaged: Bool) {
+    do { return (try vault.messageText(message.number), false) } catch  where VaultError(error).code == .damaged {
       warn(message.number, console)
       return (nil, true)
     }
@@ -40,7 +39,7 @@ struct MessagePage {
   }
 
   /// Shows one message.
-  private mutating func add(_ message: MessageSummary, _ text: VaultProtocol.HeldSecret?) throws(VaultError) {
+  private mutating func add(_ message: MessageSummary, _ text: VaultProtocol.HeldSecret?) throws {
     var page = try SecretText(capacity: 256 + (text?.bytes.count ?? 0) * 2)
     if console.json {
       try page.append(count == 0 ? "[" : ",")
@@ -60,12 +59,12 @@ struct MessagePage {
   }
 
   /// Ends the page.
-  func finish() throws(VaultError) {
+  func finish() throws {
     if console.json { try Console.write(count == 0 ? "[]\n" : "]\n", to: STDOUT_FILENO) }
   }
 
   /// A page of one message: what is known about it, then its text. False if the text is damaged.
-  static func show(_ message: MessageSummary, of vault: Vault, _ console: Console) throws(VaultError) -> Bool {
+  static func show(_ message: MessageSummary, of vault: Vault, _ console: Console) throws -> Bool {
     let (text, isDamaged) = try text(of: message, vault, console)
     var page = try SecretText(capacity: 1024 + (text?.bytes.count ?? 0) * 2)
     if console.json {
@@ -83,25 +82,25 @@ struct MessagePage {
     return !isDamaged
   }
 
-  private static func write(_ page: consuming SecretText) throws(VaultError) {
+  private static func write(_ page: consuming SecretText) throws {
     let bytes = try page.finish()
     try SecretStream.write(bytes.bytes, to: STDOUT_FILENO)
   }
 
   private static func append(
     lines text: borrowing SecretBytes, to page: inout SecretText, width: Int?
-  ) throws(VaultError) {
+  ) throws {
     try page.append(lines: text.bytes, width: width)
   }
 
-  private static func append(json text: borrowing SecretBytes, to page: inout SecretText) throws(VaultError) {
+  private static func append(json text: borrowing SecretBytes, to page: inout SecretText) throws {
     try page.append(json: text.bytes)
   }
 
   /// A message as an object of JSON, with its text as the last key.
   private static func append(
     _ message: MessageSummary, _ text: VaultProtocol.HeldSecret?, to page: inout SecretText
-  ) throws(VaultError) {
+  ) throws {
     try page.append(String(message.json.text.dropLast()) + ",\"text\":")
     if let text { try append(json: text.bytes, to: &page) } else { try page.append("null") }
     try page.append("}")

@@ -17,7 +17,7 @@ struct MessageTally: Hashable {
     (self.new, self.waiting, self.carried) = (new, waiting, carried)
   }
 
-  init(_ vault: Vault) throws(VaultError) {
+  init(_ vault: Vault) throws {
     let outbox = try vault.outbox()
     self.init(
       new: try vault.messages(with: nil, unreadOnly: true, search: nil, limit: Self.limit).count,

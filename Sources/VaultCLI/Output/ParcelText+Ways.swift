@@ -39,8 +39,8 @@ extension ParcelText {
   ) async -> ([ShareReport], ParcelText) {
     if reports.contains(where: { !$0.isFinished }) {
       // Nothing of this fails the command: the daemon, or `vault group sync`, does what isn't done here.
-      do throws(VaultError) { return try await hand(reports, for: what, vault, console) } catch {
-        console.warning("what waits can't go another way just now: \(error.reason)")
+      do { return try await hand(reports, for: what, vault, console) } catch {
+        console.warning("what waits can't go another way just now: \(VaultError(error).reason)")
       }
     }
     return (reports, ParcelText())
@@ -48,7 +48,7 @@ extension ParcelText {
 
   private static func hand(
     _ reports: [ShareReport], for what: String, _ vault: Vault, _ console: Console
-  ) async throws(VaultError) -> ([ShareReport], ParcelText) {
+  ) async throws -> ([ShareReport], ParcelText) {
     try await handToAccount(vault, console)
     let handovers = try await VaultGroups(vault).handParcels(for: what)
     var newer: [ShareReport] = []
@@ -73,7 +73,7 @@ extension ParcelText {
   }
 
   /// A daemon would do it by itself. What the server doesn't get now stays, for the next look at it, and for other ways.
-  private static func handToAccount(_ vault: Vault, _ console: Console) async throws(VaultError) {
+  private static func handToAccount(_ vault: Vault, _ console: Console) async throws {
     let now = vault.surroundings.now()
     guard try vault.needsAccountRound(), try !vault.outgoingRecords(way: .account, at: now).isEmpty else { return }
     let report = await AccountRound.run(vault, limit: MessageDelivery.patience)

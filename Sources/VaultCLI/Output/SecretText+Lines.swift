@@ -20,15 +20,15 @@ extension SecretText {
   }
 
   /// Adds UTF-8 line by line, each row set in, made safe as ``append(printable:keepsLines:)`` does. `isHeading`: the first row isn't set in.
-  mutating func append(lines bytes: RawSpan, width: Int?, isHeading: Bool = false) throws(VaultError) {
+  mutating func append(lines bytes: RawSpan, width: Int?, isHeading: Bool = false) throws {
     guard !bytes.isEmpty else { return }
     var breaks: [Int] = []
     if let width { breaks = try Self.breaks(bytes, columns: max(Self.leastWidth, width) - Self.indent.utf8.count) }
-    try bytes.withUnsafeBytes { (bytes) throws(VaultError) in
+    try bytes.withUnsafeBytes { bytes in
       if !isHeading { try append(Self.indent) }
       var (number, next) = (0, 0)
       var endsLine = false
-      try Self.scalars(of: bytes) { (scalar, isHarmless) throws(VaultError) in
+      try Self.scalars(of: bytes) { scalar, isHarmless in
         let isBroken = next < breaks.count && breaks[next] == number
         if isBroken { next += 1 }
         if isBroken || endsLine { try append("\n" + Self.indent) }
@@ -41,12 +41,12 @@ extension SecretText {
   }
 
   /// Adds a line of this program's own, which may have somebody's words in it: escaped, and broken where it is too long.
-  mutating func append(heading line: String, width: Int?) throws(VaultError) {
+  mutating func append(heading line: String, width: Int?) throws {
     let bytes = Array(Printable.escape(line, limit: .max).utf8)
     try append(lines: bytes.span.bytes, width: width, isHeading: true)
   }
 
-  private mutating func append(shown scalar: Unicode.Scalar, _ isHarmless: Bool) throws(VaultError) {
+  private mutating func append(shown scalar: Unicode.Scalar, _ isHarmless: Bool) throws {
     if isHarmless || scalar == "\t" { return try append(scalar: scalar) }
     try append(Self.spelled(scalar))
   }
@@ -54,10 +54,10 @@ extension SecretText {
   private static func spelled(_ scalar: Unicode.Scalar) -> String { "\\u{" + String(scalar.value, radix: 16) + "}" }
 
   /// Before which scalars a row is broken: behind a blank, or, in what has none, where the row is full.
-  private static func breaks(_ bytes: RawSpan, columns: Int) throws(VaultError) -> [Int] {
+  private static func breaks(_ bytes: RawSpan, columns: Int) throws -> [Int] {
     var row = Row(limit: columns)
-    try bytes.withUnsafeBytes { (bytes) throws(VaultError) in
-      try scalars(of: bytes) { (scalar, isHarmless) throws(VaultError) in row.add(scalar, isHarmless) }
+    try bytes.withUnsafeBytes { bytes in
+      try scalars(of: bytes) { scalar, isHarmless in row.add(scalar, isHarmless) }
     }
     return row.breaks
   }

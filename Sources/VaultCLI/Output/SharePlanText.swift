@@ -66,11 +66,11 @@ struct SharePlanText {
   /// What asks the user, for a command that has chosen nobody; nil if somebody was chosen, if the user has said yes, or if there is no terminal.
   static func question(
     chosen: [String], saysYes: Bool
-  ) -> (@Sendable (SharePlan) async throws(VaultError) -> Void)? {
+  ) -> (@Sendable (SharePlan) async throws -> Void)? {
     guard chosen.isEmpty, !saysYes, Question.isPossibleBesideInput else { return nil }
-    return { (plan) async throws(VaultError) in
+    return { (plan) async throws in
       let text = SharePlanText(plan: plan)
-      try await OwnThread.run { () throws(VaultError) in
+      try await OwnThread.run {
         try Question.confirm(
           "Share it with \(plan.recipients.count == 1 ? "this peer" : "these \(plan.recipients.count) peers")?",
           below: [text.heading] + text.remarks.map { "  " + $0 } + text.warnings.map { "warning: " + $0 },

@@ -27,14 +27,14 @@ struct ChildProcess {
   var holdsInput = false
 
   /// Runs it to its end. It inherits nothing but the three standard descriptors and the environment.
-  func run(input: [UInt8] = []) throws(VaultError) -> Outcome {
+  func run(input: [UInt8] = []) throws -> Outcome {
     var pipes = Pipes()
     guard pipes.open() else {
       pipes.closeAll()
       throw VaultError(.inputOutput, "cannot start \(path): \(SystemError.text(errno))")
     }
     let process: pid_t
-    do throws(VaultError) {
+    do {
       process = try Self.spawn(
         path, arguments,
         standard: [inputDescriptor ?? pipes.input.read, pipes.output.write, pipes.errors.write])

@@ -17,13 +17,13 @@ final class DaemonPresence: Sendable {
   init(_ vault: Vault) { self.vault = vault }
 
   /// Says where the daemon listens. Throws if another one runs for the same vault: both would deliver and check the same.
-  func announce(listening: [String]) throws(VaultError) {
+  func announce(listening: [String]) throws {
     state.withLock { $0.listening = listening }
     try announce()
   }
 
   /// Says what Bluetooth does, once the daemon is there.
-  func announce(bluetooth: BluetoothFacts?) throws(VaultError) {
+  func announce(bluetooth: BluetoothFacts?) throws {
     let isNew = state.withLock { state in
       defer { state.bluetooth = bluetooth }
       return state.lock != nil && state.bluetooth != bluetooth
@@ -31,14 +31,14 @@ final class DaemonPresence: Sendable {
     if isNew { try announce() }
   }
 
-  private func announce() throws(VaultError) {
+  private func announce() throws {
     let (held, facts) = state.withLock { state in
       let facts = DaemonFacts(
         process: getpid(), startedAt: startedAt, listening: state.listening, bluetooth: state.bluetooth)
       return (state.lock, facts)
     }
     if let held {
-      do throws(StoreError) { try held.note(facts) } catch { throw VaultError(.inputOutput, "\(error)") }
+      do { try held.note(facts) } catch { throw VaultError(.inputOutput, "\(error)") }
       return
     }
     let taken = try vault.takeDaemonLock(facts)

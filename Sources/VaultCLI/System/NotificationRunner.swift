@@ -86,11 +86,11 @@ final class NotificationRunner: Sendable {
     while let job = next {
       let process = ChildProcess(
         path: "/bin/sh", arguments: ["sh", "-c", job.command], outputLimit: 1 << 16, timeLimit: timeLimit)
-      do throws(VaultError) {
+      do {
         let outcome = try process.run(input: job.input)
         if outcome.status != 0 { complain("notification command ended with status \(outcome.status)") }
       } catch {
-        complain("notification command failed: \(error.reason)")
+        complain("notification command failed: \(VaultError(error).reason)")
       }
       next = state.withLock { state in
         let job = state.next()

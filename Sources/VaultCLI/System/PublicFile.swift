@@ -6,7 +6,7 @@ import VaultStore
 enum PublicFile {
   /// Writes a file: what is there is replaced in one step if it is a regular file. A pipe or a device is written into,
   /// and so are the names of standard output and error. Links and anything else are left alone.
-  static func write(_ bytes: [UInt8], to path: String) throws(VaultError) {
+  static func write(_ bytes: [UInt8], to path: String) throws {
     if let descriptor = standardDescriptor(path) { return try put(bytes, into: descriptor, path) }
     var facts = stat()
     guard lstat(path, &facts) == 0 else {
@@ -42,13 +42,13 @@ enum PublicFile {
     }
   }
 
-  private static func put(_ bytes: [UInt8], into descriptor: Int32, _ path: String) throws(VaultError) {
-    do throws(VaultError) { try Console.write(bytes, to: descriptor) } catch { throw failure("write", path) }
+  private static func put(_ bytes: [UInt8], into descriptor: Int32, _ path: String) throws {
+    do { try Console.write(bytes, to: descriptor) } catch { throw failure("write", path) }
   }
 
   /// Leaves nothing behind, however it ends.
-  private static func replace(_ path: String, with bytes: [UInt8]) throws(VaultError) {
-    do throws(StoreError) {
+  private static func replace(_ path: String, with bytes: [UInt8]) throws {
+    do {
       var file = try OutputFile(path: path, overwrites: true)
       try file.write(bytes.span.bytes)
       try file.commit()
@@ -65,7 +65,7 @@ enum PublicFile {
   }
 
   /// All bytes of an open descriptor, at most `limit`.
-  static func read(_ descriptor: Int32, limit: Int, name: String) throws(VaultError) -> [UInt8] {
+  static func read(_ descriptor: Int32, limit: Int, name: String) throws -> [UInt8] {
     var bytes: [UInt8] = []
     while true {
       var count = 0
@@ -86,7 +86,7 @@ enum PublicFile {
   }
 
   /// All bytes of a file, at most `limit`.
-  static func read(path: String, limit: Int) throws(VaultError) -> [UInt8] {
+  static func read(path: String, limit: Int) throws -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { throw failure("read", path) }
     defer { close(descriptor) }

@@ -65,13 +65,13 @@ final class SharingWatch: Sendable {
   }
 
   /// Prints the id to standard output, unless that was done.
-  func printID(_ id: String) throws(VaultError) {
+  func printID(_ id: String) throws {
     let isFirst = state.withLock { state in
       defer { state.isIDPrinted = true }
       return !state.isIDPrinted
     }
     guard isFirst else { return }
-    do throws(VaultError) { try console.result(id) } catch {
+    do { try console.result(id) } catch {
       state.withLock { $0.isIDPrinted = false }
       throw error
     }

@@ -9,7 +9,7 @@ extension ChildProcess {
   /// program again, gets a session of its own and outlives this process. `standard` may have more than three descriptors.
   static func spawn(
     _ path: String, _ arguments: [String], standard: [Int32], inOwnGroup: Bool = true, detached: Bool = false
-  ) throws(VaultError) -> pid_t {
+  ) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }

@@ -13,7 +13,7 @@ enum Passphrase: Hashable, Sendable {
   /// What to do where nobody can be asked.
   static let hint = "give it with --passphrase-fd N or --passphrase-file FILE"
 
-  func existing(_ console: Console) throws(VaultError) -> SecretBytes {
+  func existing(_ console: Console) throws -> SecretBytes {
     switch self {
     case .terminal:
       guard let terminal = Terminal() else {
@@ -28,7 +28,7 @@ enum Passphrase: Hashable, Sendable {
   }
 
   /// A passphrase for a new vault: asked twice on a terminal, and never empty.
-  func new(_ console: Console) throws(VaultError) -> SecretBytes {
+  func new(_ console: Console) throws -> SecretBytes {
     let passphrase: SecretBytes
     if self == .terminal {
       guard let terminal = Terminal() else {
@@ -49,14 +49,14 @@ enum Passphrase: Hashable, Sendable {
   }
 
   /// Two questions on a terminal that must have the same answer.
-  static func askTwice(_ terminal: borrowing Terminal) throws(VaultError) -> SecretBytes {
+  static func askTwice(_ terminal: borrowing Terminal) throws -> SecretBytes {
     try askTwice(terminal, noun: "passphrase", question: "New passphrase: ")
   }
 
   /// The same for something else that is as secret.
   static func askTwice(
     _ terminal: borrowing Terminal, noun: String, question: String
-  ) throws(VaultError) -> SecretBytes {
+  ) throws -> SecretBytes {
     let first = try terminal.secretLine(question, noun: noun)
     guard first.count > 0 else { return first }
     let second = try terminal.secretLine("The same again, to confirm: ", noun: noun)
@@ -69,7 +69,7 @@ enum Passphrase: Hashable, Sendable {
   /// A descriptor may be a terminal: then nobody may read along, and one line is all there is.
   static func read(
     from descriptor: Int32, noun: String, _ console: Console
-  ) throws(VaultError) -> SecretBytes {
+  ) throws -> SecretBytes {
     let what = "the \(noun) from descriptor \(descriptor)"
     guard isatty(descriptor) == 1 else { return try read(from: descriptor, what: what, untilNewline: false) }
     // What has been typed already was shown, but it may be all that comes.
@@ -85,7 +85,7 @@ enum Passphrase: Hashable, Sendable {
     return try read(from: descriptor, what: what, untilNewline: true)
   }
 
-  static func read(fileAt path: String, noun: String, _ console: Console) throws(VaultError) -> SecretBytes {
+  static func read(fileAt path: String, noun: String, _ console: Console) throws -> SecretBytes {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else {
       throw VaultError(.inputOutput, "cannot read the \(noun) file \(path): \(SystemError.text(errno))")
@@ -100,7 +100,7 @@ enum Passphrase: Hashable, Sendable {
 
   /// Reads at most ``byteLimit`` bytes straight into secret memory, and drops one newline at the end.
   /// With `untilNewline` the first line is all there is; otherwise everything up to the end of input.
-  static func read(from descriptor: Int32, what: String, untilNewline: Bool) throws(VaultError) -> SecretBytes {
+  static func read(from descriptor: Int32, what: String, untilNewline: Bool) throws -> SecretBytes {
     // One byte for the newline, one more to notice what is too long.
     var buffer = try secretMemory(zeros: byteLimit + 2)
     var count = 0
@@ -119,7 +119,7 @@ enum Passphrase: Hashable, Sendable {
     }
     if endsLine(buffer, count) { count -= 1 }
     guard count <= byteLimit else { throw VaultError(.usage, "\(what) is longer than \(byteLimit) bytes") }
-    do throws(SodiumError) {
+    do {
       return try SecretBytes(copying: buffer.bytes.extracting(first: count))
     } catch {
       throw VaultError(.other, "no secret memory left")
@@ -130,8 +130,8 @@ enum Passphrase: Hashable, Sendable {
     count > 0 && buffer.withUnsafeBytes { $0[count - 1] == UInt8(ascii: "\n") }
   }
 
-  private static func secretMemory(zeros count: Int) throws(VaultError) -> SecretBytes {
-    do throws(SodiumError) { return try SecretBytes(zeros: count) } catch {
+  private static func secretMemory(zeros count: Int) throws -> SecretBytes {
+    do { return try SecretBytes(zeros: count) } catch {
       throw VaultError(.other, "no secret memory left")
     }
   }

@@ -12,7 +12,7 @@ enum Question {
   static func confirm(
     _ question: String, below lines: [String] = [], option: String, otherwise: String = "nothing was done",
     besideInput: Bool = false
-  ) throws(VaultError) {
+  ) throws {
     guard isPossible || (besideInput && Console.errorIsTerminal), let terminal = Terminal() else {
       throw VaultError(.usage, "this needs a yes, and there is no terminal to ask on", hint: "say \(option)")
     }
@@ -22,7 +22,7 @@ enum Question {
   }
 
   /// Lets the user pick one of several lines by number.
-  static func choose(_ question: String, among lines: [String]) throws(VaultError) -> Int {
+  static func choose(_ question: String, among lines: [String]) throws -> Int {
     guard isPossible, let terminal = Terminal() else {
       throw VaultError(.usage, "which one is not clear, and there is no terminal to ask on")
     }

@@ -15,7 +15,7 @@ enum SecretPassword: Hashable, Sendable {
   static let hint = "give it with --password-fd N or --password-file FILE"
 
   /// A password for something new: asked twice on a terminal, and never empty. Bytes count as they were typed.
-  func chosen(_ console: Console) throws(VaultError) -> SecretBytes {
+  func chosen(_ console: Console) throws -> SecretBytes {
     let password: SecretBytes
     switch self {
     case .terminal:
@@ -38,16 +38,16 @@ enum SecretPassword: Hashable, Sendable {
   }
 
   /// The answer to a question of a recovery; nil gives up. A descriptor or a file has one answer.
-  func answer(_ attempt: PasswordAttempt, _ console: Console) async throws(VaultError) -> SecretBytes? {
+  func answer(_ attempt: PasswordAttempt, _ console: Console) async throws -> SecretBytes? {
     try PasswordCost.checkRoom(logarithm: attempt.logarithm)
-    let held = try await OwnThread.run { () throws(VaultError) in
+    let held = try await OwnThread.run {
       let answer = try answerHere(attempt, console)
       return HeldSecret(answer)
     }
     return held.take()
   }
 
-  private func answerHere(_ attempt: PasswordAttempt, _ console: Console) throws(VaultError) -> SecretBytes? {
+  private func answerHere(_ attempt: PasswordAttempt, _ console: Console) throws -> SecretBytes? {
     ProgressLine.clear()
     switch self {
     case .terminal:
@@ -92,12 +92,12 @@ typealias HeldSecret = Held<SecretBytes>
 enum OwnThread {
   /// Runs `work` on a thread of its own.
   static func run<Value: Sendable>(
-    _ work: @escaping @Sendable () throws(VaultError) -> Value
-  ) async throws(VaultError) -> Value {
+    _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
     let result: Result<Value, VaultError> = await withCheckedContinuation { continuation in
       let body: @Sendable () -> Void = {
-        do throws(VaultError) { continuation.resume(returning: .success(try work())) } catch {
-          continuation.resume(returning: .failure(error))
+        do { continuation.resume(returning: .success(try work())) } catch {
+          continuation.resume(returning: .failure(VaultError(error)))
         }
       }
       if !BackgroundThread.start(body) { body() }

@@ -15,7 +15,7 @@ struct Terminal: ~Copyable {
   deinit { close(descriptor) }
 
   /// Asks for a line that is not shown, and reads it straight into secret memory, without its end of line.
-  func secretLine(_ question: String, noun: String = "passphrase") throws(VaultError) -> SecretBytes {
+  func secretLine(_ question: String, noun: String = "passphrase") throws -> SecretBytes {
     // What is typed is the shell's now, which keeps a history, and the terminal's modes are, too.
     guard !isInBackground else {
       throw VaultError(
@@ -41,13 +41,13 @@ struct Terminal: ~Copyable {
   }
 
   /// Asks for a line that is shown and yet secret, such as a name or a note: it goes straight into secret memory.
-  func shownLine(_ question: String) throws(VaultError) -> SecretBytes {
+  func shownLine(_ question: String) throws -> SecretBytes {
     try Console.write(question, to: descriptor)
     return try Passphrase.read(from: descriptor, what: "the answer", untilNewline: true)
   }
 
   /// Asks for a line that is shown. Nil at the end of input.
-  func line(_ question: String) throws(VaultError) -> String? {
+  func line(_ question: String) throws -> String? {
     try Console.write(question, to: descriptor)
     var bytes: [UInt8] = []
     while true {

@@ -5,7 +5,7 @@ import SecretVault
 extension QRSymbol {
   /// What draws the symbol on the terminal. Throws if it doesn't fit, with `lines` of other text below it that have to be seen at the same time: of
   /// half a code no camera reads anything.
-  func drawing(above lines: Int = 1, hint: String) throws(VaultError) -> String {
+  func drawing(above lines: Int = 1, hint: String) throws -> String {
     var size = winsize()
     // Where nobody knows the size, it is drawn.
     let isKnown = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 && size.ws_row > 0

@@ -16,10 +16,10 @@ struct GroupItems: GroupClass {
   func update(_ content: [UInt8], _ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
     let place = try await place(of: change, in: group)
     let object: ItemObject
-    do throws(WireError) { object = try ItemObject.decode(content, limit: ItemObject.byteLimit) } catch {
+    do { object = try ItemObject.decode(content, limit: ItemObject.byteLimit) } catch {
       throw .malformed(error)
     }
-    do throws(VaultError) {
+    do {
       _ = try vault.keepGroupItem(place, header: object.header) { write in
         switch object.body {
         case .inline(let bytes): try write(bytes)
@@ -31,17 +31,17 @@ struct GroupItems: GroupClass {
 
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
     let place = try await place(of: change, in: group)
-    do throws(VaultError) { try vault.dropGroupItem(place) } catch { throw GroupError(taking: error) }
+    do { try vault.dropGroupItem(place) } catch { throw GroupError(taking: error) }
   }
 
   /// The items stay: they are this vault's.
-  func forget(_ group: String) async throws(VaultError) { try vault.forgetGroup(Self.bytes(of: group)) }
+  func forget(_ group: String) async throws { try vault.forgetGroup(Self.bytes(of: group)) }
 
   /// Asks for the items that couldn't be kept when they came, because this device held no share of their keys then.
   func catchUp(in group: GroupContext) async throws(GroupError) {
     let missing: [[UInt8]]
     let own = await group.grouper.ownCard?.node.bytes
-    do throws(VaultError) {
+    do {
       if let own { try vault.settleGroupItems(of: Self.bytes(of: group.id), own: own) }
       missing = try vault.missingGroupItems(of: Self.bytes(of: group.id))
     } catch { throw GroupError(taking: error) }
@@ -50,7 +50,7 @@ struct GroupItems: GroupClass {
       // Somebody waits for the group, or what doesn't fit would be looked at again and again.
       guard !Task.isCancelled, inVain < Self.inVainLimit else { return }
       try await group.grouper.offerAgain(Self.name(slot))
-      do throws(VaultError) {
+      do {
         if try !vault.hasGroupItem(Self.bytes(of: group.id), slot: slot) { inVain += 1 }
       } catch { throw GroupError(taking: error) }
     }
@@ -67,11 +67,11 @@ struct GroupItems: GroupClass {
       roster.member(own)?.isActive == true
     else { return false }
     var hasPut = false
-    do throws(VaultError) {
+    do {
       for version in try vault.asideGroupItems(of: Self.bytes(of: group.id)) where !Task.isCancelled {
         guard let author = StreamID(version.author) else { continue }
         let name = Self.name(version.slot)
-        do throws(GroupError) {
+        do {
           if let newest = try await group.grouper.newest(name) {
             // It was brought, or taken away, before it was pushed aside here.
             let isNoted = newest.stream == author && newest.sequence == version.sequence
@@ -81,7 +81,7 @@ struct GroupItems: GroupClass {
         } catch { throw VaultError(error) }
         guard author.node == own || roster.member(author.node)?.isActive != true else { continue }
         let source: GroupItemSource
-        do throws(VaultError) { source = try vault.itemForGroup(hexadecimal(version.itemID)) } catch { continue }
+        do { source = try vault.itemForGroup(hexadecimal(version.itemID)) } catch { continue }
         try await Self.put(source, at: version.slot, group.grouper)
         hasPut = true
       }
@@ -90,7 +90,7 @@ struct GroupItems: GroupClass {
   }
 
   /// Puts an item into the group.
-  static func put(_ source: GroupItemSource, at slot: [UInt8], _ grouper: Grouper) async throws(VaultError) {
+  static func put(_ source: GroupItemSource, at slot: [UInt8], _ grouper: Grouper) async throws {
     do {
       let body: ItemObject.Body
       if source.byteCount <= UInt64(ItemObject.inlineByteLimit) {
@@ -98,16 +98,16 @@ struct GroupItems: GroupClass {
       } else {
         body = .file(
           try await grouper.addFile(byteCount: source.byteCount) { (offset, count) throws(GroupError) in
-            do throws(VaultError) { return try source.read(at: offset, count: count) } catch {
-              throw GroupError.plugin("\(error)")
+            do { return try source.read(at: offset, count: count) } catch {
+              throw GroupError.plugin("\(VaultError(error))")
             }
           })
       }
       let object = ItemObject(header: source.header, body: body)
       let marshalled = MarshalledObject(name: name(slot), content: try object.encoded(), files: object.files)
       try await grouper.sender.update(marshalled)
-    } catch let error as VaultError { throw error } catch let error as GroupError { throw VaultError(error) } catch {
-      throw VaultError(.other, "an item can't be put into a group: \(error)")
+    } catch {
+      throw VaultError(known: error) ?? VaultError(.other, "an item can't be put into a group: \(error)")
     }
   }
 
@@ -115,7 +115,7 @@ struct GroupItems: GroupClass {
   static func name(_ slot: [UInt8]) -> ObjectName { ObjectName(className: className, objectID: hexadecimal(slot)) }
 
   /// A group's id as the vault notes it: 8 bytes.
-  static func bytes(of group: String) throws(VaultError) -> [UInt8] {
+  static func bytes(of group: String) throws -> [UInt8] {
     guard group.utf8.count == 16, let number = UInt64(group, radix: 16) else {
       throw VaultError(.damaged, "\(group) is no id of a group")
     }
@@ -127,11 +127,11 @@ struct GroupItems: GroupClass {
     _ file: FileReference, of grouper: Grouper, _ write: ([UInt8]) throws -> Void
   ) throws {
     var failure: (any Error)?
-    do throws(GroupError) {
+    do {
       try grouper.readFile(file) { (bytes) throws(GroupError) in
         do { try write(bytes) } catch {
           failure = error
-          throw .plugin("\(error)")
+          throw .plugin("\(VaultError(error))")
         }
       }
     } catch {
@@ -146,7 +146,7 @@ struct GroupItems: GroupClass {
       throw .malformed(.invalidValue(field: "place of an item"))
     }
     let own: [UInt8]
-    do throws(VaultError) { own = try Self.bytes(of: group.id) } catch { throw GroupError(taking: error) }
+    do { own = try Self.bytes(of: group.id) } catch { throw GroupError(taking: error) }
     guard let node = await group.grouper.ownCard?.node else { throw .noGroup }
     let version = change.version
     return GroupPlace(
@@ -168,8 +168,8 @@ extension GroupError {
   init(taking error: any Error) {
     switch error {
     case let error as GroupError: self = error
-    case let error as VaultError where error.code == .damaged: self = .malformed(.invalidValue(field: "item"))
-    default: self = .plugin("\(error)")
+    case _ where VaultError(error).code == .damaged: self = .malformed(.invalidValue(field: "item"))
+    default: self = .plugin("\(VaultError(error))")
     }
   }
 }

@@ -20,12 +20,12 @@ extension VaultGroups {
   static let handingLimit = Duration.seconds(15)
 
   /// The items of a group, those that changed last first.
-  package func items(of group: GroupFacts) throws(VaultError) -> [GroupItem] {
+  package func items(of group: GroupFacts) throws -> [GroupItem] {
     try vault.groupItems(of: GroupItems.bytes(of: group.id))
   }
 
   /// The groups that keep an item in step.
-  package func groups(ofItem reference: String) async throws(VaultError) -> [GroupFacts] {
+  package func groups(ofItem reference: String) async throws -> [GroupFacts] {
     var ids: [String] = []
     for (own, slot) in try vault.groups(ofItem: reference)
     where try vault.groupItems(of: own).contains(where: { $0.slot == hexadecimal(slot) && $0.isShared }) {
@@ -39,7 +39,7 @@ extension VaultGroups {
   /// - Parameter noting: is told when that is durable, before servers are.
   package func add(
     _ reference: String, to group: GroupFacts, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
-  ) async throws(VaultError) -> GroupItemReport {
+  ) async throws -> GroupItemReport {
     let source = try vault.itemForGroup(reference)
     let own = try GroupItems.bytes(of: group.id)
     let there = try vault.groupItems(of: own).filter { $0.id == hexadecimal(source.id) && $0.item != nil }
@@ -65,7 +65,7 @@ extension VaultGroups {
   /// - Parameter noting: is told of each group when it has the changed item, before servers are.
   package func replace(
     _ change: ItemChange, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
-  ) async throws(VaultError) -> (
+  ) async throws -> (
     reports: [GroupItemReport], overtaken: [GroupItemReport], foreign: [GroupFacts]
   ) {
     guard !change.groups.isEmpty else { return ([], [], []) }
@@ -104,14 +104,14 @@ extension VaultGroups {
   }
 
   /// An item of a group, named like any other one, or by its id if it isn't here.
-  package func item(_ reference: String, of group: GroupFacts) throws(VaultError) -> GroupItem {
+  package func item(_ reference: String, of group: GroupFacts) throws -> GroupItem {
     let all = try items(of: group)
     let missing: VaultError
-    do throws(VaultError) {
+    do {
       let id = try vault.item(reference).id
       if let item = all.first(where: { $0.id == id && $0.item != nil }) { return item }
       missing = Self.noItem(reference, group)
-    } catch  where error.code == .notFound { missing = error }
+    } catch  where VaultError(error).code == .notFound { missing = VaultError(error) }
     let id = reference.lowercased()
     let named = all.filter { $0.item == nil && id.utf8.count >= 4 && $0.id.hasPrefix(id) }
     guard let first = named.first else { throw missing }
@@ -127,7 +127,7 @@ extension VaultGroups {
   /// - Parameter noting: is told when that is durable, before servers are.
   package func drop(
     _ item: GroupItem, from group: GroupFacts, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
-  ) async throws(VaultError) -> GroupItemReport {
+  ) async throws -> GroupItemReport {
     let own = try GroupItems.bytes(of: group.id)
     let slots = try vault.groupItems(of: own).filter { $0.id == item.id && $0.keyID == item.keyID }.map { $0.slot }
     return try await change(group, "vault group drop") { open in
@@ -144,7 +144,7 @@ extension VaultGroups {
   @discardableResult
   package func delete(
     _ reference: String
-  ) async throws(VaultError) -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
+  ) async throws -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
     try await delete(vault.deletableItem(reference))
   }
 
@@ -153,7 +153,7 @@ extension VaultGroups {
   @discardableResult
   package func delete(
     _ item: ItemSummary
-  ) async throws(VaultError) -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
+  ) async throws -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
     guard item.state != .waiting else {
       try vault.deleteItem(item)
       return ([], [])
@@ -180,7 +180,7 @@ extension VaultGroups {
   /// Changes a group, then hands the change to the servers if they are there.
   private func change(
     _ group: GroupFacts, _ what: String, _ body: (VaultGroup) async throws -> Void
-  ) async throws(VaultError) -> GroupItemReport {
+  ) async throws -> GroupItemReport {
     let sleep = vault.surroundings.sleep
     return try await use(group.id, for: what) { open in
       try await body(open)
@@ -201,7 +201,7 @@ extension VaultGroups {
   @discardableResult
   private func check(
     _ id: String, at slot: String, of own: [UInt8], _ group: GroupFacts
-  ) throws(VaultError) -> GroupItem {
+  ) throws -> GroupItem {
     guard let item = try vault.groupItems(of: own).first(where: { $0.slot == slot && $0.id == id }) else {
       throw VaultError(
         .refused, "somebody has changed or taken away \(id.prefix(12)) in the group \(group.name) just now",

@@ -23,7 +23,7 @@ final class GroupMailboxes: GroupClass {
     // What a later version of the program puts there, it puts there for others of its kind.
     guard content == Self.content, let roster = await group.grouper.roster else { return }
     let isThere = roster.member(change.version.sender)?.isActive == true
-    try vaulted { () throws(VaultError) in
+    try vaulted {
       let folder = try GroupItems.bytes(of: group.id)
       guard isThere else { return try vault.forgetMailbox(tag, folder: folder) }
       let group = roster.group.bytes
@@ -34,7 +34,7 @@ final class GroupMailboxes: GroupClass {
 
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
     let tag = try Self.tag(of: change)
-    try vaulted { () throws(VaultError) in try vault.forgetMailbox(tag, folder: GroupItems.bytes(of: group.id)) }
+    try vaulted { try vault.forgetMailbox(tag, folder: GroupItems.bytes(of: group.id)) }
   }
 
   /// Puts up this device's own, unless it is there, and looks for those of peers who weren't peers when they came.
@@ -42,7 +42,7 @@ final class GroupMailboxes: GroupClass {
     guard let roster = await group.grouper.roster, let own = await group.grouper.ownCard?.node,
       roster.member(own)?.isActive == true
     else { return }
-    let (folder, tag, hasOwn) = try vaulted { () throws(VaultError) in
+    let (folder, tag, hasOwn) = try vaulted {
       let folder = try GroupItems.bytes(of: group.id)
       let tag = try vault.ownMailboxTag(group: roster.group.bytes)
       return (folder, tag, try vault.hasMailbox(tag, folder: folder))
@@ -52,21 +52,21 @@ final class GroupMailboxes: GroupClass {
       if !hasOwn { asked[group.id] = nil }
       return asked[group.id] ?? []
     }
-    let peers = try vaulted { () throws(VaultError) in try vault.peerMailboxTags(group: roster.group.bytes) }
+    let peers = try vaulted { try vault.peerMailboxTags(group: roster.group.bytes) }
     for tag in peers where !known.contains(tag) {
-      let isNoted = try vaulted { () throws(VaultError) in try vault.hasMailbox(tag, folder: folder) }
+      let isNoted = try vaulted { try vault.hasMailbox(tag, folder: folder) }
       if !isNoted { try await group.grouper.offerAgain(Self.name(tag)) }
       asked.withLock { _ = $0[group.id, default: []].insert(tag) }
     }
     guard !hasOwn else { return }
     try await group.grouper.update(MarshalledObject(name: Self.name(tag), content: Self.content))
-    try vaulted { () throws(VaultError) in try vault.noteMailbox(tag, folder: folder) }
+    try vaulted { try vault.noteMailbox(tag, folder: folder) }
   }
 
   /// Those of members who were removed go.
   func membersChanged(in group: GroupContext) async throws(GroupError) {
     guard let roster = await group.grouper.roster else { return }
-    let tags = try vaulted { () throws(VaultError) in
+    let tags = try vaulted {
       let folder = try GroupItems.bytes(of: group.id)
       var noted: [[UInt8]] = []
       for tag in try vault.peerMailboxTags(group: roster.group.bytes) {
@@ -78,7 +78,7 @@ final class GroupMailboxes: GroupClass {
   }
 
   /// What was to go through the group may go another way.
-  func forget(_ group: String) async throws(VaultError) {
+  func forget(_ group: String) async throws {
     try vault.leaveMailboxes(folder: GroupItems.bytes(of: group))
   }
 
@@ -90,8 +90,8 @@ final class GroupMailboxes: GroupClass {
   }
 
   /// A vault's own faults pass: what is asked for is asked for again.
-  private func vaulted<Value>(_ body: () throws(VaultError) -> Value) throws(GroupError) -> Value {
-    do throws(VaultError) { return try body() } catch { throw .plugin("\(error)") }
+  private func vaulted<Value>(_ body: () throws -> Value) throws(GroupError) -> Value {
+    do { return try body() } catch { throw .plugin("\(VaultError(error))") }
   }
 
   private static func name(_ tag: [UInt8]) -> ObjectName {

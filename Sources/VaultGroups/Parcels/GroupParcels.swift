@@ -62,23 +62,23 @@ final class GroupParcels: GroupClass {
   /// Whoever took it has it, and whoever sent it keeps what he needs to send it again. Word of an arrival nobody needs again.
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
     guard let id = bytes(hexadecimal: change.name.objectID) else { return }
-    do throws(VaultError) { try vault.wasTakenOut(id) } catch { throw .plugin("\(error)") }
+    do { try vault.wasTakenOut(id) } catch { throw .plugin("\(VaultError(error))") }
   }
 
   private func take(_ bytes: [UInt8], _ name: ObjectName, in group: GroupContext) async throws(GroupError) {
     let log = vault.surroundings.log
-    do throws(VaultError) {
+    do {
       switch try vault.takeParcel(bytes, by: ParcelArrival(way: .group(folder: GroupItems.bytes(of: group.id)))) {
       case .taken, .known: break
       case .ignored(let reason): log.info("group \(group.id): a parcel is not taken: \(reason)")
       case .full: return leave(name, in: group)
       case .unknownSender: return try leaveOfStranger(name, in: group)
       }
-    } catch  where error.code == .damaged {
+    } catch  where VaultError(error).code == .damaged {
       // Its sender can't help it, and what he sends besides must not wait for it.
-      log.error("group \(group.id): a parcel can't be taken: \(error.reason)")
+      log.error("group \(group.id): a parcel can't be taken: \(VaultError(error).reason)")
       return leave(name, in: group)
-    } catch { throw .plugin("\(error)") }
+    } catch { throw .plugin("\(VaultError(error))") }
     try await drop(name, in: group)
   }
 
@@ -96,7 +96,7 @@ final class GroupParcels: GroupClass {
   }
 
   /// Its sender may become a peer before its time is over.
-  private func leaveOfStranger(_ name: ObjectName, in group: GroupContext) throws(VaultError) {
+  private func leaveOfStranger(_ name: ObjectName, in group: GroupContext) throws {
     let isFirst = strangers.withLock { $0[group.id] == nil }
     // Whoever is a peer since the first of them came may be the sender of any.
     var peers: Set<String> = []
@@ -109,13 +109,13 @@ final class GroupParcels: GroupClass {
     }
   }
 
-  private func peers() throws(VaultError) -> Set<String> { Set(try vault.peers().map(\.cardDigest)) }
+  private func peers() throws -> Set<String> { Set(try vault.peers().map(\.cardDigest)) }
 
   /// Asks again for what came from strangers, when there is a new peer.
   private func catchUpWithStrangers(in group: GroupContext) async throws(GroupError) {
     guard let known = strangers.withLock({ $0[group.id] })?.peers else { return }
     let now: Set<String>
-    do throws(VaultError) { now = try peers() } catch { throw .plugin("\(error)") }
+    do { now = try peers() } catch { throw .plugin("\(VaultError(error))") }
     guard !now.isSubset(of: known), let ones = strangers.withLock({ $0.removeValue(forKey: group.id) }) else { return }
     for (place, name) in ones.names.enumerated() {
       do throws(GroupError) { try await group.grouper.offerAgain(name) } catch {
@@ -201,7 +201,7 @@ final class GroupParcels: GroupClass {
           done.insert(parcel.id)
         }
       }
-    } catch let error as GroupError { throw error } catch { throw .plugin("\(error)") }
+    } catch let error as GroupError { throw error } catch { throw .plugin("\(VaultError(error))") }
   }
 
   private func put(_ parcel: ParcelPost, _ grouper: Grouper) async throws {

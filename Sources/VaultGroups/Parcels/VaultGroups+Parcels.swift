@@ -54,7 +54,7 @@ extension VaultGroups {
   private func noting(
     _ context: GroupContext, _ body: () async throws(GroupError) -> Void
   ) async {
-    do throws(GroupError) { try await body() } catch .noGroup {} catch {
+    do { try await body() } catch .noGroup {} catch {
       if !Task.isCancelled { vault.surroundings.log.warning("group \(context.id): a parcel waits: \(error)") }
     }
   }
@@ -66,8 +66,8 @@ extension VaultGroups {
     var report = try await exchange(open, isFirst: isFirst, isForced: isForced)
     for _ in 0..<Self.answerLimit {
       let hasAnswers: Bool
-      do throws(VaultError) { hasAnswers = try await vault.answerParcels() } catch {
-        vault.surroundings.log.warning("parcels can't be answered: \(error.reason)")
+      do { hasAnswers = try await vault.answerParcels() } catch {
+        vault.surroundings.log.warning("parcels can't be answered: \(VaultError(error).reason)")
         return report
       }
       guard hasAnswers, !Task.isCancelled else { return report }
@@ -84,7 +84,7 @@ extension VaultGroups {
   func catchUp(_ open: VaultGroup) async {
     let context = GroupContext(id: open.id, grouper: open.grouper)
     for part in classes {
-      do throws(GroupError) { try await part.catchUp(in: context) } catch .noGroup { return } catch {
+      do { try await part.catchUp(in: context) } catch .noGroup { return } catch {
         vault.surroundings.log.warning("group \(open.id): what has come before still can't be taken: \(error)")
       }
     }
@@ -94,20 +94,20 @@ extension VaultGroups {
 
   /// Makes parcels of what waits for peers who are in a group of this device, and hands them to its servers, for as long as a
   /// command waits for that. What is not done then is done by the daemon, or by `vault group sync`.
-  package func handParcels(for what: String) async throws(VaultError) -> [ParcelHandover] {
+  package func handParcels(for what: String) async throws -> [ParcelHandover] {
     let groups = try await known()
     return try await exchange(groups, try vault.foldersWithParcels(), for: what)
   }
 
   /// The same, and fetches the answers to requests: between two attempts of a recovery that waits.
-  package func fetchParcels(for what: String) async throws(VaultError) -> [ParcelHandover] {
+  package func fetchParcels(for what: String) async throws -> [ParcelHandover] {
     let groups = try await known()
     let folders = try vault.foldersWithParcels().union(vault.foldersAwaitingReleases(since: 0))
     return try await exchange(groups, folders, for: what)
   }
 
   /// The groups that this device is a member of; the vault knows then what they are called by their members.
-  private func known() async throws(VaultError) -> [GroupFacts] {
+  private func known() async throws -> [GroupFacts] {
     let groups = try await list().filter { $0.state == .member }
     for group in groups { know(group) }
     return groups
@@ -123,13 +123,13 @@ extension VaultGroups {
 
   private func exchange(
     _ groups: [GroupFacts], _ folders: Set<[UInt8]>, for what: String
-  ) async throws(VaultError) -> [ParcelHandover] {
+  ) async throws -> [ParcelHandover] {
     let ids = Set(folders.map { hexadecimal($0) })
     var done: [ParcelHandover] = []
     for group in groups where ids.contains(group.id) {
       let sleep = vault.surroundings.sleep
       let handover: ParcelHandover
-      do throws(VaultError) {
+      do {
         handover = try await use(group.id, for: what) { open in
           await withTaskGroup(of: Void.self) { tasks in
             // What fails here is tried again by the daemon, and shows in the status.
@@ -141,9 +141,9 @@ extension VaultGroups {
           let status = try await open.grouper.status()
           return ParcelHandover(group: group, unsent: status.outbox.unsent, faults: status.serverFaults)
         }
-      } catch  where !Task.isCancelled && error.code != .interrupted {
+      } catch  where !Task.isCancelled && VaultError(error).code != .interrupted {
         // Somebody else has this group, or it is damaged: the others have their turn all the same.
-        vault.surroundings.log.warning("group \(group.id): parcels wait: \(error.reason)")
+        vault.surroundings.log.warning("group \(group.id): parcels wait: \(VaultError(error).reason)")
         continue
       }
       done.append(handover)

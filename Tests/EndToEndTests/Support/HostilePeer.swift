@@ -31,7 +31,7 @@ final class HostilePeer: Sendable {
       connect: { (address) async throws(TransportError) in try await TCPConnector().connect(address) })
     vault = try Vault.open(
       at: VaultFolders(home: peer.home),
-      passphrase: { () throws(VaultError) in throw VaultError(.wrongPassphrase, "none is needed") },
+      passphrase: { throw VaultError(.wrongPassphrase, "none is needed") },
       environment: environment)
     self.victim = try PeerCard.parse(text: try await victim.card()).keys
     address = try PeerAddress(host: victim.host, port: victim.daemonPort)

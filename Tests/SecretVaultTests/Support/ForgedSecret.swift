@@ -146,11 +146,11 @@ final class ForgedSecret: Sendable {
   /// What a dealer's program would send to the holder of share `index`.
   func job(
     _ index: Int, header: SecretHeader? = nil, sealed: [UInt8]? = nil,
-    piece: (@Sendable (UInt64) throws(VaultError) -> [UInt8])? = nil,
+    piece: (@Sendable (UInt64) throws -> [UInt8])? = nil,
     progress: @escaping @Sendable (Int) -> Void = { _ in }
   ) throws -> DepositJob {
     let own = self
-    let usual: @Sendable (UInt64) throws(VaultError) -> [UInt8] = { number in own.piece(index, number) }
+    let usual: @Sendable (UInt64) throws -> [UInt8] = { number in own.piece(index, number) }
     return DepositJob(
       header: header ?? self.header, index: UInt8(index), sealedShare: try sealed ?? self.sealed(index, header: header),
       piece: piece ?? usual, progress: progress)
@@ -160,8 +160,8 @@ final class ForgedSecret: Sendable {
   func deliver(_ job: DepositJob, to holder: Member, from sender: Member? = nil) async throws -> LinkFailure? {
     let vault = (sender ?? dealer).vault
     switch await vault.send(.deposit(job), to: try vault.recipient(vault.find(holder.name))) {
-    case .answered(.deposited): return nil
-    case .failed(let failure): return failure
+    case .success(.deposited): return nil
+    case .failure(let failure): return failure
     default: return LinkFailure(.local, "something else was answered")
     }
   }

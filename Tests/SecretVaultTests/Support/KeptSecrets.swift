@@ -21,19 +21,19 @@ final class KeptSecrets: UnlockedSecrets {
 
   func ids() -> Set<SecretID> { kept.withLock { Set($0.keys) } }
 
-  func prepare() throws(VaultError) {}
+  func prepare() throws {}
 
-  func fileKey(of id: SecretID) throws(VaultError) -> SecretBytes? {
+  func fileKey(of id: SecretID) throws -> SecretBytes? {
     guard let found = kept.withLock({ $0[id] }) else { return nil }
     return try? found.entry.key.duplicate()
   }
 
-  func secret(_ id: SecretID) throws(VaultError) -> UnlockedSecret? {
+  func secret(_ id: SecretID) throws -> UnlockedSecret? {
     guard let found = kept.withLock({ $0[id] }), let key = try? found.entry.key.duplicate() else { return nil }
     return UnlockedSecret(key: key, ciphertext: found.entry.ciphertext)
   }
 
-  func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws(VaultError) {
+  func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws {
     let ciphertext = secret.ciphertext
     guard let key = try? secret.key.duplicate() else { throw VaultError(.other, "no secret memory left") }
     let entry = Kept(Entry(key: key, ciphertext: ciphertext))

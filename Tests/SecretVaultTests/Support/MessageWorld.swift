@@ -23,7 +23,7 @@ extension Vault {
     let file = MessageFile(
       name: name, mediaType: "image/jpeg", byteCount: UInt64(bytes.count), isPhoto: true,
       caption: try caption.map { try held(Array($0.utf8)) }
-    ) { (offset, count) throws(VaultError) in
+    ) { offset, count in
       do { return try held(Array(bytes[Int(offset)..<Int(offset) + count])) } catch {
         throw VaultError(.other, "no memory")
       }
@@ -39,7 +39,7 @@ extension Vault {
   /// A received file.
   func file(of number: Int64) throws -> [UInt8] {
     var bytes: [UInt8] = []
-    try messageFile(number) { (part) throws(VaultError) in bytes += plain(part) }
+    try messageFile(number) { part in bytes += plain(part) }
     return bytes
   }
 

@@ -20,7 +20,7 @@ extension Member {
     let content = randomBytes(byteCount)
     let file = MessageFile(
       name: "file", mediaType: "", byteCount: UInt64(byteCount), isPhoto: false, caption: nil
-    ) { (offset, count) throws(VaultError) in
+    ) { (offset, count) throws in
       do {
         return HeldSecret(try SecretBytes(copying: Array(content[Int(offset)..<Int(offset) + count]).span.bytes))
       } catch { throw VaultError(.other, "no memory is left") }

@@ -95,7 +95,7 @@ final class ParcelOffice: Sendable {
     // Once nobody's answer is missing it doesn't look before the first pause is over.
     world.clock.pass(.seconds(2))
     let path = world[member].desk + "/recovered"
-    _ = try await vault.patiently(for: time, waits: { _, _ in }) { () async throws(VaultError) in
+    _ = try await vault.patiently(for: time, waits: { _, _ in }) { () async throws in
       try await vault.recover(
         reference, to: .file(path: path, overwrites: true), passwords: Vault.noPassword, events: events)
     }
@@ -110,7 +110,7 @@ extension TestWorld {
 
 extension Vault {
   /// Takes a parcel that came through the group in this folder.
-  func takeParcel(_ bytes: [UInt8], folder: [UInt8]) throws(VaultError) -> ParcelTaking {
+  func takeParcel(_ bytes: [UInt8], folder: [UInt8]) throws -> ParcelTaking {
     try takeParcel(bytes, by: ParcelArrival(way: .group(folder: folder)))
   }
 

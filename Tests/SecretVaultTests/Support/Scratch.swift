@@ -135,7 +135,7 @@ func refusal<Value>(_ operation: () async throws -> Value) async -> VaultError? 
     _ = try await operation()
     return nil
   } catch {
-    return error as? VaultError
+    return VaultError(known: error)
   }
 }
 

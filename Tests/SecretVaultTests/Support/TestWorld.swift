@@ -47,7 +47,7 @@ final class Member: Sendable {
     change(&environment.deadlines)
     let vault = try Vault.open(
       at: folders,
-      passphrase: { () throws(VaultError) in
+      passphrase: {
         let given = try? passphrase()
         guard let given = consume given else { throw VaultError(.wrongPassphrase, "none is needed") }
         return given

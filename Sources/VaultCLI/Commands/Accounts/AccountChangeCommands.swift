@@ -54,7 +54,7 @@ struct AccountPasswordCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     try VaultAccounts(vault).checkPasswordChange(address)
     let secret = try password.new("New password of \(address ?? "the account"): ", console)
-    let account = try await Interruptible.run { () async throws(VaultError) in
+    let account = try await Interruptible.run { () async throws in
       try await VaultAccounts(vault).changePassword(address, to: secret)
     }
     console.note("\(account.address) has its new password")
@@ -90,7 +90,7 @@ struct AccountSyncCommand: OpenedCommand {
       if console.json { try console.result(AccountReport().json) }
       return
     }
-    let report = try await Interruptible.run { () async throws(VaultError) in
+    let report = try await Interruptible.run { () async throws in
       await AccountRound.run(vault, limit: Self.patience)
     }
     console.note(AccountText.sentence(report.traffic))

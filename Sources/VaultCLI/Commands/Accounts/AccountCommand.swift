@@ -81,12 +81,12 @@ struct AccountPlaceOptions: ParsableArguments {
   }
 
   /// For the accounts. A file is remembered by its whole path.
-  func place() throws(VaultError) -> VaultAccounts.Place {
+  func place() throws -> VaultAccounts.Place {
     VaultAccounts.Place(
-      host: host, port: port, certificates: try certificates.map { (path) throws(VaultError) in try Self.whole(path) })
+      host: host, port: port, certificates: try certificates.map { path in try Self.whole(path) })
   }
 
-  private static func whole(_ path: String) throws(VaultError) -> String {
+  private static func whole(_ path: String) throws -> String {
     guard let whole = realpath(path, nil) else {
       throw VaultError(.inputOutput, "cannot read \(path): \(SystemError.text(errno))")
     }
@@ -123,7 +123,7 @@ struct AccountRegisterCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let (place, secret) = (try place.place(), try password.new("New password of \(address): ", console))
-    let account = try await Interruptible.run { () async throws(VaultError) in
+    let account = try await Interruptible.run { () async throws in
       try await VaultAccounts(vault).register(address, at: place, password: secret)
     }
     console.note("\(account.address) is made and in use")
@@ -157,7 +157,7 @@ struct AccountLoginCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let (place, secret) = (try place.place(), try password.existing("Password of \(address): ", console))
-    let account = try await Interruptible.run { () async throws(VaultError) in
+    let account = try await Interruptible.run { () async throws in
       try await VaultAccounts(vault).login(address, at: place, password: secret)
     }
     console.note("\(account.address) is in use")

@@ -106,7 +106,7 @@ struct FriendAddCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let given = (address: friend.address, name: friend.name, peer: friend.peer)
-    let friend = try await Interruptible.run { () async throws(VaultError) in
+    let friend = try await Interruptible.run { () async throws in
       try await VaultAccounts(vault).addFriend(given.address, name: given.name, peer: given.peer)
     }
     FriendText.note(friend, console)
@@ -131,7 +131,7 @@ struct FriendAcceptCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let given = (address: friend.address, name: friend.name, peer: friend.peer)
-    let friend = try await Interruptible.run { () async throws(VaultError) in
+    let friend = try await Interruptible.run { () async throws in
       try await VaultAccounts(vault).acceptFriend(given.address, name: given.name, peer: given.peer)
     }
     FriendText.note(friend, console)
@@ -161,7 +161,7 @@ struct FriendRemoveCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let address = address
-    let removed = try await Interruptible.run { () async throws(VaultError) in
+    let removed = try await Interruptible.run { () async throws in
       try await VaultAccounts(vault).removeFriend(address)
     }
     console.note("removed \(removed); what it writes from now on isn't kept")

@@ -49,7 +49,7 @@ struct GroupCreateCommand: OpenedCommand {
     let plan = GroupPlan(
       name: name, servers: try servers.choices(console), threshold: servers.threshold,
       sufficient: servers.sufficient, ttl: seconds ?? 86_400, email: card.email, userName: card.userName)
-    let made = try await Interruptible.run { () async throws(VaultError) in
+    let made = try await Interruptible.run { () async throws in
       try await VaultGroups(vault).create(plan)
     }
     console.note(
@@ -116,7 +116,7 @@ struct GroupServerOptions: ParsableArguments {
   }
 
   /// The servers with what they demand.
-  func choices(_ console: Console) throws(VaultError) -> [ServerChoice] {
+  func choices(_ console: Console) throws -> [ServerChoice] {
     var tokensByServer: [String: CreationToken] = [:]
     for token in tokens {
       guard let (server, path) = file(of: token) else { continue }
@@ -137,7 +137,7 @@ struct GroupServerOptions: ParsableArguments {
 /// Work that Ctrl-C calls off in order: the first time it is asked to end, the second time the program ends.
 enum Interruptible {
   static func run<Value: Sendable>(
-    _ body: @escaping @Sendable () async throws(VaultError) -> Value
+    _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let state = Ending()
     // Before the work begins: what ends the program in its first moments would leave half of it.

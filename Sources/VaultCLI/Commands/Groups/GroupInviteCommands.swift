@@ -80,7 +80,7 @@ struct GroupInviteCommand: OpenedCommand {
   private func answer(_ groups: VaultGroups, _ console: Console) async throws {
     let group = try await groups.findMember(words.first)
     let text = try GroupTextSource.text(request, look, console)
-    let taken = try await Interruptible.run { () async throws(VaultError) in
+    let taken = try await Interruptible.run { () async throws in
       try await groups.answerText(to: text, for: group)
     }
     console.note(

@@ -126,7 +126,7 @@ enum GroupedItems {
   }
 
   /// Puts a changed item into its place in all groups, and takes the old one from this device.
-  static func replace(_ change: ItemChange, _ vault: Vault, _ console: Console) async throws(VaultError) {
+  static func replace(_ change: ItemChange, _ vault: Vault, _ console: Console) async throws {
     let groups = VaultGroups(vault)
     let places = Set(change.groups.map { hexadecimal($0.group) })
     var names: [String] = []

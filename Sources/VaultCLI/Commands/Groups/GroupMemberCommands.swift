@@ -56,7 +56,7 @@ struct GroupRemoveCommand: OpenedCommand {
     let group = try await groups.findMember(asked.group)
     try groups.checkOwner(of: group)
     if !yes { try Question.confirm("Remove \(asked.somebody) from \(group.name)?", option: "--yes") }
-    let removal = try await Interruptible.run { () async throws(VaultError) in
+    let removal = try await Interruptible.run { () async throws in
       try await groups.remove(asked.somebody, from: group)
     }
     if removal.wasInvited {

@@ -30,7 +30,7 @@ struct GroupServersCommand: OpenedCommand {
     try groups.checkOwner(of: group)
     let choices = try servers.choices(console)
     let (threshold, sufficient) = (servers.threshold, servers.sufficient)
-    let status = try await Interruptible.run { () async throws(VaultError) in
+    let status = try await Interruptible.run { () async throws in
       try await groups.changeServers(of: group, to: choices, threshold: threshold, sufficient: sufficient)
     }
     console.note("\(group.name) is on \(choices.count) servers now; the others hear of it by and by")

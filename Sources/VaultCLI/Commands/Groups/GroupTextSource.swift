@@ -6,7 +6,7 @@ import VaultGroups
 /// Requests to join and answers to them: from files, pictures and cameras, and to files and QR codes.
 enum GroupTextSource {
   /// The text in a file or a picture, or in what a camera sees.
-  static func text(_ source: String?, _ look: CameraOptions, _ console: Console) throws(VaultError) -> [UInt8] {
+  static func text(_ source: String?, _ look: CameraOptions, _ console: Console) throws -> [UInt8] {
     guard let source else {
       return try only(look.texts(device: nil, console).map { Array($0.utf8) }, "what the camera sees")
     }
@@ -24,7 +24,7 @@ enum GroupTextSource {
     return bytes.filter { !blanks.contains($0) }
   }
 
-  private static func only(_ texts: [[UInt8]], _ place: String) throws(VaultError) -> [UInt8] {
+  private static func only(_ texts: [[UInt8]], _ place: String) throws -> [UInt8] {
     let found = texts.filter { VaultGroups.isGroupText($0) }
     guard let first = found.first else {
       throw VaultError(.notFound, "there is no request or answer in \(place)", hint: "show the whole code, and only it")
@@ -36,7 +36,7 @@ enum GroupTextSource {
   /// Shows a text: in a file, on standard output, or on the terminal as a QR code.
   static func show(
     _ text: String, to path: String?, what: String, option: String, _ console: Console
-  ) throws(VaultError) {
+  ) throws {
     if let path, path != "-" {
       try PublicFile.write(Array((text + "\n").utf8), to: path)
       console.note("wrote \(what) to \(path)")
@@ -46,7 +46,7 @@ enum GroupTextSource {
     if console.json { return try console.result(["text": .string(text), "file": .null]) }
     guard path == nil, Console.outputIsTerminal else { return try console.result(text) }
     let symbol: QRSymbol
-    do throws(QRCodeError) { symbol = try QRSymbol(text: text) } catch {
+    do { symbol = try QRSymbol(text: text) } catch {
       throw VaultError(.other, "\(what) does not fit into a QR code", hint: "write it to a file, with \(option) FILE")
     }
     try Console.write(

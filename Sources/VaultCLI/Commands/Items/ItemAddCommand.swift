@@ -132,10 +132,14 @@ struct ItemAddCommand: OpenedCommand {
         defer { watch.end() }
         let report = try await groups.add(item.id, to: destination) { watch.note($0) }
         GroupedItems.note("it is in the group \(destination.name)", report, console)
-      } catch let error as VaultError { failure = error.whileItemStays(item) }
+      } catch {
+        guard let error = VaultError(known: error) else { throw error }
+        failure = error.whileItemStays(item)
+      }
     }
     if let entered {
-      do { try await entry.giveOut(entered, vault, console) } catch let error as VaultError {
+      do { try await entry.giveOut(entered, vault, console) } catch {
+        guard let error = VaultError(known: error) else { throw error }
         try error.report(after: failure, kept: "the item is kept here nevertheless, as \(item.id.prefix(12))", console)
       }
     }
@@ -143,7 +147,7 @@ struct ItemAddCommand: OpenedCommand {
   }
 
   /// Before anything is encrypted: a file that is too large for a group.
-  private static func check(_ source: ShareSource) throws(VaultError) {
+  private static func check(_ source: ShareSource) throws {
     var status = stat()
     guard case .file(let path) = source, stat(path, &status) == 0, status.st_size > Vault.groupItemByteLimit else {
       return

@@ -59,8 +59,8 @@ struct ItemEditCommand: OpenedCommand {
     console.note("changed \(change.old.shortName), under the key \(change.new.key)")
     // First: whatever becomes of it in groups, it is here.
     try console.result([change.new.id], json: change.new.json)
-    do throws(VaultError) { try await GroupedItems.replace(change, vault, console) } catch {
-      throw error.whileItemStays(change.new)
+    do { try await GroupedItems.replace(change, vault, console) } catch {
+      throw VaultError(error).whileItemStays(change.new)
     }
   }
 
@@ -71,9 +71,9 @@ struct ItemEditCommand: OpenedCommand {
       let editor = ContentEditor(
         editor: try Editor(), vault: vault, console: console, mayStay: false, nothing: Self.nothing,
         otherwise: "write it to a file with `vault item show -o`, change that, and put it back with --from")
-      return .contents { (content) async throws(VaultError) in
+      return .contents { (content) async throws in
         let held = Held(content)
-        return try await OwnThread.run { () throws(VaultError) in
+        return try await OwnThread.run {
           guard let content = held.take() else { throw VaultError(.other, "this was edited already") }
           return try editor.edit(content)
         }
@@ -82,7 +82,7 @@ struct ItemEditCommand: OpenedCommand {
     if from == "-" {
       if Console.inputIsTerminal { console.note("reading the item from the terminal; Ctrl-D ends it") }
       guard let name else {
-        return .contentsFrom(STDIN_FILENO) { (header) throws(VaultError) in
+        return .contentsFrom(STDIN_FILENO) { header in
           try ContentEditor.piped(replacing: header, nothing: Self.nothing)
         }
       }

@@ -102,7 +102,7 @@ struct ItemImportCommand: OpenedCommand {
 /// Items in pictures of QR codes.
 enum ItemPicture {
   /// The texts in the codes of a picture; nil if the file is none.
-  static func texts(path: String) throws(VaultError) -> [String]? {
+  static func texts(path: String) throws -> [String]? {
     guard isPicture(path) else { return nil }
     let bytes = try PublicFile.read(path: path, limit: CardSource.byteLimit)
     return try ScanHelper.contents(of: bytes, named: path).map { String(decoding: $0, as: UTF8.self) }
@@ -123,7 +123,7 @@ enum ItemPicture {
   /// Brings in every item among some texts; none is an error that says what is there instead.
   static func importAll(
     _ texts: [String], named name: String, into vault: Vault, _ access: ItemAccess
-  ) async throws(VaultError) -> [ItemArrival] {
+  ) async throws -> [ItemArrival] {
     let items = texts.filter { isItemText($0) }
     guard !items.isEmpty else {
       let isCard = texts.contains { CardSource.isCardText($0) }
@@ -173,16 +173,16 @@ struct ItemAcceptCommand: OpenedCommand {
     var failure: VaultError?
     for reference in waiting {
       let arrival: ItemArrival
-      do throws(VaultError) {
+      do {
         for sent in try vault.sentItems(as: reference, from: peer) {
           console.note("\(sent.shortName), sent by \(sent.sender ?? "a peer"), is under the key \(sent.key)")
         }
         arrival = try await vault.acceptItem(reference, from: peer, access: access)
       } catch {
         // What one peer has sent doesn't hold up what others have.
-        guard error.code != .interrupted, waiting.count > 1 else { throw error }
+        guard VaultError(error).code != .interrupted, waiting.count > 1 else { throw error }
         if let failure { Self.warn(failure, console) }
-        failure = error
+        failure = VaultError(error)
         continue
       }
       arrivals.append(arrival)
@@ -236,12 +236,13 @@ struct ItemSendCommand: OpenedCommand {
     if console.json { try console.result(delivery.json) }
   }
 
-  private func send(_ vault: Vault, _ console: Console) async throws(VaultError) -> ItemDelivery {
-    do throws(VaultError) {
+  private func send(_ vault: Vault, _ console: Console) async throws -> ItemDelivery {
+    do {
       return try await vault.sendItem(item, to: peer, access: ItemReporter(console, verb: "sending").access())
-    } catch  where error.code == .unreachable {
+    } catch  where VaultError(error).code == .unreachable {
       // What is too large, or may not be kept, is as it was: the peer can't be reached.
-      do throws(VaultError) { return try vault.sendItemByParcel(item, to: peer) } catch let other {
+      do { return try vault.sendItemByParcel(item, to: peer) } catch let other {
+        let (error, other) = (VaultError(error), VaultError(other))
         throw VaultError(error.code, error.reason, hint: other.code == .refused ? other.reason : error.hint)
       }
     }

@@ -61,16 +61,16 @@ struct ItemQRCommand: OpenedCommand {
     try console.result([text], json: json)
   }
 
-  private func picture(_ text: String) throws(VaultError) -> [UInt8] {
+  private func picture(_ text: String) throws -> [UInt8] {
     let symbol = try symbol(text)
     guard png != nil else { return Array(symbol.svg().utf8) }
-    do throws(QRCodeError) { return try symbol.png() } catch {
+    do { return try symbol.png() } catch {
       throw VaultError(.other, "cannot draw the QR code")
     }
   }
 
-  private func symbol(_ text: String) throws(VaultError) -> QRSymbol {
-    do throws(QRCodeError) { return try QRSymbol(text: text) } catch {
+  private func symbol(_ text: String) throws -> QRSymbol {
+    do { return try QRSymbol(text: text) } catch {
       throw VaultError(.other, "the item does not fit into a QR code", hint: "send it, or export it to a file")
     }
   }

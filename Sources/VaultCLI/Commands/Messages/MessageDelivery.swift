@@ -18,7 +18,7 @@ struct MessageDelivery {
   }
 
   /// Tries the ways in their order, and says how the message stands then.
-  func deliver(_ message: MessageSummary, pigeonsOnly: Bool) async throws(VaultError) -> MessageSummary {
+  func deliver(_ message: MessageSummary, pigeonsOnly: Bool) async throws -> MessageSummary {
     let number = message.number
     Interruption.say {
       Interruption.Farewell(
@@ -38,8 +38,8 @@ struct MessageDelivery {
     // Nothing of this fails the command: the message is kept, and the daemon does what isn't done here.
     await tryAccount(message)
     if message.isSealed {
-      do throws(VaultError) { try await handToGroups() } catch {
-        console.warning("it can't go through groups just now: \(error.reason)")
+      do { try await handToGroups() } catch {
+        console.warning("it can't go through groups just now: \(VaultError(error).reason)")
       }
     }
     now = try vault.message(message.number)
@@ -70,7 +70,7 @@ struct MessageDelivery {
     message.state == "delivered" || message.state == "read"
   }
 
-  private func handToGroups() async throws(VaultError) {
+  private func handToGroups() async throws {
     for handover in try await VaultGroups(vault).handParcels(for: what) {
       GroupSync.tellOfUnsent(handover.group, handover.unsent, handover.faults, console)
     }

@@ -63,7 +63,7 @@ struct MessagesListCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let word = try search.map { (search) throws(VaultError) in try Self.held(search) }
+    let word = try search.map { search in try Self.held(search) }
     let messages = try vault.messages(with: peer, unreadOnly: false, search: word, limit: limit) {
       MessagePage.warn($0, console)
     }
@@ -74,9 +74,9 @@ struct MessagesListCommand: OpenedCommand {
     if messages.count == limit { console.note("these are the newest \(limit); --limit shows more") }
   }
 
-  private static func held(_ text: String) throws(VaultError) -> VaultProtocol.HeldSecret {
+  private static func held(_ text: String) throws -> VaultProtocol.HeldSecret {
     let bytes = Array(text.utf8)
-    do throws(SodiumError) { return VaultProtocol.HeldSecret(try SecretBytes(copying: bytes.span.bytes)) } catch {
+    do { return VaultProtocol.HeldSecret(try SecretBytes(copying: bytes.span.bytes)) } catch {
       throw SecretText.noMemory
     }
   }
@@ -149,7 +149,7 @@ struct MessagesSaveCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let destination =
-      try file.map { (file) throws(VaultError) in
+      try file.map { file in
         try OutputOptions.destination(file, overwrites: force, plaintext: true)
       } ?? .folder(path: ".", overwrites: force)
     let message = try vault.message(number)
@@ -194,7 +194,7 @@ struct MessagesDeleteCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     // All are found before any is deleted.
-    let messages = try Set(numbers).sorted().map { (number) throws(VaultError) in try vault.message(number) }
+    let messages = try Set(numbers).sorted().map { number in try vault.message(number) }
     for message in messages { console.note(MessageWords.head(message)) }
     let waiting = messages.filter { $0.state == "waiting" }
     if !waiting.isEmpty {

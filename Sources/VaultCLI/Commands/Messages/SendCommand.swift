@@ -101,7 +101,7 @@ struct SendCommand: OpenedCommand {
   }
 
   /// Keeps a message for a peer.
-  private func keep(_ vault: Vault, _ console: Console) throws(VaultError) -> MessageSummary {
+  private func keep(_ vault: Vault, _ console: Console) throws -> MessageSummary {
     // Before anything is typed.
     let message = try message(to: try vault.peer(peer).name, console)
     sayKeeping()
@@ -111,7 +111,7 @@ struct SendCommand: OpenedCommand {
   }
 
   /// Keeps a text for somebody without a vault.
-  private func keepPlain(_ vault: Vault, _ console: Console) throws(VaultError) -> MessageSummary {
+  private func keepPlain(_ vault: Vault, _ console: Console) throws -> MessageSummary {
     guard let text = try text(to: peer, limit: Self.textLimit, console) else {
       throw VaultError(.usage, "the message is empty; nothing was sent")
     }
@@ -131,7 +131,7 @@ struct SendCommand: OpenedCommand {
     }
   }
 
-  private func message(to name: String, _ console: Console) throws(VaultError) -> NewMessage {
+  private func message(to name: String, _ console: Console) throws -> NewMessage {
     guard let path = photo ?? file else {
       guard let text = try text(to: name, limit: Self.textLimit, console) else {
         throw VaultError(.usage, "the message is empty; nothing was sent")
@@ -140,8 +140,8 @@ struct SendCommand: OpenedCommand {
     }
     var type = MediaType.of(path)
     if photo != nil {
-      do throws(VaultError) { type = try MediaType.ofPicture(path) } catch  where error.code == .usage {
-        throw VaultError(.usage, error.reason, hint: "send it as a file: --file")
+      do { type = try MediaType.ofPicture(path) } catch  where VaultError(error).code == .usage {
+        throw VaultError(.usage, VaultError(error).reason, hint: "send it as a file: --file")
       }
     }
     let caption = words.isEmpty ? nil : try text(to: name, limit: Self.captionLimit, console)
@@ -149,7 +149,7 @@ struct SendCommand: OpenedCommand {
       return .file(try MessageFile(path: path, isPhoto: photo != nil, mediaType: type, caption: caption))
     }
     return .file(
-      try MessageFile(photo: path, mediaType: type, caption: caption) { (descriptor, byteCount) throws(VaultError) in
+      try MessageFile(photo: path, mediaType: type, caption: caption) { (descriptor, byteCount) throws in
         try Self.strip(descriptor, byteCount, path, console)
       })
   }
@@ -157,11 +157,12 @@ struct SendCommand: OpenedCommand {
   /// What goes of a photo: not what is said in it. Where nobody here knows how to leave that out, the user decides.
   private static func strip(
     _ descriptor: Int32, _ byteCount: UInt64, _ path: String, _ console: Console
-  ) throws(VaultError) -> [FilePiece]? {
+  ) throws -> [FilePiece]? {
     let found: StrippedFile?
-    do throws(VaultError) {
+    do {
       found = try ScanHelper.stripped(descriptor, byteCount: byteCount, named: path)
     } catch {
+      let error = VaultError(error)
       throw VaultError(error.code, error.reason, hint: "--keep-metadata sends it as it is")
     }
     guard let found else {
@@ -179,7 +180,7 @@ struct SendCommand: OpenedCommand {
   /// What was said; nil if it is nothing.
   private func text(
     to name: String, limit: Int, _ console: Console
-  ) throws(VaultError) -> VaultProtocol.HeldSecret? {
+  ) throws -> VaultProtocol.HeldSecret? {
     if readsInput {
       if Console.inputIsTerminal { console.note("reading the message to \(name); Ctrl-D ends it") }
       // One more for the newline at the end.
@@ -187,13 +188,13 @@ struct SendCommand: OpenedCommand {
     }
     let bytes = Array(words.joined(separator: " ").utf8)
     let text: SecretBytes
-    do throws(SodiumError) { text = try SecretBytes(copying: bytes.span.bytes) } catch { throw SecretText.noMemory }
+    do { text = try SecretBytes(copying: bytes.span.bytes) } catch { throw SecretText.noMemory }
     return try Self.held(text, limit: limit)
   }
 
   private static func held(
     _ text: consuming SecretBytes, limit: Int
-  ) throws(VaultError) -> VaultProtocol.HeldSecret? {
+  ) throws -> VaultProtocol.HeldSecret? {
     let text = try MessageInput.withoutLastNewline(text)
     guard text.count > 0 else { return nil }
     try MessageInput.check(text, limit: limit)
@@ -204,16 +205,16 @@ struct SendCommand: OpenedCommand {
 /// Texts of messages as they come from standard input.
 enum MessageInput {
   /// Everything up to the end of standard input.
-  static func read(limit: Int) throws(VaultError) -> SecretBytes {
-    do throws(VaultError) { return try SecretStream.read(STDIN_FILENO, limit: limit, name: "the message") } catch
-      where error.code == .usage
+  static func read(limit: Int) throws -> SecretBytes {
+    do { return try SecretStream.read(STDIN_FILENO, limit: limit, name: "the message") } catch
+      where VaultError(error).code == .usage
     {
-      throw VaultError(.usage, error.reason, hint: "send it as a file: --file")
+      throw VaultError(.usage, VaultError(error).reason, hint: "send it as a file: --file")
     }
   }
 
   /// One newline at the end is the keyboard's, or `echo`'s.
-  static func withoutLastNewline(_ text: consuming SecretBytes) throws(VaultError) -> SecretBytes {
+  static func withoutLastNewline(_ text: consuming SecretBytes) throws -> SecretBytes {
     endsLine(text) ? try copy(text, count: text.count - 1) : text
   }
 
@@ -221,14 +222,14 @@ enum MessageInput {
     text.count > 0 && text.withUnsafeBytes { $0[$0.count - 1] == UInt8(ascii: "\n") }
   }
 
-  private static func copy(_ text: borrowing SecretBytes, count: Int) throws(VaultError) -> SecretBytes {
-    do throws(SodiumError) { return try SecretBytes(copying: text.bytes.extracting(first: count)) } catch {
+  private static func copy(_ text: borrowing SecretBytes, count: Int) throws -> SecretBytes {
+    do { return try SecretBytes(copying: text.bytes.extracting(first: count)) } catch {
       throw SecretText.noMemory
     }
   }
 
   /// Refuses what is no text, or too long.
-  static func check(_ text: borrowing SecretBytes, limit: Int) throws(VaultError) {
+  static func check(_ text: borrowing SecretBytes, limit: Int) throws {
     guard text.count <= limit else {
       throw VaultError(
         .usage, "the text has \(text.count) bytes, and at most \(limit) go into one message",
