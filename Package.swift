@@ -63,12 +63,13 @@ let package = Package(
   products: [
     .executable(name: "vault", targets: ["VaultCLI"]),
     .executable(name: "vault-scan", targets: ["VaultScan"]),
+    .executable(name: "vault-net", targets: ["VaultNet"]),
     .executable(name: "vault-server", targets: ["VaultServer"]),
     // For other programs. Everything else is between the targets of this package.
     .library(name: "ShamirKit", targets: ["ShamirKit"]),
     .library(name: "SealedPayload", targets: ["SealedPayload"]),
     .library(name: "PeerAuth", targets: ["PeerAuth"]),
-    .library(name: "Grouper", targets: ["Grouper", "GroupLink"]),
+    .library(name: "Grouper", targets: ["Grouper", "GroupLink", "HTTPRequests", "HTTPLink"]),
     // Of the tests: preloaded into `vault` to make its disk fail, and to count.
     .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),
     .library(name: "AllocationCount", type: .dynamic, targets: ["AllocationCount"]),
@@ -107,7 +108,7 @@ let package = Package(
     // Floor 1: single-purpose tools that know nothing of one another.
     library("Sodium", ["CSodium"]),
     library("WireCodec", []),
-    library("QRCode", ["CQRencode", "CPNG"]),
+    library("QRCode", ["CQRencode"]),
     library("SystemBus", ["CShims"]),
     library("Threading", []),
 
@@ -117,6 +118,7 @@ let package = Package(
     library("SealedPayload", ["Sodium", "WireCodec"]),
     library("PeerAuth", ["Sodium", "WireCodec"]),
     library("CallbackURL", ["Sodium"]),
+    library("HTTPRequests", ["Sodium"]),
     library("XMPPLink", ["CSodium", "CStrophe", "CStropheShims", "Sodium", "Threading"]),
 
     // Floor 3: messages, bytes between peers, and what is kept.
@@ -124,9 +126,12 @@ let package = Package(
     library("PeerLink", ["PeerAuth", "SystemBus", "Threading", "CShims", nioCore, nioPosix]),
     library("VaultStore", ["CShims", "Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
-    library("GroupLink", ["CCurl", "CCurlShims", "Grouper", "Sodium", "Threading"]),
+    library("HTTPLink", ["CCurl", "CCurlShims", "HTTPRequests", "Sodium", "Threading"]),
+    // What `vault` and vault-net say to each other, and the side of `vault`.
+    library("NetLink", ["HTTPRequests", "Sodium", "Threading", "WireCodec"]),
 
-    // Floor 4: what a vault does.
+    // Floor 4: what a vault does, and how groups reach servers.
+    library("GroupLink", ["Grouper", "HTTPRequests", "Sodium"]),
     library(
       "SecretVault",
       [
@@ -151,7 +156,7 @@ let package = Package(
     // Floor 5: a vault's groups.
     library(
       "VaultGroups",
-      ["GroupLink", "Grouper", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec", logging]),
+      ["GroupLink", "Grouper", "HTTPRequests", "NetLink", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec", logging]),
     // A vault's accounts at XMPP servers.
     library(
       "VaultXMPP", ["SecretVault", "VaultProtocol", "VaultStore", "XMPPLink", "Sodium", logging]),
@@ -160,8 +165,8 @@ let package = Package(
     .executableTarget(
       name: "VaultCLI",
       dependencies: [
-        // A program of its own: named here so that one build of `vault` yields both.
-        "VaultScan",
+        // Programs of their own: named here so that one build of `vault` yields all.
+        "VaultScan", "VaultNet",
         "SecretVault", "VaultGroups", "VaultXMPP", "Grouper", "VaultStore", "VaultProtocol", "Courier", "PeerLink",
         "PeerAuth",
         "ShamirKit", "QRCode", "SealedPayload", "CallbackURL",
@@ -171,6 +176,10 @@ let package = Package(
     .executableTarget(
       name: "VaultScan", dependencies: ["CZBar", "CPNG", "CJPEG", "CShims"], swiftSettings: optimised,
       linkerSettings: hardened),
+
+    .executableTarget(
+      name: "VaultNet", dependencies: ["HTTPLink", "HTTPRequests", "NetLink", "Sodium", "WireCodec"],
+      swiftSettings: settings, linkerSettings: hardened),
 
     // What several test targets need: looking for secrets in a process's memory.
     .target(name: "MemoryScan", dependencies: ["Sodium"], path: "Tests/MemoryScan", swiftSettings: settings),
@@ -192,11 +201,14 @@ let package = Package(
     tests(of: "Grouper", ["MemoryScan", "ShamirKit", "Sodium", "TestTime", "WireCodec", grdb]),
     // A member's device as a process, to be killed.
     .executableTarget(
-      name: "GroupDevice", dependencies: ["GroupLink", "Grouper", "Sodium"], path: "Tests/GroupDevice",
+      name: "GroupDevice", dependencies: ["GroupLink", "Grouper", "HTTPLink", "Sodium"], path: "Tests/GroupDevice",
       swiftSettings: settings),
     tests(
       of: "GroupLink",
-      ["ChatServers", "FaultInjection", "GroupDevice", "Grouper", "Sodium", "TestTime", "Threading", "VaultServer"]),
+      [
+        "ChatServers", "FaultInjection", "GroupDevice", "Grouper", "HTTPLink", "HTTPRequests", "Sodium", "TestTime",
+        "Threading", "VaultServer",
+      ]),
     tests(of: "Courier", ["WireCodec"]),
     // Real servers of XMPP, for the tests of what talks to them.
     .target(
@@ -253,7 +265,7 @@ let package = Package(
     benchmark(
       "daemon-load", "DaemonLoad",
       ["SecretVault", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "Sodium", logging]),
-    benchmark("grouper-bench", "GrouperBench", ["Grouper", "GroupLink", "Sodium"]),
+    benchmark("grouper-bench", "GrouperBench", ["Grouper", "GroupLink", "HTTPLink", "Sodium"]),
     // Parcels over real sessions and a real server, which the tests' code starts.
     benchmark(
       "courier-latency", "CourierLatency",

@@ -15,7 +15,7 @@ let package = Package(
       dependencies: [
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "Grouper", package: "vault"), .product(name: "GroupLink", package: "vault"),
+        .product(name: "Grouper", package: "vault"),
       ])
   ]
 )

@@ -1,4 +1,5 @@
 public import Grouper
+public import HTTPRequests
 
 extension GroupServerError {
   /// Why there was no answer.

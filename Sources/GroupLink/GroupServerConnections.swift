@@ -1,13 +1,14 @@
 public import Grouper
+public import HTTPRequests
 
 /// Finds servers by the addresses of a roster; all of them share their connections.
 public struct GroupServerConnections: GroupServerConnector {
-  private let connections: HTTPConnections
+  private let connections: any HTTPPerformer
   /// See ``HTTPGroupServer/usualPatience``.
   var patience = HTTPGroupServer.usualPatience
 
-  /// Servers behind these connections.
-  public init(_ connections: HTTPConnections) { self.connections = connections }
+  /// Servers behind these connections: those of HTTPLink, or whoever else brings requests there.
+  public init(_ connections: any HTTPPerformer) { self.connections = connections }
 
   /// The server at an address, if it is one that may be used: see ``ServerAddress``.
   public func server(at address: String) throws(GroupServerError) -> any GroupServer {

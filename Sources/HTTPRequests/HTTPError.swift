@@ -1,5 +1,3 @@
-import CCurl
-
 /// Why a request had no answer that could be used.
 public enum HTTPError: Error, Hashable, Sendable {
   /// The address isn't one of a server: the reason in plain words.
@@ -18,15 +16,4 @@ public enum HTTPError: Error, Hashable, Sendable {
   case cancelled
   /// This machine has no memory, thread or descriptor left for a connection.
   case noResources
-
-  init(_ code: CURLcode) {
-    let reason = curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
-    switch code {
-    case CURLE_OPERATION_TIMEDOUT: self = .timedOut
-    case CURLE_WRITE_ERROR: self = .answerTooLong
-    case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT: self = .noResources
-    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CACERT_BADFILE: self = .untrusted(reason)
-    default: self = .unreachable(reason)
-    }
-  }
 }

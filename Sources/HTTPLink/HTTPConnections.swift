@@ -2,11 +2,12 @@ import CCurl
 import CCurlShims
 import Dispatch
 import Glibc
+public import HTTPRequests
 import Synchronization
 import Threading
 
 /// Connections to servers, kept open between requests, for everybody in a process: one thread that runs libcurl.
-public final class HTTPConnections: Sendable {
+public final class HTTPConnections: HTTPPerformer {
   /// Connections at once, to all servers and to one.
   static let limits = (all: 128, server: 8)
 
@@ -35,7 +36,7 @@ public final class HTTPConnections: Sendable {
   private static let isReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
   /// Asks, and waits for the whole answer, of whatever status. Ends at once when the task is cancelled.
-  func perform(_ request: HTTPRequest, authorization: AuthorizationLine?) async throws(HTTPError) -> HTTPAnswer {
+  public func perform(_ request: HTTPRequest, authorization: AuthorizationLine?) async throws(HTTPError) -> HTTPAnswer {
     let transfer = try Transfer(request, authorization: authorization, certificates: certificates)
     do {
       return try await withTaskCancellationHandler {

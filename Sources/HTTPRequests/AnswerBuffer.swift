@@ -1,23 +1,39 @@
-import Sodium
+package import Sodium
 
 /// The bytes of an answer as they come in, bounded; in secret memory where there is a key in them.
 ///
 /// Filled by the one thread that transfers, and read after that has handed it over.
-final class AnswerBuffer: @unchecked Sendable {
+public final class AnswerBuffer: @unchecked Sendable {
   private let limit: Int
   private var open: [UInt8] = []
-  private let isSecret: Bool
+  package let isSecret: Bool
   private var secret: SecretBytes
   private var count = 0
 
-  init(limit: Int, isSecret: Bool) throws(SodiumError) {
+  package init(limit: Int, isSecret: Bool) throws(SodiumError) {
     self.limit = limit
     self.isSecret = isSecret
     secret = try SecretBytes(zeros: isSecret ? limit : 1)
   }
 
+  /// A whole one that isn't secret.
+  package init(open bytes: [UInt8]) throws(SodiumError) {
+    limit = bytes.count
+    isSecret = false
+    open = bytes
+    secret = try SecretBytes(zeros: 1)
+  }
+
+  /// A whole one with a key in it.
+  package init(secret bytes: consuming SecretBytes) {
+    limit = bytes.count
+    count = bytes.count
+    isSecret = true
+    secret = bytes
+  }
+
   /// False if it would be too long.
-  func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  package func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count <= limit - count else { return false }
     if isSecret {
       let start = count
@@ -32,7 +48,7 @@ final class AnswerBuffer: @unchecked Sendable {
   }
 
   /// Lends what there is.
-  func withBytes<Result: ~Copyable, Failure: Error>(
+  package func withBytes<Result: ~Copyable, Failure: Error>(
     _ body: (RawSpan) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     guard isSecret else {

@@ -1,6 +1,7 @@
 import CCurl
 import CCurlShims
 import Glibc
+import HTTPRequests
 import Sodium
 
 /// One request on its way: libcurl's handle, and all the memory that libcurl reads from until it is done.
