@@ -119,7 +119,7 @@ let package = Package(
     library("PeerAuth", ["Sodium", "WireCodec"]),
     library("CallbackURL", ["Sodium"]),
     library("HTTPRequests", ["Sodium"]),
-    library("XMPPLink", ["CSodium", "CStrophe", "CStropheShims", "Sodium", "Threading"]),
+    library("XMPPRequests", ["CSodium", "Sodium", "Threading"]),
 
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
@@ -127,8 +127,9 @@ let package = Package(
     library("VaultStore", ["CShims", "Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
     library("HTTPLink", ["CCurl", "CCurlShims", "HTTPRequests", "Sodium", "Threading"]),
+    library("XMPPLink", ["CStrophe", "CStropheShims", "Sodium", "Threading", "XMPPRequests"]),
     // What `vault` and vault-net say to each other, and the side of `vault`.
-    library("NetLink", ["HTTPRequests", "Sodium", "Threading", "WireCodec"]),
+    library("NetLink", ["HTTPRequests", "Sodium", "Threading", "WireCodec", "XMPPRequests"]),
 
     // Floor 4: what a vault does, and how groups reach servers.
     library("GroupLink", ["Grouper", "HTTPRequests", "Sodium"]),
@@ -159,7 +160,7 @@ let package = Package(
       ["GroupLink", "Grouper", "HTTPRequests", "NetLink", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec", logging]),
     // A vault's accounts at XMPP servers.
     library(
-      "VaultXMPP", ["SecretVault", "VaultProtocol", "VaultStore", "XMPPLink", "Sodium", logging]),
+      "VaultXMPP", ["NetLink", "SecretVault", "VaultProtocol", "VaultStore", "XMPPRequests", "Sodium", logging]),
 
     // Floor 6: the programs.
     .executableTarget(
@@ -178,7 +179,8 @@ let package = Package(
       linkerSettings: hardened),
 
     .executableTarget(
-      name: "VaultNet", dependencies: ["HTTPLink", "HTTPRequests", "NetLink", "Sodium", "WireCodec"],
+      name: "VaultNet",
+      dependencies: ["CShims", "HTTPLink", "HTTPRequests", "NetLink", "Sodium", "WireCodec", "XMPPLink", "XMPPRequests"],
       swiftSettings: settings, linkerSettings: hardened),
 
     // What several test targets need: looking for secrets in a process's memory.
@@ -212,9 +214,9 @@ let package = Package(
     tests(of: "Courier", ["WireCodec"]),
     // Real servers of XMPP, for the tests of what talks to them.
     .target(
-      name: "ChatServers", dependencies: ["Sodium", "XMPPLink"], path: "Tests/ChatServers", exclude: ["Servers"],
+      name: "ChatServers", dependencies: ["Sodium", "XMPPRequests"], path: "Tests/ChatServers", exclude: ["Servers"],
       swiftSettings: settings),
-    tests(of: "XMPPLink", ["ChatServers", "MemoryScan", "Sodium", "TestTime", "Threading"]),
+    tests(of: "XMPPLink", ["ChatServers", "MemoryScan", "Sodium", "TestTime", "Threading", "XMPPRequests"]),
     tests(of: "VaultStore", ["Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     tests(
       of: "SecretVault",
@@ -230,8 +232,8 @@ let package = Package(
     tests(
       of: "VaultXMPP",
       [
-        "ChatServers", "Courier", "PeerAuth", "SecretVault", "Sodium", "TestTime", "VaultProtocol", "VaultStore",
-        "XMPPLink", logging,
+        "ChatServers", "Courier", "NetLink", "PeerAuth", "SecretVault", "Sodium", "TestTime", "VaultNet",
+        "VaultProtocol", "VaultStore", "XMPPRequests", logging,
       ]),
     // Spoiled pictures, for the tests of vault-scan and for the table of what it reads.
     .target(
@@ -270,7 +272,7 @@ let package = Package(
     benchmark(
       "courier-latency", "CourierLatency",
       [
-        "VaultXMPP", "ChatServers", "PeerLink", "PeerAuth", "XMPPLink", "SecretVault", "VaultStore", "VaultProtocol",
+        "VaultXMPP", "ChatServers", "PeerLink", "PeerAuth", "XMPPLink", "XMPPRequests", "SecretVault", "VaultStore", "VaultProtocol",
         "Sodium", logging,
       ]),
     // A thousand people for days: always optimised.

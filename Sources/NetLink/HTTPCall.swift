@@ -1,6 +1,5 @@
 package import HTTPRequests
 import Sodium
-import Synchronization
 import WireCodec
 
 extension NetHelper: HTTPPerformer {
@@ -29,12 +28,14 @@ extension NetHelper: HTTPPerformer {
       process.end(.silent)
     }
     defer { watch.cancel() }
-    return try await withTaskCancellationHandler {
-      await call.result()
-    } onCancel: {
-      call.finish(.failure(.cancelled))
-      process.send(NetFrame(.cancel, id))
-    }.get()
+    do {
+      return try await withTaskCancellationHandler {
+        try await call.pending.value()
+      } onCancel: {
+        call.pending.finish(.failure(.cancelled))
+        process.send(NetFrame(.cancel, id))
+      }
+    } catch let error as HTTPError { throw error } catch { throw .cancelled }
   }
 }
 
@@ -49,13 +50,8 @@ extension HTTPError {
 
 /// A request whose answer is waited for.
 private final class HTTPCall: NetProcess.Receiver {
-  private struct State {
-    var result: Result<HTTPAnswer, HTTPError>?
-    var waiting: CheckedContinuation<Result<HTTPAnswer, HTTPError>, Never>?
-  }
-
+  let pending = PendingResult<HTTPAnswer, HTTPError>()
   private let request: HTTPRequest
-  private let state = Mutex(State())
 
   init(_ request: HTTPRequest) { self.request = request }
 
@@ -69,32 +65,11 @@ private final class HTTPCall: NetProcess.Receiver {
 
   func take(_ frame: NetFrame) -> NetProcess.Verdict {
     do throws(WireError) {
-      finish(
+      pending.finish(
         frame.kind == .failure ? .failure(try HTTPError(encoded: frame.body)) : .success(try HTTPAnswer(frame)))
       return .last
     } catch { return .senseless }
   }
 
-  func end(_ fault: NetFault) { finish(.failure(HTTPError(fault))) }
-
-  /// The first time counts.
-  func finish(_ result: Result<HTTPAnswer, HTTPError>) {
-    let waiting = state.withLock { state in
-      guard state.result == nil else { return nil as CheckedContinuation<Result<HTTPAnswer, HTTPError>, Never>? }
-      state.result = result
-      defer { state.waiting = nil }
-      return state.waiting
-    }
-    waiting?.resume(returning: result)
-  }
-
-  func result() async -> Result<HTTPAnswer, HTTPError> {
-    await withCheckedContinuation { continuation in
-      let result = state.withLock { state in
-        if state.result == nil { state.waiting = continuation }
-        return state.result
-      }
-      if let result { continuation.resume(returning: result) }
-    }
-  }
+  func end(_ fault: NetFault) { pending.finish(.failure(HTTPError(fault))) }
 }

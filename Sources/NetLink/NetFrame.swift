@@ -10,15 +10,35 @@ package struct NetFrame: Sendable {
     /// Nobody waits for this number's answer any more. It is answered all the same.
     case cancel = 0x03
     case ping = 0x04
+    /// A password for the server itself, ahead of what needs it: to make an account, or to change its password.
+    case password = 0x05
+    /// Begin a connection to a server of XMPP, of this number.
+    case connect = 0x06
+    /// Something is asked of a connection; the number is that of the question.
+    case ask = 0x07
+    /// What who knows the password answers.
+    case proof = 0x08
+    case logout = 0x09
+    case close = 0x0A
+    /// How many bytes have moved on a connection?
+    case progress = 0x0B
 
     case answer = 0x81
     /// The same, with a key in it.
     case secretAnswer = 0x82
     case failure = 0x83
     case pong = 0x84
+    /// What does who knows the password say to this?
+    case question = 0x85
+    case begun = 0x86
+    /// A connection hasn't begun, or a question isn't answered.
+    case refusal = 0x87
+    case reply = 0x88
+    case event = 0x89
+    case moved = 0x8A
 
     /// Whether the body is read into secret memory, and what lies ahead of it is forgotten.
-    package var isSecret: Bool { self == .authorization || self == .secretAnswer }
+    package var isSecret: Bool { self == .authorization || self == .secretAnswer || self == .password }
 
     package var isOfVault: Bool { rawValue < 0x80 }
 
@@ -27,7 +47,17 @@ package struct NetFrame: Sendable {
       switch self {
       case .authorization: 8 << 10
       case .request: (1 << 20) + (64 << 10)
-      case .cancel, .ping, .pong: 0
+      case .cancel, .ping, .pong, .logout, .close: 0
+      case .password: 1023
+      case .connect: (1 << 20) + (16 << 10)
+      case .ask: 256 << 10
+      case .proof, .question: 8 << 10
+      case .progress, .moved: 8
+      case .begun: 4 << 10
+      case .refusal: 2 << 10
+      // An archive's page of the longest messages.
+      case .reply: 64 << 20
+      case .event: 640 << 10
       case .answer: 8 << 20
       case .secretAnswer: 64 << 10
       case .failure: 2 << 10

@@ -10,6 +10,8 @@ import Threading
 package final class NetProcess: Sendable {
   /// Who waits for the messages of one number.
   protocol Receiver: AnyObject, Sendable {
+    /// It has this number now. Nothing has been sent or has come yet.
+    func begins(_ process: NetProcess, _ id: UInt64)
     /// Longest body of a message of this kind that may come now; nil: none may.
     func limit(of kind: NetFrame.Kind) -> Int?
     func take(_ frame: NetFrame) -> Verdict
@@ -90,6 +92,7 @@ package final class NetProcess: Sendable {
       let id = state.lastID &+ 1
       let frames = frames(id)
       guard Self.enqueue(frames, &state) else { return .failure(.busy) }
+      receiver.begins(self, id)
       state.lastID = id
       state.receivers[id] = receiver
       if isDue { state.due.insert(id) }
@@ -249,4 +252,8 @@ package final class NetProcess: Sendable {
     }
     return nil
   }
+}
+
+extension NetProcess.Receiver {
+  func begins(_ process: NetProcess, _ id: UInt64) {}
 }

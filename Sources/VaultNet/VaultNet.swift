@@ -1,5 +1,7 @@
 import Glibc
 import NetLink
+import XMPPLink
+import XMPPRequests
 
 /// The program `vault-net`: speaks to servers for `vault`, over the socket that is its standard input.
 ///
@@ -23,6 +25,7 @@ struct VaultNet {
     // Another number than 0, which libraries may take for something else.
     let descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
     guard descriptor >= 0, let service = Service(FrameSocket(descriptor, isOfVault: false)) else { _exit(1) }
+    XMPPConnection.prepare()
     close(STDIN_FILENO)
     _ = open("/dev/null", O_RDONLY)
     service.run()
