@@ -111,6 +111,7 @@ let package = Package(
     library("QRCode", ["CQRencode"]),
     library("SystemBus", ["CShims"]),
     library("Threading", []),
+    library("Sandbox", ["CShims"]),
 
     // Floor 2: the cryptography of the vault, values in and values out.
     library("Courier", ["WireCodec"]),
@@ -175,12 +176,14 @@ let package = Package(
       ],
       swiftSettings: settings, linkerSettings: hardened),
     .executableTarget(
-      name: "VaultScan", dependencies: ["CZBar", "CPNG", "CJPEG", "CShims"], swiftSettings: optimised,
+      name: "VaultScan", dependencies: ["CZBar", "CPNG", "CJPEG", "CShims", "Sandbox"], swiftSettings: optimised,
       linkerSettings: hardened),
 
     .executableTarget(
       name: "VaultNet",
-      dependencies: ["CShims", "HTTPLink", "HTTPRequests", "NetLink", "Sodium", "WireCodec", "XMPPLink", "XMPPRequests"],
+      dependencies: [
+        "CShims", "HTTPLink", "HTTPRequests", "NetLink", "Sandbox", "Sodium", "WireCodec", "XMPPLink", "XMPPRequests",
+      ],
       swiftSettings: settings, linkerSettings: hardened),
 
     // What several test targets need: looking for secrets in a process's memory.

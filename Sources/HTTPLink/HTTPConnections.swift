@@ -33,7 +33,7 @@ public final class HTTPConnections: HTTPPerformer {
   deinit { loop.end() }
 
   /// libcurl's own preparation, once for a process.
-  private static let isReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+  package static let isReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
   /// Asks, and waits for the whole answer, of whatever status. Ends at once when the task is cancelled.
   public func perform(_ request: HTTPRequest, authorization: AuthorizationLine?) async throws(HTTPError) -> HTTPAnswer {

@@ -1,4 +1,5 @@
 import Glibc
+import HTTPLink
 import NetLink
 import XMPPLink
 import XMPPRequests
@@ -11,6 +12,9 @@ struct VaultNet {
   static func main() {
     switch Array(CommandLine.arguments.dropFirst()) {
     case []: serve()
+    case ["--confinement"]:
+      prepare()
+      if let strength = Confinement.enter() { print(strength, terminator: "") } else { exit(1) }
     case ["--version"]: print("vault-net \(Version.text)")
     default:
       print("This is a helper of vault, which starts it when a server is needed. There is nothing to do with it by hand.")
@@ -24,13 +28,21 @@ struct VaultNet {
     }
     // Another number than 0, which libraries may take for something else.
     let descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-    guard descriptor >= 0, let service = Service(FrameSocket(descriptor, isOfVault: false)) else { _exit(1) }
-    XMPPConnection.prepare()
     close(STDIN_FILENO)
-    _ = open("/dev/null", O_RDONLY)
+    guard descriptor >= 0, open("/dev/null", O_RDONLY | O_CLOEXEC) == STDIN_FILENO else { _exit(1) }
+    prepare()
+    guard Confinement.enter() != nil, let service = Service(FrameSocket(descriptor, isOfVault: false)) else {
+      _exit(1)
+    }
     service.run()
     // Nothing is kept, and there is nobody to wait for.
     _exit(0)
+  }
+
+  /// What libraries read once, before nothing can be read any more.
+  private static func prepare() {
+    _ = HTTPConnections.isReady
+    XMPPConnection.prepare()
   }
 
   private static func isSocket(_ descriptor: Int32) -> Bool {

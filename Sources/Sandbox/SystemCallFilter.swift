@@ -1,12 +1,12 @@
-import CShims
+package import CShims
 import Glibc
 
 /// Which system calls the kernel still carries out for this process: a program for its filter (seccomp-BPF). A call that
 /// no rule allows ends the process.
-struct SystemCallFilter {
+package struct SystemCallFilter {
   /// What a rule asks of one argument. Only the lower half of an argument is looked at: all of these are 32-bit values
   /// to the kernel.
-  enum Demand {
+  package enum Demand {
     case oneOf(_ argument: UInt32, [UInt32])
     /// None of these bits is set.
     case without(_ argument: UInt32, UInt32)
@@ -22,24 +22,31 @@ struct SystemCallFilter {
     static func argument(_ index: UInt32) -> UInt32 { 16 + 8 * index }
   }
 
-  private(set) var instructions: [sock_filter] = []
+  package private(set) var instructions: [sock_filter] = []
 
-  init() {
+  package init() {
     load(Field.architecture)
     jump(BPF_JEQ, vault_audit_architecture, ifTrue: 1, ifFalse: 0)
     end(SECCOMP_RET_KILL_PROCESS)
   }
 
   /// Allows a call whose arguments meet all demands. Several rules for one call are alternatives.
-  mutating func allow(_ call: Int32, _ demands: Demand...) { add(call, demands, SECCOMP_RET_ALLOW) }
+  package mutating func allow(_ call: Int32, _ demands: Demand...) { add(call, demands, SECCOMP_RET_ALLOW) }
 
   /// Lets a call fail with "permission denied" instead of ending the process: for what libraries try and can do without.
-  mutating func refuse(_ call: Int32) { add(call, [], SECCOMP_RET_ERRNO | UInt32(EACCES)) }
+  package mutating func refuse(_ call: Int32, _ error: Int32 = EACCES) {
+    add(call, [], SECCOMP_RET_ERRNO | UInt32(bitPattern: error))
+  }
 
-  /// Puts the filter into force for good. False where the kernel has none.
-  func install() -> Bool {
+  /// Ends the process for a call.
+  package mutating func forbid(_ call: Int32) { add(call, [], SECCOMP_RET_KILL_PROCESS) }
+
+  /// Puts the filter into force for good. A call that no rule is about ends the process, or fails with `error` if there is
+  /// one. False where the kernel has no filter.
+  package func install(failingWith error: Int32? = nil) -> Bool {
     var program = instructions
-    program.append(Self.instruction(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS))
+    let action = error.map { SECCOMP_RET_ERRNO | UInt32(bitPattern: $0) } ?? SECCOMP_RET_KILL_PROCESS
+    program.append(Self.instruction(BPF_RET | BPF_K, action))
     guard vault_audit_architecture != 0, let count = UInt16(exactly: program.count) else { return false }
     return vault_filter_system_calls(program, count) == 0
   }
