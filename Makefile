@@ -55,9 +55,10 @@ build: setup ## build everything for debugging
 build-tests: setup
 	@$(SWIFT) build --build-tests
 
-release: setup ## build the two programs as they are installed
+release: setup ## build vault and its two helpers as they are installed
 	@$(SWIFT) build $(RELEASE) vault
 	@$(SWIFT) build $(RELEASE) vault-scan
+	@$(SWIFT) build $(RELEASE) vault-net
 
 server: setup ## build vault-server, which keeps messages for groups, as it is installed
 	@$(SWIFT) build $(RELEASE) vault-server
@@ -174,7 +175,8 @@ install-server: ## install what `make server` has built, and a systemd unit for 
 
 uninstall: ## remove what install put below PREFIX
 	rm -f "$(DESTDIR)$(bindir)/vault-server" "$(DESTDIR)$(systemunitdir)/vault-server.service"
-	rm -f "$(DESTDIR)$(bindir)/vault" "$(DESTDIR)$(libexecdir)/vault-scan" "$(DESTDIR)$(unitdir)/vault.service" \
+	rm -f "$(DESTDIR)$(bindir)/vault" "$(DESTDIR)$(libexecdir)/vault-scan" "$(DESTDIR)$(libexecdir)/vault-net" \
+	  "$(DESTDIR)$(unitdir)/vault.service" \
 	  "$(DESTDIR)$(bashdir)/vault" "$(DESTDIR)$(zshdir)/_vault" "$(DESTDIR)$(fishdir)/vault.fish" \
 	  "$(DESTDIR)$(desktopdir)/vault-url.desktop"
 

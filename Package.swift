@@ -39,7 +39,7 @@ func benchmark(
 }
 
 // Flags from pkg-config reach everybody who depends on a library's importer, even through an executable; the module maps'
-// own `link` lines reach importers only. The picture libraries do without, so that `vault` doesn't link them.
+// own `link` lines reach importers only. Those of the helpers do without.
 func system(_ name: String, _ pkgConfig: String?, _ debian: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
 }
@@ -92,7 +92,7 @@ let package = Package(
     system("CISAL", "libisal", "libisal-dev"),
     system("CQRencode", "libqrencode", "libqrencode-dev"),
     system("CZBar", nil, "libzbar-dev"),
-    system("CPNG", "libpng", "libpng-dev"),
+    system("CPNG", nil, "libpng-dev"),
     system("CJPEG", nil, "libjpeg-dev"),
     system("CCurl", nil, "libcurl4-openssl-dev"),
     system("CHiredis", nil, "libhiredis-dev"),
@@ -167,8 +167,6 @@ let package = Package(
     .executableTarget(
       name: "VaultCLI",
       dependencies: [
-        // Programs of their own: named here so that one build of `vault` yields all.
-        "VaultScan", "VaultNet",
         "SecretVault", "VaultGroups", "VaultXMPP", "Grouper", "VaultStore", "VaultProtocol", "Courier", "PeerLink",
         "PeerAuth",
         "ShamirKit", "QRCode", "SealedPayload", "CallbackURL",
@@ -254,7 +252,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "VaultCLI", "VaultScan", "VaultServer", "ChatServers", "FaultInjection", "MemoryScan", "SecretVault",
+        "VaultCLI", "VaultScan", "VaultNet", "VaultServer", "ChatServers", "FaultInjection", "MemoryScan", "SecretVault",
         "VaultStore",
         "VaultProtocol", "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging,
         grdb,
