@@ -218,6 +218,10 @@ let package = Package(
       name: "ChatServers", dependencies: ["Sodium", "XMPPRequests"], path: "Tests/ChatServers", exclude: ["Servers"],
       swiftSettings: settings),
     tests(of: "XMPPLink", ["ChatServers", "MemoryScan", "Sodium", "TestTime", "Threading", "XMPPRequests"]),
+    // The two processes that a vault and its servers are apart by.
+    tests(
+      of: "NetLink",
+      ["ChatServers", "HTTPRequests", "MemoryScan", "Sodium", "Threading", "VaultNet", "WireCodec", "XMPPRequests"]),
     tests(of: "VaultStore", ["Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     tests(
       of: "SecretVault",

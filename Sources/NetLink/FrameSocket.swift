@@ -33,8 +33,8 @@ package final class FrameSocket: Sendable {
   package func shutdown() { Glibc.shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   /// Gives up on messages that stop in the middle for so long.
-  package func limitPauses(seconds: Int) {
-    var time = timeval(tv_sec: seconds, tv_usec: 0)
+  package func limitPauses(milliseconds: Int) {
+    var time = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
   }
 

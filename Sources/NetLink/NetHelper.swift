@@ -32,10 +32,15 @@ package final class NetHelper: Sendable {
   ]
 
   private let path: String?
+  /// See ``NetProcess``.
+  private let patience: Int32
   private let running = Mutex<Running?>(nil)
 
   /// With `path`, that program instead of the one beside this one.
-  package init(path: String? = nil) { self.path = path }
+  package init(path: String? = nil, patience: Int32 = 15_000) {
+    self.path = path
+    self.patience = patience
+  }
 
   deinit { running.withLock { $0?.process.retire() } }
 
@@ -89,8 +94,8 @@ package final class NetHelper: Sendable {
       case .libraryTooOld: throw .unstartable("this system's C library is too old")
       }
     }
-    socket.limitPauses(seconds: 30)
-    return try NetProcess(process, socket: socket)
+    socket.limitPauses(milliseconds: 2 * Int(patience))
+    return try NetProcess(process, socket: socket, patience: patience)
   }
 
   private static func found() throws(NetFault) -> String {

@@ -37,8 +37,6 @@ package final class NetProcess: Sendable {
   }
 
   private enum Limits {
-    /// Milliseconds of silence, while an answer is due, until it is asked whether it is there, and then until it is given up.
-    static let patience: Int32 = 15_000
     /// Milliseconds that it stays without use.
     static let idle: Int32 = 60_000
     /// Bytes that wait to be written, and numbers in use.
@@ -46,7 +44,9 @@ package final class NetProcess: Sendable {
     static let receivers = 2048
   }
 
-  private let process: pid_t
+  let process: pid_t
+  /// Milliseconds of silence, while an answer is due, until it is asked whether it is there, and then until it is given up.
+  private let patience: Int32
   private let socket: FrameSocket
   /// A pipe that wakes the reading thread.
   private let wake: (read: Int32, write: Int32)
@@ -54,8 +54,9 @@ package final class NetProcess: Sendable {
   private let written = DispatchSemaphore(value: 0)
 
   /// Takes over a process, and the socket to it.
-  init(_ process: pid_t, socket: FrameSocket) throws(NetFault) {
+  init(_ process: pid_t, socket: FrameSocket, patience: Int32) throws(NetFault) {
     self.process = process
+    self.patience = patience
     self.socket = socket
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
@@ -79,6 +80,9 @@ package final class NetProcess: Sendable {
   }
 
   var hasEnded: Bool { state.withLock { $0.fault != nil || $0.isRetired } }
+
+  /// Whether anybody waits for anything.
+  var hasReceivers: Bool { state.withLock { !$0.receivers.isEmpty } }
 
   // MARK: Asking
 
@@ -161,7 +165,7 @@ package final class NetProcess: Sendable {
     while true {
       let (isDue, isUsed, isRetired) = state.withLock { (!$0.due.isEmpty, !$0.receivers.isEmpty, $0.isRetired) }
       if isRetired && !isUsed && fail(.ended("ended"), ifUnused: true) { return }
-      let pause = isDue ? Limits.patience : isUsed ? -1 : Limits.idle
+      let pause = isDue ? patience : isUsed ? -1 : Limits.idle
       switch socket.wait(pause, wake: wake.read) {
       case .woken:
         isAsked = isAsked && isDue
