@@ -122,6 +122,7 @@ bench-courier: setup ## simulate a thousand people who carry parcels, for a quar
 bench-latency: setup ## measure how long messages take directly, through ejabberd and by a carrier, for nine minutes
 	@scripts/setup ejabberdctl openssl python3
 	@$(SWIFT) build $(RELEASE) courier-latency
+	@$(SWIFT) build $(RELEASE) vault-net
 	@Benchmarks/latency
 
 test-release: release server ## install a release somewhere else, look at what the loader makes of the programs, and run each

@@ -7,7 +7,8 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-// Pictures are taken apart pixel by pixel, which takes tens of times longer unoptimised: these targets never are.
+// Pictures are taken apart pixel by pixel, and passwords stretched hash by hash, which takes tens of times longer unoptimised:
+// these targets never are.
 let optimised = settings + [.unsafeFlags(["-O"])]
 
 // As they are installed, programs have no memory that is writable and executable, nor constants and tables of functions that can be
@@ -120,7 +121,7 @@ let package = Package(
     library("PeerAuth", ["Sodium", "WireCodec"]),
     library("CallbackURL", ["Sodium"]),
     library("HTTPRequests", ["Sodium"]),
-    library("XMPPRequests", ["CSodium", "Sodium", "Threading"]),
+    .target(name: "XMPPRequests", dependencies: ["CSodium", "Sodium", "Threading"], swiftSettings: optimised),
 
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
@@ -158,7 +159,10 @@ let package = Package(
     // Floor 5: a vault's groups.
     library(
       "VaultGroups",
-      ["GroupLink", "Grouper", "HTTPRequests", "NetLink", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec", logging]),
+      [
+        "GroupLink", "Grouper", "HTTPRequests", "NetLink", "SecretVault", "VaultProtocol", "VaultStore", "Sodium",
+        "WireCodec", logging,
+      ]),
     // A vault's accounts at XMPP servers.
     library(
       "VaultXMPP", ["NetLink", "SecretVault", "VaultProtocol", "VaultStore", "XMPPRequests", "Sodium", logging]),
@@ -238,7 +242,7 @@ let package = Package(
       of: "VaultXMPP",
       [
         "ChatServers", "Courier", "NetLink", "PeerAuth", "SecretVault", "Sodium", "TestTime", "VaultNet",
-        "VaultProtocol", "VaultStore", "XMPPRequests", logging,
+        "VaultProtocol", "VaultStore", "XMPPLink", "XMPPRequests", logging,
       ]),
     // Spoiled pictures, for the tests of vault-scan and for the table of what it reads.
     .target(
@@ -256,7 +260,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "VaultCLI", "VaultScan", "VaultNet", "VaultServer", "ChatServers", "FaultInjection", "MemoryScan", "SecretVault",
+        "VaultCLI", "VaultScan", "VaultNet", "VaultServer", "ChatServers", "FaultInjection", "MemoryScan",
+        "SecretVault",
         "VaultStore",
         "VaultProtocol", "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging,
         grdb,
@@ -277,7 +282,8 @@ let package = Package(
     benchmark(
       "courier-latency", "CourierLatency",
       [
-        "VaultXMPP", "ChatServers", "PeerLink", "PeerAuth", "XMPPLink", "XMPPRequests", "SecretVault", "VaultStore", "VaultProtocol",
+        "VaultXMPP", "ChatServers", "PeerLink", "PeerAuth", "XMPPLink", "XMPPRequests", "SecretVault", "VaultStore",
+        "VaultProtocol",
         "Sodium", logging,
       ]),
     // A thousand people for days: always optimised.

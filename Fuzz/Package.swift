@@ -83,7 +83,8 @@ let package = Package(
       name: "VaultFuzz",
       dependencies: [
         "VaultCLI", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit",
-        "CallbackURL", "Courier", "Grouper", "GroupLink", "HTTPRequests", "NetLink", "VaultGroups", "VaultXMPP", "XMPPLink",
+        "CallbackURL", "Courier", "Grouper", "GroupLink", "HTTPRequests", "NetLink", "VaultGroups", "VaultXMPP",
+        "XMPPLink",
         "XMPPRequests", "PeerLink",
         "ShareServer", "SystemBus", "Sodium",
         "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,

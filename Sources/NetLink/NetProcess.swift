@@ -60,7 +60,8 @@ package final class NetProcess: Sendable {
     self.socket = socket
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
-      kill(process, SIGKILL)
+      kill(-process, SIGKILL)
+      waitpid(process, nil, 0)
       throw .tooManyFiles
     }
     for end in ends {
@@ -234,7 +235,7 @@ package final class NetProcess: Sendable {
     written.signal()
     for receiver in receivers { receiver.end(fault) }
     if reaped(within: 0) == nil {
-      kill(process, SIGKILL)
+      kill(-process, SIGKILL)
       // Nothing outlives that signal; only a process in the middle of a dead disk's work keeps it waiting.
       _ = reaped(within: 2000)
     }

@@ -136,7 +136,8 @@ final class Service: Sendable {
     do throws(XMPPError) { chat = try Chat(message, password, socket, id) } catch {
       return try socket.write(NetFrame(.refusal, id, error.encoded))
     }
-    state.withLock { $0.chats[id] = chat }
+    // One that finds no room is forgotten at once, below.
+    state.withLock { if $0.running.count < Self.limit { $0.chats[id] = chat } }
     try begin(id, refusal: NetFrame(.refusal, id, XMPPError.noResources.encoded)) {
       await chat.run()
       self.state.withLock {

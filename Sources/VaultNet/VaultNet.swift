@@ -17,7 +17,8 @@ struct VaultNet {
       if let strength = Confinement.enter() { print(strength, terminator: "") } else { exit(1) }
     case ["--version"]: print("vault-net \(Version.text)")
     default:
-      print("This is a helper of vault, which starts it when a server is needed. There is nothing to do with it by hand.")
+      print(
+        "This is a helper of vault, which starts it when a server is needed. There is nothing to do with it by hand.")
     }
   }
 

@@ -167,7 +167,8 @@ package struct VaultAccounts: Sendable {
   }
 
   /// Gives an account another password, at its server and here.
-  package func changePassword(_ reference: String?, to password: HeldSecret) async throws(VaultError) -> AccountSummary {
+  package func changePassword(_ reference: String?, to password: HeldSecret) async throws(VaultError) -> AccountSummary
+  {
     let record = try find(reference)
     do throws(VaultError) {
       try await connected(record) { (connection) throws(XMPPError) in

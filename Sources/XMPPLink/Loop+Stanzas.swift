@@ -22,7 +22,9 @@ extension Loop {
         guard let prover else { throw .noSafeLogin }
         Task {
           let answer: Result<[UInt8], XMPPError>
-          do throws(XMPPError) { answer = .success(try await prover.answer(question)) } catch { answer = .failure(error) }
+          do throws(XMPPError) { answer = .success(try await prover.answer(question)) } catch {
+            answer = .failure(error)
+          }
           self.order(.answered(answer))
         }
       case .finish(let address):

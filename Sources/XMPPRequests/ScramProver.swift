@@ -31,7 +31,8 @@ package final class PasswordProver: ScramProver {
 
   /// Thousands of hashes, so on a thread of its own.
   package func answer(_ question: ScramQuestion) async throws(XMPPError) -> [UInt8] {
-    let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<[UInt8], XMPPError>, Never>) in
+    let result = await withCheckedContinuation {
+      (continuation: CheckedContinuation<Result<[UInt8], XMPPError>, Never>) in
       let isStarted = BackgroundThread.start { continuation.resume(returning: self.answerNow(question)) }
       if !isStarted { continuation.resume(returning: .failure(.noResources)) }
     }

@@ -11,7 +11,8 @@ package struct XMPPAccount: Hashable, Sendable {
   package let certificates: String?
 
   /// An account; refused without somebody before the @ or with a device behind it.
-  package init(_ address: JID, host: String? = nil, port: UInt16? = nil, certificates: String? = nil) throws(XMPPError) {
+  package init(_ address: JID, host: String? = nil, port: UInt16? = nil, certificates: String? = nil) throws(XMPPError)
+  {
     guard address.local != nil else { throw .invalidAddress("an account has a name before the @") }
     guard address.resource == nil else { throw .invalidAddress("an account has nothing behind a /") }
     guard host?.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) != false, host?.isEmpty != true else {

@@ -52,6 +52,8 @@ struct CardSourceTests {
 
   @Test func theHelperIsFoundBesideTheProgramOrInLibexec() {
     #expect(
-      Subprocess.candidates(for: "vault-scan", beside: "/usr/bin/vault") == ["/usr/bin/vault-scan", "/usr/bin/../libexec/vault-scan"])
+      Subprocess.candidates(for: "vault-scan", beside: "/usr/bin/vault") == [
+        "/usr/bin/vault-scan", "/usr/bin/../libexec/vault-scan",
+      ])
   }
 }
