@@ -1,4 +1,4 @@
-import WireCodec
+package import WireCodec
 package import XMPPRequests
 
 // Values that several messages have.
@@ -35,6 +35,12 @@ extension JID {
     var writer = BodyWriter()
     writer.address(self)
     return writer.bytes
+  }
+
+  package init(encoded bytes: [UInt8]) throws(WireError) {
+    var reader = Reader(bytes.span.bytes)
+    self = try reader.address("address")
+    try reader.finish()
   }
 }
 
