@@ -55,9 +55,10 @@ build: setup ## build everything for debugging
 build-tests: setup
 	@$(SWIFT) build --build-tests
 
-release: setup ## build the two programs as they are installed
+release: setup ## build vault and its two helpers as they are installed
 	@$(SWIFT) build $(RELEASE) vault
 	@$(SWIFT) build $(RELEASE) vault-scan
+	@$(SWIFT) build $(RELEASE) vault-net
 
 server: setup ## build vault-server, which keeps messages for groups, as it is installed
 	@$(SWIFT) build $(RELEASE) vault-server
@@ -124,6 +125,7 @@ bench-courier: setup ## simulate a thousand people who carry parcels, for a quar
 bench-latency: setup ## measure how long messages take directly, through ejabberd and by a carrier, for nine minutes
 	@scripts/setup ejabberdctl openssl python3
 	@$(SWIFT) build $(RELEASE) courier-latency
+	@$(SWIFT) build $(RELEASE) vault-net
 	@Benchmarks/latency
 
 test-release: release server ## install a release somewhere else, look at what the loader makes of the programs, and run each
@@ -177,7 +179,8 @@ install-server: ## install what `make server` has built, and a systemd unit for 
 
 uninstall: ## remove what install put below PREFIX
 	rm -f "$(DESTDIR)$(bindir)/vault-server" "$(DESTDIR)$(systemunitdir)/vault-server.service"
-	rm -f "$(DESTDIR)$(bindir)/vault" "$(DESTDIR)$(libexecdir)/vault-scan" "$(DESTDIR)$(unitdir)/vault.service" \
+	rm -f "$(DESTDIR)$(bindir)/vault" "$(DESTDIR)$(libexecdir)/vault-scan" "$(DESTDIR)$(libexecdir)/vault-net" \
+	  "$(DESTDIR)$(unitdir)/vault.service" \
 	  "$(DESTDIR)$(bashdir)/vault" "$(DESTDIR)$(zshdir)/_vault" "$(DESTDIR)$(fishdir)/vault.fish" \
 	  "$(DESTDIR)$(desktopdir)/vault-url.desktop"
 

@@ -39,7 +39,7 @@ func benchmark(
 }
 
 // Flags from pkg-config reach everybody who depends on a library's importer, even through an executable; the module maps'
-// own `link` lines reach importers only. The picture libraries do without, so that `vault` doesn't link them.
+// own `link` lines reach importers only. Those of the helpers do without.
 func system(_ name: String, _ pkgConfig: String?, _ debian: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
 }
@@ -63,13 +63,14 @@ let package = Package(
   products: [
     .executable(name: "vault", targets: ["VaultCLI"]),
     .executable(name: "vault-scan", targets: ["VaultScan"]),
+    .executable(name: "vault-net", targets: ["VaultNet"]),
     .executable(name: "vault-server", targets: ["VaultServer"]),
     // For other programs. Everything else is between the targets of this package. Secret memory and digests are Sodium's,
     // errors about bytes are WireCodec's.
     .library(name: "ShamirKit", targets: ["ShamirKit", "Sodium", "WireCodec"]),
     .library(name: "SealedPayload", targets: ["SealedPayload", "Sodium", "WireCodec"]),
     .library(name: "PeerAuth", targets: ["PeerAuth", "Sodium", "WireCodec"]),
-    .library(name: "Grouper", targets: ["Grouper", "GroupLink"]),
+    .library(name: "Grouper", targets: ["Grouper", "GrouperHTTP"]),
     // Of the tests: preloaded into `vault` to make its disk fail, and to count.
     .library(name: "FaultInjection", type: .dynamic, targets: ["FaultInjection"]),
     .library(name: "AllocationCount", type: .dynamic, targets: ["AllocationCount"]),
@@ -92,7 +93,7 @@ let package = Package(
     system("CISAL", "libisal", "libisal-dev"),
     system("CQRencode", "libqrencode", "libqrencode-dev"),
     system("CZBar", nil, "libzbar-dev"),
-    system("CPNG", "libpng", "libpng-dev"),
+    system("CPNG", nil, "libpng-dev"),
     system("CJPEG", nil, "libjpeg-dev"),
     system("CCurl", nil, "libcurl4-openssl-dev"),
     system("CHiredis", nil, "libhiredis-dev"),
@@ -108,9 +109,10 @@ let package = Package(
     // Floor 1: single-purpose tools that know nothing of one another.
     library("Sodium", ["CSodium"]),
     library("WireCodec", []),
-    library("QRCode", ["CQRencode", "CPNG"]),
+    library("QRCode", ["CQRencode"]),
     library("SystemBus", ["CShims"]),
     library("Threading", []),
+    library("Sandbox", ["CShims"]),
 
     // Floor 2: the cryptography of the vault, values in and values out.
     library("Courier", ["WireCodec"]),
@@ -118,16 +120,23 @@ let package = Package(
     library("SealedPayload", ["Sodium", "WireCodec"]),
     library("PeerAuth", ["Sodium", "WireCodec"]),
     library("CallbackURL", ["Sodium"]),
-    library("XMPPLink", ["CSodium", "CStrophe", "CStropheShims", "Sodium", "Threading"]),
+    library("HTTPRequests", ["Sodium"]),
+    library("XMPPRequests", ["CSodium", "Sodium", "Threading"]),
 
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
     library("PeerLink", ["PeerAuth", "SystemBus", "Threading", "CShims", nioCore, nioPosix]),
     library("VaultStore", ["CShims", "Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
-    library("GroupLink", ["CCurl", "CCurlShims", "Grouper", "Sodium", "Threading"]),
+    library("HTTPLink", ["CCurl", "CCurlShims", "HTTPRequests", "Sodium", "Threading"]),
+    library("XMPPLink", ["CStrophe", "CStropheShims", "Sodium", "Threading", "XMPPRequests"]),
+    // What `vault` and vault-net say to each other, and the side of `vault`.
+    library("NetLink", ["HTTPRequests", "Sodium", "Threading", "WireCodec", "XMPPRequests"]),
 
-    // Floor 4: what a vault does.
+    // Floor 4: what a vault does, and how groups reach servers.
+    library("GroupLink", ["Grouper", "HTTPRequests", "Sodium"]),
+    // Of other programs: `vault` leaves HTTP to vault-net.
+    library("GrouperHTTP", ["GroupLink", "Grouper", "HTTPLink", "HTTPRequests"]),
     library(
       "SecretVault",
       [
@@ -152,17 +161,18 @@ let package = Package(
     // Floor 5: a vault's groups.
     library(
       "VaultGroups",
-      ["GroupLink", "Grouper", "SecretVault", "VaultProtocol", "VaultStore", "Sodium", "WireCodec", logging]),
+      [
+        "GroupLink", "Grouper", "HTTPRequests", "NetLink", "SecretVault", "VaultProtocol", "VaultStore", "Sodium",
+        "WireCodec", logging,
+      ]),
     // A vault's accounts at XMPP servers.
     library(
-      "VaultXMPP", ["SecretVault", "VaultProtocol", "VaultStore", "XMPPLink", "Sodium", logging]),
+      "VaultXMPP", ["NetLink", "SecretVault", "VaultProtocol", "VaultStore", "XMPPRequests", "Sodium", logging]),
 
     // Floor 6: the programs.
     .executableTarget(
       name: "VaultCLI",
       dependencies: [
-        // A program of its own: named here so that one build of `vault` yields both.
-        "VaultScan",
         "SecretVault", "VaultGroups", "VaultXMPP", "Grouper", "VaultStore", "VaultProtocol", "Courier", "PeerLink",
         "PeerAuth",
         "ShamirKit", "QRCode", "SealedPayload", "CallbackURL",
@@ -170,8 +180,15 @@ let package = Package(
       ],
       swiftSettings: settings, linkerSettings: hardened),
     .executableTarget(
-      name: "VaultScan", dependencies: ["CZBar", "CPNG", "CJPEG", "CShims"], swiftSettings: optimised,
+      name: "VaultScan", dependencies: ["CZBar", "CPNG", "CJPEG", "CShims", "Sandbox"], swiftSettings: optimised,
       linkerSettings: hardened),
+
+    .executableTarget(
+      name: "VaultNet",
+      dependencies: [
+        "CShims", "HTTPLink", "HTTPRequests", "NetLink", "Sandbox", "Sodium", "WireCodec", "XMPPLink", "XMPPRequests",
+      ],
+      swiftSettings: settings, linkerSettings: hardened),
 
     // What several test targets need: looking for secrets in a process's memory.
     .target(name: "MemoryScan", dependencies: ["Sodium"], path: "Tests/MemoryScan", swiftSettings: settings),
@@ -193,17 +210,24 @@ let package = Package(
     tests(of: "Grouper", ["MemoryScan", "ShamirKit", "Sodium", "TestTime", "WireCodec", grdb]),
     // A member's device as a process, to be killed.
     .executableTarget(
-      name: "GroupDevice", dependencies: ["GroupLink", "Grouper", "Sodium"], path: "Tests/GroupDevice",
+      name: "GroupDevice", dependencies: ["GroupLink", "Grouper", "HTTPLink", "Sodium"], path: "Tests/GroupDevice",
       swiftSettings: settings),
     tests(
       of: "GroupLink",
-      ["ChatServers", "FaultInjection", "GroupDevice", "Grouper", "Sodium", "TestTime", "Threading", "VaultServer"]),
+      [
+        "ChatServers", "FaultInjection", "GroupDevice", "Grouper", "HTTPLink", "HTTPRequests", "Sodium", "TestTime",
+        "Threading", "VaultServer",
+      ]),
     tests(of: "Courier", ["WireCodec"]),
     // Real servers of XMPP, for the tests of what talks to them.
     .target(
-      name: "ChatServers", dependencies: ["Sodium", "XMPPLink"], path: "Tests/ChatServers", exclude: ["Servers"],
+      name: "ChatServers", dependencies: ["Sodium", "XMPPRequests"], path: "Tests/ChatServers", exclude: ["Servers"],
       swiftSettings: settings),
-    tests(of: "XMPPLink", ["ChatServers", "MemoryScan", "Sodium", "TestTime", "Threading"]),
+    tests(of: "XMPPLink", ["ChatServers", "MemoryScan", "Sodium", "TestTime", "Threading", "XMPPRequests"]),
+    // The two processes that a vault and its servers are apart by.
+    tests(
+      of: "NetLink",
+      ["ChatServers", "HTTPRequests", "MemoryScan", "Sodium", "Threading", "VaultNet", "WireCodec", "XMPPRequests"]),
     tests(of: "VaultStore", ["Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     tests(
       of: "SecretVault",
@@ -219,8 +243,8 @@ let package = Package(
     tests(
       of: "VaultXMPP",
       [
-        "ChatServers", "Courier", "PeerAuth", "SecretVault", "Sodium", "TestTime", "VaultProtocol", "VaultStore",
-        "XMPPLink", logging,
+        "ChatServers", "Courier", "NetLink", "PeerAuth", "SecretVault", "Sodium", "TestTime", "VaultNet",
+        "VaultProtocol", "VaultStore", "XMPPLink", "XMPPRequests", logging,
       ]),
     // Spoiled pictures, for the tests of vault-scan and for the table of what it reads.
     .target(
@@ -238,7 +262,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "VaultCLI", "VaultScan", "VaultServer", "ChatServers", "FaultInjection", "MemoryScan", "SecretVault",
+        "VaultCLI", "VaultScan", "VaultNet", "VaultServer", "ChatServers", "FaultInjection", "MemoryScan",
+        "SecretVault",
         "VaultStore",
         "VaultProtocol", "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging,
         grdb,
@@ -254,12 +279,13 @@ let package = Package(
     benchmark(
       "daemon-load", "DaemonLoad",
       ["SecretVault", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "Sodium", logging]),
-    benchmark("grouper-bench", "GrouperBench", ["Grouper", "GroupLink", "Sodium"]),
+    benchmark("grouper-bench", "GrouperBench", ["Grouper", "GroupLink", "HTTPLink", "Sodium"]),
     // Parcels over real sessions and a real server, which the tests' code starts.
     benchmark(
       "courier-latency", "CourierLatency",
       [
-        "VaultXMPP", "ChatServers", "PeerLink", "PeerAuth", "XMPPLink", "SecretVault", "VaultStore", "VaultProtocol",
+        "VaultXMPP", "ChatServers", "PeerLink", "PeerAuth", "XMPPLink", "XMPPRequests", "SecretVault", "VaultStore",
+        "VaultProtocol",
         "Sodium", logging,
       ]),
     // A thousand people for days: always optimised.

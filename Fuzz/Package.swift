@@ -34,6 +34,7 @@ let package = Package(
 
     library("Sodium", ["CSodium"]),
     library("WireCodec", []),
+    library("Threading", []),
     library("Courier", ["WireCodec"]),
     library("SystemBus", ["CShims"]),
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
@@ -54,7 +55,10 @@ let package = Package(
     library("PeerLink", ["PeerAuth"]),
     library(
       "VaultCLI",
-      ["SystemBus", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"]),
+      [
+        "SystemBus", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "ShamirKit", "Sodium", "Threading",
+        "WireCodec",
+      ]),
     library("VaultScan", ["CZBar", "CPNG", "CJPEG"]),
 
     // Of a vault's groups, the files that parse letters and texts.
@@ -66,15 +70,22 @@ let package = Package(
     library("GroupLink", ["Grouper", "Sodium"]),
 
     // Of what talks to XMPP servers, the files that read stanzas, addresses and moments.
-    library("XMPPLink", ["CSodium", "Sodium"]),
+    library("XMPPRequests", ["CSodium", "Sodium", "Threading"]),
+    library("XMPPLink", ["XMPPRequests"]),
     library("VaultXMPP", []),
+
+    // Of what `vault` and vault-net say to each other, the messages.
+    library("HTTPRequests", ["Sodium"]),
+    library("NetLink", ["HTTPRequests", "Sodium", "WireCodec", "XMPPRequests"]),
 
     .target(name: "CFuzzer"),
     .executableTarget(
       name: "VaultFuzz",
       dependencies: [
         "VaultCLI", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit",
-        "CallbackURL", "Courier", "Grouper", "GroupLink", "VaultGroups", "VaultXMPP", "XMPPLink", "PeerLink",
+        "CallbackURL", "Courier", "Grouper", "GroupLink", "HTTPRequests", "NetLink", "VaultGroups", "VaultXMPP",
+        "XMPPLink",
+        "XMPPRequests", "PeerLink",
         "ShareServer", "SystemBus", "Sodium",
         "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
       ],

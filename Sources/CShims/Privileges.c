@@ -2,10 +2,12 @@
 #include "Privileges.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int vault_forbid_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); }
@@ -35,8 +37,10 @@ enum { create_ruleset = 444, restrict_self = 446, ask_version = 1 };
 
 int vault_landlock_version(void) { return (int)syscall(create_ruleset, (void *)0, (size_t)0, ask_version); }
 
-int vault_landlock_everything(int version) {
-  // What a ruleset handles and no rule allows is forbidden. Each version added bits at the end.
+enum { add_rule = 445, beneath_path = 1, read_file = 4, read_folder = 8, bind_tcp = 1, connect_tcp = 2 };
+
+// What a ruleset handles and no rule allows is forbidden. Each version added bits at the end.
+static int make_ruleset(int version, uint64_t network) {
   struct {
     uint64_t files, network, scopes;
   } handled = {0, 0, 0};
@@ -44,18 +48,48 @@ int vault_landlock_everything(int version) {
   int file_rights = version >= 5 ? 16 : version >= 3 ? 15 : version == 2 ? 14 : 13;
   handled.files = (UINT64_C(1) << file_rights) - 1;
   if (version >= 4) {
-    handled.network = 3;  // Binding to, and connecting by, TCP.
+    handled.network = network;
     size += sizeof handled.network;
   }
   if (version >= 6) {
     handled.scopes = 3;  // Abstract sockets of, and signals to, processes outside.
     size += sizeof handled.scopes;
   }
-  int ruleset = (int)syscall(create_ruleset, &handled, size, 0U);
-  if (ruleset < 0) return -1;
+  return (int)syscall(create_ruleset, &handled, size, 0U);
+}
+
+static int restrict_to(int ruleset) {
   int result = (int)syscall(restrict_self, ruleset, 0U);
   int reason = errno;
   close(ruleset);
   errno = reason;
   return result;
 }
+
+int vault_landlock_everything(int version) {
+  int ruleset = make_ruleset(version, bind_tcp | connect_tcp);
+  return ruleset < 0 ? -1 : restrict_to(ruleset);
+}
+
+int vault_landlock_but_reading(int version, const char *const *paths, size_t count) {
+  int ruleset = make_ruleset(version, bind_tcp);
+  if (ruleset < 0) return -1;
+  for (size_t place = 0; place < count; place++) {
+    struct {
+      uint64_t allowed;
+      int32_t parent;
+    } __attribute__((packed)) rule = {read_file, open(paths[place], O_PATH | O_CLOEXEC)};
+    if (rule.parent < 0) continue;
+    struct stat status;
+    if (fstat(rule.parent, &status) == 0 && S_ISDIR(status.st_mode)) rule.allowed |= read_folder;
+    int result = (int)syscall(add_rule, ruleset, beneath_path, &rule, 0U);
+    close(rule.parent);
+    if (result != 0) {
+      close(ruleset);
+      return -1;
+    }
+  }
+  return restrict_to(ruleset);
+}
+
+int vault_forbid_dumping(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }

@@ -1,4 +1,5 @@
 package import Grouper
+package import HTTPRequests
 
 extension GroupServerError {
   /// Why there was no answer.

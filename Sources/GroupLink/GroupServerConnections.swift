@@ -1,13 +1,14 @@
 package import Grouper
+package import HTTPRequests
 
 /// Finds servers by the addresses of a roster; all of them share their connections.
 package struct GroupServerConnections: GroupServerConnector {
-  private let connections: HTTPConnections
+  private let connections: any HTTPPerformer
   /// See ``HTTPGroupServer/usualPatience``.
   var patience = HTTPGroupServer.usualPatience
 
-  /// Servers behind these connections.
-  package init(_ connections: HTTPConnections) { self.connections = connections }
+  /// Servers behind these connections: those of HTTPLink, or whoever else brings requests there.
+  package init(_ connections: any HTTPPerformer) { self.connections = connections }
 
   /// The server at an address, if it is one that may be used: see ``ServerAddress``.
   package func server(at address: String) throws(GroupServerError) -> any GroupServer {

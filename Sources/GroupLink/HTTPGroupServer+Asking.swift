@@ -1,4 +1,5 @@
 import Grouper
+import HTTPRequests
 import Sodium
 
 extension HTTPGroupServer {

@@ -1,4 +1,5 @@
 package import Grouper
+package import HTTPRequests
 import Sodium
 
 /// A share server behind its interface of version 1 (`docs/openapi.yaml`), over HTTPS.
@@ -12,11 +13,11 @@ package struct HTTPGroupServer: GroupServer {
     (ServerLimits.pageByteLimit / 3 + 1) * 4 + ServerLimits.pageLimit * 512 + (64 << 10)
 
   private let address: ServerAddress
-  let connections: HTTPConnections
+  let connections: any HTTPPerformer
   var patience = Self.usualPatience
 
   /// A server behind these connections. Nothing is opened yet.
-  package init(_ address: ServerAddress, _ connections: HTTPConnections) {
+  package init(_ address: ServerAddress, _ connections: any HTTPPerformer) {
     self.address = address
     self.connections = connections
   }

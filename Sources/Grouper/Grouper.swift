@@ -1,6 +1,6 @@
 /// An application's objects, the same on all devices of a group, over servers that nobody trusts.
 ///
-/// The interface of the thesis's Table 4.1: `setup`, which `GroupLink` has, as it reaches the servers by HTTP; ``sender``'s
+/// The interface of the thesis's Table 4.1: `setup`, which `GrouperHTTP` has, as it reaches the servers by HTTP; ``sender``'s
 /// `update`, `delete` and `confirm`; and ``receiver``'s `receive`. Nothing of it waits for a network but what says so: a
 /// change is durable on this device when `update` returns, and travels by ``run()`` or ``sync()``. This file is the module's
 /// face; what an application hands in and gets back stands in files of its own name.

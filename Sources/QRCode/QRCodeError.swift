@@ -8,6 +8,4 @@ package enum QRCodeError: Error, Sendable, Hashable {
   case encoder(errno: Int32)
   /// The scale or the quiet zone is outside of what a picture may have.
   case imageSize
-  /// libpng failed; the text is its message.
-  case image(reason: String)
 }

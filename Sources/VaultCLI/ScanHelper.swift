@@ -1,5 +1,6 @@
 import Glibc
 import SecretVault
+import Threading
 
 /// Reads QR codes through the program `vault-scan`, a process without keys. `docs/formats/qr.md` has its protocol.
 enum ScanHelper {
@@ -102,22 +103,13 @@ enum ScanHelper {
 
   /// The helper beside this program, else in `../libexec`.
   private static func path() throws -> String {
-    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-    let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
-    guard count > 0 else { throw VaultError(.other, "cannot tell where this program lies: \(SystemError.text(errno))") }
-    let program = String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    let candidates = candidates(beside: program)
+    guard let program = Subprocess.ownPath() else {
+      throw VaultError(.other, "cannot tell where this program lies: \(SystemError.text(errno))")
+    }
+    let candidates = Subprocess.candidates(for: "vault-scan", beside: program)
     for candidate in candidates where access(candidate, X_OK) == 0 { return candidate }
     throw VaultError(
       .other, "the program vault-scan, which reads pictures, is missing",
       hint: "install it as \(candidates.joined(separator: " or "))")
-  }
-
-  /// Where the helper may lie, seen from the path of this program.
-  static func candidates(beside program: String) -> [String] {
-    // Scalars, not characters: a slash with a combining mark behind it is still one to the file system.
-    guard let slash = program.unicodeScalars.lastIndex(of: "/") else { return [] }
-    let folder = String(program.unicodeScalars[..<slash])
-    return ["\(folder)/vault-scan", "\(folder)/../libexec/vault-scan"]
   }
 }

@@ -1,4 +1,4 @@
-import GroupLink
+import HTTPRequests
 package import Grouper
 package import SecretVault
 import Sodium

@@ -1,8 +1,8 @@
 import GroupLink
 package import Grouper
 import Logging
+import NetLink
 package import SecretVault
-import Synchronization
 import VaultStore
 
 /// All groups of a vault.
@@ -18,7 +18,7 @@ package struct VaultGroups: Sendable {
 
   /// The groups of this vault, with all that they keep in step. Opens nothing.
   package init(_ vault: Vault) {
-    self.init(vault, classes: GroupClasses.all(of: vault), connector: LazyConnector())
+    self.init(vault, classes: GroupClasses.all(of: vault), connector: GroupServerConnections(NetHelper.shared))
   }
 
   /// The same with other parts, for tests.
@@ -150,23 +150,5 @@ package struct VaultGroups: Sendable {
     var newer = known ?? GroupFacts(id: group.id, state: .member, name: status.name)
     newer.note(status)
     if newer != known { _ = try? facts.write(newer) }
-  }
-}
-
-/// Makes the connections when the first of them is needed: they have a thread of their own.
-private final class LazyConnector: GroupServerConnector {
-  private let made = Mutex<GroupServerConnections?>(nil)
-
-  func server(at address: String) throws(GroupServerError) -> any GroupServer {
-    let connections = try made.withLock { made throws(GroupServerError) in
-      if let made { return made }
-      let new: GroupServerConnections
-      do throws(HTTPError) { new = GroupServerConnections(try HTTPConnections()) } catch {
-        throw GroupServerError(error)
-      }
-      made = new
-      return new
-    }
-    return try connections.server(at: address)
   }
 }

@@ -1,5 +1,6 @@
 import CShims
 import Glibc
+import Sandbox
 
 extension SystemCallFilter {
   /// All that decoding needs: memory that can't be executed, the clock, the two outputs, and reading one descriptor.

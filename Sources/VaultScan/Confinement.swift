@@ -1,5 +1,6 @@
 import CShims
 import Glibc
+import Sandbox
 
 /// What this process takes from itself, in two steps: limits before it opens anything, and everything else between opening
 /// its input and looking at the first byte of it.

@@ -1,7 +1,7 @@
 import SecretVault
 import VaultProtocol
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 // What the server keeps of what was said while this device was away.
 extension AccountExchange {

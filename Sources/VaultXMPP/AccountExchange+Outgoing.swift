@@ -2,7 +2,7 @@ import SecretVault
 import Sodium
 import VaultProtocol
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 // What is to be sent.
 extension AccountExchange {

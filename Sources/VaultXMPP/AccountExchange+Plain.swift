@@ -3,7 +3,7 @@ import SecretVault
 import Sodium
 import VaultProtocol
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 // Plain messages that come, at once or out of the archive.
 extension AccountExchange {

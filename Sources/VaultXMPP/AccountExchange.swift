@@ -1,10 +1,11 @@
 import Logging
+import NetLink
 import SecretVault
 import Sodium
 import Synchronization
 import VaultProtocol
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 /// One connection of an account, and all that goes over it for as long as it lasts.
 ///
@@ -111,7 +112,7 @@ final class AccountExchange: Sendable {
     let sleep = vault.surroundings.sleep
     let place = try account.place
     let connection = try await within(Limits.login, sleep) { () throws(XMPPError) in
-      try await XMPPConnection.connect(place, password: password.bytes, resource: resource)
+      try await NetHelper.shared.connect(place, password: password.bytes, resource: resource)
     }
     let exchange = AccountExchange(vault, account, connection, answers: answers, memory: memory)
     do {
@@ -206,11 +207,11 @@ final class AccountExchange: Sendable {
   }
 
   private func standStill(_ patience: Duration) async {
-    var standstill = Standstill(connection.progress, at: now)
+    var standstill = Standstill(await connection.progress(), at: now)
     while (try? await sleep(Limits.look)) != nil {
       let unread = Double(min(state.withLock { $0.underway }, Limits.unread.bytes))
       let limit = patience / .milliseconds(1) + unread / Limits.unread.pace
-      if standstill.time(connection.progress, at: now) >= limit { return }
+      if standstill.time(await connection.progress(), at: now) >= limit { return }
     }
   }
 

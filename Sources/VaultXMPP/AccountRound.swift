@@ -1,7 +1,7 @@
 package import SecretVault
 import VaultProtocol
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 /// One look at the account in use, for commands where no daemon runs: hands over what waits, and takes what has come.
 package enum AccountRound {

@@ -2,7 +2,7 @@ import Logging
 package import SecretVault
 import VaultProtocol
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 /// The daemon's part: keeps the account in use connected, and hands on what comes and goes by it.
 package struct AccountRunner: Sendable {
@@ -19,8 +19,6 @@ package struct AccountRunner: Sendable {
 
   /// Works until the task is cancelled.
   package func run() async {
-    // Before this program has many files open.
-    XMPPConnection.prepare()
     var failures = 0
     while !Task.isCancelled {
       guard let (account, password) = current() else {

@@ -1,4 +1,4 @@
-import XMPPLink
+import XMPPRequests
 
 /// Runs `body` for a time at most.
 func within<Value: Sendable>(

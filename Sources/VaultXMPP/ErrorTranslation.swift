@@ -1,7 +1,7 @@
 import SecretVault
 import Sodium
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 extension VaultError {
   /// A failure of an account in the words of a vault.

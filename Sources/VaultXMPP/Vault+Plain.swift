@@ -2,7 +2,7 @@ package import SecretVault
 import Sodium
 package import VaultProtocol
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 extension Vault {
   /// Keeps a text for somebody without a vault, to be sent as it is by the account in use: servers can read it. Says nothing to anybody yet.

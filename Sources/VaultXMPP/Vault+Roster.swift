@@ -1,6 +1,6 @@
 import SecretVault
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 extension Vault {
   /// Keeps an account's contacts as the server has them. Those that wait to be accepted aren't among them.

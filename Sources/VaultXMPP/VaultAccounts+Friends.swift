@@ -1,6 +1,6 @@
 package import SecretVault
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 /// The contacts of the account in use.
 extension VaultAccounts {

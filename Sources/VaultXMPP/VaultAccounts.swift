@@ -1,8 +1,9 @@
+import NetLink
 package import SecretVault
 import Sodium
 package import VaultProtocol
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 /// The accounts of a vault at XMPP servers: what is sealed goes by them, and so do plain texts.
 package struct VaultAccounts: Sendable {
@@ -80,7 +81,7 @@ package struct VaultAccounts: Sendable {
     try await said(record.address) { () throws(XMPPError) in
       let account = try record.place
       try await within(Self.patience, vault.surroundings.sleep) { () throws(XMPPError) in
-        try await XMPPConnection.register(account, password: password.bytes)
+        try await NetHelper.shared.register(account, password: password.bytes)
       }
     }
     try vault.useAccount(record, password: password)
@@ -201,7 +202,7 @@ package struct VaultAccounts: Sendable {
     return try await said(record.address) { () throws(XMPPError) in
       let account = try record.place
       return try await within(Self.patience, vault.surroundings.sleep) { () throws(XMPPError) in
-        let connection = try await XMPPConnection.connect(account, password: password.bytes)
+        let connection = try await NetHelper.shared.connect(account, password: password.bytes)
         defer { connection.logout() }
         let value = try await body(connection)
         return value

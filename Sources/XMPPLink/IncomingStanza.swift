@@ -1,3 +1,5 @@
+import XMPPRequests
+
 /// What a stanza says, read strictly. Whatever it is, the worst is that it is passed over.
 enum IncomingStanza {
   /// Longest id that is used.
@@ -149,18 +151,5 @@ enum IncomingStanza {
       return count <= limit
     }
     return String(String.UnicodeScalarView(kept))
-  }
-}
-
-extension XMPPEvent {
-  /// Bytes that it keeps while it waits to be taken, roughly.
-  var size: Int {
-    switch self {
-    case .message(let message), .copy(let message):
-      message.body.utf8.count + (message.subject?.utf8.count ?? 0) + 512
-    case .parcel(let part): part.bytes.count + 512
-    case .presence(let presence): (presence.status?.utf8.count ?? 0) + 512
-    default: 1024
-    }
   }
 }

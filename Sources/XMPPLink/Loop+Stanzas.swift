@@ -1,4 +1,5 @@
 import CStropheShims
+import XMPPRequests
 
 // What the thread does with what comes.
 extension Loop {
@@ -17,6 +18,15 @@ extension Loop {
           throw .unreachable("the encryption could not begin")
         }
         try take(negotiation.secured())
+      case .ask(let question):
+        guard let prover else { throw .noSafeLogin }
+        Task {
+          let answer: Result<[UInt8], XMPPError>
+          do throws(XMPPError) { answer = .success(try await prover.answer(question)) } catch {
+            answer = .failure(error)
+          }
+          self.order(.answered(answer))
+        }
       case .finish(let address):
         self.address = address
         began(.success(address))

@@ -3,13 +3,16 @@ import CStropheShims
 import Glibc
 import Synchronization
 import Threading
+package import XMPPRequests
 
 /// One connection: the thread that runs libstrophe, and what others order it to do. All of libstrophe's calls but the
 /// one that breaks the connection are made by that thread.
-final class Loop: @unchecked Sendable {
+package final class Loop: @unchecked Sendable {
   enum Order {
     case send(Request)
     case cancel(Request)
+    /// What who knows the password answers.
+    case answered(Result<[UInt8], XMPPError>)
     /// Say goodbye, and end when the server has.
     case leave
   }
@@ -39,14 +42,15 @@ final class Loop: @unchecked Sendable {
     static let stanza: UInt64 = 2 << 20
   }
 
-  let account: XMPPAccount
-  let events = EventQueue()
+  package let account: XMPPAccount
+  package let events = EventQueue()
   private let wake: Int32
   private let orders = Mutex(Orders())
 
   // The thread's own.
   var link: OpaquePointer?
   var negotiation: Negotiation
+  let prover: (any ScramProver)?
   var address: JID
   var outgoing: [Request] = []
   var pending: [String: Request] = [:]
@@ -57,18 +61,20 @@ final class Loop: @unchecked Sendable {
   private var mark: UInt64 = 0
   private var sawStanza = false
 
-  init(_ account: XMPPAccount, _ negotiation: Negotiation) throws(XMPPError) {
+  /// One that hasn't begun. `prover` knows the password of who logs in.
+  package init(_ account: XMPPAccount, _ goal: XMPPGoal, _ prover: (any ScramProver)?) throws(XMPPError) {
     wake = vault_strophe_wake_new()
     guard wake >= 0 else { throw .noResources }
     self.account = account
-    self.negotiation = negotiation
+    self.prover = prover
+    negotiation = Negotiation(account.address, goal: goal)
     address = account.address
   }
 
-  deinit { close(wake) }
+  deinit { Glibc.close(wake) }
 
   /// Starts the thread, and waits until the connection has begun. Cancelled, or failed, it is over.
-  func begin() async throws(XMPPError) -> JID {
+  package func begin() async throws(XMPPError) -> JID {
     do {
       return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
@@ -119,7 +125,7 @@ final class Loop: @unchecked Sendable {
 
   /// Ends the connection at once, whatever the thread waits for: who waits for its beginning doesn't wait for the
   /// thread.
-  func breakOff() {
+  package func breakOff() {
     orders.withLock {
       $0.isBroken = true
       if let link = $0.link { vault_strophe_break(link.pointer) }
@@ -129,7 +135,7 @@ final class Loop: @unchecked Sendable {
   }
 
   /// Bytes that the server's machine has taken and given, whatever the thread is at.
-  var progress: UInt64 { orders.withLock { $0.link.map { vault_strophe_progress($0.pointer) } ?? 0 } }
+  var currentProgress: UInt64 { orders.withLock { $0.link.map { vault_strophe_progress($0.pointer) } ?? 0 } }
 
   /// Tells who waits for the beginning what came of it; the first time counts.
   func began(_ result: Result<JID, XMPPError>) {
@@ -231,6 +237,9 @@ final class Loop: @unchecked Sendable {
         return
       }
       request.finish(.failure(.cancelled))
+    case .answered(let answer):
+      guard end == nil else { return }
+      do throws(XMPPError) { try take(negotiation.answered(try answer.get())) } catch { end = .failure(error) }
     case .leave:
       guard goodbye == nil else { return }
       goodbye = .now + .milliseconds(Limits.goodbye)

@@ -1,12 +1,9 @@
+import XMPPRequests
+
 /// The beginning of a connection: encryption, then login or registration. Stanzas in, steps out; no socket.
 ///
 /// Nothing but the wish for encryption is said before there is encryption, and what came before it counts for nothing.
 struct Negotiation {
-  enum Goal: Sendable {
-    case login(resource: String?)
-    case registration
-  }
-
   enum Step {
     case send([UInt8])
     case sendSecret(SecretStanza)
@@ -14,34 +11,33 @@ struct Negotiation {
     case secure
     /// Open a stream.
     case open
+    /// Ask who knows the password; ``answered(_:)`` follows.
+    case ask(ScramQuestion)
     /// All is done; with the address that the server gave.
     case finish(JID)
   }
 
   private enum Stage: Equatable {
     case connecting, features, proceeding, secureFeatures, form, registering, challenged, answered, verified
+    /// Who knows the password is asked for the first words, the answer, or whether the server knows it, too.
+    case opening(ScramHash), answering, checking(isOver: Bool)
     case lastFeatures, binding, session, finished
   }
 
   private static let requestID = "begin"
 
   private let account: JID
-  private let password: Password
-  private let goal: Goal
+  private let goal: XMPPGoal
   private var stage = Stage.connecting
   /// What follows when the server has opened its stream as well.
   private var next: Stage?
-  private var scram: ScramClient?
   private var address: JID
   private var needsSession = false
-  private let nonce: String
 
   /// Begins for `account`, a bare address with a local part.
-  init(_ account: JID, password: Password, goal: Goal, nonce: String) {
+  init(_ account: JID, goal: XMPPGoal) {
     self.account = account
-    self.password = password
     self.goal = goal
-    self.nonce = nonce
     address = account
   }
 
@@ -116,21 +112,35 @@ enum StreamError {
 
 extension Negotiation {
   private mutating func authenticate(_ features: XMLElement) throws(XMPPError) -> [Step] {
-    guard let local = account.local else { throw .invalidAddress("nothing before the @") }
     let offered = Set(features.child("mechanisms", Namespace.sasl)?.children.map(\.text) ?? [])
     guard let hash = ScramHash.allCases.first(where: { offered.contains($0.rawValue) }) else { throw .noSafeLogin }
-    let scram = ScramClient(hash, user: local, password: password, nonce: nonce)
-    self.scram = scram
-    stage = .challenged
-    var writer = XMLWriter()
-    writer.begin("auth", Namespace.sasl, [("mechanism", hash.rawValue)])
-    writer.plain(Base64Bytes.encode(scram.opening))
-    writer.endAll()
-    return [.send(writer.bytes)]
+    stage = .opening(hash)
+    return [.ask(.opening(hash))]
+  }
+
+  /// Who knows the password has answered.
+  mutating func answered(_ answer: [UInt8]) throws(XMPPError) -> [Step] {
+    switch stage {
+    case .opening(let hash):
+      stage = .challenged
+      var writer = XMLWriter()
+      writer.begin("auth", Namespace.sasl, [("mechanism", hash.rawValue)])
+      writer.plain(Base64Bytes.encode(answer))
+      writer.endAll()
+      return [.send(writer.bytes)]
+    case .answering:
+      stage = .answered
+      return [.send(Self.element("response", Namespace.sasl, text: answer))]
+    case .checking(isOver: false):
+      stage = .verified
+      return [.send(Self.element("response", Namespace.sasl))]
+    case .checking(isOver: true): return restart(as: .lastFeatures)
+    default: throw .malformed("a step of the login out of turn")
+    }
   }
 
   private mutating func authenticated(_ element: XMLElement) throws(XMPPError) -> [Step] {
-    guard element.namespace == Namespace.sasl, let scram else { throw .malformed("a stanza amid the login") }
+    guard element.namespace == Namespace.sasl else { throw .malformed("a stanza amid the login") }
     if element.name == "failure" {
       let word = XMPPCondition(element.children.first { $0.name != "text" }?.name ?? "")
       if word.description == "not-authorized" { throw .wrongPassword }
@@ -139,17 +149,15 @@ extension Negotiation {
     let data = Base64Bytes.decode(element.text, limit: ScramClient.limits.message) ?? []
     switch (stage, element.name) {
     case (.challenged, "challenge"):
-      let answer = try scram.answer(data)
-      stage = .answered
-      return [.send(Self.element("response", Namespace.sasl, text: answer))]
+      stage = .answering
+      return [.ask(.challenge(data))]
     case (.answered, "challenge"):
       // Some servers show what they know here instead of with their success.
-      try scram.finish(data)
-      stage = .verified
-      return [.send(Self.element("response", Namespace.sasl))]
+      stage = .checking(isOver: false)
+      return [.ask(.proof(data))]
     case (.answered, "success"):
-      try scram.finish(data)
-      return restart(as: .lastFeatures)
+      stage = .checking(isOver: true)
+      return [.ask(.proof(data))]
     case (.verified, "success"): return restart(as: .lastFeatures)
     default: throw .malformed("a step of the login out of turn")
     }
@@ -228,7 +236,8 @@ extension Negotiation {
       return [.finish(account)]
     }
     guard let query = result.child("query", Namespace.register), query.child("username", Namespace.register) != nil,
-      query.child("password", Namespace.register) != nil, let local = account.local
+      query.child("password", Namespace.register) != nil, let local = account.local,
+      case .registration(let password) = goal
     else { throw .registrationUnavailable("it asks for more than a name and a password") }
     stage = .registering
     return [.sendSecret(try Registration.stanza(id: Self.requestID, domain: account.domain, local: local, password))]

@@ -1,4 +1,4 @@
-import Synchronization
+import XMPPRequests
 
 /// Something to be sent, and the answer that is waited for, if any.
 ///

@@ -1,3 +1,5 @@
+import XMPPRequests
+
 /// One element of what a server sent, as a value: read with limits, nothing of it trusted.
 struct XMLElement: Equatable, Sendable {
   var name: String

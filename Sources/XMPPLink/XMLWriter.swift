@@ -1,3 +1,5 @@
+import XMPPRequests
+
 /// Writes a stanza. What is not allowed in XML is refused before, by ``check(_:limit:)``.
 struct XMLWriter {
   private(set) var bytes: [UInt8] = []

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 package import Sodium
 import Synchronization
-package import XMPPLink
+package import XMPPRequests
 
 /// A real server of XMPP on loopback, with a certificate of its own. It ends with the process of the tests.
 package final class ChatServer: @unchecked Sendable {

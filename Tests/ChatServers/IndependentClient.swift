@@ -1,6 +1,6 @@
 package import Foundation
 import Glibc
-package import XMPPLink
+package import XMPPRequests
 
 /// slixmpp from PyPI, in the virtual environment that `scripts/pypi` makes: a client that shares nothing with this one.
 package final class IndependentClient: @unchecked Sendable {

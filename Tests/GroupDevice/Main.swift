@@ -1,5 +1,6 @@
 import Foundation
 import GroupLink
+import HTTPLink
 import Grouper
 import Sodium
 

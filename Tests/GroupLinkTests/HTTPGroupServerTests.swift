@@ -3,6 +3,8 @@ import Glibc
 import Grouper
 import Sodium
 import Synchronization
+import HTTPLink
+import HTTPRequests
 import Testing
 
 @testable import GroupLink

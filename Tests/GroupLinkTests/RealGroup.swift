@@ -1,5 +1,6 @@
 import Foundation
 import Grouper
+import HTTPLink
 import Synchronization
 
 @testable import GroupLink

@@ -1,5 +1,7 @@
 import Grouper
 import Sodium
+import HTTPLink
+import HTTPRequests
 import Testing
 
 @testable import GroupLink

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import GroupLink
+@testable import HTTPRequests
 
 @Suite struct ServerAddressTests {
   @Test(arguments: [

@@ -1,3 +1,5 @@
+import HTTPLink
+import HTTPRequests
 import Testing
 
 @testable import GroupLink

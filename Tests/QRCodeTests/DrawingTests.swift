@@ -41,12 +41,12 @@ struct TerminalDrawingTests {
 
 @Suite("A symbol drawn as PNG")
 struct PNGDrawingTests {
-  @Test("says its size and 8-bit gray in its header")
+  @Test("says its size and 1-bit gray in its header")
   func header() throws {
     let png = try QRSymbol(text: "HELLO").png(scale: 3, quietZone: 4)
     let side = UInt8((21 + 8) * 3)
     #expect(png.starts(with: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))
-    #expect(png[16..<26] == [0, 0, 0, side, 0, 0, 0, side, 8, 0])
+    #expect(png[16..<26] == [0, 0, 0, side, 0, 0, 0, side, 1, 0])
     #expect(png.suffix(8) == [0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82])
   }
 

@@ -1,6 +1,7 @@
 import Glibc
 import SecretVault
 import Testing
+import Threading
 
 @testable import VaultCLI
 
@@ -51,6 +52,8 @@ struct CardSourceTests {
 
   @Test func theHelperIsFoundBesideTheProgramOrInLibexec() {
     #expect(
-      ScanHelper.candidates(beside: "/usr/bin/vault") == ["/usr/bin/vault-scan", "/usr/bin/../libexec/vault-scan"])
+      Subprocess.candidates(for: "vault-scan", beside: "/usr/bin/vault") == [
+        "/usr/bin/vault-scan", "/usr/bin/../libexec/vault-scan",
+      ])
   }
 }

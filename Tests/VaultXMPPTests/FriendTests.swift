@@ -4,7 +4,7 @@ import Testing
 import VaultStore
 
 @testable import VaultXMPP
-@testable import XMPPLink
+@testable import XMPPRequests
 
 extension AccountTests {
   @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(10)))

@@ -5,7 +5,7 @@ import VaultProtocol
 import VaultStore
 
 @testable import VaultXMPP
-@testable import XMPPLink
+@testable import XMPPRequests
 
 extension AccountTests {
   /// What is counted of texts that aren't kept.

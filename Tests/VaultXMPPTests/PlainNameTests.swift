@@ -1,4 +1,5 @@
 import ChatServers
+import NetLink
 import SecretVault
 import Testing
 import VaultProtocol
@@ -6,6 +7,7 @@ import VaultStore
 
 @testable import VaultXMPP
 @testable import XMPPLink
+@testable import XMPPRequests
 
 extension AccountTests {
   /// Messages to which their sender's program gives no name.
@@ -28,15 +30,15 @@ extension AccountTests {
       let account = try #require(try bob.vault.currentAccount())
       func say(_ count: Int) async throws {
         let to = ada.address
-        try await bob.accounts.connected(account) { (connection) throws(XMPPError) in
-          for _ in 0..<count {
-            try await connection.send { writer in
-              writer.begin("message", nil, [("type", "chat"), ("to", to)])
-              writer.element("body", text: "ping")
-            }
+        let connection = try await bob.otherProgram(account)
+        for _ in 0..<count {
+          try await connection.say { writer in
+            writer.begin("message", nil, [("type", "chat"), ("to", to)])
+            writer.element("body", text: "ping")
           }
-          try await connection.ping()
         }
+        try await connection.ping()
+        connection.logout()
       }
       try await ada.online {
         try await eventually("ada's goes") { try ada.state(ada.vault.messages()[0]) == "underway" }
@@ -155,7 +157,7 @@ extension AccountTests {
       let lock = try ada.vault.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
       try await ada.online {
         try await eventually("it is connected") { try ada.vault.accountConnection()?.state == .connected }
-        let other = try await XMPPConnection.connect(
+        let other = try await NetHelper.shared.connect(
           account.place, password: password.bytes, resource: account.resource)
         try await eventually("it takes another name") {
           guard let now = try ada.vault.currentAccount() else { return false }

@@ -3,7 +3,7 @@ import SecretVault
 import Testing
 import VaultProtocol
 
-@testable import XMPPLink
+@testable import XMPPRequests
 @testable import VaultXMPP
 
 extension AccountTests {

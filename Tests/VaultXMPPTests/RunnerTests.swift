@@ -3,7 +3,7 @@ import Sodium
 import Testing
 import VaultProtocol
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 @testable import SecretVault
 @testable import VaultXMPP

@@ -4,7 +4,7 @@ import Sodium
 import Testing
 import VaultProtocol
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 @testable import VaultXMPP
 

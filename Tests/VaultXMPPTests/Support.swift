@@ -7,10 +7,11 @@ import Synchronization
 import Testing
 import VaultProtocol
 import VaultStore
-import XMPPLink
+import XMPPRequests
 
 @testable import SecretVault
 @testable import VaultXMPP
+@testable import XMPPLink
 
 /// Why tests of real servers are left out.
 let reason: Comment = "prosody and ejabberd aren't installed"
@@ -159,3 +160,19 @@ func eventually(
 
 /// All tests that share the two servers.
 @Suite(.serialized) struct AccountTests {}
+
+extension Person {
+  /// Another program of an account: a connection of this process, which can be told what vault never says.
+  func otherProgram(_ account: AccountRecord) async throws -> XMPPConnection {
+    let password = try #require(try vault.accountPassword(account.id))
+    return try await XMPPConnection.connect(account.place, password: password.bytes)
+  }
+}
+
+extension XMPPConnection {
+  /// Sends any stanza over such a connection.
+  func say(_ build: (inout XMLWriter) -> Void) async throws(XMPPError) {
+    guard let loop = carrier as? Loop else { throw .closed }
+    try await loop.send(build)
+  }
+}

@@ -6,6 +6,7 @@ import VaultStore
 
 @testable import VaultXMPP
 @testable import XMPPLink
+@testable import XMPPRequests
 
 /// Texts that were lost without a word, and such that should have been.
 extension AccountTests {
@@ -22,11 +23,11 @@ extension AccountTests {
       _ person: Person, _ body: @escaping @Sendable (XMPPConnection) async throws(XMPPError) -> Void
     ) async throws {
       let account = try #require(try person.vault.currentAccount())
-      try await person.accounts.connected(account) { (connection) throws(XMPPError) in
-        try await connection.announce()
-        try await body(connection)
-        try await connection.ping()
-      }
+      let connection = try await person.otherProgram(account)
+      try await connection.announce()
+      try await body(connection)
+      try await connection.ping()
+      connection.logout()
     }
 
     @Test(arguments: ChatServer.Kind.allCases)
@@ -36,11 +37,11 @@ extension AccountTests {
       let (to, long) = (try JID(ada.address), String(repeating: "line\n", count: 20_000))
       try await ada.online {
         try await speak(bob) { (connection) throws(XMPPError) in
-          try await connection.send { writer in
+          try await connection.say { writer in
             writer.begin("message", nil, [("type", "chat"), ("to", to.description), ("id", "long")])
             writer.element("body", text: long)
           }
-          try await connection.send { writer in
+          try await connection.say { writer in
             writer.begin("message", nil, [("type", "normal"), ("to", to.description), ("id", "subject")])
             writer.element("subject", text: "the bridge")
             writer.element("body", text: "at eight")

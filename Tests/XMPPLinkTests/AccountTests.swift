@@ -3,6 +3,7 @@ import Sodium
 import Testing
 
 @testable import XMPPLink
+@testable import XMPPRequests
 
 @Suite(.serialized) struct ServerTests {
   @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(10)))

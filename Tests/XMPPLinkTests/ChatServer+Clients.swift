@@ -2,6 +2,7 @@ import ChatServers
 import Testing
 
 @testable import XMPPLink
+@testable import XMPPRequests
 
 /// Why tests of real servers are left out.
 let chatServerReason: Comment = "prosody and ejabberd aren't installed"

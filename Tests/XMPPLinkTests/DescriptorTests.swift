@@ -3,6 +3,7 @@ import Glibc
 import Testing
 
 @testable import XMPPLink
+@testable import XMPPRequests
 
 extension ServerTests {
   @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(10)))

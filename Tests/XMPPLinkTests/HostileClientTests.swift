@@ -2,13 +2,14 @@ import ChatServers
 import Testing
 
 @testable import XMPPLink
+@testable import XMPPRequests
 
 extension ServerTests {
   /// What another client can send through an honest server.
   @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(10)))
   struct HostileClientTests {
     private func send(_ text: String, by client: TestClient) async throws {
-      _ = try await client.connection.loop.perform(Request(.stanza(Array(text.utf8))))
+      _ = try await client.loop.perform(Request(.stanza(Array(text.utf8))))
     }
 
     private func message(to bob: TestClient, _ content: String) -> String {

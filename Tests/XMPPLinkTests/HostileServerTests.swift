@@ -5,6 +5,7 @@ import Testing
 import Threading
 
 @testable import XMPPLink
+@testable import XMPPRequests
 
 /// Who pretends to be a server, without encryption: a script of what it says, each line after something was read.
 private final class FakeServer: Sendable {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import XMPPLink
+@testable import XMPPRequests
 
 @Suite struct IncomingStanzaTests {
   private func message(_ names: [(by: String, id: String)]) throws -> XMPPMessage? {

@@ -4,6 +4,7 @@ import Glibc
 import Testing
 
 @testable import XMPPLink
+@testable import XMPPRequests
 
 extension ServerTests {
   @Suite(

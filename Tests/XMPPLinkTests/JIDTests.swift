@@ -1,6 +1,7 @@
 import Testing
 
 @testable import XMPPLink
+@testable import XMPPRequests
 
 @Suite struct JIDTests {
   @Test(arguments: [

@@ -5,6 +5,7 @@ import TestTime
 import Testing
 
 @testable import XMPPLink
+@testable import XMPPRequests
 
 /// What a caller does above a connection: sends again until there is a receipt, and over as many connections as it
 /// takes.

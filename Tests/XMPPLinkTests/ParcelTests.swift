@@ -2,6 +2,7 @@ import TestTime
 import Testing
 
 @testable import XMPPLink
+@testable import XMPPRequests
 
 @Suite struct ParcelTests {
   private func part(

@@ -4,6 +4,7 @@ import Sodium
 import Testing
 
 @testable import XMPPLink
+@testable import XMPPRequests
 
 extension ServerTests {
   @Suite(.enabled(if: ChatServer.isAvailable, chatServerReason), .serialized, .timeLimit(.minutes(10)))

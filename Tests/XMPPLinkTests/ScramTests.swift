@@ -2,6 +2,7 @@ import Sodium
 import Testing
 
 @testable import XMPPLink
+@testable import XMPPRequests
 
 @Suite struct ScramTests {
   private func client(_ hash: ScramHash, _ nonce: String) throws -> ScramClient {

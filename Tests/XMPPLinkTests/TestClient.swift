@@ -5,6 +5,7 @@ import TestTime
 import Testing
 
 @testable import XMPPLink
+@testable import XMPPRequests
 
 /// An account of a test that is logged in, and what has come to it.
 actor TestClient {
@@ -16,6 +17,8 @@ actor TestClient {
   nonisolated let name: String
   nonisolated let connection: XMPPConnection
   nonisolated var address: JID { account.address }
+  /// The thread behind the connection.
+  nonisolated var loop: Loop { get throws { try #require(connection.carrier as? Loop) } }
   private(set) var events: [XMPPEvent] = []
   private(set) var hasEnded = false
   private let happenings = Happenings()

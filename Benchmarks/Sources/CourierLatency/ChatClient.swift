@@ -1,5 +1,6 @@
 import ChatServers
 import XMPPLink
+import XMPPRequests
 
 /// A new account at the server, with a connection that stays open.
 final class ChatClient: Sendable {

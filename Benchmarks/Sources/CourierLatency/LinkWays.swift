@@ -5,6 +5,7 @@ import PeerLink
 import VaultProtocol
 import WireCodec
 import XMPPLink
+import XMPPRequests
 
 /// One way for a message to go, with everything open and logged in beforehand.
 protocol Way: Sendable {

@@ -7,6 +7,7 @@ import VaultProtocol
 import VaultXMPP
 import WireCodec
 import XMPPLink
+import XMPPRequests
 
 /// From one vault to another over an open session: from the order to send until it is durable at the recipient. The program itself opens
 /// a session for each meeting; this is what remains when it is open already. They have accounts, so that nothing but the way is another one.

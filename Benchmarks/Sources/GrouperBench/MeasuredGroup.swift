@@ -1,5 +1,6 @@
 import Foundation
 import GroupLink
+import HTTPLink
 import Grouper
 
 /// An object of the papers' application *Test*: as JSON, as many bytes as are wanted.

@@ -33,7 +33,7 @@ struct FuzzTarget: Sendable {
     CardTargets.all, HeaderTargets.all, MessageTargets.all, ShareTargets.all, FragmentTargets.all,
     SessionTargets.all, PayloadTargets.all, ItemTargets.all, ParcelTargets.all, StoreTargets.all, RowTargets.all,
     StateTargets.all, TextTargets.all, URLTargets.all, LocalTargets.all, BluetoothTargets.all, ServerTargets.all,
-    AnswerTargets.all, GroupTargets.all, ChatTargets.all, PictureTargets.all,
+    AnswerTargets.all, GroupTargets.all, ChatTargets.all, NetTargets.all, PictureTargets.all,
   ]
 }
 

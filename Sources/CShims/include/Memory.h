@@ -5,4 +5,7 @@
 // of it. To be called before there is another thread.
 void vault_spare_address_space(void);
 
+// A file without a name that lies in memory, closed on exec. Returns its descriptor, or -1 and sets errno.
+int vault_memory_file(void);
+
 #endif

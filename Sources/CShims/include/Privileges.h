@@ -4,6 +4,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 
@@ -41,5 +42,12 @@ int vault_landlock_version(void);
 // Forbids, as far as that version of Landlock goes, everything that opens or changes files, all TCP, and reaching other
 // processes. What is open stays open.
 int vault_landlock_everything(int version);
+
+// The same, except for reading what lies at or below these paths, and for connecting by TCP. Paths that aren't there are
+// passed over.
+int vault_landlock_but_reading(int version, const char *const *paths, size_t count);
+
+// Keeps this process out of core dumps and away from debuggers of the same user.
+int vault_forbid_dumping(void);
 
 #endif

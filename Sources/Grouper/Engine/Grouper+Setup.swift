@@ -1,6 +1,6 @@
 /// How a group begins on this device, and what everything in it goes through.
 extension Grouper {
-  /// Begins over servers that `connector` finds. See `setup` of `GroupLink`, which finds them by HTTP.
+  /// Begins over servers that `connector` finds. See `setup` of `GrouperHTTP`, which finds them by HTTP.
   package static func setup(
     applicationID: String, entities: [String], store: GroupStore, plugin: any SyncPlugin,
     connector: any GroupServerConnector, environment: GrouperEnvironment = .system(),

@@ -1,5 +1,6 @@
 import Glibc
 import SecretVault
+import Threading
 import Sodium
 
 /// Opens the URL of an answer by the desktop's own program for that.
@@ -46,7 +47,7 @@ enum CallbackOpener {
     // Standard output is for results, and not for what programs of the desktop have to say.
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-    guard ChildProcess.closeOthers(&actions, from: 3) else {
+    guard Subprocess.closeOthers(&actions, from: 3) else {
       throw VaultError(.other, "cannot start \(program): this system's C library is too old")
     }
     var attributes = posix_spawnattr_t()

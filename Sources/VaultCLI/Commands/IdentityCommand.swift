@@ -111,7 +111,6 @@ struct IdentityCommand: AsyncParsableCommand, UnlockingCommand {
     case .tooLong: "it is too long"
     case .encoder(let number): SystemError.text(number)
     case .imageSize: "the picture would have an impossible size"
-    case .image(let reason): reason
     }
   }
 

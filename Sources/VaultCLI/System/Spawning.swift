@@ -1,5 +1,6 @@
 import Glibc
 import SecretVault
+import Threading
 
 extension ChildProcess {
   /// Starts a program in a process group of its own with three descriptors, its caller's signals and the environment;
@@ -10,53 +11,16 @@ extension ChildProcess {
   static func spawn(
     _ path: String, _ arguments: [String], standard: [Int32], inOwnGroup: Bool = true, detached: Bool = false
   ) throws -> pid_t {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    // The pipes are none of 0, 1 and 2: those are open from the start, see InheritedDescriptors.
-    for (position, descriptor) in standard.enumerated() {
-      posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(position))
+    do throws(Subprocess.Failure) {
+      return try Subprocess.start(
+        path, arguments, standard: standard, group: detached ? .session : inOwnGroup ? .new : .own)
+    } catch {
+      switch error {
+      case .system(let number):
+        throw VaultError(.inputOutput, "cannot start \(path): \(SystemError.text(number))")
+      case .libraryTooOld: throw VaultError(.other, "cannot start \(path): this system's C library is too old")
+      }
     }
-    guard closeOthers(&actions, from: Int32(standard.count)) else {
-      throw VaultError(.other, "cannot start \(path): this system's C library is too old")
-    }
-
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var blocked = sigset_t()
-    sigemptyset(&blocked)
-    // This program's own process takes signals by a thread, see Interruption: one that comes before that is there must wait.
-    if detached { for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { sigaddset(&blocked, signal) } }
-    posix_spawnattr_setsigmask(&attributes, &blocked)
-    var usual = sigset_t()
-    sigemptyset(&usual)
-    // What this program ignores for itself. What its caller ignores, such as SIGHUP under nohup, stays ignored.
-    for signal in [SIGPIPE, SIGXFSZ] { sigaddset(&usual, signal) }
-    posix_spawnattr_setsigdefault(&attributes, &usual)
-    posix_spawnattr_setpgroup(&attributes, 0)
-    // From <spawn.h>, where it is one of the GNU extensions.
-    let newSession: Int32 = 0x80
-    let group = detached ? newSession : inOwnGroup ? POSIX_SPAWN_SETPGROUP : 0
-    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group
-    posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
-
-    var copies: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
-    copies.append(nil)
-    defer { for copy in copies { free(copy) } }
-    var process: pid_t = 0
-    let failure = posix_spawn(&process, path, &actions, &attributes, copies, environ)
-    guard failure == 0 else {
-      throw VaultError(.inputOutput, "cannot start \(path): \(SystemError.text(failure))")
-    }
-    return process
-  }
-
-  /// Closes everything above standard error in the child. The function is newer than what Swift imports (glibc 2.34).
-  static func closeOthers(_ actions: inout posix_spawn_file_actions_t, from first: Int32) -> Bool {
-    typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
-    guard let address = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return false }
-    return unsafeBitCast(address, to: CloseFrom.self)(&actions, first) == 0
   }
 
   /// Three pipes to a child and back.

@@ -1,5 +1,6 @@
 @testable import VaultXMPP
 @testable import XMPPLink
+@testable import XMPPRequests
 
 /// What XMPP servers, and whoever writes through them, may say.
 enum ChatTargets {

@@ -1,5 +1,6 @@
 import Foundation
-import GroupLink
+import GrouperHTTP
+import HTTPLink
 import Grouper
 
 /// The book's group, if it has one: a household's devices.

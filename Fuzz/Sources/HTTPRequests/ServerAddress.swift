@@ -1,0 +1,1 @@
+../../../Sources/HTTPRequests/ServerAddress.swift

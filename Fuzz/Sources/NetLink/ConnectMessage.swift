@@ -1,0 +1,1 @@
+../../../Sources/NetLink/ConnectMessage.swift

@@ -1,0 +1,1 @@
+../../../Sources/Threading/BackgroundThread.swift

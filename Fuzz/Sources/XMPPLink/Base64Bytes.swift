@@ -1,1 +1,0 @@
-../../../Sources/XMPPLink/Base64Bytes.swift

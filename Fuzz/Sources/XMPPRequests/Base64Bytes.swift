@@ -1,0 +1,1 @@
+../../../Sources/XMPPRequests/Base64Bytes.swift

@@ -1,0 +1,1 @@
+../../../Sources/XMPPRequests/JID.swift

@@ -1,0 +1,1 @@
+../../../Sources/XMPPRequests/SHA1.swift

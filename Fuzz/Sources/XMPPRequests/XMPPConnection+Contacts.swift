@@ -1,0 +1,1 @@
+../../../Sources/XMPPRequests/XMPPConnection+Contacts.swift

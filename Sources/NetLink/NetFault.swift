@@ -1,0 +1,28 @@
+/// Why the helper `vault-net` is of no use now, in plain words.
+package enum NetFault: Error, Hashable, CustomStringConvertible {
+  case missing(candidates: [String])
+  /// It couldn't be started: why.
+  case unstartable(String)
+  /// Too many files are open in this program for one more connection.
+  case tooManyFiles
+  /// It is gone: how.
+  case ended(String)
+  case silent
+  case senseless
+  /// More waits to be given to it than it takes.
+  case busy
+
+  package var description: String {
+    switch self {
+    case .missing(let candidates):
+      "the program vault-net, which speaks to servers, is missing; install it as "
+        + candidates.joined(separator: " or ")
+    case .unstartable(let reason): "the helper vault-net can't be started: \(reason)"
+    case .tooManyFiles: "too many files are open in this program to start the helper vault-net"
+    case .ended(let how): "the helper vault-net \(how); try again"
+    case .silent: "the helper vault-net doesn't answer; try again"
+    case .senseless: "the helper vault-net said something that makes no sense; install vault and vault-net anew"
+    case .busy: "the helper vault-net takes nothing more"
+    }
+  }
+}

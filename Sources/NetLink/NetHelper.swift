@@ -1,0 +1,116 @@
+import Glibc
+import Synchronization
+import Threading
+
+/// Starts `vault-net` when a server is needed, and keeps one for everybody in this process.
+package final class NetHelper: Sendable {
+  package static let shared = NetHelper()
+
+  private struct Running {
+    let process: NetProcess
+    let surroundings: [FileStamp]
+  }
+
+  /// What a file was when the helper opened it for itself: what takes its place later it may not open.
+  private struct FileStamp: Equatable {
+    let device: dev_t
+    let file: ino_t
+
+    init(_ path: String) {
+      var status = stat()
+      let isThere = stat(path, &status) == 0
+      device = isThere ? status.st_dev : 0
+      file = isThere ? status.st_ino : 0
+    }
+  }
+
+  private static let surroundings = ["/etc/resolv.conf", "/etc/hosts"]
+  /// What proxies and certificates need; nothing else of the environment is passed on.
+  private static let variables = [
+    "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+  ]
+
+  private let path: String?
+  /// See ``NetProcess``.
+  private let patience: Int32
+  private let running = Mutex<Running?>(nil)
+
+  /// With `path`, that program instead of the one beside this one.
+  package init(path: String? = nil, patience: Int32 = 15_000) {
+    self.path = path
+    self.patience = patience
+  }
+
+  deinit { running.withLock { $0?.process.retire() } }
+
+  /// The process that runs, or a new one.
+  func process() throws(NetFault) -> NetProcess {
+    let result: Result<NetProcess, NetFault> = running.withLock { running in
+      let surroundings = Self.surroundings.map(FileStamp.init)
+      if let running, !running.process.hasEnded, running.surroundings == surroundings {
+        return .success(running.process)
+      }
+      running?.process.retire()
+      do throws(NetFault) {
+        let process = try start()
+        running = Running(process: process, surroundings: surroundings)
+        return .success(process)
+      } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+
+  /// Asks the process for something new. One that has just ended for want of use is none.
+  func begin(
+    _ receiver: any NetProcess.Receiver, _ frames: (UInt64) -> [NetFrame]
+  ) throws(NetFault) -> (process: NetProcess, id: UInt64) {
+    let first = try process()
+    do throws(NetFault) { return (first, try first.begin(receiver, frames)) } catch {
+      guard first.hasEnded else { throw error }
+      let second = try process()
+      return (second, try second.begin(receiver, frames))
+    }
+  }
+
+  private func start() throws(NetFault) -> NetProcess {
+    let path = if let path { path } else { try Self.found() }
+    var ends: [Int32] = [-1, -1]
+    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+      throw Self.fault(errno)
+    }
+    let socket = FrameSocket(ends[0], isOfVault: true)
+    defer { close(ends[1]) }
+    let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
+    guard nowhere >= 0 else { throw Self.fault(errno) }
+    defer { close(nowhere) }
+    let process: pid_t
+    do throws(Subprocess.Failure) {
+      process = try Subprocess.start(
+        path, ["vault-net"], environment: Self.environment(), standard: [ends[1], nowhere, nowhere])
+    } catch {
+      switch error {
+      case .system(let number): throw Self.fault(number)
+      case .libraryTooOld: throw .unstartable("this system's C library is too old")
+      }
+    }
+    socket.limitPauses(milliseconds: 2 * Int(patience))
+    return try NetProcess(process, socket: socket, patience: patience)
+  }
+
+  private static func found() throws(NetFault) -> String {
+    guard let own = Subprocess.ownPath() else { throw .unstartable("nothing says where this program lies") }
+    let candidates = Subprocess.candidates(for: "vault-net", beside: own)
+    guard let path = candidates.first(where: { access($0, X_OK) == 0 }) else { throw .missing(candidates: candidates) }
+    return path
+  }
+
+  private static func environment() -> [String] {
+    variables.compactMap { name in getenv(name).map { name + "=" + String(cString: $0) } }
+  }
+
+  private static func fault(_ number: Int32) -> NetFault {
+    number == EMFILE || number == ENFILE
+      ? .tooManyFiles : .unstartable(String(cString: strerror(number)).lowercased())
+  }
+}

@@ -1,0 +1,68 @@
+package import WireCodec
+import XMPPRequests
+
+/// A question to a connection, whose answer is waited for.
+final class XMPPCall: NetProcess.Receiver {
+  let pending = PendingResult<XMPPReply, XMPPError>()
+  private let limit: Int
+
+  init(_ request: XMPPRequest) {
+    limit =
+      switch request {
+      case .archive: NetFrame.Kind.reply.limit
+      case .roster, .features, .putAside: 8 << 20
+      default: 1
+      }
+  }
+
+  func limit(of kind: NetFrame.Kind) -> Int? {
+    switch kind {
+    case .reply: limit
+    case .refusal: kind.limit
+    default: nil
+    }
+  }
+
+  func take(_ frame: NetFrame) -> NetProcess.Verdict {
+    do throws(WireError) {
+      pending.finish(
+        frame.kind == .refusal
+          ? .failure(try XMPPError(encoded: frame.body)) : .success(try XMPPReply(encoded: frame.body)))
+      return .last
+    } catch { return .senseless }
+  }
+
+  func end(_ fault: NetFault) { pending.finish(.failure(XMPPError(fault))) }
+}
+
+/// The question how much has moved.
+final class ProgressCall: NetProcess.Receiver {
+  let pending = PendingResult<UInt64, Never>()
+
+  func limit(of kind: NetFrame.Kind) -> Int? { kind == .moved ? kind.limit : nil }
+
+  func take(_ frame: NetFrame) -> NetProcess.Verdict {
+    do throws(WireError) {
+      pending.finish(.success(try NetFrame.number(frame.body)))
+      return .last
+    } catch { return .senseless }
+  }
+
+  func end(_ fault: NetFault) { pending.finish(.success(0)) }
+}
+
+extension NetFrame {
+  /// The one number that is all of a body.
+  package static func number(_ body: [UInt8]) throws(WireError) -> UInt64 {
+    var reader = Reader(body.span.bytes)
+    let number = try reader.u64("number")
+    try reader.finish()
+    return number
+  }
+
+  package init(_ kind: Kind, _ id: UInt64, number: UInt64) {
+    var writer = BodyWriter()
+    writer.number(number)
+    self.init(kind, id, writer.bytes)
+  }
+}

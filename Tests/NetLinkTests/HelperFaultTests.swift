@@ -1,0 +1,102 @@
+import Foundation
+import Glibc
+import HTTPRequests
+import Testing
+
+@testable import NetLink
+
+/// What vault-net may do to who has the keys: a delay and a sentence.
+@Suite(.timeLimit(.minutes(5))) struct HelperFaultTests {
+  private static let senseless = HTTPError.unreachable(NetFault.senseless.description)
+  private static let silent = HTTPError.unreachable(NetFault.silent.description)
+  /// The head of what is asked comes first.
+  private static let waits = "head -c 13 <&0 >/dev/null; "
+
+  @Test func `one that isn't installed is named, with the places where it may be`() async throws {
+    let fault = NetFault.missing(candidates: ["/usr/bin/vault-net", "/usr/bin/../libexec/vault-net"])
+    #expect(fault.description.contains("install it as /usr/bin/vault-net or /usr/bin/../libexec/vault-net"))
+    let helper = NetHelper(path: "/nowhere/vault-net")
+    let server = try PlainServer(nil)
+    #expect(
+      await failure(helper, server.request())
+        == .unreachable("the helper vault-net can't be started: no such file or directory"))
+  }
+
+  @Test(arguments: ["exit 0", waits + "exit 3", waits + "kill -9 $$"])
+  func `one that ends is an error, and the next request starts another`(_ script: String) async throws {
+    let fake = try FakeHelper(script)
+    let server = try PlainServer(nil)
+    for _ in 0..<2 {
+      switch await failure(fake.helper, server.request()) {
+      case .unreachable(let reason): #expect(reason.hasPrefix("the helper vault-net "), "\(reason)")
+      case let error: Issue.record("\(String(describing: error))")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    // Of no known kind, of the other side, a longer one than any.
+    FakeHelper.says(0x7F, length: 0), FakeHelper.says(0x02, length: 0), FakeHelper.says(0x81, length: 0xFFFF_FFFF),
+    // Longer than this request allows, an answer to another, one with a key where none is due, an event.
+    FakeHelper.says(0x81, length: 2000), FakeHelper.says(0x81, length: 7, id: 2), FakeHelper.says(0x82, length: 7),
+    FakeHelper.says(0x89, length: 3), FakeHelper.says(0x88, length: 1),
+    // Bodies that are none.
+    FakeHelper.says(0x81, length: 2, body: [0, 200]), FakeHelper.says(0x83, length: 1, body: [9]),
+    FakeHelper.says(0x81, length: 7, body: [0, 200, 2, 0, 0, 0, 0]),
+    FakeHelper.says(0x83, length: 6, body: [3, 0, 0, 0, 1, 27]),
+    // Without an end.
+    "cat /dev/zero >&0", "yes >&0",
+  ])
+  func `one that says what it shouldn't is ended`(_ script: String) async throws {
+    let fake = try FakeHelper(Self.waits + script + "; sleep 60")
+    let server = try PlainServer(nil)
+    #expect(await failure(fake.helper, server.request()) == Self.senseless)
+  }
+
+  @Test(arguments: ["sleep 60", waits + FakeHelper.says(0x81, length: 500) + "; sleep 60"])
+  func `one that falls silent is given up`(_ script: String) async throws {
+    let fake = try FakeHelper(script)
+    let server = try PlainServer(nil)
+    #expect(await failure(fake.helper, server.request()) == Self.silent)
+  }
+
+  @Test func `one that is killed in the middle ends what waits`() async throws {
+    let helper = realHelper()
+    let server = try PlainServer(nil)
+    let process = try helper.process()
+    async let error = failure(helper, server.request())
+    while !process.hasReceivers { try await Task.sleep(for: .milliseconds(5)) }
+    kill(process.process, SIGKILL)
+    #expect(await error == .unreachable("the helper vault-net was ended by signal 9; try again"))
+    let answering = try PlainServer(PlainServer.answer("again"))
+    #expect(await failure(helper, answering.request()) == nil)
+  }
+
+  @Test func `one that is stopped is given up, and killed`() async throws {
+    let helper = realHelper(patience: 300)
+    let process = try helper.process()
+    kill(process.process, SIGSTOP)
+    let server = try PlainServer(PlainServer.answer("never"))
+    #expect(await failure(helper, server.request()) == Self.silent)
+    while kill(process.process, 0) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+  }
+
+  @Test func `nobody who doesn't want to wait has to`() async throws {
+    let fake = try FakeHelper("sleep 60")
+    let helper = fake.helper
+    let server = try PlainServer(nil)
+    let task = Task { await failure(helper, server.request()) }
+    while !((try? helper.process().hasReceivers) ?? false) { try await Task.sleep(for: .milliseconds(5)) }
+    task.cancel()
+    #expect(await task.value == .cancelled)
+  }
+
+  @Test func `it ends with who has started it`() async throws {
+    var helper: NetHelper? = realHelper()
+    let server = try PlainServer(PlainServer.answer("x"))
+    let process = try #require(try helper?.process().process)
+    if let helper { #expect(await failure(helper, server.request()) == nil) }
+    helper = nil
+    while kill(process, 0) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+  }
+}
