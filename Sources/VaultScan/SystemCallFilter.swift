@@ -1,8 +1,8 @@
 import CShims
 import Glibc
 
-/// Which system calls the kernel still carries out for this process: a program for its filter (seccomp-BPF). A call that
-/// no rule allows ends the process.
+/// Which system calls the kernel still carries out for this process: a program for its filter (seccomp-BPF). A call
+/// that no rule allows ends the process.
 struct SystemCallFilter {
   /// What a rule asks of one argument. Only the lower half of an argument is looked at: all of these are 32-bit values
   /// to the kernel.
@@ -22,24 +22,21 @@ struct SystemCallFilter {
     static func argument(_ index: UInt32) -> UInt32 { 16 + 8 * index }
   }
 
-  private(set) var instructions: [sock_filter] = []
-
-  init() {
-    load(Field.architecture)
-    jump(BPF_JEQ, vault_audit_architecture, ifTrue: 1, ifFalse: 0)
-    end(SECCOMP_RET_KILL_PROCESS)
-  }
+  private(set) var instructions = [
+    load(Field.architecture), jump(BPF_JEQ, vault_audit_architecture, ifTrue: 1, ifFalse: 0), end,
+  ]
 
   /// Allows a call whose arguments meet all demands. Several rules for one call are alternatives.
   mutating func allow(_ call: Int32, _ demands: Demand...) { add(call, demands, SECCOMP_RET_ALLOW) }
 
-  /// Lets a call fail with "permission denied" instead of ending the process: for what libraries try and can do without.
+  /// Lets a call fail with "permission denied" instead of ending the process: for what libraries try and can do
+  /// without.
   mutating func refuse(_ call: Int32) { add(call, [], SECCOMP_RET_ERRNO | UInt32(EACCES)) }
 
   /// Puts the filter into force for good. False where the kernel has none.
   func install() -> Bool {
     var program = instructions
-    program.append(Self.instruction(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS))
+    program.append(Self.end)
     guard vault_audit_architecture != 0, let count = UInt16(exactly: program.count) else { return false }
     return vault_filter_system_calls(program, count) == 0
   }
@@ -51,13 +48,10 @@ struct SystemCallFilter {
       let beyond = UInt8(truncatingIfNeeded: steps.count)
       switch demand {
       case .oneOf(let argument, let values):
-        var tests: [sock_filter] = []
-        for (position, value) in values.enumerated() {
-          let last = position == values.count - 1
-          tests.append(
-            Self.jump(
-              BPF_JEQ, value, ifTrue: UInt8(truncatingIfNeeded: values.count - 1 - position), ifFalse: last ? beyond : 0
-            ))
+        let tests = values.enumerated().map { position, value in
+          let left = values.count - 1 - position
+          return Self.jump(
+            BPF_JEQ, value, ifTrue: UInt8(truncatingIfNeeded: left), ifFalse: left == 0 ? beyond : 0)
         }
         steps = [Self.load(Field.argument(argument))] + tests + steps
       case .without(let argument, let bits):
@@ -66,18 +60,12 @@ struct SystemCallFilter {
         steps = [Self.load(Field.argument(argument)), Self.jump(BPF_JSET, bits, ifTrue: 0, ifFalse: beyond)] + steps
       }
     }
-    load(Field.number)
-    jump(BPF_JEQ, UInt32(bitPattern: call), ifTrue: 0, ifFalse: UInt8(truncatingIfNeeded: steps.count))
-    instructions += steps
+    let beyond = UInt8(truncatingIfNeeded: steps.count)
+    instructions +=
+      [Self.load(Field.number), Self.jump(BPF_JEQ, UInt32(bitPattern: call), ifTrue: 0, ifFalse: beyond)] + steps
   }
 
-  private mutating func load(_ field: UInt32) { instructions.append(Self.load(field)) }
-
-  private mutating func jump(_ test: Int32, _ value: UInt32, ifTrue: UInt8, ifFalse: UInt8) {
-    instructions.append(Self.jump(test, value, ifTrue: ifTrue, ifFalse: ifFalse))
-  }
-
-  private mutating func end(_ action: UInt32) { instructions.append(Self.instruction(BPF_RET | BPF_K, action)) }
+  private static let end = instruction(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
 
   private static func load(_ field: UInt32) -> sock_filter { instruction(BPF_LD | BPF_W | BPF_ABS, field) }
 
