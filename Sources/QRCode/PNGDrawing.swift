@@ -1,7 +1,6 @@
 import CPNG
 
 extension QRSymbol {
-  /// Most pixels on a side of a picture.
   package static let imageSideLimit = 8192
 
   /// A PNG file, 8-bit gray: `scale` pixels a module, `quietZone` light modules around the symbol.
