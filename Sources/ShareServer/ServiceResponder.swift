@@ -58,7 +58,8 @@ struct ServiceResponder: HTTPResponder {
     try gate.admit(address, at: store.clock.now)
     switch (route, request.method) {
     case (.health, _): return try await health()
-    case (.description, _): return Answers.text(OpenAPIDocument.text, type: "application/yaml")
+    case (.description, _):
+      return Answers.text(String(decoding: PackageResources.openapi_yaml, as: UTF8.self), type: "application/yaml")
     case (.groups, _): return try await makeGroup(request, address)
     case (.noGroup, _): throw Refusal.unauthorized
     default: break
