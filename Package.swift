@@ -145,12 +145,14 @@ let package = Package(
       ]),
     // The service that keeps shares for groups, and its program: below are only `Sodium` and `Threading`, and no part of
     // `vault` needs them.
-    library(
-      "ShareServer",
-      [
+    .target(
+      name: "ShareServer",
+      dependencies: [
         "CHiredis", "CHiredisShims", "Sodium", "Threading", grdb, hummingbird, hummingbirdTLS, httpTypes, lifecycle,
         logging, nioCore, nioHTTP1, nioHTTPTypes, nioSSL,
-      ]),
+      ],
+      // A link to docs/openapi.yaml, which the service serves.
+      resources: [.embedInCode("openapi.yaml")], swiftSettings: settings),
     .executableTarget(
       name: "VaultServer",
       dependencies: [

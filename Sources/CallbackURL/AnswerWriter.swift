@@ -1,7 +1,7 @@
 import Sodium
 
-/// Puts parameters behind a URL, in secret memory. Every byte of a value is escaped, so that neither a branch nor the length
-/// of the result depends on what it is.
+/// Puts parameters behind a URL, in secret memory. Every byte of a value is escaped, so that neither a branch nor the
+/// length of the result depends on what it is.
 struct AnswerWriter: ~Copyable {
   private var memory: SecretBytes
   private var count: Int

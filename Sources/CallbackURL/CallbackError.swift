@@ -21,7 +21,6 @@ package enum CallbackError: Error, Hashable, Sendable {
 }
 
 extension CallbackError: CustomStringConvertible {
-  /// The fault in words.
   package var description: String {
     switch self {
     case .tooLong: "the request is longer than \(CallbackRequest.byteLimit) bytes"

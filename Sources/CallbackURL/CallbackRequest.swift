@@ -4,21 +4,19 @@ package import Sodium
 ///
 ///     coresecret://x-callback-url/encrypt?plaintext=…&x-success=…
 ///
-/// The content lies in secret memory from here on; everything else in the URL counts as public. See `docs/formats/callback.md`.
+/// The content lies in secret memory from here on; everything else in the URL counts as public. See
+/// `docs/formats/callback.md`.
 package struct CallbackRequest: ~Copyable, Sendable {
   /// What a request asks for.
   package enum Action: String, Hashable, Sendable {
     case encrypt, decrypt
   }
 
-  /// What every request begins with.
   package static let prefix = "coresecret://x-callback-url/"
-  /// Most bytes of a request.
   package static let byteLimit = 8 << 20
   /// Most bytes of a description or a file name.
   package static let textByteLimit = 1024
 
-  /// What to do.
   package let action: Action
   /// What the other program calls itself (`x-source`). Anybody can claim any name.
   package let source: String?
@@ -48,28 +46,17 @@ package struct CallbackRequest: ~Copyable, Sendable {
     let isFile = isEncryption && parameters.contains("filename", in: query)
     let content = try Self.content(
       isEncryption ? "plaintext" : "encryptedData", isEncoded: isFile || !isEncryption, parameters, query)
-    self.init(
-      action: action, source: try Self.text("x-source", parameters, query),
-      targets: try CallbackTargets(parameters, query), content: content,
-      fileName: try Self.fileName(of: action, parameters, query),
-      description: isEncryption ? try Self.text("description", parameters, query) : nil,
-      isStored: try Self.flag("store", parameters, query), addsPassword: addsPassword,
-      scryptLogarithm: isEncryption ? try Self.logarithm(parameters, query, isExpected: addsPassword) : nil)
-  }
-
-  private init(
-    action: Action, source: String?, targets: CallbackTargets, content: consuming SecretBytes,
-    fileName: consuming SecretBytes?, description: String?, isStored: Bool, addsPassword: Bool, scryptLogarithm: Int?
-  ) {
-    self.action = action
-    self.source = source
-    self.targets = targets
+    let source = try Self.text("x-source", parameters, query)
+    let targets = try CallbackTargets(parameters, query)
+    let fileName = try Self.fileName(of: action, parameters, query)
+    let description = isEncryption ? try Self.text("description", parameters, query) : nil
+    let isStored = try Self.flag("store", parameters, query)
+    let scryptLogarithm = isEncryption ? try Self.logarithm(parameters, query, isExpected: addsPassword) : nil
+    (self.action, self.source, self.targets) = (action, source, targets)
     self.content = content
     self.fileName = fileName
-    self.description = description
-    self.isStored = isStored
-    self.addsPassword = addsPassword
-    self.scryptLogarithm = scryptLogarithm
+    (self.description, self.isStored) = (description, isStored)
+    (self.addsPassword, self.scryptLogarithm) = (addsPassword, scryptLogarithm)
   }
 
   private static func fileName(

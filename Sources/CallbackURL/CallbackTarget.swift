@@ -30,8 +30,9 @@ package struct CallbackTarget: Hashable, Sendable {
     self.text = text
   }
 
-  /// Whether an address of the web stands in a URL, escaped once or not at all: whoever takes the URL may be a program that
-  /// opens what stands in it, with the answer behind it. A client that goes on to a page can keep the page's address itself.
+  /// Whether an address of the web stands in a URL, escaped once or not at all: whoever takes the URL may be a program
+  /// that opens what stands in it, with the answer behind it. A client that goes on to a page can keep the page's
+  /// address itself.
   private static func namesPage(_ text: String) -> Bool {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
@@ -59,7 +60,8 @@ package struct CallbackTarget: Hashable, Sendable {
   /// The scheme, in small letters.
   package var scheme: String { text.prefix { $0 != ":" }.lowercased() }
 
-  /// Who gets the answer, as it is said to the user: the scheme and `://`. What stands behind that, any program may write.
+  /// Who gets the answer, as it is said to the user: the scheme and `://`. What stands behind that, any program may
+  /// write.
   package var receiver: String { scheme + "://" }
 
   /// The answer to a successful encryption: `encryptedData`, in base64.

@@ -2,14 +2,14 @@ import Sodium
 
 /// The query of a URL, cut at `&` and `=`, with its values still escaped and where they were.
 ///
-/// Cutting and unescaping branch on the text, as every parser of a URL does; nothing here is repeated on somebody else's
-/// choice, so its time tells at most how long the parts are.
+/// Cutting and unescaping branch on the text, as every parser of a URL does; nothing here is repeated on somebody
+/// else's choice, so its time tells at most how long the parts are.
 struct QueryParameters {
   /// Most parameters of a request: the protocol has ten.
   static let countLimit = 64
 
-  /// Where each name and its value are. What stands for a name may be a secret: the rest of a plaintext in which somebody
-  /// forgot to escape an `&`. So names are compared where they lie, and no string is made of them.
+  /// Where each name and its value are. What stands for a name may be a secret: the rest of a plaintext in which
+  /// somebody forgot to escape an `&`. So names are compared where they lie, and no string is made of them.
   private(set) var places: [(name: Range<Int>, value: Range<Int>)] = []
 
   /// Cuts `query`. Empty parts are left out, since clients put an `&` in front. A name with escapes in it is none that
@@ -36,7 +36,6 @@ struct QueryParameters {
     }
   }
 
-  /// The value of `name`, unescaped; nil if it is not there.
   func value(_ name: String, in query: RawSpan) throws(CallbackError) -> SecretBytes? {
     let found = places.filter { Self.isName(query.extracting($0.name), name) }
     guard found.count <= 1 else { throw .duplicate(name) }
@@ -44,7 +43,6 @@ struct QueryParameters {
     return try Self.unescaped(query.extracting(place.value))
   }
 
-  /// Whether a parameter is there at all.
   func contains(_ name: String, in query: RawSpan) -> Bool {
     places.contains { Self.isName(query.extracting($0.name), name) }
   }
@@ -98,13 +96,11 @@ struct QueryParameters {
   }
 }
 
-/// Zeroed secret memory.
 func memory(_ count: Int) throws(CallbackError) -> SecretBytes {
   do throws(SodiumError) { return try SecretBytes(zeros: count) } catch { throw .outOfMemory }
 }
 
 extension RawSpan {
-  /// The byte at a position within the span.
   func byte(_ position: Int) -> UInt8 { unsafeLoad(fromByteOffset: position, as: UInt8.self) }
 
   /// A part as text, what is no UTF-8 replaced: only for names.

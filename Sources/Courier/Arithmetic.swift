@@ -27,3 +27,10 @@ func mixed(_ value: UInt64) -> UInt64 {
   mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
   return mixed ^ mixed >> 31
 }
+
+extension Int {
+  mutating func addSaturating(_ other: Int) {
+    let (sum, overflow) = addingReportingOverflow(other)
+    self = overflow ? .max : sum
+  }
+}

@@ -13,17 +13,16 @@
 /// waited for long.
 ///
 /// At most ``limit`` carriers are remembered; only who was given a parcel of this device's own is among them.
-package struct CarrierRecords: Sendable, Codable {
-  /// Most carriers remembered.
-  package static let limit = 1024
+package struct CarrierRecords: Sendable {
+  static let limit = 1024
   /// When half of what is remembered counts no more: 30 days, in milliseconds.
-  package static let halfLife: Int64 = 30 * 86_400_000
+  static let halfLife: Int64 = 30 * 86_400_000
   /// Parcels that an average carrier would have delivered, after which a carrier can be shunned.
-  package static let enough = 2.0
+  static let enough = 2.0
   /// The part of parcels that an average carrier delivers at least, as long as nothing arrives.
-  package static let least = 0.15
+  static let least = 0.15
 
-  struct Record: Hashable, Sendable, Codable {
+  struct Record: Hashable, Sendable {
     var settled = 0.0
     var arrived = 0.0
     var at: Int64
@@ -37,13 +36,8 @@ package struct CarrierRecords: Sendable, Codable {
   var records: [DeviceKey: Record] = [:]
   var all = Record(at: 0)
 
-  /// Knows nobody.
   package init() {}
 
-  /// How many carriers are remembered.
-  package var count: Int { records.count }
-
-  /// Settles one parcel that `carrier` had.
   mutating func settle(_ carrier: DeviceKey, arrived: Bool, othersArrived: Bool, at now: Int64) {
     if records[carrier] == nil, records.count >= Self.limit { makeRoom(at: now) }
     let weight = arrived || !othersArrived ? 1 : 0.5
@@ -61,13 +55,13 @@ package struct CarrierRecords: Sendable, Codable {
   var average: Double { (all.arrived + 0.5) / (all.settled + 1) }
 
   /// How much of what `carrier` says is believed, from 0 to 1: all of it, unless it delivers less than the average.
-  package func belief(in carrier: DeviceKey, at now: Int64) -> Double {
+  func belief(in carrier: DeviceKey, at now: Int64) -> Double {
     guard let record = records[carrier]?.faded(to: now) else { return 1 }
     return min(1, (record.arrived + 1) / (record.settled * average + 1))
   }
 
   /// Whether others are preferred to `carrier` in any case.
-  package func isShunned(_ carrier: DeviceKey, at now: Int64) -> Bool {
+  func isShunned(_ carrier: DeviceKey, at now: Int64) -> Bool {
     guard let record = records[carrier]?.faded(to: now) else { return false }
     let expected = record.settled * max(average, Self.least)
     return expected >= Self.enough && record.arrived <= expected / 3

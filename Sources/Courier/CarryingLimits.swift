@@ -1,8 +1,6 @@
-/// What a person gives of their device to others.
-package struct CarryingLimits: Hashable, Sendable, Codable {
-  /// Whether parcels of others are carried at all. On, unless a person says otherwise.
+package struct CarryingLimits: Hashable, Sendable {
+  /// Whether parcels of others are carried at all.
   package var isOn = true
-  /// Most bytes carried at a time.
   package var bytes = 64 << 20
   /// Most bytes moved for others, in and out, in a day of UTC.
   package var bytesADay = 128 << 20
@@ -15,15 +13,12 @@ package struct CarryingLimits: Hashable, Sendable, Codable {
   /// When enough has been done. Nil: never.
   package var fairShare: FairShare?
 
-  /// The limits with which a device starts.
   package init() {}
 
-  /// Most parcels carried at a time, whatever their size.
-  ///
-  /// A parcel counts as at least this part of ``bytes``, so that many small ones fill the room as few large ones do.
-  package static let parcelLimit = 2048
+  /// Most parcels carried at a time. A parcel counts as at least this part of ``bytes``, so that many small ones fill
+  /// the room as few large ones do.
+  static let parcelLimit = 2048
 
-  /// What a parcel of `size` bytes takes of the room.
   func cost(of size: Int) -> Int { max(size, (room + Self.parcelLimit - 1) / Self.parcelLimit) }
 
   /// ``bytes`` as far as they can be meant: at most so many that sums of them can be counted.
@@ -35,19 +30,17 @@ package struct CarryingLimits: Hashable, Sendable, Codable {
   var strangerRoom: Int { room / 100 * min(max(strangersPercent, 0), 100) }
 }
 
-/// How much more a device carries for others than others carried for it.
-package struct FairShare: Hashable, Sendable, Codable {
+package struct FairShare: Hashable, Sendable {
   /// Bytes that it carries in any case.
   package var allowance: Int
   /// Bytes that it carries for each hundred that others delivered for it.
   package var percent: Int
 
-  /// So many bytes in any case, and so many for each hundred that others delivered.
   package init(allowance: Int, percent: Int) { (self.allowance, self.percent) = (allowance, percent) }
 }
 
 /// What was done for others, and by others: what a person sees, and what the limits go by.
-package struct CarryingAccount: Hashable, Sendable, Codable {
+package struct CarryingAccount: Hashable, Sendable {
   /// Bytes taken to be carried for others, ever.
   package internal(set) var carriedForOthers = 0
   /// Bytes that carriers delivered for this device: only what recipients confirmed, so that nobody can claim it.
@@ -63,17 +56,16 @@ package struct CarryingAccount: Hashable, Sendable, Codable {
   /// Own parcels that recipients got from carriers.
   package internal(set) var sentByCarriers = 0
 
-  /// Nothing done yet.
   package init() {}
 
-  /// Bytes that may still be moved for others on the day of `now`. A clock that is set back by no more than a day doesn't
-  /// start a day anew.
+  /// Bytes that may still be moved for others on the day of `now`. A clock that is set back by no more than a day
+  /// doesn't start a day anew.
   func leftToday(_ limits: CarryingLimits, at now: Int64) -> Int {
     max(0, max(0, limits.bytesADay) - (isOver(at: now) ? 0 : movedToday))
   }
 
-  /// Whether ``day`` isn't that of `now`. One that lies more than a day ahead was counted by a clock that was wrong, and
-  /// would otherwise be that of years.
+  /// Whether ``day`` isn't that of `now`. One that lies more than a day ahead was counted by a clock that was wrong,
+  /// and would otherwise be that of years.
   private func isOver(at now: Int64) -> Bool {
     let today = now / 86_400_000
     return day < today || day > today + 1
@@ -86,30 +78,16 @@ package struct CarryingAccount: Hashable, Sendable, Codable {
     return Double(carriedForOthers) + Double(size) <= Double(max(fair.allowance, 0)) + earned
   }
 
+  /// A size below zero counts as none.
   mutating func moved(_ size: Int, at now: Int64) {
     if isOver(at: now) { (day, movedToday) = (now / 86_400_000, 0) }
-    movedToday = sum(movedToday, size)
-  }
-
-  mutating func took(_ size: Int) { carriedForOthers = sum(carriedForOthers, size) }
-
-  mutating func wasCarried(_ size: Int) { carriedForMe = sum(carriedForMe, size) }
-  mutating func deliveredForOther() { deliveredForOthers = sum(deliveredForOthers, 1) }
-  mutating func delivered(directly: Bool) {
-    if directly { sentDirectly = sum(sentDirectly, 1) } else { sentByCarriers = sum(sentByCarriers, 1) }
-  }
-
-  private func sum(_ one: Int, _ other: Int) -> Int {
-    let (sum, overflow) = one.addingReportingOverflow(other)
-    return overflow ? Int.max : sum
+    movedToday.addSaturating(max(0, size))
   }
 }
 
-/// How the device is at the moment.
 package struct DeviceCondition: Hashable, Sendable {
   /// The battery's charge in percent. Nil: there is none, or it is being charged.
   package var battery: Int?
 
-  /// With this much battery.
   package init(battery: Int? = nil) { self.battery = battery }
 }

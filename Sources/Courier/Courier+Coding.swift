@@ -1,11 +1,10 @@
 package import WireCodec
 
-/// How the whole state is written: a version, then each part with its counts, all numbers big-endian, tables in the order of their
+/// The whole state: a version, then each part with its counts, all numbers big-endian, tables in the order of their
 /// keys. What can be worked out isn't written. Byte by byte in `docs/formats/store.md`.
 ///
 /// Reading believes nothing: what no device could have come to is refused.
 extension Courier: WireValue {
-  /// Most bytes of the state.
   package static let byteLimit = 16 << 20
   static let version: UInt8 = 4
   /// Before this, headers don't say whether a parcel may be left at servers: none may.
@@ -13,8 +12,8 @@ extension Courier: WireValue {
   /// Before this, nothing tells how often a parcel has gone out to a carrier, and whether that has it: once, as far as
   /// anybody knows, and nobody has said so.
   static let grantVersion: UInt8 = 3
-  /// Before this, parcels have ids alone: what their bytes hash to isn't known (see ``unnamed``), and which ids were carried
-  /// is worth nothing, as anything may have been under them.
+  /// Before this, parcels have ids alone: what their bytes hash to isn't known (see ``unnamed``), and which ids were
+  /// carried is worth nothing, as anything may have been under them.
   static let copyVersion: UInt8 = 4
 
   package var encodedByteCount: Int {
@@ -41,7 +40,6 @@ extension Courier: WireValue {
     try received.encode(into: &writer)
   }
 
-  /// Reads a state, of the versions before as well.
   package init(from reader: inout Reader) throws(WireError) {
     let version = try reader.u8("version")
     guard (1...Self.version).contains(version) else { throw .invalidValue(field: "version") }
@@ -72,7 +70,6 @@ extension Courier: WireValue {
   }
 }
 
-/// Keys come in ascending order, none twice.
 func ascend<Key: Comparable>(_ key: Key, _ last: inout Key?) throws(WireError) {
   if let before = last, before >= key { throw .invalidValue(field: "order of keys") }
   last = key
@@ -85,8 +82,7 @@ extension ParcelHeader {
 
   func encode(into writer: inout Writer) throws(WireError) {
     try copy.encode(into: &writer)
-    try writer.u64(tag.high)
-    try writer.u64(tag.low)
+    try writer.key(tag)
     try writer.count32(size)
     try writer.time(expiresAt)
     try writer.u8(hopsLeft)
@@ -95,11 +91,10 @@ extension ParcelHeader {
   }
 
   init(from reader: inout Reader, _ version: UInt8) throws(WireError) {
-    let copy: CopyKey =
-      version >= Courier.copyVersion ? try CopyKey(from: &reader) : .unnamed(try reader.parcel("parcel"))
-    guard let tag = RecipientTag(try reader.bytes(16, "tag")),
+    let copy = version >= Courier.copyVersion ? try CopyKey(from: &reader) : .unnamed(try reader.key("parcel"))
+    guard
       let header = ParcelHeader(
-        copy: copy, tag: tag, size: try reader.count32(limit: Self.sizeLimit, "size"),
+        copy: copy, tag: try reader.key("tag"), size: try reader.count32(limit: Self.sizeLimit, "size"),
         expiresAt: try reader.time("expiry"), hopsLeft: try reader.u8("hops"), branch: try reader.u8("branch"),
         allowsServers: version >= Courier.serverVersion ? try reader.flag("servers") : false)
     else { throw .invalidValue(field: "header of a parcel") }

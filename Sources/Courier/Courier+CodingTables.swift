@@ -1,7 +1,5 @@
 package import WireCodec
 
-// What a device knows of others, and what its person has chosen.
-
 extension CourierPolicy {
   static let encodedByteCount = 1 + 1 + 1 + 8 + 1
 
@@ -99,7 +97,7 @@ extension ReceiptBook {
   init(from reader: inout Reader) throws(WireError) {
     self.init()
     for _ in 0..<(try reader.count32(limit: Self.limit, "receipts")) {
-      let id = try reader.parcel("receipt")
+      let id: ParcelKey = try reader.key("receipt")
       let branch = try reader.u8("branch")
       let expiresAt = try reader.time("expiry")
       let proof = try reader.bytes(reader.count8(limit: Receipt.proofLimit, "proof"), "proof")
@@ -185,7 +183,7 @@ extension CarrierRecords.Record {
 }
 
 extension SeenParcels {
-  var encodedByteCount: Int { 4 + expiries.count * (Key.byteCount + 8) }
+  var encodedByteCount: Int { 4 + expiries.keys.reduce(0) { $0 + $1.encodedByteCount + 8 } }
 
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.count32(expiries.count)
@@ -206,32 +204,24 @@ extension SeenParcels {
   }
 }
 
-extension ParcelName {
-  /// The same for all of a kind.
-  package var encodedByteCount: Int { Self.byteCount }
-}
+extension ShortKey: WireValue {
+  package var encodedByteCount: Int { 16 }
 
-extension ParcelKey {
-  /// Writes its 16 bytes.
   package func encode(into writer: inout Writer) throws(WireError) { try writer.key(self) }
 
-  /// Reads 16 bytes.
-  package init(from reader: inout Reader) throws(WireError) { self = try reader.parcel("parcel") }
+  package init(from reader: inout Reader) throws(WireError) { self = try reader.key("parcel") }
 }
 
-extension CopyKey {
-  /// Writes the id, and then the digest.
+extension CopyKey: WireValue {
+  package var encodedByteCount: Int { 32 }
+
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.key(id)
-    try writer.u64(digest.high)
-    try writer.u64(digest.low)
+    try writer.key(digest)
   }
 
-  /// Reads 32 bytes.
   package init(from reader: inout Reader) throws(WireError) {
-    let id = try reader.parcel("parcel")
-    guard let digest = CopyDigest(try reader.bytes(16, "copy")) else { throw .invalidValue(field: "copy") }
-    self.init(id: id, digest: digest)
+    self.init(id: try reader.key("parcel"), digest: try reader.key("copy"))
   }
 }
 
@@ -239,7 +229,7 @@ extension CopyKey {
 
 extension Writer {
   @_lifetime(self: copy self)
-  mutating func key(_ key: ParcelKey) throws(WireError) {
+  mutating func key<Kind>(_ key: ShortKey<Kind>) throws(WireError) {
     try u64(key.high)
     try u64(key.low)
   }
@@ -252,14 +242,12 @@ extension Writer {
   @_lifetime(self: copy self)
   mutating func time(_ value: Int64) throws(WireError) { try u64(UInt64(bitPattern: value)) }
 
-  /// A number that is never negative.
   @_lifetime(self: copy self)
   mutating func number(_ value: Int) throws(WireError) {
     guard let value = UInt64(exactly: value) else { throw .invalidValue(field: "number") }
     try u64(value)
   }
 
-  /// A fraction that is neither negative nor infinite, as its bits.
   @_lifetime(self: copy self)
   mutating func fraction(_ value: Double) throws(WireError) { try u64(value.bitPattern) }
 
@@ -271,8 +259,8 @@ extension Writer {
 }
 
 extension Reader {
-  mutating func parcel(_ field: StaticString) throws(WireError) -> ParcelKey {
-    guard let key = ParcelKey(try bytes(16, field)) else { throw .invalidValue(field: field.description) }
+  mutating func key<Kind>(_ field: StaticString) throws(WireError) -> ShortKey<Kind> {
+    guard let key = ShortKey<Kind>(try bytes(16, field)) else { throw .invalidValue(field: field.description) }
     return key
   }
 
@@ -288,6 +276,7 @@ extension Reader {
     return value
   }
 
+  /// Neither negative nor infinite.
   mutating func fraction(_ field: StaticString) throws(WireError) -> Double {
     let value = Double(bitPattern: try u64(field))
     guard value.isFinite, value.sign == .plus else { throw .invalidValue(field: field.description) }

@@ -31,35 +31,28 @@
 ///   ones it pushes out its own first, or what matters least.
 /// - **Invent parcels, change hops or expiry, keep copies.** Copies that it makes count as given by it. Hops are capped
 ///   at this device's own, and an expiry beyond 31 days isn't taken.
-/// - **Alter.** The recipient notices, and still takes a true copy. So do carriers: what others have put under the same id
-///   is another copy (``CopyKey``), which they carry beside it, at its giver's cost, and at most ``Satchel/copyLimit`` of
-///   one giver. The caller of ``took(_:from:isPeer:isMine:at:)`` has worked out the digest from the bytes.
+/// - **Alter.** The recipient notices, and still takes a true copy. So do carriers: what others have put under the same
+///   id is another copy (``CopyKey``), which they carry beside it, at its giver's cost, and at most
+///   ``Satchel/copyLimit`` of one giver. The caller of ``took(_:from:isPeer:isMine:at:)`` has worked out the digest
+///   from the bytes.
 /// - **Change the branch.** A carrier that does deliver can have another named for it, which thereby isn't shunned.
 /// - **Be many.** Each new identity can do the above once more: take one of five places of each parcel. A sender
 ///   surrounded by nothing but liars reaches nobody by carriers; its own way to the recipient stays.
 /// - **Watch.** It sees ids, sizes, times, and who gives what to whom; and asks with an offer how likely one meets
 ///   whoever a tag is for, if it knows the tag. Only devices that know the recipient answer more than how often they
 ///   reach a server.
-package struct Courier: Sendable, Codable {
-  /// Most parcels of this device's own on their way.
+package struct Courier: Sendable {
   package static let outgoingLimit = 4096
 
   package let own: DeviceKey
-  /// How it spreads parcels.
   package var policy: CourierPolicy
   /// What its person gives to others. After lowering them, see ``fit()``.
   package var limits: CarryingLimits
-  /// What it carries for others.
   package internal(set) var satchel = Satchel()
-  /// Its own parcels that haven't arrived.
   package internal(set) var outgoing: [ParcelKey: OutgoingParcel] = [:]
-  /// Receipts that it passes on.
   package internal(set) var receipts = ReceiptBook()
-  /// Whom it has met.
   package internal(set) var encounters = Encounters()
-  /// What its carriers delivered.
   package internal(set) var records = CarrierRecords()
-  /// What was done for others and by others.
   package internal(set) var account = CarryingAccount()
   var carried = SeenParcels<CopyKey>()
   var received = SeenParcels<ParcelKey>()
@@ -93,7 +86,7 @@ package struct Courier: Sendable, Codable {
 
   /// Forgets what has expired. Returns the own parcels that never arrived; their carriers are settled.
   package mutating func expire(at now: Int64) -> [ParcelKey] {
-    _ = satchel.removeExpired(at: now)
+    satchel.removeExpired(at: now)
     receipts.removeExpired(at: now)
     carried.removeExpired(at: now)
     received.removeExpired(at: now)
@@ -150,26 +143,24 @@ package struct Courier: Sendable, Codable {
   /// Parcels to leave at a server that keeps them for their recipients: own ones, then others', those that expire first
   /// first; none whose sender wants no server.
   ///
-  /// `isReachable` tells whether a server that this device reaches keeps anything for whoever a parcel of others is for.
+  /// `isReachable` tells whether a server that this device reaches keeps anything for whoever a parcel of others is
+  /// for.
   package func deposits(
     _ condition: DeviceCondition, at now: Int64, isReachable: (ParcelHeader) -> Bool = { _ in true }
   ) -> [CopyKey] {
-    let mine = outgoing.values.filter { !$0.isDeposited }.map(\.header)
-    var copies = sorted(mine.filter { isForServers($0, at: now) }).map(\.copy)
+    func forServers(_ headers: [ParcelHeader]) -> [ParcelHeader] {
+      sorted(headers.filter { $0.allowsServers && $0.expiresAt > now })
+    }
+    var copies = forServers(outgoing.values.filter { !$0.isDeposited }.map(\.header)).map(\.copy)
     guard limits.isOn, isAwake(condition) else { return copies }
     var left = account.leftToday(limits, at: now)
     // What was handed over is at its recipient's, whose receipt may still be on its way.
     let others = satchel.parcels.values.filter { !$0.isDeposited && !$0.isHandedOver }.map(\.header)
-    let inTurn = inTurn(sorted(others.filter { isForServers($0, at: now) }))
-    for header in inTurn where header.size <= left && isReachable(header) {
+    for header in inTurn(forServers(others)) where header.size <= left && isReachable(header) {
       left -= header.size
       copies.append(header.copy)
     }
     return copies
-  }
-
-  private func isForServers(_ header: ParcelHeader, at now: Int64) -> Bool {
-    header.allowsServers && header.expiresAt > now
   }
 
   /// Notes that a server has a parcel, or is about to get it.
@@ -184,10 +175,11 @@ package struct Courier: Sendable, Codable {
   /// Notes that the server doesn't have a parcel of others after all. What it was counted for stays counted.
   package mutating func notDeposited(_ copy: CopyKey) { satchel.update(copy) { $0.isDeposited = false } }
 
-  /// How likely this device gets a parcel to `recipient`, by a meeting or by a server. Nil: it doesn't know who that is.
+  /// How likely this device gets a parcel to `recipient`, by a meeting or by a server. Nil: it doesn't know who that
+  /// is.
   ///
-  /// A server counts a quarter: nobody here knows whether the recipient reaches it; and nothing, if the parcel isn't for
-  /// servers.
+  /// A server counts a quarter: nobody here knows whether the recipient reaches it; and nothing, if the parcel isn't
+  /// for servers.
   package func estimate(for recipient: DeviceKey?, allowsServers: Bool, at now: Int64) -> Double {
     let meets = recipient.map { encounters.predictability(of: $0, at: now) } ?? 0
     guard allowsServers else { return meets }
@@ -198,11 +190,11 @@ package struct Courier: Sendable, Codable {
     let branch = Int(receipt.branch)
     guard branch < parcel.carriers.count else {
       // The sender was faster: that says nothing about its carriers.
-      account.delivered(directly: true)
+      account.sentDirectly.addSaturating(1)
       return
     }
-    account.delivered(directly: false)
-    account.wasCarried(parcel.header.size)
+    account.sentByCarriers.addSaturating(1)
+    account.carriedForMe.addSaturating(parcel.header.size)
     // What may never have got there says nothing about its carrier, whichever branch others name.
     for (index, grant) in parcel.carriers.enumerated() where grant.isConfirmed {
       records.settle(grant.carrier, arrived: index == branch, othersArrived: true, at: now)
@@ -220,8 +212,8 @@ package struct Courier: Sendable, Codable {
     headers.sorted { ($0.expiresAt, $0.copy) < ($1.expiresAt, $1.copy) }
   }
 
-  /// The same, but what somebody has brought under an id besides their first copy behind all else: who brings many holds
-  /// up no others.
+  /// The same, but what somebody has brought under an id besides their first copy behind all else: who brings many
+  /// holds up no others.
   func inTurn(_ headers: [ParcelHeader]) -> [ParcelHeader] {
     let turns = satchel.turns()
     guard !turns.isEmpty else { return headers }

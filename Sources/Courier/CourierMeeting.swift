@@ -50,8 +50,8 @@ extension Courier {
   }
 
   /// What this device could give to `device`: first own parcels for it, then others' for it, then own ones that need a
-  /// carrier, then what may be handed on; of each, what somebody has brought under an id besides their first copy behind
-  /// the rest, and `declined` ones, which it didn't want lately, last.
+  /// carrier, then what may be handed on; of each, what somebody has brought under an id besides their first copy
+  /// behind the rest, and `declined` ones, which it didn't want lately, last.
   ///
   /// `isTheirs` tells whether a parcel's tag is that of `device`. Own parcels that have gone out to it, but of which it
   /// hasn't said that it has them, it may have again, by the same branch, ``OutgoingParcel/Grant/limit`` times in all.
@@ -59,6 +59,7 @@ extension Courier {
     to device: DeviceKey, _ greeting: Greeting, _ condition: DeviceCondition, isTheirs: (ParcelHeader) -> Bool,
     declined: Set<CopyKey> = [], at now: Int64
   ) -> [Offer] {
+    let known = Set(greeting.copies)
     var ownForThem: [ParcelHeader] = []
     var theirs: [ParcelHeader] = []
     var own: [ParcelHeader] = []
@@ -66,7 +67,7 @@ extension Courier {
     for parcel in outgoing.values where parcel.header.expiresAt > now {
       if parcel.recipient == device {
         ownForThem.append(parcel.header)
-      } else if greeting.takes, !greeting.contains(parcel.header.copy),
+      } else if greeting.takes, !known.contains(parcel.header.copy),
         let branch = branch(of: parcel, for: device), let header = parcel.header.handedOn(branch: branch)
       {
         own.append(header)
@@ -76,7 +77,7 @@ extension Courier {
     for parcel in satchel.parcels.values where parcel.header.expiresAt > now {
       if isTheirs(parcel.header) {
         theirs.append(parcel.header)
-      } else if greeting.takes, awake, isOpen(parcel, to: device), !greeting.contains(parcel.header.copy),
+      } else if greeting.takes, awake, isOpen(parcel, to: device), !known.contains(parcel.header.copy),
         let header = parcel.header.handedOn(branch: parcel.header.branch)
       {
         others.append(header)
@@ -96,8 +97,7 @@ extension Courier {
   /// `isMine` tells whether a parcel's tag is this device's, `recipient` whose it is, if this device knows them.
   package func replies(
     to offers: [Offer], from device: DeviceKey, isPeer: Bool, _ condition: DeviceCondition,
-    isMine: (ParcelHeader) -> Bool,
-    recipient: (ParcelHeader) -> DeviceKey?, at now: Int64
+    isMine: (ParcelHeader) -> Bool, recipient: (ParcelHeader) -> DeviceKey?, at now: Int64
   ) -> [Reply] {
     var moved = 0
     var cost = satchel.cost(of: device)
@@ -175,8 +175,8 @@ extension Courier {
   }
 
   /// Notes that `device` gets a parcel of the selection. To be kept durably before the first byte goes out: whatever
-  /// then happens, nobody else gets a copy with the same branch, and no more than ``CourierPolicy/carriers`` get one, but in the
-  /// place of one that says that it didn't want it.
+  /// then happens, nobody else gets a copy with the same branch, and no more than ``CourierPolicy/carriers`` get one,
+  /// but in the place of one that says that it didn't want it.
   ///
   /// Returns false if it may not be given: it has arrived meanwhile, another carrier has got this branch, or this one
   /// has said in another meeting that it has the parcel.
@@ -213,7 +213,7 @@ extension Courier {
     } else if let parcel = satchel.parcels[header.copy] {
       account.moved(header.size, at: now)
       if isTheirs {
-        if !parcel.isHandedOver { account.deliveredForOther() }
+        if !parcel.isHandedOver { account.deliveredForOthers.addSaturating(1) }
         satchel.update(header.copy) { $0.isHandedOver = true }
       } else if isOpen(parcel, to: device) {
         satchel.update(header.copy) { $0.handedTo.append(device) }
@@ -235,10 +235,12 @@ extension Courier {
     // It has come over the radio, whatever becomes of it.
     movedInVain(header.size, at: now)
     if carried.contains(header.copy) || outgoing[header.id] != nil || receipts[header.id] != nil { return .known }
-    guard isAllowed, isOnABranch(header), let header = header.capped(hops: policy.hops - 1) else { return .refused }
+    guard isAllowed, isOnABranch(header) else { return .refused }
+    var header = header
+    header.hopsLeft = min(header.hopsLeft, policy.hops - 1)
     let parcel = CarriedParcel(header: header, from: device, fromPeer: isPeer, receivedAt: now)
     guard case .taken(let evicted) = satchel.take(parcel, limits) else { return .refused }
-    account.took(header.size)
+    account.carriedForOthers.addSaturating(header.size)
     carried.insert(header.copy, until: header.expiresAt, at: now)
     return .carried(evicted: evicted)
   }

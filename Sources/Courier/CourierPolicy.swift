@@ -1,15 +1,14 @@
 /// How a device spreads its own parcels, and what it does with those of others.
-package struct CourierPolicy: Hashable, Sendable, Codable {
+package struct CourierPolicy: Hashable, Sendable {
   /// Carriers that get a parcel from its sender, at most five.
-  package var carriers: Int
-  /// Carriers in a row, at most eight. With one, carriers give it to nobody but its recipient or a server.
-  package var hops: UInt8
+  package internal(set) var carriers: Int
+  /// Carriers in a row, from one to eight. With one, carriers give it to nobody but its recipient or a server.
+  package internal(set) var hops: UInt8
   /// Better carriers that a carrier hands a parcel on to.
-  package var handOn: Int
+  package internal(set) var handOn: Int
   /// Milliseconds after which a sender stops waiting for a carrier better than itself, for each of its carriers.
-  package var patience: Int64
-  /// Whether a sender goes by what its carriers delivered.
-  package var usesRecords: Bool
+  package internal(set) var patience: Int64
+  package internal(set) var usesRecords: Bool
 
   /// Numbers out of bounds become the nearest that are allowed.
   package init(carriers: Int = 5, hops: UInt8 = 3, handOn: Int = 2, patience: Int64 = 0, usesRecords: Bool = true) {
@@ -20,8 +19,7 @@ package struct CourierPolicy: Hashable, Sendable, Codable {
     self.usesRecords = usesRecords
   }
 
-  /// Most carriers that a carrier hands a parcel on to.
-  package static let handOnLimit = 4
+  static let handOnLimit = 4
   /// How much reaching a server counts against meeting the recipient.
   static let serverWeight = 0.25
   /// One in so many parcels is given to a carrier that is shunned, to see whether it does better.

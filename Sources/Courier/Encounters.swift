@@ -11,9 +11,8 @@
 ///
 /// At most ``limit`` devices are remembered. Those with the smallest predictability make room, strangers before peers,
 /// so that a crowd of invented devices pushes out no peer.
-package struct Encounters: Sendable, Codable {
-  /// Most devices remembered.
-  package static let limit = 1024
+package struct Encounters: Sendable {
+  static let limit = 1024
   static let largest = 0.7
   static let first = 0.5
   static let ceiling = 1 - 0.01
@@ -22,24 +21,17 @@ package struct Encounters: Sendable, Codable {
   static let typicalInterval: Int64 = 3_600_000
   static let forgotten = 0.001
 
-  /// What is known about one device.
-  struct Entry: Hashable, Sendable, Codable {
+  struct Entry: Hashable, Sendable {
     var value: Double
     var metAt: Int64
     var isPeer: Bool
-    /// When receipts were last exchanged with it.
     var toldAt: Int64 = .min
   }
 
   var entries: [DeviceKey: Entry] = [:]
 
-  /// Has met nobody.
   package init() {}
 
-  /// How many devices are remembered.
-  package var count: Int { entries.count }
-
-  /// Notes that a meeting with `device` began at `now`.
   package mutating func met(_ device: DeviceKey, isPeer: Bool, at now: Int64) {
     guard var entry = entries[device] else {
       if entries.count >= Self.limit { makeRoom(at: now) }
@@ -61,10 +53,8 @@ package struct Encounters: Sendable, Codable {
     return aged(entry, at: now)
   }
 
-  /// When receipts were last exchanged with `device`.
   func told(_ device: DeviceKey) -> Int64 { entries[device]?.toldAt ?? .min }
 
-  /// Notes that receipts were exchanged with `device`.
   mutating func tell(_ device: DeviceKey, at now: Int64) { entries[device]?.toldAt = now }
 
   private func aged(_ entry: Entry, at now: Int64) -> Double {

@@ -3,10 +3,9 @@ package struct Greeting: Hashable, Sendable {
   /// Most parcels of a greeting, and most that are read of one.
   package static let idLimit = 256
 
-  /// Parcels that it carries or has sent, copy by copy, in the order of their bytes, so that one can't tell which is which.
-  /// None of what it received: that would tell strangers whom those were for.
+  /// Parcels that it carries or has sent, copy by copy, in the order of their bytes, so that one can't tell which is
+  /// which. None of what it received: that would tell strangers whom those were for.
   package let copies: [CopyKey]
-  /// Whether it takes parcels for others at present.
   package let takes: Bool
 
   /// What arrives in `copies` beyond the limit is ignored.
@@ -14,36 +13,20 @@ package struct Greeting: Hashable, Sendable {
     self.copies = copies.prefix(Self.idLimit).sorted()
     self.takes = takes
   }
-
-  /// Whether `copy` is among ``copies``.
-  func contains(_ copy: CopyKey) -> Bool {
-    var range = 0..<copies.count
-    while !range.isEmpty {
-      let middle = range.lowerBound + range.count / 2
-      if copies[middle] == copy { return true }
-      range = copies[middle] < copy ? middle + 1..<range.upperBound : range.lowerBound..<middle
-    }
-    return false
-  }
 }
 
-/// A parcel that a device could give to the one it meets.
 package struct Offer: Hashable, Sendable {
   /// Most offers of a meeting, and most that are read.
   package static let limit = 256
 
-  /// The parcel as the other would have it.
   package let header: ParcelHeader
   /// Whether it is addressed to the other, as far as the one who offers it can tell.
   package let isYours: Bool
 
-  /// An offer of this parcel.
   package init(header: ParcelHeader, isYours: Bool) { (self.header, self.isYours) = (header, isYours) }
 }
 
-/// What a device says to an offer.
 package struct Reply: Hashable, Sendable {
-  /// The words of a reply.
   package enum Answer: Hashable, Sendable {
     /// It takes the parcel; as a carrier it says how likely it is to get it to the recipient, in 1/65535.
     case wanted(UInt16)
@@ -53,14 +36,11 @@ package struct Reply: Hashable, Sendable {
   }
 
   package let copy: CopyKey
-  /// What is said.
   package let answer: Answer
 
-  /// A reply to the offer of `copy`.
   package init(copy: CopyKey, answer: Answer) { (self.copy, self.answer) = (copy, answer) }
 }
 
-/// What became of a parcel that came from another device.
 package enum Arrival: Hashable, Sendable {
   /// It is for this device, and new: when it has been opened and found genuine, its receipt is given to
   /// ``Courier/confirmed(_:at:)``. Until then it counts as not received, so that an altered copy keeps no true one
@@ -70,13 +50,10 @@ package enum Arrival: Hashable, Sendable {
   case carried(evicted: [CopyKey])
   /// It is here already, or was.
   case known
-  /// It isn't taken.
   case refused
 }
 
-/// What receipts led to.
 package struct Learned: Hashable, Sendable {
-  /// Own parcels that have arrived.
   package var delivered: [ParcelKey] = []
   /// Copies of others' that needn't be carried any more.
   package var dropped: [CopyKey] = []

@@ -4,20 +4,16 @@
 /// parcels dropped everywhere. What does that: the id of a parcel is a hash of a secret inside it, so that only who has
 /// opened the parcel can show what the id is the hash of. And a code under a second secret inside it, which only the
 /// sender can check, covers ``branch``, so that no carrier can claim to have delivered. Both checks are the caller's.
-package struct Receipt: Hashable, Sendable, Codable {
-  /// Most bytes of a proof.
+package struct Receipt: Hashable, Sendable {
   package static let proofLimit = 96
 
-  /// The parcel's id.
   package let id: ParcelKey
   /// The branch whose copy arrived first, or ``ParcelHeader/noBranch`` if it came from the sender itself.
   package let branch: UInt8
   /// When the parcel expires, and so when the receipt is worth nothing any more.
   package let expiresAt: Int64
-  /// What shows that it is the recipient's.
   package let proof: [UInt8]
 
-  /// A receipt, or nil if something is out of bounds.
   package init?(id: ParcelKey, branch: UInt8, expiresAt: Int64, proof: [UInt8]) {
     guard branch <= ParcelHeader.noBranch, expiresAt > 0, proof.count <= Self.proofLimit else { return nil }
     (self.id, self.branch, self.expiresAt, self.proof) = (id, branch, expiresAt, proof)
@@ -28,8 +24,7 @@ package struct Receipt: Hashable, Sendable, Codable {
 ///
 /// At most ``limit``. When it is full, whoever gave most loses the ones that expire first, as in ``Satchel``: receipts
 /// of parcels that somebody makes up push out their own.
-package struct ReceiptBook: Sendable, Codable {
-  /// Most receipts kept.
+package struct ReceiptBook: Sendable {
   package static let limit = 4096
   /// Most that a device is told in a meeting of parcels that it doesn't carry.
   package static let newestLimit = 32
@@ -38,12 +33,12 @@ package struct ReceiptBook: Sendable, Codable {
   /// Of these, how many of one giver come before those of others.
   static let giverLimit = 8
 
-  struct Entry: Hashable, Sendable, Codable {
+  struct Entry: Hashable, Sendable {
     let receipt: Receipt
     let from: DeviceKey
   }
 
-  struct Learning: Hashable, Sendable, Codable {
+  struct Learning: Hashable, Sendable {
     let id: ParcelKey
     let from: DeviceKey
     let learnedAt: Int64
@@ -55,14 +50,11 @@ package struct ReceiptBook: Sendable, Codable {
   var counts: [DeviceKey: Int] = [:]
   /// No receipt expires before this.
   var soonest = Int64.max
-
   /// This device: what it confirms itself is nobody's flood.
   var own: DeviceKey?
 
-  /// Has none.
   package init() {}
 
-  /// How many are kept.
   package var count: Int { entries.count }
 
   package subscript(id: ParcelKey) -> Receipt? { entries[id]?.receipt }
@@ -89,7 +81,6 @@ package struct ReceiptBook: Sendable, Codable {
     return true
   }
 
-  /// Drops what has expired.
   mutating func removeExpired(at now: Int64) {
     guard soonest <= now else { return }
     for (id, entry) in entries where entry.receipt.expiresAt <= now { remove(id) }

@@ -5,15 +5,13 @@
 /// - When it is full, whoever gave most loses first, and only to somebody who then has no more than they: so the rooms
 ///   of all who want more than there is become equal, and who fills the satchel displaces nobody who gave less. Of one
 ///   giver's parcels the one that expires first goes.
-/// - Of one parcel there may be several copies, and nobody but its recipient can tell which is true: each is carried for
-///   itself, at its giver's cost, at most ``copyLimit`` from one giver.
+/// - Of one parcel there may be several copies, and nobody but its recipient can tell which is true: each is carried
+///   for itself, at its giver's cost, at most ``copyLimit`` from one giver.
 /// - A stranger displaces only strangers: a crowd of invented identities gets their room, never that of peers.
-package struct Satchel: Sendable, Codable {
-  /// What became of a parcel that somebody gave.
-  package enum Taking: Hashable, Sendable {
+package struct Satchel: Sendable {
+  enum Taking: Hashable {
     /// It is carried; these were dropped for it.
     case taken(evicted: [CopyKey])
-    /// It is here already.
     case known
     /// It is too large for the whole room, or there is none for it without being unfair.
     case full
@@ -21,13 +19,11 @@ package struct Satchel: Sendable, Codable {
     case giverFull
   }
 
-  /// Most copies of one parcel from one giver. An honest one has more than one where somebody has spoilt the id: so many
-  /// that a true one gets through three carriers behind one liar that meets each of them.
-  package static let copyLimit = 4
+  /// Most copies of one parcel from one giver. An honest one has more than one where somebody has spoilt the id: so
+  /// many that a true one gets through three carriers behind one liar that meets each of them.
+  static let copyLimit = 4
 
-  /// The parcels by their copies.
   package internal(set) var parcels: [CopyKey: CarriedParcel] = [:]
-  /// The copies of each parcel.
   private var names: [ParcelKey: Set<CopyKey>] = [:]
   var costs: [DeviceKey: Int] = [:]
   var strangers: Set<DeviceKey> = []
@@ -36,17 +32,10 @@ package struct Satchel: Sendable, Codable {
   var strangerCost = 0
   var costByParcel: [CopyKey: Int] = [:]
 
-  /// Carries nothing.
   package init() {}
+  func cost(of giver: DeviceKey) -> Int { costs[giver, default: 0] }
 
-  /// Bytes of all parcels.
-  package var bytes: Int { parcels.values.reduce(0) { $0 + $1.header.size } }
-
-  /// Room that parcels from `giver` take.
-  package func cost(of giver: DeviceKey) -> Int { costs[giver, default: 0] }
-
-  /// What would become of `parcel`.
-  package func taking(_ parcel: CarriedParcel, _ limits: CarryingLimits) -> Taking {
+  func taking(_ parcel: CarriedParcel, _ limits: CarryingLimits) -> Taking {
     guard parcels[parcel.header.copy] == nil else { return .known }
     guard copies(of: parcel.header.id, from: parcel.from) < Self.copyLimit else { return .giverFull }
     let cost = limits.cost(of: parcel.header.size)
@@ -59,7 +48,7 @@ package struct Satchel: Sendable, Codable {
   }
 
   /// Puts `parcel` in if there is room for it, or if somebody who has more can make room.
-  package mutating func take(_ parcel: CarriedParcel, _ limits: CarryingLimits) -> Taking {
+  mutating func take(_ parcel: CarriedParcel, _ limits: CarryingLimits) -> Taking {
     let taking = taking(parcel, limits)
     guard case .taken(let victims) = taking else { return taking }
     let (cost, stranger) = (limits.cost(of: parcel.header.size), isStranger(parcel))
@@ -72,9 +61,8 @@ package struct Satchel: Sendable, Codable {
     return taking
   }
 
-  package func copies(of id: ParcelKey) -> Set<CopyKey> { names[id] ?? [] }
+  func copies(of id: ParcelKey) -> Set<CopyKey> { names[id] ?? [] }
 
-  /// How many copies of a parcel `giver` has brought that are here.
   func copies(of id: ParcelKey, from giver: DeviceKey) -> Int {
     copies(of: id).count { parcels[$0]?.from == giver }
   }
@@ -100,13 +88,14 @@ package struct Satchel: Sendable, Codable {
     names[parcel.header.id, default: []].insert(parcel.header.copy)
   }
 
-  /// Gives a copy the name that it should have.
-  mutating func rename(_ copy: CopyKey, _ header: ParcelHeader) {
+  /// Gives a copy the name that it should have. One that is here under that name already stays as it is.
+  mutating func rename(_ copy: CopyKey, _ name: CopyKey) {
+    guard parcels[name] == nil else { return remove(copy) }
     guard var parcel = parcels.removeValue(forKey: copy) else { return }
     forget(copy)
-    parcel.header = header
+    parcel.header.copy = name
     put(parcel)
-    costByParcel[header.copy] = costByParcel.removeValue(forKey: copy)
+    costByParcel[name] = costByParcel.removeValue(forKey: copy)
   }
 
   private mutating func forget(_ copy: CopyKey) {
@@ -117,32 +106,27 @@ package struct Satchel: Sendable, Codable {
   /// Whoever was a stranger once stays one until all of theirs is gone, so that the sums hold.
   private func isStranger(_ parcel: CarriedParcel) -> Bool { !parcel.fromPeer || strangers.contains(parcel.from) }
 
-  /// Takes a parcel out; returns it if it was here.
-  @discardableResult
-  package mutating func remove(_ copy: CopyKey) -> CarriedParcel? {
-    guard let parcel = parcels.removeValue(forKey: copy) else { return nil }
+  mutating func remove(_ copy: CopyKey) {
+    guard let parcel = parcels.removeValue(forKey: copy) else { return }
     forget(copy)
     add(-(costByParcel.removeValue(forKey: copy) ?? 0), to: parcel.from)
-    return parcel
   }
 
-  /// Drops what has expired; returns which copies that were.
-  package mutating func removeExpired(at now: Int64) -> [CopyKey] {
-    let expired = parcels.values.filter { $0.header.expiresAt <= now }.map(\.header.copy).sorted()
-    for copy in expired { remove(copy) }
-    return expired
+  mutating func removeExpired(at now: Int64) {
+    for (copy, parcel) in parcels where parcel.header.expiresAt <= now { remove(copy) }
   }
 
   /// Drops what no longer fits when a person has lowered the limits; returns which copies that were.
-  package mutating func fit(_ limits: CarryingLimits) -> [CopyKey] {
+  mutating func fit(_ limits: CarryingLimits) -> [CopyKey] {
     // All at their cost under the new limits, in an order that doesn't depend on anything but the parcels.
     let old = parcels.values.sorted { ($0.receivedAt, $0.header.copy) < ($1.receivedAt, $1.header.copy) }
     self = Satchel()
     var dropped: [CopyKey] = []
     for parcel in old {
-      switch take(parcel, limits) {
-      case .taken(let evicted): dropped += evicted
-      case .known, .full, .giverFull: dropped.append(parcel.header.copy)
+      if case .taken(let evicted) = take(parcel, limits) {
+        dropped += evicted
+      } else {
+        dropped.append(parcel.header.copy)
       }
     }
     return dropped

@@ -4,13 +4,13 @@ import Synchronization
 
 /// Which connections are open, from where, and how far each has come in proving who is behind it.
 ///
-/// A flood of strangers must not keep peers out. So a full house is no reason to refuse a newcomer: somebody who has proved
-/// nothing goes instead. It is a connection from the address that has most of them, the one that has proved least, and among
-/// those the oldest; some connections from where a peer has proved itself lately are spared as long as there are others.
-/// Proven peers are never sent away.
+/// A flood of strangers must not keep peers out. So a full house is no reason to refuse a newcomer: somebody who has
+/// proved nothing goes instead. It is a connection from the address that has most of them, the one that has proved
+/// least, and among those the oldest; some connections from where a peer has proved itself lately are spared as long as
+/// there are others. Proven peers are never sent away.
 ///
-/// A peer that turns hostile must not keep others out either. So only a few addresses of each are remembered, and only a few
-/// connections from there are spared.
+/// A peer that turns hostile must not keep others out either. So only a few addresses of each are remembered, and only
+/// a few connections from there are spared.
 final class ConnectionRegister: Sendable {
   /// Peers of which it is remembered where they came from, and how many addresses of each.
   static let familiarPeers = 256
@@ -32,8 +32,8 @@ final class ConnectionRegister: Sendable {
 
     var unprovenCount: Int { unproven[0].count + unproven[1].count }
 
-    /// Who goes first: a stranger rather than a caller, and the older one. But somebody who has come after `recent` is no
-    /// less than a caller: its first words may be on their way.
+    /// Who goes first: a stranger rather than a caller, and the older one. But somebody who has come after `recent` is
+    /// no less than a caller: its first words may be on their way.
     func leastProven(_ recent: UInt64) -> (rank: Rank, id: UInt64)? {
       let strangers = unproven[Rank.stranger.rawValue]
       let callers = unproven[Rank.caller.rawValue]
@@ -88,8 +88,8 @@ final class ConnectionRegister: Sendable {
   /// Connections open now.
   var total: Int { state.withLock { $0.connections.count } }
 
-  /// Takes a connection in, and sends another one away if there is no room; nil if nobody may be sent away, or if so many
-  /// closed ones still wait to be cleared up, for want of processor time, that there is no use in taking more.
+  /// Takes a connection in, and sends another one away if there is no room; nil if nobody may be sent away, or if so
+  /// many closed ones still wait to be cleared up, for want of processor time, that there is no use in taking more.
   func admit(_ source: [UInt8], close: @escaping @Sendable () -> Void) -> Admission? {
     var sentAway: Connection?
     let id: UInt64? = state.withLock { state in
@@ -119,7 +119,6 @@ final class ConnectionRegister: Sendable {
   /// Whether a peer has proved itself lately from this address.
   func isFamiliar(_ source: [UInt8]) -> Bool { state.withLock { $0.familiar[source] != nil } }
 
-  /// A connection has come further.
   func reached(_ standing: PeerStanding, _ id: UInt64) {
     let rank = Rank(standing)
     state.withLock { state in
@@ -159,7 +158,6 @@ final class ConnectionRegister: Sendable {
     }
   }
 
-  /// A connection has ended.
   func leave(_ id: UInt64) { state.withLock { state in _ = Self.remove(id, &state) } }
 
   /// Nobody holds a connection that was admitted any more.
@@ -230,10 +228,8 @@ final class Admission: Sendable {
     register.released(source)
   }
 
-  /// Whether a peer has proved itself lately from the same address.
   var isFamiliar: Bool { register.isFamiliar(source) }
 
-  /// The connection has ended.
   func leave() { register.leave(id) }
 
   func reached(_ standing: PeerStanding) { register.reached(standing, id) }

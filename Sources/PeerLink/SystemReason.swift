@@ -1,14 +1,12 @@
-import Glibc
 import NIOCore
 import NIOPosix
 import PeerAuth
 
 /// NIO's errors and addresses in plain words.
 enum SystemReason {
-  /// The system's reason, such as `connection refused`.
   static func text(_ error: any Error) -> String {
     switch error {
-    case let error as IOError: return describe(error.errnoCode)
+    case let error as IOError: return systemWords(error.errnoCode)
     case let error as NIOConnectionError:
       if let first = error.connectionErrors.first { return text(first.error) }
       return "the name \(error.host) has no address"
@@ -18,7 +16,6 @@ enum SystemReason {
     }
   }
 
-  /// A failed attempt to connect or to listen.
   static func unreachable(_ error: any Error) -> TransportError {
     if case ChannelError.connectTimeout = error { return .timedOut }
     if let error = error as? NIOConnectionError, !error.connectionErrors.isEmpty,
@@ -33,12 +30,5 @@ enum SystemReason {
   static func address(_ address: SocketAddress) -> PeerAddress? {
     guard let host = address.ipAddress, let port = address.port else { return nil }
     return try? PeerAddress(host: String(host.prefix { $0 != "%" }), port: port, allowsAnyPort: true)
-  }
-
-  private static func describe(_ code: CInt) -> String {
-    var buffer = [CChar](repeating: 0, count: 256)
-    guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
-    let text = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    return text.prefix(1).lowercased() + text.dropFirst()
   }
 }

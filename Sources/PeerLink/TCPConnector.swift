@@ -9,13 +9,12 @@ package struct TCPConnector: Sendable {
   /// See ``TCPTransport/lingerTime``.
   var lingerTime = TCPTransport.lingerTime
 
-  /// A connector that gives up on an address after `connectTimeout`.
   package init(connectTimeout: Duration = .seconds(5)) { self.connectTimeout = connectTimeout }
 
   /// Connects to an IPv4 or IPv6 address or a name.
   ///
-  /// Throws ``PeerAuth/TransportError/unreachable(_:)`` with the system's reason, `.timedOut` after the connect timeout, and
-  /// `.closed` at once if the task is cancelled.
+  /// Throws ``PeerAuth/TransportError/unreachable(_:)`` with the system's reason, `.timedOut` after the connect
+  /// timeout, and `.closed` at once if the task is cancelled.
   package func connect(_ address: PeerAddress) async throws(TransportError) -> any PeerTransport {
     let stream = TCPStream()
     let bootstrap = ClientBootstrap(group: EventLoops.shared)
@@ -31,10 +30,7 @@ package struct TCPConnector: Sendable {
     } else {
       attempt = bootstrap.connect(host: address.host, port: address.port)
     }
-    switch await Self.outcome(of: attempt) {
-    case .success(let channel): return TCPTransport(channel, stream, lingerTime: lingerTime)
-    case .failure(let error): throw error
-    }
+    return TCPTransport(try await Self.outcome(of: attempt).get(), stream, lingerTime: lingerTime)
   }
 
   /// Waits for a connection or for cancellation; one that comes too late is closed.

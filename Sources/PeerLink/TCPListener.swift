@@ -4,9 +4,11 @@ package import PeerAuth
 
 /// Accepts TCP connections, no more than its limits allow.
 package final class TCPListener: Sendable {
-  /// How many connections may be open at once. When there are more, one that has proved nothing is closed without a word.
+  /// How many connections may be open at once. When there are more, one that has proved nothing is closed without a
+  /// word.
   package struct Limits: Sendable {
-    /// Connections from one IPv4 address or one IPv6 /64 network. A whole group of 255 peers may sit behind one address.
+    /// Connections from one IPv4 address or one IPv6 /64 network. A whole group of 255 peers may sit behind one
+    /// address.
     package var perAddress = 256
     /// Connections from everywhere.
     package var total = 1024
@@ -14,9 +16,8 @@ package final class TCPListener: Sendable {
     package var backlog = 1024
     /// Whether places from which a peer has proved itself are spared when there is no room.
     package var remembersPlaces = true
-    /// The usual limits.
     package init() {}
-    /// Other limits.
+
     package init(perAddress: Int, total: Int, backlog: Int = 1024) {
       self.perAddress = perAddress
       self.total = total
@@ -87,7 +88,6 @@ package final class TCPListener: Sendable {
     }
   }
 
-  /// Connections open now.
   package var connectionCount: Int { register.total }
 
   /// Stops listening and ends ``incoming``. Connections that were accepted stay open.
@@ -98,3 +98,11 @@ package final class TCPListener: Sendable {
 }
 
 private struct ConnectionRefused: Error {}
+
+/// The threads that all connections share.
+///
+/// They start with the first connection and are never stopped: leaving the process ends them at once, so a command that
+/// is done doesn't wait for the network. Two are enough; the work is in the sessions, on Swift's own threads.
+enum EventLoops {
+  static let shared: any EventLoopGroup = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+}

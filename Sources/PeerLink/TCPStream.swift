@@ -4,8 +4,8 @@ import Synchronization
 
 /// What the event loop and the waiting tasks share about one connection: bytes that came, bytes that still have to go.
 ///
-/// Both are bounded. The loop reads from the socket only while less than the read mark waits here, and a write waits while
-/// more than ``writeMark`` is on its way.
+/// Both are bounded. The loop reads from the socket only while less than the read mark waits here, and a write waits
+/// while more than ``writeMark`` is on its way.
 final class TCPStream: Sendable {
   /// Bytes that wait before reading from the socket stops.
   static let peersReadMark = 1 << 17
@@ -29,7 +29,6 @@ final class TCPStream: Sendable {
 
   init(readMark: Int = TCPStream.peersReadMark) { state = Mutex(State(readMark: readMark)) }
 
-  /// What a look at the state says.
   enum Received: Sendable {
     case bytes([UInt8], resumesReading: Bool)
     case nothingYet
@@ -52,7 +51,6 @@ final class TCPStream: Sendable {
     }
   }
 
-  /// Keeps what came from the socket.
   func append(_ buffer: ByteBuffer) {
     guard buffer.readableBytes > 0 else { return }
     wake { state in
@@ -140,7 +138,6 @@ final class TCPStream: Sendable {
     }
   }
 
-  /// Whether a read would get something.
   var hasInput: Bool {
     state.withLock { !$0.received.isEmpty || $0.inputEnded || $0.failure != nil }
   }

@@ -10,7 +10,6 @@ final class TCPTransport: PeerTransport {
   let remoteDescription: String
   let channel: any Channel
   private let stream: TCPStream
-  /// Its entry among the connections of a listener.
   private let admission: Admission?
   private let lingerTime: TimeAmount
 

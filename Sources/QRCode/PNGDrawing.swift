@@ -1,5 +1,4 @@
 extension QRSymbol {
-  /// Most pixels on a side of a picture.
   package static let imageSideLimit = 8192
 
   /// A PNG file, 1-bit gray: `scale` pixels a module, `quietZone` light modules around the symbol.

@@ -6,7 +6,8 @@ import Glibc
 /// The content is public: it ends on screens and in pictures, and nothing here is wiped.
 package struct QRSymbol: Sendable, Hashable {
   /// How much of a damaged symbol can be repaired.
-  package enum Correction: Sendable, Hashable, CaseIterable {
+  /// In the order of libqrencode's numbers.
+  package enum Correction: UInt32, Sendable, Hashable, CaseIterable {
     /// About 7 percent of the codewords.
     case low
     /// About 15 percent.
@@ -15,15 +16,6 @@ package struct QRSymbol: Sendable, Hashable {
     case quartile
     /// About 30 percent.
     case high
-
-    var level: QRecLevel {
-      switch self {
-      case .low: QR_ECLEVEL_L
-      case .medium: QR_ECLEVEL_M
-      case .quartile: QR_ECLEVEL_Q
-      case .high: QR_ECLEVEL_H
-      }
-    }
   }
 
   /// Most bytes that any symbol holds; longer content is refused before anything is allocated.
@@ -40,7 +32,7 @@ package struct QRSymbol: Sendable, Hashable {
   /// its UTF-8 bytes, without a mark that says so.
   package init(text: String, correction: Correction = .low) throws(QRCodeError) {
     let bytes = Array(text.utf8.prefix(Self.byteLimit + 1))
-    let mode = bytes.allSatisfy(Self.isAlphanumeric) ? QR_MODE_AN : QR_MODE_8
+    let mode = bytes.allSatisfy(Self.alphanumeric.contains) ? QR_MODE_AN : QR_MODE_8
     try self.init(bytes, mode, correction)
   }
 
@@ -52,7 +44,7 @@ package struct QRSymbol: Sendable, Hashable {
   private init(_ bytes: [UInt8], _ mode: QRencodeMode, _ correction: Correction) throws(QRCodeError) {
     guard !bytes.isEmpty else { throw .empty }
     guard bytes.count <= Self.byteLimit, let size = Int32(exactly: bytes.count) else { throw .tooLong }
-    guard let input = QRinput_new2(0, correction.level) else { throw .encoder(errno: errno) }
+    guard let input = QRinput_new2(0, QRecLevel(correction.rawValue)) else { throw .encoder(errno: errno) }
     defer { QRinput_free(input) }
     guard QRinput_append(input, mode, size, bytes) == 0 else { throw .encoder(errno: errno) }
     guard let code = QRcode_encodeInput(input) else { throw errno == ERANGE ? .tooLong : .encoder(errno: errno) }
@@ -69,10 +61,15 @@ package struct QRSymbol: Sendable, Hashable {
     return modules[y * side + x]
   }
 
-  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-    default: " $%*+-./:".utf8.contains(byte)
-    }
-  }
+  private static let alphanumeric = Set("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:".utf8)
+}
+
+package enum QRCodeError: Error, Sendable, Hashable {
+  case empty
+  /// The content is too long for the largest symbol (177 modules a side) at the correction level asked for.
+  case tooLong
+  /// libqrencode failed; the value is its `errno`, ENOMEM in practice.
+  case encoder(errno: Int32)
+  /// The scale or the quiet zone is outside of what a picture may have.
+  case imageSize
 }

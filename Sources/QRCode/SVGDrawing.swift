@@ -1,8 +1,8 @@
 extension QRSymbol {
   /// An SVG file: a white square with a quiet zone of four modules, and one path that is all dark modules.
   ///
-  /// One unit is one module, and 8 pixels where nobody says how large it is to be. The path has one subpath `Mx yhNv1h-Nz` for each unbroken run of N dark modules in a row,
-  /// top to bottom and left to right.
+  /// One unit is one module, and 8 pixels where nobody says how large it is to be. The path has one subpath `Mx
+  /// yhNv1h-Nz` for each unbroken run of N dark modules in a row, top to bottom and left to right.
   package func svg() -> String {
     let quietZone = 4
     let size = side + 2 * quietZone

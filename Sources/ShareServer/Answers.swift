@@ -3,7 +3,6 @@ import Hummingbird
 import NIOCore
 import Sodium
 
-/// Answers as they go out.
 enum Answers {
   static func refusal(_ refusal: Refusal, allowed: [String] = []) -> Response {
     var headers = HTTPFields()

@@ -1,4 +1,5 @@
-/// Follows requests as far as it takes to find the lengths of their chunks. What isn't HTTP is left to the parser, which comes next and refuses it.
+/// Follows requests as far as it takes to find the lengths of their chunks. What isn't HTTP is left to the parser,
+/// which comes next and refuses it.
 struct ChunkLengths {
   /// Most bytes of a chunk: far more than any body has. The parser counts in 64 bits, and would wait for as many.
   static let limit: UInt64 = 0x7fff_ffff
@@ -6,14 +7,10 @@ struct ChunkLengths {
   private static let lineLimit = 512
 
   private enum Stage {
-    /// A line of a head, or behind the last chunk.
     case line(isTrailer: Bool)
     case length
-    /// The rest of its line.
     case lengthEnd
-    /// Bytes of a body, or of a chunk.
     case bytes(ofChunk: Bool)
-    /// The end of line behind a chunk.
     case chunkEnd
     /// This isn't HTTP, or isn't understood.
     case lost
@@ -21,7 +18,6 @@ struct ChunkLengths {
 
   private var stage = Stage.line(isTrailer: false)
   private var line: [UInt8] = []
-  /// Whether the line is longer than what is looked at.
   private var isCut = false
   private var hasHead = false
   private var isChunked = false
@@ -43,9 +39,9 @@ struct ChunkLengths {
       case .line(let isTrailer):
         if byte == UInt8(ascii: "\n") { endLine(isTrailer) } else { append(byte) }
       case .length:
-        if let digit = Self.digit(byte) {
+        if let digit = Character(UnicodeScalar(byte)).hexDigitValue {
           // The limit is far below what doesn't fit.
-          count = count * 16 + digit
+          count = count * 16 + UInt64(digit)
           guard count <= Self.limit else { return false }
         } else {
           stage = .lengthEnd
@@ -91,7 +87,6 @@ struct ChunkLengths {
     }
   }
 
-  /// Takes a line of a head.
   private mutating func note(_ text: String) {
     if !hasHead { (hasHead, count) = (true, 0) }
     guard let colon = text.firstIndex(of: ":") else { return }
@@ -101,15 +96,6 @@ struct ChunkLengths {
     case "transfer-encoding": isChunked = isChunked || isCut || value.contains("chunked")
     case "content-length": if let length = UInt64(value) { count = length } else { stage = .lost }
     default: break
-    }
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt64? {
-    switch byte {
-    case 0x30...0x39: UInt64(byte - 0x30)
-    case 0x41...0x46: UInt64(byte - 0x41 + 10)
-    case 0x61...0x66: UInt64(byte - 0x61 + 10)
-    default: nil
     }
   }
 }

@@ -2,9 +2,9 @@ import Dispatch
 import GRDB
 import Synchronization
 
-/// Changes from many requests, made durable together: those that arrive while one transaction is being written go into the
-/// next, so that one wait for the disk serves all of them (group commit: DeWitt and others, SIGMOD 1984). A change is
-/// acknowledged after the transaction that has it.
+/// Changes from many requests, made durable together: those that arrive while one transaction is being written go into
+/// the next, so that one wait for the disk serves all of them (group commit: DeWitt and others, SIGMOD 1984). A change
+/// is acknowledged after the transaction that has it.
 final class CommitQueue: Sendable {
   /// Writes what the transaction has, or nothing: runs the body within a transaction and returns when it is durable.
   typealias Committer = @Sendable (_ body: (Transaction) throws -> Void) throws -> Void
@@ -21,11 +21,9 @@ final class CommitQueue: Sendable {
     var isRunning = false
   }
 
-  /// Changes that go into one transaction at most.
   private static let batchCount = 512
   /// Bytes of changes after which a transaction takes no more.
   private static let batchBytes = 8 << 20
-  /// Changes that may wait.
   private static let waitingCount = 8192
 
   private let state = Mutex(State())
@@ -38,14 +36,13 @@ final class CommitQueue: Sendable {
     self.committer = committer
   }
 
-  /// Makes a change, and returns its result when it is durable. The body checks everything before it changes anything: what
-  /// it throws as a ``Refusal`` concerns it alone, while any other error takes back the transaction.
+  /// Makes a change, and returns its result when it is durable. The body checks everything before it changes anything:
+  /// what it throws as a ``Refusal`` concerns it alone, while any other error takes back the transaction.
   func commit<Value: Sendable>(
     weight: Int = 0, _ body: @escaping @Sendable (Transaction) throws -> Value
   ) async throws -> Value {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-      let outcome = Mutex<Result<Value, any Error>?>(nil)
-      let box = Box(outcome)
+      let box = Box<Value>()
       let job = Job(weight: weight) { transaction in
         do {
           let value = try body(transaction)
@@ -66,24 +63,18 @@ final class CommitQueue: Sendable {
   }
 
   private final class Box<Value: Sendable>: Sendable {
-    let outcome: Mutex<Result<Value, any Error>?>
-    init(_ outcome: consuming Mutex<Result<Value, any Error>?>) { self.outcome = outcome }
+    let outcome = Mutex<Result<Value, any Error>?>(nil)
   }
 
   private func add(_ job: Job) {
-    enum Step { case start, wait, refuse }
-    let step = state.withLock { state -> Step in
-      guard state.waiting.count < Self.waitingCount else { return .refuse }
+    let isFull = state.withLock { state in
+      guard state.waiting.count < Self.waitingCount else { return true }
       state.waiting.append(job)
-      if state.isRunning { return .wait }
+      if !state.isRunning { queue.async { self.run() } }
       state.isRunning = true
-      return .start
+      return false
     }
-    switch step {
-    case .start: queue.async { self.run() }
-    case .wait: break
-    case .refuse: job.settle(Refusal.busy)
-    }
+    if isFull { job.settle(Refusal.busy) }
   }
 
   private func run() {
@@ -108,8 +99,8 @@ final class CommitQueue: Sendable {
     }
   }
 
-  /// Whether the others could be written without the one that failed. A disk that is full or fails, and a database that is
-  /// locked, would fail for each again.
+  /// Whether the others could be written without the one that failed. A disk that is full or fails, and a database that
+  /// is locked, would fail for each again.
   private static func concernsOne(_ error: any Error) -> Bool {
     guard let error = error as? DatabaseError else { return false }
     return [.SQLITE_CONSTRAINT, .SQLITE_TOOBIG].contains(error.resultCode)

@@ -11,16 +11,14 @@ struct ClientAddress: Hashable, Sendable {
 
   /// Nil for what is no address of the internet.
   init?(_ address: SocketAddress?) {
-    switch address {
-    case .v4(let address):
-      (high, low) = (0, UInt32(bigEndian: address.address.sin_addr.s_addr))
-    case .v6(let address):
-      let bytes = withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
-      let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
-      high = isMapped ? 0 : bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-      low = isMapped ? bytes.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } : UInt32.max
-    default: return nil
-    }
+    guard let exact = ExactAddress(address) else { return nil }
+    self.init(exact)
+  }
+
+  init(_ exact: ExactAddress) {
+    let isMapped = exact.bytes.starts(with: ExactAddress.mapped)
+    high = isMapped ? 0 : exact.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    low = isMapped ? exact.bytes.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } : UInt32.max
   }
 
   private init(high: UInt64, low: UInt32) { (self.high, self.low) = (high, low) }
@@ -28,29 +26,27 @@ struct ClientAddress: Hashable, Sendable {
   /// All of a customer's who has many networks: 48 bits of IPv6, as providers give them to one. Of IPv4, the address.
   var site: ClientAddress { low == UInt32.max && high != 0 ? ClientAddress(high: high >> 16, low: low) : self }
 
-  /// The address in a text, without a port.
   init?(text: some StringProtocol) {
     guard text.utf8.count <= 45 else { return nil }
     self.init(try? SocketAddress(ipAddress: String(text), port: 0))
   }
 }
 
-/// A whole address, for those who are trusted.
+/// A whole address, for those who are trusted: of IPv6, or of IPv4 as IPv6 maps it.
 struct ExactAddress: Hashable, Sendable {
-  private let bytes: [UInt8]
+  fileprivate let bytes: [UInt8]
+
+  fileprivate static let mapped = [UInt8](repeating: 0, count: 10) + [0xff, 0xff]
 
   /// Nil for what is no address of the internet.
   init?(_ address: SocketAddress?) {
     switch address {
-    case .v4(let address):
-      bytes =
-        [UInt8](repeating: 0, count: 10) + [0xff, 0xff] + withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
+    case .v4(let address): bytes = Self.mapped + withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
     case .v6(let address): bytes = withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
     default: return nil
     }
   }
 
-  /// The address in a text, without a port.
   init?(text: String) { self.init(try? SocketAddress(ipAddress: text, port: 0)) }
 }
 
@@ -79,13 +75,14 @@ final class Connections: Sendable {
   }
 
   /// False if this address has as many as it may have.
-  func enter(_ channel: ObjectIdentifier, _ address: ClientAddress?, _ exact: ExactAddress?) -> Bool {
+  func enter(_ channel: ObjectIdentifier, _ exact: ExactAddress?) -> Bool {
     metrics.connections(1)
     return state.withLock { state in
       state.endings[channel] = Ending()
-      guard let address else { return true }
+      guard let exact else { return true }
+      let address = ClientAddress(exact)
       state.counts[address, default: 0] += 1
-      return exact.map { exempt.contains($0) } ?? false || state.counts[address, default: 0] <= limit
+      return exempt.contains(exact) || state.counts[address, default: 0] <= limit
     }
   }
 
@@ -99,7 +96,6 @@ final class Connections: Sendable {
     }
   }
 
-  /// The client has gone, or says nothing more.
   func end(_ channel: ObjectIdentifier) {
     let action = state.withLock { state in
       state.endings[channel]?.hasEnded = true
@@ -122,20 +118,18 @@ final class Connections: Sendable {
   }
 }
 
-/// Stands between the parser of HTTP and the service: ends connections whose requests come too slowly or whose answers are
-/// taken too slowly, and tells when a client has gone. How long a head may take, and how long a connection may be idle, is
-/// Hummingbird's own limit.
+/// Stands between the parser of HTTP and the service: ends connections whose requests come too slowly or whose answers
+/// are taken too slowly, and tells when a client has gone. How long a head may take, and how long a connection may be
+/// idle, is Hummingbird's own limit.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 
-  /// Seconds for a body to arrive.
   private static let readingTime = TimeAmount.seconds(60)
-  /// Seconds for the rest of a body that nobody wants, since its request was refused.
+  /// For the rest of a body that nobody wants, since its request was refused.
   private static let drainingTime = TimeAmount.seconds(5)
-  /// Seconds for an answer to be taken.
   private static let writingTime = TimeAmount.seconds(120)
 
   private let connections: Connections
@@ -159,9 +153,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private func enter(_ context: ChannelHandlerContext) {
     guard !isEntered else { return }
     isEntered = true
-    address = ClientAddress(context.remoteAddress)
     let exact = ExactAddress(context.remoteAddress)
-    if !connections.enter(ObjectIdentifier(context.channel), address, exact) { context.close(promise: nil) }
+    address = exact.map { ClientAddress($0) }
+    if !connections.enter(ObjectIdentifier(context.channel), exact) { context.close(promise: nil) }
   }
 
   func channelInactive(context: ChannelHandlerContext) {

@@ -1,6 +1,5 @@
 import Glibc
 
-/// What the system said about a file.
 struct FileFault: Error, Sendable, CustomStringConvertible {
   let path: String
   let code: Int32
@@ -22,7 +21,6 @@ final class DataFile: Sendable {
     guard descriptor >= 0 else { throw FileFault(path: path, code: errno) }
   }
 
-  /// Opens a file for reading only.
   init(existing path: String) throws(FileFault) {
     self.path = path
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -93,7 +91,6 @@ final class DataFile: Sendable {
     return true
   }
 
-  /// Gives the lock back.
   func unlock() { flock(descriptor, LOCK_UN) }
 
   private func fault() -> FileFault { FileFault(path: path, code: errno) }

@@ -1,10 +1,11 @@
 import Glibc
 import Sodium
 
-/// A key for each group, in a file outside the database: without it nothing of the group can be opened, so that a group that
-/// its owner erases is erased at once, whatever a database still has of it.
+/// A key for each group, in a file outside the database: without it nothing of the group can be opened, so that a group
+/// that its owner erases is erased at once, whatever a database still has of it.
 ///
-/// Group number N has the 32 bytes from 32 × N on; zeros stand for a group that was erased. Numbers are never used again.
+/// Group number N has the 32 bytes from 32 × N on; zeros stand for a group that was erased. Numbers are never used
+/// again.
 final class GroupKeys: Sendable {
   private static let keyCount = 32
   private let file: DataFile
@@ -46,8 +47,8 @@ final class GroupKeys: Sendable {
     }
   }
 
-  /// Draws a key for each of these groups that has none, since the file was lost or cut short. Returns how many that were: what
-  /// they had is lost.
+  /// Draws a key for each of these groups that has none, since the file was lost or cut short. Returns how many that
+  /// were: what they had is lost.
   func mend(_ groups: Set<Int64>) throws -> Int {
     var count = 0
     for group in groups where try key(group) == nil {

@@ -2,7 +2,6 @@ import Sodium
 
 /// The name of a group, a user or a share: 16 bytes, written as 32 lower-case hexadecimal digits.
 struct Identifier: Hashable, Sendable, CustomStringConvertible {
-  /// The first eight bytes.
   let high: UInt64
   private let low: UInt64
 
@@ -11,7 +10,6 @@ struct Identifier: Hashable, Sendable, CustomStringConvertible {
 
   init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
-  /// A fresh random one.
   static func fresh() throws(SodiumError) -> Identifier {
     // Sixteen were asked for.
     guard let identifier = Identifier(bytes: try Randomness.bytes(byteCount)) else { throw .unavailable }
@@ -24,24 +22,13 @@ struct Identifier: Hashable, Sendable, CustomStringConvertible {
     low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// The one in `text`: exactly 32 digits, no capitals.
+  /// Exactly 32 digits, no capitals.
   init?(text: some Collection<UInt8>) {
-    guard text.count == Self.textCount else { return nil }
-    var halves: (high: UInt64, low: UInt64) = (0, 0)
-    for (place, digit) in text.enumerated() {
-      let value: UInt8
-      switch digit {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
-      default: return nil
-      }
-      if place < 16 {
-        halves.high = halves.high << 4 | UInt64(value)
-      } else {
-        halves.low = halves.low << 4 | UInt64(value)
-      }
-    }
-    (high, low) = halves
+    guard text.count == Self.textCount, text.allSatisfy({ "0123456789abcdef".utf8.contains($0) }),
+      let high = UInt64(String(decoding: text.prefix(16), as: UTF8.self), radix: 16),
+      let low = UInt64(String(decoding: text.dropFirst(16), as: UTF8.self), radix: 16)
+    else { return nil }
+    (self.high, self.low) = (high, low)
   }
 
   init?(_ text: some StringProtocol) { self.init(text: Array(text.utf8)) }
@@ -52,6 +39,5 @@ struct Identifier: Hashable, Sendable, CustomStringConvertible {
 
   var description: String { hexadecimal(bytes) }
 
-  /// As much as a log says.
   var short: String { String(description.prefix(8)) }
 }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// How long groups may have been used: the service's time without what it jumped over. Groups that nobody uses end by this, so that
-/// they don't all end because the machine's clock is set far ahead once, or the service is down for long, while nobody can use any.
-/// Shares expire by the service's time itself.
+/// How long groups may have been used: the service's time without what it jumped over. Groups that nobody uses end by
+/// this, so that they don't all end because the machine's clock is set far ahead once, or the service is down for long,
+/// while nobody can use any. Shares expire by the service's time itself.
 final class LifeClock: Sendable {
   /// Milliseconds from one look to the next that count as time that has passed. Whoever runs looks often.
   static let longestStep: Int64 = 86_400_000

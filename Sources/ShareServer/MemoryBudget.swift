@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Memory for bodies that are under way. What isn't there is refused before it is allocated, and so is what would give one group
-/// or one address more than an eighth of it, or a page's worth: the others have something to do, too.
+/// Memory for bodies that are under way. What isn't there is refused before it is allocated, and so is what would give
+/// one group or one address more than an eighth of it, or a page's worth: the others have something to do, too.
 final class MemoryBudget: Sendable {
   enum Holder: Hashable, Sendable {
     case group(Identifier)
@@ -19,7 +19,6 @@ final class MemoryBudget: Sendable {
       self.holders = holders
     }
 
-    /// Makes it larger.
     func grow(_ more: Int) throws(Refusal) {
       guard budget.take(more, holders) else { throw .busy }
       count.withLock { $0 += more }

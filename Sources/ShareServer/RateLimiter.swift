@@ -19,7 +19,6 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     self.burst = burst
   }
 
-  /// Keys that are remembered.
   var count: Int { buckets.withLock { $0.count } }
 
   /// Takes a token. If there is none: the seconds after which there will be one.

@@ -2,9 +2,10 @@ import Glibc
 import NIOCore
 import NIOHTTP1
 
-/// Stands before the parser of HTTP. It hands on a copy of what has come, which goes when nobody needs it any more, and wipes the buffer that it
-/// came in: connections and TLS keep theirs and read into them again and again, so that what was in one would stay there for as long as the
-/// connection lasts. And it refuses lengths of chunks that the parser takes and nobody can mean.
+/// Stands before the parser of HTTP. It hands on a copy of what has come, which goes when nobody needs it any more, and
+/// wipes the buffer that it came in: connections and TLS keep theirs and read into them again and again, so that what
+/// was in one would stay there for as long as the connection lasts. And it refuses lengths of chunks that the parser
+/// takes and nobody can mean.
 final class ReceivedBytes: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -12,7 +13,6 @@ final class ReceivedBytes: ChannelInboundHandler, RemovableChannelHandler {
   private var lengths = ChunkLengths()
   private var isRefused = false
 
-  /// Stands before the parser from now on.
   static func stand(in pipeline: ChannelPipeline) throws {
     let parser = try pipeline.syncOperations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
     try pipeline.syncOperations.addHandler(ReceivedBytes(), position: .before(parser))

@@ -6,7 +6,7 @@ struct Refusal: Error, Sendable, Equatable {
   let status: Int
   let code: String
   let message: String
-  /// Seconds after which asking again makes sense.
+  /// Seconds.
   var retryAfter: Int?
 
   init(_ status: Int, _ code: String, _ message: String, retryAfter: Int? = nil) {

@@ -2,15 +2,13 @@ import FoundationEssentials
 import Hummingbird
 import NIOCore
 
-/// Bodies of requests, with their limits.
 struct RequestBodies: Sendable {
   let budget: MemoryBudget
 
-  /// Bytes that are reserved for a body before any of it has come. It grows with what comes: who only announces much, and
-  /// sends it slowly, takes room from nobody.
+  /// Bytes that are reserved for a body before any of it has come. It grows with what comes: who only announces much,
+  /// and sends it slowly, takes room from nobody.
   private static let firstBytes = 65_536
 
-  /// Takes the body of a request into memory that is reserved for it.
   private func collect(
     _ request: Request, limit: Int, for holders: [MemoryBudget.Holder]
   ) async throws -> (buffer: ByteBuffer, share: MemoryBudget.Share) {

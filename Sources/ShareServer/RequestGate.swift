@@ -4,7 +4,6 @@ import NIOCore
 import Sodium
 import Synchronization
 
-/// Who may ask, and how often.
 struct RequestGate: Sendable {
   static let recipients = HTTPField.Name.recipientsOfShare
 
@@ -12,7 +11,7 @@ struct RequestGate: Sendable {
   private let keys: RateLimiter<[UInt8]>
   private let groups: RateLimiter<ClientAddress>
   private let proxies: Set<ExactAddress>
-  /// A hash of what has to be known to make a group.
+  /// A hash of what has to be known to make a group. Nil: anybody may.
   private let creation: Digest?
 
   init(_ limits: ServerLimits, proxies: Set<ExactAddress>, creation: Digest?) {
@@ -47,11 +46,10 @@ struct RequestGate: Sendable {
 
   /// Whose key a request brings.
   ///
-  /// The field's value is in memory of swift-http-types and of the parser, which don't wipe it. Here it is read where it
-  /// lies, without another copy, decoded into secret memory and hashed; nothing else of the service sees it.
+  /// The field's value is in memory of swift-http-types and of the parser, which don't wipe it. Here it is read where
+  /// it lies, without another copy, decoded into secret memory and hashed; nothing else of the service sees it.
   func caller(_ request: Request, _ group: Identifier, _ store: any ShareStore) async throws -> Caller {
-    let key = try Self.key(request)
-    guard let key else { throw Refusal.unauthorized }
+    guard let key = try Self.key(request) else { throw Refusal.unauthorized }
     let caller = try await store.caller(key, group: group)
     if let wait = keys.take(caller.tag, at: store.clock.now) { throw Refusal.rate(Self.seconds(wait)) }
     return caller
@@ -61,12 +59,10 @@ struct RequestGate: Sendable {
     let fields = request.headers[fields: .authorization]
     guard fields.count == 1, let field = fields.first else { return nil }
     var key: ServerKey?
-    try field.withUnsafeBytesOfValue { value in key = try ServerKey.parse(authorization: UnsafeRawBufferPointer(value))
-    }
+    try field.withUnsafeBytesOfValue { key = try ServerKey.parse(authorization: UnsafeRawBufferPointer($0)) }
     return key
   }
 
-  /// Refuses to make a group without what the operator demands.
   func checkCreation(_ request: Request) throws {
     guard let creation else { return }
     let fields = request.headers[fields: .authorization]
@@ -91,7 +87,6 @@ extension HTTPField.Name {
   fileprivate static let forwardedFor = HTTPField.Name("X-Forwarded-For") ?? .contentType
 }
 
-/// Carries a reservation out of a closure.
 final class ReservationBox: Sendable {
   private let share = Mutex<MemoryBudget.Share?>(nil)
 

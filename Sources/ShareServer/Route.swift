@@ -1,4 +1,3 @@
-/// What a path names.
 enum Route: Sendable, Equatable {
   case groups
   case group(Identifier)
@@ -16,7 +15,6 @@ enum Route: Sendable, Equatable {
   /// Longer paths name nothing.
   private static let limit = 256
 
-  /// Nil if the path names nothing.
   init?(path: String) {
     guard path.utf8.first == 0x2f, path.utf8.count <= Self.limit else { return nil }
     let parts = path.utf8.split(separator: 0x2f, omittingEmptySubsequences: false).dropFirst().map { String($0) ?? "" }
@@ -33,8 +31,7 @@ enum Route: Sendable, Equatable {
 
   private static func below(_ parts: [String], _ group: Identifier?) -> Route? {
     let route: Route?
-    let id = group ?? Identifier(bytes: [UInt8](repeating: 0, count: Identifier.byteCount))
-    guard let id else { return nil }
+    let id = group ?? Identifier(high: 0, low: 0)
     switch (parts.first, parts.count) {
     case (nil, _): route = .group(id)
     case ("master", 1): route = .master(id)
@@ -48,7 +45,6 @@ enum Route: Sendable, Equatable {
     return group == nil && route != nil ? .noGroup : route
   }
 
-  /// The methods that it knows.
   var methods: [String] {
     switch self {
     case .groups, .master, .users, .userKey: ["POST"]
@@ -100,7 +96,6 @@ struct Query: Sendable, Equatable {
     }
   }
 
-  /// A decimal number within a range; `standard` if there is none.
   func number(_ name: String, _ range: ClosedRange<Int64>, standard: Int64) throws(Refusal) -> Int64 {
     guard let text = values[name] else { return standard }
     guard let number = decimal(text), range.contains(number) else {

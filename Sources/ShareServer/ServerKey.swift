@@ -5,19 +5,10 @@ import Sodium
 /// A key has 256 bits from the system's generator, so a plain hash of it can't be searched, and needs no salt or cost.
 /// The hash binds it to its group and user: a row copied elsewhere in the database opens nothing.
 struct ServerKey: ~Copyable {
-  /// What a key is good for.
-  enum Kind: Sendable {
+  enum Kind: String, Sendable {
     /// The group as a whole: users, keys, its end.
-    case master
-    /// A user's messages.
-    case access
-
-    var prefix: StaticString {
-      switch self {
-      case .master: "vgm_"
-      case .access: "vga_"
-      }
-    }
+    case master = "vgm_"
+    case access = "vga_"
   }
 
   let kind: Kind
@@ -27,7 +18,6 @@ struct ServerKey: ~Copyable {
   private static let prefixCount = 4
   private static let scheme: StaticString = "bearer "
 
-  /// Draws a fresh key.
   init(drawing kind: Kind) throws(SodiumError) {
     self.kind = kind
     secret = try SecretBytes(random: Self.byteCount)
@@ -38,18 +28,12 @@ struct ServerKey: ~Copyable {
     self.secret = secret
   }
 
-  /// The key in the value of an Authorization field: `Bearer vga_` or `Bearer vgm_`, then 64 lower-case digits. Nil if it is
-  /// anything else.
+  /// The key in the value of an Authorization field: `Bearer vga_` or `Bearer vgm_`, then 64 lower-case digits. Nil if
+  /// it is anything else.
   static func parse(authorization value: UnsafeRawBufferPointer) throws(SodiumError) -> ServerKey? {
-    guard let token = bearerToken(value), token.count == prefixCount + 2 * byteCount else { return nil }
-    let kind: Kind
-    if hasPrefix(token, Kind.access.prefix) {
-      kind = .access
-    } else if hasPrefix(token, Kind.master.prefix) {
-      kind = .master
-    } else {
-      return nil
-    }
+    guard let token = bearerToken(value), token.count == prefixCount + 2 * byteCount,
+      let kind = Kind(rawValue: String(decoding: token.prefix(prefixCount), as: UTF8.self))
+    else { return nil }
     let digits = UnsafeRawBufferPointer(rebasing: token[prefixCount...])
     guard let secret = try HexText.decode(digits.bytes) else { return nil }
     return ServerKey(kind, secret)
@@ -68,16 +52,11 @@ struct ServerKey: ~Copyable {
     return UnsafeRawBufferPointer(rebasing: value[count...])
   }
 
-  private static func hasPrefix(_ token: UnsafeRawBufferPointer, _ prefix: StaticString) -> Bool {
-    prefix.withUTF8Buffer { prefix in token.prefix(prefix.count).elementsEqual(prefix) }
-  }
-
-  /// The key as its owner gets it, once.
   func text() throws(SodiumError) -> SecretBytes {
     let digits = try HexText.encode(secret.bytes)
     var text = try SecretBytes(zeros: Self.prefixCount + digits.count)
     text.withUnsafeMutableBytes { target in
-      kind.prefix.withUTF8Buffer { target.copyBytes(from: $0) }
+      target.copyBytes(from: kind.rawValue.utf8)
       digits.withUnsafeBytes { digits in
         UnsafeMutableRawBufferPointer(rebasing: target[Self.prefixCount...]).copyMemory(from: digits)
       }
@@ -94,8 +73,8 @@ struct ServerKey: ~Copyable {
     return hash.digest()
   }
 
-  /// What a key is looked up by, since who presents it doesn't say whose it is: half of another hash. Looking up may take
-  /// longer for some tags than for others, but nobody can choose a tag without knowing a key that has it.
+  /// What a key is looked up by, since who presents it doesn't say whose it is: half of another hash. Looking up may
+  /// take longer for some tags than for others, but nobody can choose a tag without knowing a key that has it.
   func tag(group: Identifier) throws(SodiumError) -> [UInt8] {
     var hash = try DomainHash("vault/server-key-tag/v1")
     hash.append(group.bytes)

@@ -1,14 +1,11 @@
+import Foundation
 import GRDB
 
-/// The tables.
-///
-/// A group is known within the database by a small number that is never used again, a user by a seat within its group; seat 0
-/// is the group itself, for its master key. A share's row is numbered by its group and its cursor, so that the shares of a
-/// group lie in order of their cursors.
+/// A group is known within the database by a small number that is never used again, a user by a seat within its group;
+/// seat 0 is the group itself, for its master key. A share's row is numbered by its group and its cursor, so that the
+/// shares of a group lie in order of their cursors.
 enum ServerSchema {
-  /// Bits of a share's row number that are the cursor.
   static let cursorBits: Int64 = 39
-  /// The largest number of a group.
   static let largestGroup: Int64 = 1 << 24 - 1
 
   /// What a share counts in quotas, in SQL: see ``NewShare/weight``. Recipients have four bytes each in a row.
@@ -17,7 +14,6 @@ enum ServerSchema {
   static func row(group: Int64, cursor: Int64) -> Int64 { group << cursorBits | cursor }
   static func cursor(row: Int64) -> Int64 { row & (1 << cursorBits - 1) }
   static func group(row: Int64) -> Int64 { row >> cursorBits }
-  /// The largest cursor that a group gives.
   static let largestCursor: Int64 = 1 << cursorBits - 1
 
   /// Milliseconds that a group lives that nobody uses, if that isn't less than two of its times to live.
@@ -75,6 +71,23 @@ enum ServerSchema {
     }
     return migrator
   }
+}
+
+// GRDB knows `Data`; everything else here is arrays.
+
+extension [UInt8] {
+  var blob: Data { Data(self) }
+}
+
+extension Identifier {
+  var blob: Data { Data(bytes) }
+}
+
+extension Row {
+  /// The bytes of a column that is never null.
+  func octets(_ column: Int) -> [UInt8] { optionalOctets(column) ?? [] }
+
+  func optionalOctets(_ column: Int) -> [UInt8]? { (self[column] as Data?).map { Array($0) } }
 }
 
 /// Recipients as a row has them: their seats in order, four bytes each, big-endian.

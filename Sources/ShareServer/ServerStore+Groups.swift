@@ -6,7 +6,7 @@ extension ServerStore {
   private static let useStep: Int64 = 86_400_000
 
   func find(_ tag: [UInt8], in group: Identifier) async throws -> FoundKey? {
-    let found = try await readCaller { db -> (key: FoundKey, ends: Int64)? in
+    let found = try await door.read { db -> (key: FoundKey, ends: Int64)? in
       let row = try Row.fetchOne(
         db.cachedStatement(
           sql: """
@@ -69,7 +69,8 @@ extension ServerStore {
       guard limits.groups == 0 || count < limits.groups else { throw Refusal.quota("the service takes no more groups") }
       let last = try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'groups'") ?? 0
       guard last < ServerSchema.largestGroup else { throw Refusal.quota("the service takes no more groups") }
-      // Before the rows, so that no crash leaves a group without its key; a key without a group is overwritten at the start.
+      // Before the rows, so that no crash leaves a group without its key; a key without a group is overwritten at the
+      // start.
       _ = try slots.ring(ttl: ttl, now: transaction.now)
       try groupKeys.draw(last + 1)
       try db.execute(
@@ -94,7 +95,7 @@ extension ServerStore {
   }
 
   func info(_ caller: Caller) async throws -> GroupInfo {
-    try await read { [clock] db in
+    try await pool.read { [clock] db in
       try Self.check(caller, db)
       let row = try Row.fetchOne(
         db, sql: "SELECT users, shares, bytes, cursor FROM groups WHERE number = ?", arguments: [caller.group])
@@ -144,7 +145,6 @@ extension ServerStore {
     }
   }
 
-  /// The seat of a user who was not removed.
   private static func seat(_ user: Identifier, _ caller: Caller, _ db: Database) throws -> Int64? {
     try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT seat FROM users WHERE grp = ? AND id = ? AND removed IS NULL"),

@@ -7,12 +7,13 @@ extension ServerStore {
   func page(
     _ caller: Caller, _ request: PageRequest, reserve: @escaping @Sendable (Int, Int) throws -> Void
   ) async throws -> Page {
-    try await read { [self] db in
+    try await pool.read { [self] db in
       try Self.check(caller, db)
       let newest = try Int64.fetchOne(
         db.cachedStatement(sql: "SELECT cursor FROM groups WHERE number = ?"), arguments: [caller.group])
       guard let newest else { throw Refusal.unauthorized }
-      // A cursor from the future: this service was set back to an earlier state. From the start, then, so that nothing is lost.
+      // A cursor from the future: this service was set back to an earlier state. From the start, then, so that nothing
+      // is lost.
       let after = request.after <= newest ? request.after : 0
       let found = try select(caller, after: after, newest: newest, limit: request.limit, db)
       try reserve(found.rows.reduce(0) { $0 + $1.size }, found.rows.count)

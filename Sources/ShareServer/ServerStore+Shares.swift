@@ -90,7 +90,6 @@ extension ServerStore {
     do { return try seal.open(sealed) } catch SodiumError.verificationFailed { return nil }
   }
 
-  /// Deletes rows of shares and what is counted of them.
   static func delete(_ rows: [(number: Int64, weight: Int64)], in transaction: Transaction) throws {
     let statement = try transaction.db.cachedStatement(sql: "DELETE FROM shares WHERE row = ?")
     for (number, weight) in rows {
@@ -104,9 +103,8 @@ extension ServerStore {
     }
   }
 
-  /// One share, if the caller may read it. What he sent himself he may.
   func share(_ caller: Caller, _ id: Identifier) async throws -> [UInt8] {
-    try await read { [self] db in
+    try await pool.read { [self] db in
       try Self.check(caller, db)
       let statement = try db.cachedStatement(
         sql: "SELECT sender, expires, recipients, sealed FROM shares WHERE grp = ? AND id = ?")
@@ -124,7 +122,6 @@ extension ServerStore {
     sender == caller.seat || recipients.map { Seats(bytes: $0).contains(caller.seat) } ?? true
   }
 
-  /// Deletes a share for its sender.
   func eraseShare(_ caller: Caller, _ id: Identifier) async throws {
     try await commit { transaction in
       let db = transaction.db

@@ -6,11 +6,10 @@ extension ServerStore {
 
   /// Destroys the keys of what has expired. This doesn't depend on the database, nor wait for it.
   func destroyKeys() throws {
-    _ = try slots.destroy(at: clock.now)
+    try slots.destroy(at: clock.now)
     try buryGroups()
   }
 
-  /// Pages that one transaction gives back to the disk.
   private static let pages = 1024
 
   /// Deletes the rows of what has expired, and gives back to the disk what more than a quarter of the file has free.
@@ -21,7 +20,7 @@ extension ServerStore {
 
   /// Gives some pages back. Says whether there are more.
   private func giveBack() async throws -> Bool {
-    let (free, all, isAble) = try await read { db in
+    let (free, all, isAble) = try await pool.read { db in
       (
         try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0, try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0,
         // A database that was made before it could do this keeps its pages, for its own use.
@@ -39,8 +38,9 @@ extension ServerStore {
   private func sweepRows() async throws -> Bool {
     let now = clock.now
     let life = lives.look(at: now).life
-    let isWork = try await read { db in
-      // Also while nothing changes it is kept how far time has come: what the service doesn't know to have passed doesn't count.
+    let isWork = try await pool.read { db in
+      // Also while nothing changes it is kept how far time has come: what the service doesn't know to have passed
+      // doesn't count.
       let mark = try Int64.fetchOne(db, sql: "SELECT mark FROM clock") ?? 0
       if now - mark > LifeClock.keepingStep { return true }
       return try Bool.fetchOne(

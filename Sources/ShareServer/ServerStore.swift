@@ -8,13 +8,12 @@ import Synchronization
 final class ServerStore: ShareStore {
   let limits: ServerLimits
   let clock: ServiceClock
-  /// What groups end by.
   let lives: LifeClock
   let slots: SlotKeys
   let groupKeys: GroupKeys
   let pool: DatabasePool
   /// For finding out whose key a request brings: others' long looks don't keep anybody waiting at the door.
-  private let door: DatabasePool
+  let door: DatabasePool
   let board: WaitingBoard
   private let lock: DataFile
   private let folder: String
@@ -25,7 +24,6 @@ final class ServerStore: ShareStore {
   /// Groups that are gone, but whose keys could not be overwritten yet.
   private let undead = Mutex<Set<Int64>>([])
 
-  /// What is in the folder, opened.
   private struct Opened {
     let lock: DataFile
     let pool: DatabasePool
@@ -43,7 +41,8 @@ final class ServerStore: ShareStore {
     folder: String, limits: ServerLimits, clock sources: ClockSources, metrics: ServerMetrics, board: WaitingBoard,
     log: Logger
   ) throws {
-    // Nothing below throws: an optimised build would crash the compiler where a half-made value has to be taken apart again.
+    // Nothing below throws: an optimised build would crash the compiler where a half-made value has to be taken apart
+    // again.
     let opened = try Self.open(folder, sources, log)
     self.limits = limits
     self.folder = folder
@@ -127,7 +126,6 @@ final class ServerStore: ShareStore {
     }
   }
 
-  /// What all groups have, as of the last transaction.
   var totals: Totals { totalsNow.withLock { $0 } }
 
   var slotCount: Int { slots.liveCount }
@@ -187,7 +185,6 @@ final class ServerStore: ShareStore {
 
   // MARK: - Writing
 
-  /// See ``CommitQueue/commit(weight:_:)``.
   func commit<Value: Sendable>(
     weight: Int = 0, _ body: @escaping @Sendable (Transaction) throws -> Value
   ) async throws -> Value {
@@ -227,7 +224,6 @@ final class ServerStore: ShareStore {
     }
   }
 
-  /// Whether the disk has the room that is to stay free.
   func checkRoom(for byteCount: Int) throws(Refusal) {
     guard limits.freeBytes > 0 else { return }
     var status = statvfs()
@@ -238,16 +234,6 @@ final class ServerStore: ShareStore {
   }
 
   // MARK: - Reading
-
-  /// One consistent view.
-  func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-    try await pool.read(body)
-  }
-
-  /// The same, with readers of its own.
-  func readCaller<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-    try await door.read(body)
-  }
 
   /// What is found is on the disk.
   func settle() async throws {}

@@ -1,13 +1,12 @@
 import Glibc
 import Synchronization
 
-/// The service's time in milliseconds since 1970, which never goes back: not when the machine's clock is set back, and not
-/// over a restart either, since the store keeps how far it had come. What has expired stays expired.
+/// The service's time in milliseconds since 1970, which never goes back: not when the machine's clock is set back, and
+/// not over a restart either, since the store keeps how far it had come. What has expired stays expired.
 ///
 /// It runs with the machine's uptime and jumps ahead when the machine's clock is ahead of it.
 final class ServiceClock: Sendable {
   private let sources: ClockSources
-  /// What to add to the uptime.
   private let offset: Mutex<Int64>
 
   /// Starts at the machine's time, or at `mark` if that is later.
@@ -34,20 +33,8 @@ package struct ClockSources: Sendable {
   package var wall: @Sendable () -> Int64
   /// Milliseconds since some moment. Never goes back.
   package var uptime: @Sendable () -> Int64
-  /// Waits so long.
-  package var sleep: @Sendable (Duration) async throws -> Void
+  package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
-  /// Takes all of it.
-  package init(
-    wall: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Int64,
-    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-  ) {
-    self.wall = wall
-    self.uptime = uptime
-    self.sleep = sleep
-  }
-
-  /// The machine's.
   package static let machine = ClockSources(
     wall: { milliseconds(CLOCK_REALTIME) }, uptime: { milliseconds(CLOCK_BOOTTIME) })
 

@@ -5,6 +5,13 @@ import NIOCore
 import NIOHTTP1
 import Sodium
 
+/// What is known of the connection that a request came over.
+struct ServiceContext: InitializableFromSource {
+  let channel: any Channel
+
+  init(source: ApplicationRequestContextSource) { channel = source.channel }
+}
+
 /// Answers requests: says what they ask for, holds them to the limits, and lets the store do it.
 struct ServiceResponder: HTTPResponder {
   let store: any ShareStore
@@ -28,16 +35,15 @@ struct ServiceResponder: HTTPResponder {
       throw error
     } catch {
       let refusal = error is CancellationError ? Refusal.stopping : Refusal(error)
-      if refusal == .unavailable { log.error("a request could not be done", metadata: ["error": "\(words(error))"]) }
+      if refusal == .unavailable {
+        log.error("a request could not be done", metadata: ["error": "\(ServerStore.words(error))"])
+      }
       response = Answers.refusal(refusal, allowed: refusal.status == 405 ? route?.methods ?? [] : [])
     }
     note(request, route, response, start)
     // Refused, but never with a body: its sender would take that for the next answer.
     return request.method == .head ? response.createHeadResponse() : response
   }
-
-  /// What went wrong, without the values of a statement, which GRDB would name.
-  private func words(_ error: any Error) -> String { ServerStore.words(error) }
 
   private func note(_ request: Request, _ route: Route?, _ response: Response, _ start: ContinuousClock.Instant) {
     let time = ContinuousClock.now - start
@@ -58,7 +64,8 @@ struct ServiceResponder: HTTPResponder {
     try gate.admit(address, at: store.clock.now)
     switch (route, request.method) {
     case (.health, _): return try await health()
-    case (.description, _): return Answers.text(OpenAPIDocument.text, type: "application/yaml")
+    case (.description, _):
+      return Answers.text(String(decoding: PackageResources.openapi_yaml, as: UTF8.self), type: "application/yaml")
     case (.groups, _): return try await makeGroup(request, address)
     case (.noGroup, _): throw Refusal.unauthorized
     default: break
@@ -81,7 +88,7 @@ struct ServiceResponder: HTTPResponder {
     case .group:
       try await store.eraseGroup(caller)
       return Answers.nothing
-    case .master: return try await rotateMaster(request, caller)
+    case .master: return try await rotateKey(request, caller, nil)
     case .users: return try await addUser(request, caller)
     case .userKey(_, let user): return try await rotateKey(request, caller, user)
     case .user(_, let user):
@@ -91,7 +98,6 @@ struct ServiceResponder: HTTPResponder {
     }
   }
 
-  /// Whose key a request brings.
   private func caller(_ request: Request, _ group: Identifier) async throws -> Caller {
     do { return try await gate.caller(request, group, store) } catch let refusal as Refusal {
       // Who deletes something takes this for success, if an attempt before had no answer.
@@ -150,14 +156,6 @@ struct ServiceResponder: HTTPResponder {
     }
   }
 
-  private func rotateMaster(_ request: Request, _ caller: Caller) async throws -> Response {
-    try await bodies.nothing(request)
-    let key = try ServerKey(drawing: .master)
-    let stored = try StoredKey(key, group: caller.groupID, user: nil)
-    try await store.rotateKey(caller, user: nil, to: stored)
-    return try Answers.json { try $0.key("masterKey", key) }
-  }
-
   private func addUser(_ request: Request, _ caller: Caller) async throws -> Response {
     try await bodies.nothing(request)
     let user = try Identifier.fresh()
@@ -170,15 +168,16 @@ struct ServiceResponder: HTTPResponder {
     }
   }
 
-  private func rotateKey(_ request: Request, _ caller: Caller, _ user: String) async throws -> Response {
-    let user = try id(user)
+  /// Gives a user, or for nil the group itself, a new key.
+  private func rotateKey(_ request: Request, _ caller: Caller, _ user: String?) async throws -> Response {
+    let user = try user.map(id)
     try await bodies.nothing(request)
-    let key = try ServerKey(drawing: .access)
+    let key = try ServerKey(drawing: user == nil ? .master : .access)
     let stored = try StoredKey(key, group: caller.groupID, user: user)
     try await store.rotateKey(caller, user: user, to: stored)
     return try Answers.json { json in
-      json.text("user", user.description)
-      try json.key("accessKey", key)
+      if let user { json.text("user", user.description) }
+      try json.key(user == nil ? "masterKey" : "accessKey", key)
     }
   }
 
@@ -242,8 +241,8 @@ struct ServiceResponder: HTTPResponder {
     return (page, share)
   }
 
-  /// Looks, and if there is nothing, again whenever something came, until the time is over, the client has gone or the service
-  /// stops.
+  /// Looks, and if there is nothing, again whenever something came, until the time is over, the client has gone or the
+  /// service stops.
   private func look(
     _ caller: Caller, _ request: PageRequest, _ holders: [MemoryBudget.Holder], waiting seconds: Int64,
     _ context: ServiceContext

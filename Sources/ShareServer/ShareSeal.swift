@@ -1,14 +1,13 @@
 import Sodium
 
-/// How a share lies in the database: sealed by crypto_secretbox under a key of its own, derived from the key of the time slot
-/// in which it expires and the key of its group. A random nonce of 24 bytes stands in front.
+/// How a share lies in the database: sealed by crypto_secretbox under a key of its own, derived from the key of the
+/// time slot in which it expires and the key of its group. A random nonce of 24 bytes stands in front.
 ///
-/// What comes here is encrypted already, by people who don't trust this service. This seal keeps nothing from the service; it
-/// is what makes erasing possible: of the two keys one ends with the slot and the other with the group.
+/// What comes here is encrypted already, by people who don't trust this service. This seal keeps nothing from the
+/// service; it is what makes erasing possible: of the two keys one ends with the slot and the other with the group.
 struct ShareSeal: ~Copyable {
   private let key: SecretBytes
 
-  /// Bytes that sealing adds.
   static let overhead = SecretBox.nonceByteCount + SecretBox.overhead
 
   init(slot: borrowing SecretBytes, group: borrowing SecretBytes, groupID: Identifier, share: Identifier)

@@ -5,15 +5,14 @@ import HummingbirdTLS
 package import Logging
 import NIOCore
 import NIOSSL
-package import ServiceLifecycle
+import ServiceLifecycle
 import Sodium
 
-/// The untrusted service: keeps shares for groups until they expire. It learns who sends how much to whom and when, never
-/// what: that is encrypted, and the key is split over several such services, before anything comes here.
+/// The untrusted service: keeps shares for groups until they expire. It learns who sends how much to whom and when,
+/// never what: that is encrypted, and the key is split over several such services, before anything comes here.
 package struct ShareService: Service {
   private let options: ServerOptions
   let store: any ShareStore
-  /// What bodies and pages have at hand.
   let budget: MemoryBudget
   private let metrics: ServerMetrics
   private let gate: RequestGate
@@ -54,7 +53,6 @@ package struct ShareService: Service {
     }
   }
 
-  /// Answers until it is told to stop, then finishes what is under way.
   package func run() async throws {
     var quiet = Logger(label: "http")
     quiet.logLevel = .error
@@ -136,7 +134,6 @@ package struct ShareService: Service {
   }
 }
 
-/// Wakes everybody who waits when the service is to stop.
 private struct Waker: Service {
   let board: WaitingBoard
 
@@ -146,7 +143,6 @@ private struct Waker: Service {
   }
 }
 
-/// Erases what has expired.
 private struct Sweeper: Service {
   let store: any ShareStore
   let metrics: ServerMetrics
@@ -184,7 +180,6 @@ private struct Sweeper: Service {
   }
 }
 
-/// Answers Prometheus, at a place of its own.
 private struct MetricsResponder: HTTPResponder {
   let store: any ShareStore
   let metrics: ServerMetrics

@@ -1,9 +1,10 @@
 import Sodium
 
-/// What the service needs of whatever keeps things for it: SQLite in a folder (``ServerStore``) or Redis (``RedisStore``).
+/// What the service needs of whatever keeps things for it: SQLite in a folder (``ServerStore``) or Redis
+/// (``RedisStore``).
 ///
-/// What returns is durable, or as durable as the store can make it, and what was refused or failed may have happened or not.
-/// All throw a ``Refusal`` for what is the asker's affair.
+/// What returns is durable, or as durable as the store can make it, and what was refused or failed may have happened or
+/// not. All throw a ``Refusal`` for what is the asker's affair.
 protocol ShareStore: Sendable {
   var limits: ServerLimits { get }
   /// For rates: what has expired is the store's own affair.
@@ -12,9 +13,7 @@ protocol ShareStore: Sendable {
   var board: WaitingBoard { get }
   /// What all groups have, as of a moment ago.
   var totals: Totals { get }
-  /// Time slots that have a key.
   var slotCount: Int { get }
-  /// What else is measured.
   var gauges: [Gauge] { get }
 
   func find(_ tag: [UInt8], in group: Identifier) async throws -> FoundKey?
@@ -26,15 +25,15 @@ protocol ShareStore: Sendable {
   /// Erases a group, and with its key everything that it has stored.
   func eraseGroup(_ caller: Caller) async throws
   func addUser(_ caller: Caller, id: Identifier, access: StoredKey) async throws
-  /// Gives a user, or for nil the group itself, a new key. The present one stays until the new one is used; one that was never
-  /// used ends now.
+  /// Gives a user, or for nil the group itself, a new key. The present one stays until the new one is used; one that
+  /// was never used ends now.
   func rotateKey(_ caller: Caller, user: Identifier?, to key: StoredKey) async throws
   /// Ends a user's keys. What he sent stays until it expires.
   func removeUser(_ caller: Caller, _ user: Identifier) async throws
 
   func put(_ caller: Caller, _ share: NewShare) async throws -> Receipt
-  /// What is new for a reader, in order of cursors. `reserve` is told how many bytes and shares the page will have before they
-  /// are read, and may refuse.
+  /// What is new for a reader, in order of cursors. `reserve` is told how many bytes and shares the page will have
+  /// before they are read, and may refuse.
   func page(
     _ caller: Caller, _ request: PageRequest, reserve: @escaping @Sendable (Int, Int) throws -> Void
   ) async throws -> Page
@@ -43,20 +42,17 @@ protocol ShareStore: Sendable {
   /// Deletes a share for its sender.
   func eraseShare(_ caller: Caller, _ id: Identifier) async throws
 
-  /// Returns when what was found here will not be found otherwise later: who is told that there is nothing any more may be told
-  /// that after an attempt to delete it that wasn't acknowledged.
+  /// Returns when what was found here will not be found otherwise later: who is told that there is nothing any more may
+  /// be told that after an attempt to delete it that wasn't acknowledged.
   func settle() async throws
-  /// Whether the store can be read and written.
   func isHealthy() async -> Bool
   /// Destroys the keys of what has expired.
   func destroyKeys() async throws
   /// Deletes what is left of what has expired.
   func sweep() async throws
-  /// Ends everything.
   func close()
 }
 
-/// One number for the metrics.
 struct Gauge: Sendable {
   let name: String
   let type: String
@@ -65,7 +61,6 @@ struct Gauge: Sendable {
 }
 
 struct FoundKey: Sendable {
-  /// The group's number.
   let group: Int64
   let ttl: Int64
   let seat: Int64
@@ -75,7 +70,6 @@ struct FoundKey: Sendable {
   let user: Identifier?
 }
 
-/// Who asks, as the store knows him.
 struct Caller: Sendable {
   /// The group's number.
   let group: Int64
@@ -83,10 +77,8 @@ struct Caller: Sendable {
   let ttl: Int64
   /// 0 for a master key.
   let seat: Int64
-  /// The key that he came with.
   let tag: [UInt8]
 
-  /// The seat that stands for the group itself.
   static let masterSeat: Int64 = 0
   static let ownerSeat: Int64 = 1
 
@@ -108,7 +100,6 @@ extension ShareStore {
   }
 }
 
-/// A key that was drawn: what is stored of it.
 struct StoredKey: Sendable {
   let tag: [UInt8]
   let digest: [UInt8]
@@ -119,7 +110,6 @@ struct StoredKey: Sendable {
   }
 }
 
-/// What a group's members may know about it.
 struct GroupInfo: Sendable {
   let users: Int64
   let shares: Int64
@@ -129,35 +119,24 @@ struct GroupInfo: Sendable {
   let time: Int64
 }
 
-/// What a client asks to be kept.
 struct NewShare: Sendable {
   let id: Identifier
   let bytes: [UInt8]
-  /// Nil for everybody.
   let recipients: [Identifier]?
 
-  /// What it counts in quotas: its bytes, and about what keeping it takes besides.
-  var weight: Int64 { Self.weight(bytes: bytes.count, recipients: recipients?.count ?? 0) }
+  /// What it counts in quotas: its bytes, and about what keeping it takes besides, four bytes for each recipient.
+  var weight: Int64 { Int64(bytes.count + Self.overhead + 4 * (recipients?.count ?? 0)) }
 
   /// Bytes that a share takes besides its own.
   static let overhead = 256
-  /// Bytes that each recipient takes.
-  static let recipientWeight = 4
-
-  static func weight(bytes: Int, recipients: Int) -> Int64 {
-    Int64(bytes + overhead + recipientWeight * recipients)
-  }
 }
 
-/// What is known of a share that was kept.
 struct Receipt: Sendable {
   let cursor: Int64
   let expires: Int64
-  /// It was there before.
   let isRepeated: Bool
 }
 
-/// A share as its readers get it.
 struct ReadShare: Sendable {
   let id: Identifier
   let cursor: Int64
@@ -166,17 +145,14 @@ struct ReadShare: Sendable {
   let bytes: [UInt8]
 }
 
-/// What a reader asks for.
 struct PageRequest: Sendable {
   let after: Int64
   let limit: Int
 }
 
-/// Some of what is new for a reader.
 struct Page: Sendable {
   var shares: [ReadShare] = []
   /// Where to go on, also if there is nothing.
   var next: Int64
-  /// There may be more already.
   var more = false
 }

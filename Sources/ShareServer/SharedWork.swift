@@ -1,5 +1,5 @@
-/// Work that serves all who ask for it meanwhile: who asks waits for a run that begins after that, and there is at most one more at
-/// a time.
+/// Work that serves all who ask for it meanwhile: who asks waits for a run that begins after that, and there is at most
+/// one more at a time.
 actor SharedWork {
   private let work: @Sendable () async throws -> Void
   private var running: Task<Void, any Error>?

@@ -7,7 +7,6 @@ final class SlotKeys: Sendable {
   private let folder: String
   private let rings = Mutex<[Int64: SlotRing]>([:])
 
-  /// Opens the rings that are there, and destroys what is over.
   init(folder: String, ttls: [Int64], now: Int64) throws {
     self.folder = folder
     for ttl in ttls { _ = try ring(ttl: ttl, now: now) }
@@ -17,7 +16,6 @@ final class SlotKeys: Sendable {
     }
   }
 
-  /// The ring for a time to live in seconds.
   func ring(ttl: Int64, now: Int64) throws -> SlotRing {
     let length = SlotRing.slotLength(ttl: ttl)
     return try rings.withLock { rings in
@@ -33,7 +31,6 @@ final class SlotKeys: Sendable {
     rings.withLock { $0[SlotRing.slotLength(ttl: ttl)] }
   }
 
-  /// Lengths of slots in milliseconds whose rings were made just now.
   var newLengths: [Int64] { all.filter(\.isNew).map(\.length) }
 
   /// Keys that were found not whole.
@@ -41,16 +38,9 @@ final class SlotKeys: Sendable {
 
   private var all: [SlotRing] { rings.withLock { Array($0.values) } }
 
-  /// Returns when all keys are on the disk.
   func synchronize() throws(FileFault) { for ring in all { try ring.synchronize() } }
 
-  /// Destroys the keys of all slots that are over.
-  func destroy(at now: Int64) throws(FileFault) -> Int {
-    var count = 0
-    for ring in all { count += try ring.destroy(at: now) }
-    return count
-  }
+  func destroy(at now: Int64) throws(FileFault) { for ring in all { try ring.destroy(at: now) } }
 
-  /// How many slots have a key.
   var liveCount: Int { all.reduce(0) { $0 + $1.liveCount } }
 }

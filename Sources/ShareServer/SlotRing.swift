@@ -4,13 +4,14 @@ import Synchronization
 
 /// The keys of the time slots of one length, in a file of fixed size outside the database.
 ///
-/// What expires within a slot is sealed under the slot's key. When the slot is over the key is overwritten where it lies, and
-/// with that everything sealed under it is erased, wherever a database, its log or a backup of it still has the bytes
-/// ("revocable backups": Boneh and Lipton, USENIX Security 1996; used for expiry by Geambasu and others, "Vanish", 2009).
+/// What expires within a slot is sealed under the slot's key. When the slot is over the key is overwritten where it
+/// lies, and with that everything sealed under it is erased, wherever a database, its log or a backup of it still has
+/// the bytes ("revocable backups": Boneh and Lipton, USENIX Security 1996; used for expiry by Geambasu and others,
+/// "Vanish", 2009).
 ///
-/// An entry is 64 bytes that never straddle a sector: the slot's number (8, big-endian), the key (32), 16 bytes of a hash of
-/// both, and 8 zeros. An entry that was torn while it was written doesn't match its hash; nothing that was acknowledged is
-/// sealed under it, since the entry is durable before.
+/// An entry is 64 bytes that never straddle a sector: the slot's number (8, big-endian), the key (32), 16 bytes of a
+/// hash of both, and 8 zeros. An entry that was torn while it was written doesn't match its hash; nothing that was
+/// acknowledged is sealed under it, since the entry is durable before.
 final class SlotRing: Sendable {
   /// Entries: twice what may be alive at once, so that a slot's place is long empty when its turn comes.
   static let capacity: Int64 = 8192
@@ -41,8 +42,8 @@ final class SlotRing: Sendable {
   private let file: DataFile
   private let state: Mutex<State>
 
-  /// Milliseconds of the slots for a time to live in seconds: a second, or the smallest power of two of seconds that is long
-  /// enough.
+  /// Milliseconds of the slots for a time to live in seconds: a second, or the smallest power of two of seconds that is
+  /// long enough.
   static func slotLength(ttl: Int64) -> Int64 {
     var seconds: Int64 = 1
     while seconds * slotsPerLife < ttl { seconds *= 2 }
@@ -108,16 +109,10 @@ final class SlotRing: Sendable {
   /// The slot in which something that expires at `expires` lives.
   func slot(expires: Int64) -> Int64 { (expires - 1) / length + 1 }
 
-  /// How many slots have a key.
   var liveCount: Int {
-    state.withLock { state in
-      var count = 0
-      for place in 0..<Self.capacity where Self.number(at: place, in: state.image) != 0 { count += 1 }
-      return count
-    }
+    state.withLock { state in (0..<Self.capacity).count { Self.number(at: $0, in: state.image) != 0 } }
   }
 
-  /// The key of a slot, or nil if it has none any more.
   func key(of slot: Int64) throws(SodiumError) -> SecretBytes? {
     try state.withLock { (state) throws(SodiumError) -> SecretBytes? in
       let place = slot % Self.capacity
@@ -151,8 +146,8 @@ final class SlotRing: Sendable {
     return key
   }
 
-  /// Returns when all keys are on the disk. If that fails, those that may not be are dropped: a system that failed to write a
-  /// page once may believe it written the next time.
+  /// Returns when all keys are on the disk. If that fails, those that may not be are dropped: a system that failed to
+  /// write a page once may believe it written the next time.
   func synchronize() throws(FileFault) {
     try state.withLock { (state) throws(FileFault) in
       if state.isSpoiled {

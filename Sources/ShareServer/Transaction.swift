@@ -77,14 +77,12 @@ struct GroupCounts: Sendable {
   var isChanged = false
 }
 
-/// What is counted of all groups.
 struct Totals: Sendable {
   var groups: Int64 = 0
   var shares: Int64 = 0
   var bytes: Int64 = 0
 }
 
-/// What those who wait are woken by.
 struct News: Sendable {
   enum Reason: Sendable {
     /// A share from this seat, for all or for these.

@@ -50,10 +50,8 @@ final class WaitingBoard: Sendable {
 
   init(_ clock: ClockSources = .machine) { self.clock = clock }
 
-  /// How many wait.
   var count: Int { state.withLock { $0.count } }
 
-  /// Whether nobody is to wait any more.
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
   /// Begins to wait, to be done before looking whether there is something: then nothing is missed in between.
@@ -76,7 +74,6 @@ final class WaitingBoard: Sendable {
     }
   }
 
-  /// Wakes those whom some news concern.
   func wake(_ news: [News]) {
     guard !news.isEmpty else { return }
     let woken = state.withLock { state in

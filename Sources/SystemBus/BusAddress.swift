@@ -3,9 +3,7 @@ import Glibc
 /// Where a message bus listens, from a text such as `unix:path=/run/dbus/system_bus_socket,guid=…;unix:…` (D-Bus
 /// Specification, "Server Addresses").
 package enum BusAddress {
-  /// Longest text that is looked at.
   static let byteLimit = 4096
-  /// Where the system's bus is if nothing else says so.
   package static let usual = "/run/dbus/system_bus_socket"
 
   /// The paths of the sockets, in order; other kinds of address are passed over. Nil if the text breaks the rules.
@@ -49,12 +47,5 @@ package enum BusAddress {
     return String(validatingCString: given).flatMap { paths($0) } ?? []
   }
 
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
-  }
+  private static func digit(_ byte: UInt8) -> UInt8? { Character(UnicodeScalar(byte)).hexDigitValue.map { UInt8($0) } }
 }

@@ -2,30 +2,24 @@ import CShims
 import Glibc
 
 /// A connection to a message bus at a local socket (D-Bus Specification, "Authentication Protocol"): as this user, with
-/// descriptors. Every step has a deadline. What isn't understood is passed over, for anybody on the bus may send it; what
-/// breaks the frame of messages, which the bus itself makes, ends the connection.
+/// descriptors. Every step has a deadline. What isn't understood is passed over, for anybody on the bus may send it;
+/// what breaks the frame of messages, which the bus itself makes, ends the connection.
 package struct BusConnection: ~Copyable {
   /// Why there is no connection any more, or in case of ``refused(_:)`` no answer.
   package enum Failure: Error {
-    /// Nobody listens there.
     case absent
-    /// The other side has ended it.
     case ended
-    /// A deadline passed.
     case silent
     /// A call has failed; the name of its error.
     case refused(String)
     /// The answer is longer than any that is read, or has more values.
     case tooLong
-    /// A message broke a rule.
     case misunderstood(BusMessage.Fault)
   }
 
-  /// Longest line while authenticating.
   private static let lineLimit = 512
   /// Milliseconds for one step.
   package static let patience: Int64 = 5000
-  /// Descriptors that are kept.
   private static let descriptorLimit = 4
   /// Signals that are kept while an answer is waited for. A flood of them loses the rest.
   private static let signalLimit = 256
@@ -42,19 +36,16 @@ package struct BusConnection: ~Copyable {
   /// Descriptors that have come with them, in order.
   private var descriptors: [Int32] = []
   private var lastSerial: UInt32 = 0
-  /// Signals that came while an answer was waited for.
   private var signals: [BusMessage] = []
 
   private init(owning socket: Int32) { self.socket = socket }
 
-  /// Connects, authenticates and says hello.
   package static func open(path: String) throws(Failure) -> BusConnection {
     var connection = BusConnection(owning: try connect(path))
     try connection.greet()
     return connection
   }
 
-  /// Connects to the first of several places where somebody listens.
   package static func open(paths: [String]) throws(Failure) -> BusConnection {
     for path in paths.dropLast() {
       do throws(Failure) { return try open(path: path) } catch { continue }
@@ -111,7 +102,7 @@ package struct BusConnection: ~Copyable {
     let serial = nextSerial()
     let message = BusMessage.call(member, of: interface, at: path, to: destination, body, serial: serial)
     try write(message.encoded())
-    let end = Self.now() + milliseconds
+    let end = Monotonic.milliseconds() + milliseconds
     hasPassedAnswer = false
     while true {
       let (message, descriptor) = try receive(until: end, isCall: true)
@@ -123,8 +114,8 @@ package struct BusConnection: ~Copyable {
     }
   }
 
-  /// The next signal, or nil if none comes before `other` has something to read or the time, as ``now()`` has it, is over.
-  /// Without a time it waits as long as it takes.
+  /// The next signal, or nil if none comes before `other` has something to read or the time, as ``Monotonic`` has it,
+  /// is over. Without a time it waits as long as it takes.
   package mutating func nextSignal(
     orInput other: Int32, until limit: Int64 = .max
   ) throws(Failure) -> BusMessage? {
@@ -134,29 +125,21 @@ package struct BusConnection: ~Copyable {
         var waits = [
           pollfd(fd: socket, events: Int16(POLLIN), revents: 0), pollfd(fd: other, events: Int16(POLLIN), revents: 0),
         ]
-        let left = limit == .max ? -1 : max(0, limit - Self.now())
+        let left = limit == .max ? -1 : max(0, limit - Monotonic.milliseconds())
         if left == 0 { return nil }
         let count = poll(&waits, 2, Int32(clamping: left))
         if waits[1].revents != 0 || (count == 0 && left >= 0) { return nil }
         if waits[0].revents == 0 { continue }
       }
-      let (message, descriptor) = try receive(until: Self.now() + Self.patience)
+      let (message, descriptor) = try receive(until: Monotonic.milliseconds() + Self.patience)
       if descriptor >= 0 { close(descriptor) }
       try answer(message)
       if message.kind == .signal { return message }
       // Messages that keep coming don't put the end off.
-      if limit != .max, Self.now() >= limit { return nil }
+      if limit != .max, Monotonic.milliseconds() >= limit { return nil }
     }
   }
 
-  /// Milliseconds of a clock that never jumps.
-  package static func now() -> Int64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
-  }
-
-  /// Answers a call that somebody else makes.
   private mutating func answer(_ call: BusMessage) throws(Failure) {
     guard call.kind == .call else { return }
     var answer = answering(call) ?? call.refusal("org.freedesktop.DBus.Error.UnknownMethod")
@@ -225,7 +208,7 @@ package struct BusConnection: ~Copyable {
   // MARK: - Bytes
 
   private mutating func line() throws(Failure) -> String {
-    let end = Self.now() + Self.patience
+    let end = Monotonic.milliseconds() + Self.patience
     while true {
       if let newline = waiting.firstIndex(of: 10) {
         let line = waiting[..<newline]
@@ -238,9 +221,8 @@ package struct BusConnection: ~Copyable {
     }
   }
 
-  /// Waits for more bytes and takes them.
   private mutating func fill(until end: Int64) throws(Failure) {
-    let left = end - Self.now()
+    let left = end - Monotonic.milliseconds()
     guard left > 0 else { throw .silent }
     var wait = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
     guard poll(&wait, 1, Int32(clamping: left)) > 0 else { return }
@@ -258,5 +240,14 @@ package struct BusConnection: ~Copyable {
 
   private func write(_ bytes: [UInt8]) throws(Failure) {
     guard vault_send_message(socket, bytes, bytes.count, -1) == 0 else { throw .ended }
+  }
+}
+
+/// A clock that never jumps.
+package enum Monotonic {
+  package static func milliseconds() -> Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
   }
 }

@@ -14,9 +14,9 @@ package struct BusMessage: Hashable, Sendable {
 
   /// Bytes of the start, which tells how long the whole is.
   package static let startByteCount = 16
-  /// Longest message that is read. The bus allows 128 MiB; what BlueZ knows of a full room is some hundred thousand bytes.
+  /// Longest message that is read. The bus allows 128 MiB; what BlueZ knows of a full room is some hundred thousand
+  /// bytes.
   static let byteLimit = 1 << 20
-  /// Longest text in one.
   static let textLimit = 4096
   /// Values in a body, those inside others included.
   static let valueLimit = 50_000
@@ -24,44 +24,18 @@ package struct BusMessage: Hashable, Sendable {
   package var kind: Kind
   /// Its number at its sender.
   package var serial: UInt32
-  /// What it answers.
   package var replySerial: UInt32?
   /// The object that is called, or that sends a signal.
   package var path: String?
-  /// The interface of the method or signal.
   package var interface: String?
-  /// The method or signal.
   package var member: String?
-  /// The name of a failure.
   package var failure: String?
-  /// Who is to get it.
   package var destination: String?
   /// Who the bus says has sent it.
   package var sender: String?
-  /// Descriptors that come with it.
   package var descriptorCount: UInt32 = 0
   package var body: [BusValue] = []
 
-  /// A message from its parts.
-  package init(
-    kind: Kind, serial: UInt32, replySerial: UInt32? = nil, path: String? = nil, interface: String? = nil,
-    member: String? = nil, failure: String? = nil, destination: String? = nil, sender: String? = nil,
-    descriptorCount: UInt32 = 0, body: [BusValue] = []
-  ) {
-    self.kind = kind
-    self.serial = serial
-    self.replySerial = replySerial
-    self.path = path
-    self.interface = interface
-    self.member = member
-    self.failure = failure
-    self.destination = destination
-    self.sender = sender
-    self.descriptorCount = descriptorCount
-    self.body = body
-  }
-
-  /// A call to be sent.
   package static func call(
     _ member: String, of interface: String, at path: String, to destination: String, _ body: [BusValue] = [],
     serial: UInt32
@@ -88,8 +62,8 @@ extension BusMessage {
   /// Longest message that a bus passes on (D-Bus Specification, "Message Format").
   static let busByteLimit = 1 << 27
 
-  /// How long the message is that begins with these ``startByteCount`` bytes, in either order of bytes and whatever its length:
-  /// so that one that isn't read can be passed over.
+  /// How long the message is that begins with these ``startByteCount`` bytes, in either order of bytes and whatever its
+  /// length: so that one that isn't read can be passed over.
   static func frameByteCount(start: [UInt8]) throws(Fault) -> Int {
     guard start.count >= startByteCount else { throw .truncated }
     guard [UInt8(ascii: "l"), UInt8(ascii: "B")].contains(start[0]), start[3] == 1 else { throw .malformed }
@@ -116,7 +90,6 @@ extension BusMessage {
     return total
   }
 
-  /// Reads a whole message.
   package init(bytes: [UInt8]) throws(Fault) {
     let total = try Self.byteCount(start: bytes)
     guard bytes.count == total else { throw bytes.count < total ? .truncated : .malformed }
@@ -161,7 +134,6 @@ extension BusMessage {
 // MARK: - Writing
 
 extension BusMessage {
-  /// The bytes.
   package func encoded() -> [UInt8] {
     var fields = BusWriter()
     func field(_ code: UInt8, _ type: String, _ value: String?) {

@@ -44,9 +44,7 @@ struct BusReader {
       return .variant(try value(types[0], depth: depth + 1))
     case .structure(let parts):
       try align(8)
-      var values: [BusValue] = []
-      for part in parts { values.append(try value(part, depth: depth + 1)) }
-      return .structure(values)
+      return .structure(try parts.map { (part) throws(BusMessage.Fault) in try value(part, depth: depth + 1) })
     case .array(.basic(UInt8(ascii: "y"))):
       let end = try arrayEnd(alignment: 1)
       defer { position = end }
@@ -108,7 +106,6 @@ struct BusReader {
     return value
   }
 
-  /// So many bytes and a zero.
   private mutating func text(_ count: Int) throws(BusMessage.Fault) -> String {
     guard count < bytes.count - position else { throw .truncated }
     let taken = bytes[position..<(position + count)]

@@ -15,7 +15,6 @@ package indirect enum BusValue: Hashable, Sendable {
   case signature(String)
   /// A place in the list of descriptors that came with the message.
   case descriptor(UInt32)
-  /// An array of bytes.
   case bytes([UInt8])
   /// An array of anything but bytes and pairs, and the signature of what is in it.
   case array(of: String, [BusValue])
@@ -24,21 +23,16 @@ package indirect enum BusValue: Hashable, Sendable {
   case structure([BusValue])
   case variant(BusValue)
 
-  /// An entry of a dictionary.
   package struct Pair: Hashable, Sendable {
-    /// What the entry is found by.
     package let key: BusValue
-    /// What is found.
     package let value: BusValue
 
-    /// An entry.
     package init(_ key: BusValue, _ value: BusValue) {
       self.key = key
       self.value = value
     }
   }
 
-  /// The value's type, as a signature.
   package var type: String {
     switch self {
     case .byte: "y"
@@ -67,10 +61,8 @@ package indirect enum BusValue: Hashable, Sendable {
     .dictionary(of: "sv", values.map { Pair(.text($0.0), .variant($0.1)) })
   }
 
-  /// The value inside variants.
   package var inner: BusValue { if case .variant(let value) = self { value.inner } else { self } }
 
-  /// The text of a text or a path.
   package var words: String? {
     switch inner {
     case .text(let text), .path(let text): text
@@ -81,7 +73,6 @@ package indirect enum BusValue: Hashable, Sendable {
   /// The value of an entry of a dictionary whose keys are texts or paths, out of its variant.
   package subscript(key: String) -> BusValue? { pairs?.first { $0.key.words == key }?.value.inner }
 
-  /// The entries of a dictionary.
   package var pairs: [Pair]? { if case .dictionary(_, let pairs) = inner { pairs } else { nil } }
 }
 
@@ -93,7 +84,6 @@ indirect enum BusType: Hashable {
   case structure([BusType])
   case variant
 
-  /// Longest signature.
   static let signatureLimit = 255
   /// Arrays, structures and variants inside one another. The specification allows 64; what is read here has four.
   static let depthLimit = 16
@@ -106,7 +96,6 @@ indirect enum BusType: Hashable {
     return types
   }
 
-  /// The signature again.
   var text: String {
     switch self {
     case .basic(let code): String(decoding: [code], as: UTF8.self)

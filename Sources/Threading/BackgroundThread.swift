@@ -1,6 +1,7 @@
 import Glibc
 
-/// A thread of its own for work that blocks: the pools of Swift and Dispatch have few threads, and others wait for them.
+/// A thread of its own for work that blocks: the pools of Swift and Dispatch have few threads, and others wait for
+/// them.
 package enum BackgroundThread {
   private final class Work {
     let body: @Sendable () -> Void

@@ -1,16 +1,15 @@
 import Glibc
 
-/// Whether this process can have what neither Swift's runtime nor Dispatch can do without: they trap, or wait for ever, where
-/// they can't. To be asked before anything else, even the arguments.
+/// Whether this process can have what neither Swift's runtime nor Dispatch can do without: they trap, or wait for ever,
+/// where they can't. To be asked before anything else, even the arguments.
 package enum ResourceCheck {
-  /// Descriptors that a program needs at once, beside the standard ones: a daemon that makes its event loops is the one that traps without.
+  /// Descriptors that a program needs at once, beside the standard ones: a daemon that makes its event loops is the one
+  /// that traps without.
   private static let descriptorCount = 32
-  /// Threads beyond one for each processor.
   private static let threadCount: Int32 = 8
   /// Bytes of address space that must be left beside the threads.
   private static let spareByteCount = 64 << 20
 
-  /// What can't be had, and why; nil if all can.
   package static func problem() -> String? { descriptors() ?? arguments() ?? threads() }
 
   private static func words(_ code: Int32) -> String { String(cString: strerror(code)).lowercased() }
@@ -75,7 +74,6 @@ package enum ResourceCheck {
     return problem
   }
 
-  /// Waits for the gate to be opened, and ends.
   private static let passThrough: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
     guard let gate = argument?.assumingMemoryBound(to: pthread_mutex_t.self) else { return nil }
     pthread_mutex_lock(gate)

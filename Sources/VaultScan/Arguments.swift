@@ -1,4 +1,3 @@
-/// What the command line asks for.
 enum Arguments: Equatable {
   case scan(path: String)
   case strip(path: String)

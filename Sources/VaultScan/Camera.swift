@@ -3,13 +3,12 @@ import Glibc
 
 /// A camera of Video4Linux, from opening to frames.
 ///
-/// All that needs rights happens in `init`: opening the device, agreeing on a kind of frame, and sharing memory with the
-/// driver. Afterwards frames are only handed over and given back, which is all that the confined process may do.
+/// All that needs rights happens in `init`: opening the device, agreeing on a kind of frame, and sharing memory with
+/// the driver. Afterwards frames are only handed over and given back, which is all that the confined process may do.
 struct Camera: ~Copyable {
   /// What is asked for; the driver gives the nearest that it has.
   static let wishedSize: (width: UInt32, height: UInt32) = (1280, 720)
   static let bufferCount: UInt32 = 4
-  /// Most bytes of one frame.
   static let frameLimit = 64 << 20
 
   let descriptor: Int32
@@ -17,7 +16,6 @@ struct Camera: ~Copyable {
   /// Memory that the driver fills, by number; empty if the camera is read like a file.
   private let buffers: [UnsafeMutableRawBufferPointer]
 
-  /// What camera and program agreed on.
   struct Agreement {
     let format: PixelFormat
     let width: Int

@@ -1,6 +1,5 @@
 import Glibc
 
-/// Why a camera can't be used.
 enum CameraFault: Equatable {
   case absent
   case notPermitted
@@ -13,12 +12,10 @@ enum CameraFault: Equatable {
   case unplugged
   /// A frame is shorter than its size demands. The next one may be whole.
   case incompleteFrame
-  /// None of many frames was whole.
   case brokenFrames
   /// A system call failed; `doing` says what was tried.
   case system(doing: String, errno: Int32)
 
-  /// What the number of a failed call means.
   init(_ number: Int32, doing: String) {
     switch number {
     case ENOENT, ENXIO: self = .absent

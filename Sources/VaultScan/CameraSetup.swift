@@ -32,7 +32,6 @@ extension Camera {
     return again
   }
 
-  /// Sets a kind of frame; nil if the camera doesn't have it.
   private static func ask(_ descriptor: Int32, for format: PixelFormat) throws(ScanError) -> Agreement? {
     var request = v4l2_format()
     request.type = V4L2_BUF_TYPE_VIDEO_CAPTURE.rawValue

@@ -2,8 +2,8 @@ import CShims
 import Glibc
 import Sandbox
 
-/// What this process takes from itself, in two steps: limits before it opens anything, and everything else between opening
-/// its input and looking at the first byte of it.
+/// What this process takes from itself, in two steps: limits before it opens anything, and everything else between
+/// opening its input and looking at the first byte of it.
 enum Confinement {
   static let memoryLimit: rlim_t = 2 << 30
   static let secondsLimit: rlim_t = 30
@@ -44,8 +44,8 @@ enum Confinement {
     }
   }
 
-  /// Takes away files, network, processes and every system call that decoding doesn't need. From here on only `input` can
-  /// be read, and only the frames of `camera` fetched.
+  /// Takes away files, network, processes and every system call that decoding doesn't need. From here on only `input`
+  /// can be read, and only the frames of `camera` fetched.
   static func close(input: Int32? = nil, camera: Int32? = nil) throws(ScanError) -> Strength {
     var strength = Strength()
     strength.noNetwork = vault_leave_network() == 0
@@ -85,7 +85,6 @@ enum Confinement {
 }
 
 extension Confinement.Strength: CustomStringConvertible {
-  /// Three lines for people.
   var description: String {
     """
     system calls: \(filter ? "only those that decoding needs" : "not filtered by this kernel")

@@ -2,8 +2,8 @@ import Glibc
 
 /// Looks at a camera's frames until one shows a symbol.
 ///
-/// Each frame is looked at as it is and with one of the treatments of pictures, the next one each time: that keeps up with
-/// a hand that moves, and whoever holds still gets them all.
+/// Each frame is looked at as it is and with one of the treatments of pictures, the next one each time: that keeps up
+/// with a hand that moves, and whoever holds still gets them all.
 struct FrameSearch: ~Copyable {
   /// Broken frames in a row after which there is no hope.
   static let brokenLimit = 200

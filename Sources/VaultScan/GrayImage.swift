@@ -1,19 +1,19 @@
 /// A plane of gray pixels, 0 black to 255 white, row by row without padding.
 struct GrayImage: Equatable {
-  /// Most pixels on a side.
   static let sideLimit = 12_000
-  /// Most pixels altogether.
   static let pixelLimit = 64_000_000
 
   let width: Int
   let height: Int
-  /// `width * height` pixels.
+  /// `width * height` of them.
   let pixels: [UInt8]
 
   var pixelCount: Int { width * height }
   var longSide: Int { max(width, height) }
   var shortSide: Int { min(width, height) }
+}
 
+extension GrayImage {
   /// A picture from its file's bytes; see `ImageFile.swift` for the kinds.
   init(file: [UInt8]) throws(ScanError) {
     let png: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
@@ -25,13 +25,6 @@ struct GrayImage: Equatable {
     } else {
       throw .unknownFormat
     }
-  }
-
-  /// A picture from pixels that are known to be `width * height`.
-  init(width: Int, height: Int, pixels: [UInt8]) {
-    self.width = width
-    self.height = height
-    self.pixels = pixels
   }
 
   /// Throws unless a picture of this size may be decoded. To be called before memory is taken for it.

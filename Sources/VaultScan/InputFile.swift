@@ -21,7 +21,6 @@ struct InputFile: ~Copyable {
 
   deinit { if descriptor != STDIN_FILENO { close(descriptor) } }
 
-  /// All bytes up to the end.
   borrowing func read() throws(ScanError) -> [UInt8] {
     var file: [UInt8] = []
     file.reserveCapacity(size)

@@ -1,7 +1,7 @@
 extension GrayImage {
   /// Black where a pixel is at least a sixteenth darker than the mean of the square around it, white elsewhere: takes
-  /// shadows and uneven light out. The square has a sixth of the short side, enough to hold a finder pattern of a symbol
-  /// that fills the picture; at the edges only its part inside counts.
+  /// shadows and uneven light out. The square has a sixth of the short side, enough to hold a finder pattern of a
+  /// symbol that fills the picture; at the edges only its part inside counts.
   func locallyThresholded() -> GrayImage {
     let radius = max(8, shortSide / 12)
     var result = [UInt8](repeating: 255, count: pixelCount)

@@ -1,7 +1,6 @@
 /// How a picture is to be turned, out of the Exif block of a camera, and in one that says nothing else.
 struct Orientation: Equatable {
   private static let tag = 0x0112
-  /// Entries of a table that are looked at.
   private static let entryLimit = 512
 
   /// 2 to 8; 1 would be as it is.
@@ -36,7 +35,6 @@ struct Orientation: Equatable {
     [0x4D, 0x4D, 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, value, 0, 0, 0, 0, 0, 0]
   }
 
-  /// In an APP1 block.
   var jpegBlock: [UInt8] { [0xFF, 0xE1, 0, UInt8(8 + tiff.count)] + Array("Exif\0\0".utf8) + tiff }
 
   var webPBlock: [UInt8] { Array("EXIF".utf8) + [UInt8(tiff.count), 0, 0, 0] + tiff }

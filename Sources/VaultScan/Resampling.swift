@@ -32,7 +32,8 @@ extension GrayImage {
     var result = [UInt8](repeating: 0, count: newWidth * height * 2)
     for y in 0..<height {
       let row = y * width
-      // A new pixel lies a quarter of a pixel from the old one's centre: 3 parts of it and 1 of the neighbour's, each way.
+      // A new pixel lies a quarter of a pixel from the old one's centre: 3 parts of it and 1 of the neighbour's, each
+      // way.
       for half in 0..<2 {
         let neighbour = half == 0 ? max(y - 1, 0) : min(y + 1, height - 1)
         var position = (2 * y + half) * newWidth

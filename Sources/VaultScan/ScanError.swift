@@ -1,6 +1,5 @@
 import Glibc
 
-/// Why a picture could not be read.
 enum ScanError: Error, Equatable, CustomStringConvertible {
   /// A system call failed; `doing` says what was tried.
   case system(doing: String, errno: Int32)
@@ -11,7 +10,6 @@ enum ScanError: Error, Equatable, CustomStringConvertible {
   case jpeg(reason: String)
   /// The blocks of a picture that is to be stripped aren't what they should be.
   case blocks(_ reason: String)
-  /// A file of a kind that can't be stripped.
   case notStrippable
   case scanner
   case camera(CameraFault)

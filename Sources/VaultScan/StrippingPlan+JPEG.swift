@@ -2,8 +2,9 @@ extension StrippingPlan {
   /// Markers that stand alone: TEM and RST0 to RST7.
   private static func isAlone(_ marker: UInt8) -> Bool { marker == 0x01 || (0xD0...0xD7).contains(marker) }
 
-  /// Keeps what decoders need: tables, frames and scans, JFIF's and Adobe's words for colours, and colour profiles. How the picture is to be turned
-  /// is kept in an Exif block that says nothing else. What follows the end, such as a film or another picture with its own words, goes.
+  /// Keeps what decoders need: tables, frames and scans, JFIF's and Adobe's words for colours, and colour profiles. How
+  /// the picture is to be turned is kept in an Exif block that says nothing else. What follows the end, such as a film
+  /// or another picture with its own words, goes.
   mutating func walk(jpeg file: PictureBytes) throws(ScanError) {
     try keep(0..<2)
     var place = 2

@@ -2,8 +2,7 @@ extension StrippingPlan {
   /// Blocks that say how the picture looks; all others go, and what follows the end.
   private static let needed: Set<String> = [
     "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "cHRM", "sRGB", "iCCP", "sBIT", "bKGD", "pHYs", "cICP", "mDCV",
-    "cLLI",
-    "acTL", "fcTL", "fdAT",
+    "cLLI", "acTL", "fcTL", "fdAT",
   ]
 
   mutating func walk(png file: PictureBytes) throws(ScanError) {

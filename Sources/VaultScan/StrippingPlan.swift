@@ -1,20 +1,16 @@
-/// What of a picture's file goes on to others: everything that makes up the picture, and nothing that is said about it, such as where it was taken.
+/// What of a picture's file goes on to others: everything that makes up the picture, and nothing that is said about it,
+/// such as where it was taken.
 ///
 /// The file is only walked through from block to block, and nothing of it is decoded but how it is to be turned.
 struct StrippingPlan: Equatable {
-  /// A part of what is left, in order.
   enum Piece: Equatable {
-    /// Bytes of the file.
     case keep(Range<Int>)
-    /// Others.
     case put([UInt8])
   }
 
-  /// Most pieces of one file.
   static let pieceLimit = 4096
 
   private(set) var pieces: [Piece] = []
-  /// Bytes of the file that are left out.
   private(set) var removed = 0
 
   /// For a file, told by its first bytes.
@@ -31,7 +27,6 @@ struct StrippingPlan: Equatable {
     }
   }
 
-  /// Keeps bytes of the file.
   mutating func keep(_ range: Range<Int>) throws(ScanError) {
     guard !range.isEmpty else { return }
     if case .keep(let last)? = pieces.last, last.upperBound == range.lowerBound {
@@ -50,7 +45,6 @@ struct StrippingPlan: Equatable {
     pieces.append(piece)
   }
 
-  /// Leaves bytes out.
   mutating func drop(_ range: Range<Int>) { removed += range.count }
 
   /// The lines of `docs/formats/qr.md`.
@@ -64,16 +58,6 @@ struct StrippingPlan: Equatable {
     }
     return text + "removed \(removed)\n"
   }
-
-  /// What is left of the file.
-  func apply(to file: [UInt8]) -> [UInt8] {
-    pieces.flatMap { piece in
-      switch piece {
-      case .keep(let range): Array(file[range])
-      case .put(let bytes): bytes
-      }
-    }
-  }
 }
 
 /// The bytes of a picture's file, which say how long their blocks are, and may lie.
@@ -84,7 +68,6 @@ struct PictureBytes {
 
   var count: Int { bytes.count }
 
-  /// Whether there are bytes at an offset.
   func has(_ count: Int, at offset: Int) -> Bool { offset >= 0 && count >= 0 && offset <= self.count - count }
 
   func byte(at offset: Int) throws(ScanError) -> UInt8 {
@@ -99,13 +82,11 @@ struct PictureBytes {
     return (isLittleEndian ? Array(digits.reversed()) : Array(digits)).reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// So many bytes from there on, which must be there.
   func range(at offset: Int, count: Int) throws(ScanError) -> Range<Int> {
     guard has(count, at: offset) else { throw .blocks("a block is longer than the file") }
     return offset..<(offset + count)
   }
 
-  /// Whether a text of ASCII stands there.
   func says(_ text: StaticString, at offset: Int) -> Bool {
     guard has(text.utf8CodeUnitCount, at: offset) else { return false }
     return text.withUTF8Buffer { $0.elementsEqual(bytes[offset..<(offset + $0.count)]) }

@@ -1,8 +1,6 @@
 /// What is done to a picture before the scanner looks at it, from the cheap to the dear.
 enum Treatment: Equatable {
-  /// Nothing.
   case plain
-  /// Reduced by a whole factor.
   case reduced(Int)
   /// The median filter, after reducing by a whole factor.
   case median(Int)
@@ -19,10 +17,8 @@ enum Treatment: Equatable {
   static let largePixelCount = 4_000_000
   /// Pixels up to which a picture is small enough to take blur back at twice its size, the dearest treatment.
   static let smallPixelCount = 1_000_000
-  /// Long side that large pictures are reduced to.
   static let reducedSide = 1600
 
-  /// The order to try on `picture`.
   static func order(for picture: GrayImage) -> [Treatment] {
     guard picture.pixelCount > largePixelCount else {
       return [

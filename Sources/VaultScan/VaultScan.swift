@@ -2,7 +2,8 @@ import Glibc
 
 /// The program `vault-scan`: prints what the QR codes in a picture hold.
 ///
-/// It is a process of its own so that hostile pictures, and the libraries that take them apart, stay away from open keys.
+/// It is a process of its own so that hostile pictures, and the libraries that take them apart, stay away from open
+/// keys.
 @main
 struct VaultScan {
   static func main() {
@@ -12,34 +13,27 @@ struct VaultScan {
     case .wrong(let reason):
       finish(.usage, complaint: "\(reason)\n\(Arguments.usageText)\nTry 'vault-scan --help'.")
     case .confinement: showConfinement()
-    case .scan(let path): scan(path)
-    case .strip(let path): strip(path)
+    case .scan(let path):
+      read(path) { file throws(ScanError) in
+        let contents = try SymbolReader().firstFind(in: GrayImage(file: file))
+        return contents.isEmpty ? nil : contents.map(line).joined()
+      }
+    case .strip(let path): read(path) { file throws(ScanError) in try StrippingPlan(file: file).lines(of: file) }
     case .camera(let device, let seconds, let tied): look(through: device, seconds: seconds, tied: tied)
     }
   }
 
-  private static func scan(_ path: String) -> Never {
+  /// Prints what a picture's bytes lead to, nil if there is no QR code in it.
+  private static func read(_ path: String, _ result: ([UInt8]) throws(ScanError) -> String?) -> Never {
     let name = path == "-" ? "standard input" : printable(path)
     do throws(ScanError) {
       try Confinement.begin()
       let input = try InputFile(path)
       _ = try Confinement.close(input: input.descriptor)
-      let contents = try SymbolReader().firstFind(in: GrayImage(file: input.read()))
-      guard !contents.isEmpty else { finish(.nothingFound, complaint: "no QR code found in \(name)") }
-      finish(.found, output: contents.map(line).joined())
-    } catch {
-      finish(.unreadable, complaint: "\(name): \(printable(error.description))")
-    }
-  }
-
-  private static func strip(_ path: String) -> Never {
-    let name = path == "-" ? "standard input" : printable(path)
-    do throws(ScanError) {
-      try Confinement.begin()
-      let input = try InputFile(path)
-      _ = try Confinement.close(input: input.descriptor)
-      let file = try input.read()
-      finish(.found, output: try StrippingPlan(file: file).lines(of: file))
+      guard let text = try result(input.read()) else {
+        finish(.nothingFound, complaint: "no QR code found in \(name)")
+      }
+      finish(.found, output: text)
     } catch {
       finish(.unreadable, complaint: "\(name): \(printable(error.description))")
     }
@@ -98,14 +92,13 @@ struct VaultScan {
 
   /// Text that can't steer a terminal: control characters and what reorders text become question marks.
   static func printable(_ text: String) -> String {
-    String(
-      String.UnicodeScalarView(
-        text.unicodeScalars.map { scalar in
-          switch scalar.properties.generalCategory {
-          case .control, .format, .lineSeparator, .paragraphSeparator: "?"
-          default: scalar
-          }
-        }))
+    let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator: "?"
+      default: scalar
+      }
+    }
+    return String(String.UnicodeScalarView(scalars))
   }
 }
 

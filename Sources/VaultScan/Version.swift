@@ -1,5 +1,4 @@
-/// The version of `vault` and `vault-scan`, which are built and installed together. The helper's sources have a link to
-/// this file.
+/// As in `vault`, with which this is built.
 enum Version {
   static let text = "0.1.0"
 }

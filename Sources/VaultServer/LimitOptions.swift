@@ -1,7 +1,6 @@
 import ArgumentParser
 import ShareServer
 
-/// Options for what may be used.
 struct LimitOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Room for the shares of one group, in MiB.", valueName: "mib"))
   var groupSpace = ServerLimits().groupBytes >> 20

@@ -8,7 +8,6 @@ import ShareServer
 import Threading
 import UnixSignals
 
-/// The program `vault-server`.
 @main
 struct VaultServer: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -53,8 +52,7 @@ struct VaultServer: AsyncParsableCommand {
     if let problem = ResourceCheck.problem()
       ?? (isBeforeEpoch ? "the clock of this machine says that it is before 1970; set it" : nil)
     {
-      let line = "vault-server: \(problem)\n"
-      _ = Glibc.write(STDERR_FILENO, line, line.utf8.count)
+      write("vault-server: \(problem)\n", to: STDERR_FILENO)
       _exit(1)
     }
     await main(nil)
@@ -70,7 +68,8 @@ struct VaultServer: AsyncParsableCommand {
 
   func run() async throws {
     umask(0o077)
-    // Shares pass through many hands on their way in and out, most of them other libraries': nothing of what has expired stays behind.
+    // Shares pass through many hands on their way in and out, most of them other libraries': nothing of what has
+    // expired stays behind.
     wipeFreedMemory()
     signal(SIGPIPE, SIG_IGN)
     let level = logLevel
@@ -84,7 +83,7 @@ struct VaultServer: AsyncParsableCommand {
     do {
       let service = try ShareService(try options(log), log: log) { [log] place in
         log.info("ready", metadata: ["address": "\(place)"])
-        _ = ServiceManager.notify("READY=1")
+        ServiceManager.notify("READY=1")
         Self.write("listening on \(place)\n", to: STDOUT_FILENO)
       }
       var group = ServiceGroupConfiguration(

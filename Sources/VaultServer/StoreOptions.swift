@@ -1,7 +1,6 @@
 import ArgumentParser
 import ShareServer
 
-/// Options for where things are kept.
 struct StoreOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Keep everything in this folder.", valueName: "folder"))
   var data: String?
@@ -53,6 +52,5 @@ struct StoreOptions: ParsableArguments {
     return options
   }
 
-  /// Everything else by default.
   var options: ServerOptions { redis.map { ServerOptions(redis: $0) } ?? ServerOptions(data: data ?? "") }
 }

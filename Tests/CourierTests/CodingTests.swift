@@ -77,7 +77,7 @@ import WireCodec
     #expect(!read.isNamed)
     #expect(try read.unnamed.carried == (1...3).map { try parcel($0) } && read.unnamed.own == [parcel(7)])
     // What was under an id is anybody's guess.
-    #expect(read.carried.count == 0)
+    #expect(read.carried.expiries.isEmpty)
     for number in 1...2 { read.name(carried: try parcel(number), try copyKey(number).digest) }
     read.name(carried: try parcel(3), nil)
     read.name(own: try parcel(7), try copyKey(7).digest)

@@ -48,7 +48,7 @@ import Testing
     var encounters = Encounters()
     encounters.met(try device(0), isPeer: true, at: start)
     for number in 1...5000 { encounters.met(try device(number), isPeer: false, at: start + 2 * day) }
-    #expect(encounters.count <= Encounters.limit)
+    #expect(encounters.entries.count <= Encounters.limit)
     #expect(encounters.predictability(of: try device(0), at: start + 2 * day) > 0)
   }
 

@@ -94,8 +94,8 @@ import Testing
     #expect(flooded.satchel.parcels[try copyKey(1)] != nil)
     #expect(flooded.satchel.parcels.count <= CarryingLimits.parcelLimit)
     #expect(flooded.receipts.count <= ReceiptBook.limit)
-    #expect(flooded.encounters.count <= Encounters.limit)
-    #expect(flooded.carried.count <= SeenParcels<CopyKey>.limit)
+    #expect(flooded.encounters.entries.count <= Encounters.limit)
+    #expect(flooded.carried.expiries.count <= SeenParcels<CopyKey>.limit)
   }
 
   @Test func `long lists are read up to their limit`() throws {
@@ -136,7 +136,7 @@ import Testing
     try town.send(from: 0, to: 2)
     try town.meet(0, 1, at: start)
     _ = town.devices[0].learn([try receipt(1, branch: 4)], from: town.keys[1], at: start)
-    #expect(town.devices[0].records.count == 0)
+    #expect(town.devices[0].records.records.count == 0)
     #expect(town.devices[0].outgoing.isEmpty)
   }
 

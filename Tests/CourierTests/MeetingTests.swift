@@ -275,6 +275,16 @@ import Testing
     #expect(town.devices[0].leftToday(at: start) == 1000)
   }
 
+  @Test(arguments: [-1, .min]) func `fewer bytes than none use up nothing of a day`(size: Int) throws {
+    var town = try Town(1)
+    let left = town.devices[0].leftToday(at: start)
+    town.devices[0].movedInVain(size, at: start)
+    #expect(town.devices[0].leftToday(at: start) == left)
+    town.devices[0].movedInVain(1000, at: start)
+    #expect(town.devices[0].leftToday(at: start) == left - 1000)
+    #expect(throws: Never.self) { try town.devices[0].encoded() }
+  }
+
   @Test func `who has done their share carries no more until others did something for them`() throws {
     var limits = CarryingLimits()
     limits.fairShare = FairShare(allowance: 2000, percent: 200)

@@ -1,4 +1,4 @@
-import Courier
+@testable import Courier
 import Testing
 
 /// What holds whatever happens, over random towns.

@@ -1,4 +1,4 @@
-import Courier
+@testable import Courier
 
 /// A generator that a seed fixes.
 struct Seeded: RandomNumberGenerator {
@@ -70,6 +70,11 @@ func room(_ bytes: Int) -> CarryingLimits {
   var limits = CarryingLimits()
   (limits.bytes, limits.bytesPerGiver, limits.strangersPercent) = (bytes, bytes, 100)
   return limits
+}
+
+extension Satchel {
+  /// Of all its parcels.
+  var bytes: Int { parcels.values.reduce(0) { $0 + $1.header.size } }
 }
 
 /// Some devices that meet as `Courier` says, and what became of their parcels.

@@ -1,5 +1,5 @@
-import Foundation
 import Testing
+import WireCodec
 
 @testable import Courier
 
@@ -8,9 +8,8 @@ import Testing
     var town = try Town(10, seed: 4)
     try town.live(meetings: 200, parcels: 40)
     for number in 0..<9 { try town.send(from: 0, to: 1 + number, at: start + 2 * day) }
-    let stored = try JSONEncoder().encode(town.devices)
     var other = town
-    other.devices = try JSONDecoder().decode([Courier].self, from: stored)
+    other.devices = try town.devices.map { try .decode($0.encoded(), limit: Courier.byteLimit) }
     for meeting in 0..<60 {
       try town.meet(meeting % 10, (meeting + 3) % 10, at: start + 2 * day + Int64(meeting) * hour)
       try other.meet(meeting % 10, (meeting + 3) % 10, at: start + 2 * day + Int64(meeting) * hour)

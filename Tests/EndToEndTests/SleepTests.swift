@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import SystemBus
+@testable import SystemBus
 import Testing
 
 @Suite("Before the machine sleeps")

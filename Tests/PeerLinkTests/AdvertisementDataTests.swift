@@ -12,7 +12,7 @@ struct AdvertisementDataTests {
     let tag = try #require(tag)
     let bytes = AdvertisementData.advertisement(of: tag)
     #expect(bytes.count == 26)
-    #expect(bytes.count + 3 <= AdvertisementData.legacyLimit)
+    #expect(bytes.count + 3 <= 31)
     #expect(AdvertisementData.scanResponse.count == 18)
     let heard = try AdvertisementData(bytes: [2, 1, 6] + bytes + AdvertisementData.scanResponse)
     #expect(heard.tag == tag)

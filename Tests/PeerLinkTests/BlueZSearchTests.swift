@@ -1,6 +1,6 @@
 import PeerAuth
 import Synchronization
-import SystemBus
+@testable import SystemBus
 import Testing
 
 @testable import PeerLink

@@ -1,7 +1,7 @@
 import CShims
 import Foundation
 import Glibc
-import SystemBus
+@testable import SystemBus
 import Synchronization
 import Testing
 

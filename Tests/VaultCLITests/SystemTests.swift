@@ -2,6 +2,7 @@ import Glibc
 import PeerAuth
 import SecretVault
 import Testing
+import Threading
 
 @testable import VaultCLI
 

@@ -1,13 +1,11 @@
 package import PeerAuth
 
-/// What a device shouts into the room: a list of parts, each a length, a type and bytes (Bluetooth Core Specification, Supplement, part A).
+/// What a device shouts into the room: a list of parts, each a length, a type and bytes (Bluetooth Core Specification,
+/// Supplement, part A).
 package struct AdvertisementData: Hashable, Sendable {
   /// Most bytes that are looked at: an extended advertisement and the answer to a scan.
   package static let byteLimit = 1650 + 255
-  /// Most bytes of an advertisement that every radio can send.
-  package static let legacyLimit = 31
 
-  /// What can be wrong with one.
   package enum Fault: Error, Hashable, Sendable {
     case truncated, tooLong
   }
@@ -46,33 +44,29 @@ package struct AdvertisementData: Hashable, Sendable {
     }
   }
 
-  /// The tag of a vault, if this is one.
   package var tag: BeaconTag? { serviceData[VaultService.uuid].flatMap { BeaconTag($0) } }
 
-  /// What a vault says to everybody: data of its service. With the three bytes of flags that the kernel adds these are 29.
+  /// Data of the service. With the three bytes of flags that the kernel adds these are 29, of the 31 that every radio
+  /// can send.
   package static func advertisement(of tag: BeaconTag) -> [UInt8] {
     let content = VaultService.uuid.reversed() + tag.bytes
     return [UInt8(content.count + 1), dataOfService] + content
   }
 
-  /// What a vault answers to a scan: the list of its service alone.
-  package static let scanResponse: [UInt8] =
-    [UInt8(uuidByteCount + 1), allServices] + VaultService.uuid.reversed()
+  /// The list of the service alone.
+  package static let scanResponse = [UInt8(uuidByteCount + 1), allServices] + VaultService.uuid.reversed()
 }
 
-/// The service that a vault offers over Bluetooth LE.
 package enum VaultService {
-  /// Its UUID, drawn once: the same for every vault.
+  /// Drawn once: the same for every vault.
   package static let uuidText = "226f3fd0-f33d-499c-8e7d-93dccfba5417"
-  /// Its UUID in the order of people's writing.
-  package static let uuid: [UInt8] = bytes(uuidText)
-  /// The number of the channel where a vault answers (an LE PSM of the dynamic range, 0x80 to 0xFF).
-  package static let channel: UInt16 = 0x81
-
-  private static func bytes(_ text: String) -> [UInt8] {
-    let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
+  /// In the order of people's writing.
+  package static let uuid: [UInt8] = {
+    let digits = uuidText.utf8.filter { $0 != UInt8(ascii: "-") }
     return stride(from: 0, to: digits.count - 1, by: 2).compactMap { place in
       UInt8(String(decoding: digits[place..<(place + 2)], as: UTF8.self), radix: 16)
     }
-  }
+  }()
+  /// The number of the channel where a vault answers (an LE PSM of the dynamic range, 0x80 to 0xFF).
+  package static let channel: UInt16 = 0x81
 }

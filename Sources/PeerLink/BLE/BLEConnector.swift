@@ -2,20 +2,19 @@ import CShims
 import Glibc
 package import PeerAuth
 
-/// Opens connections over Bluetooth LE.
 package struct BLEConnector: Sendable {
   private static let lossLooks = 4
   private static let lossPause = Duration.milliseconds(150)
   private let connectTimeout: Duration
 
-  /// A connector that gives up after `connectTimeout`: the kernel itself looks for an absent device for 40 seconds.
+  /// The kernel itself looks for an absent device for 40 seconds.
   package init(connectTimeout: Duration = .seconds(12)) { self.connectTimeout = connectTimeout }
 
-  /// Connects to the vault at an address by way of an adapter, which should not be looking for devices meanwhile: the kernel waits
-  /// until that is over.
+  /// Connects by way of an adapter, which should not be looking for devices meanwhile: the kernel waits until that is
+  /// over.
   ///
-  /// Throws ``PeerAuth/TransportError/unreachable(_:)`` with a reason, `.timedOut` after the connect timeout, and `.closed` if the task is
-  /// cancelled.
+  /// Throws ``PeerAuth/TransportError/unreachable(_:)`` with a reason, `.timedOut` after the connect timeout, and
+  /// `.closed` if the task is cancelled.
   package func connect(_ address: BLEAddress, by adapter: BLEAdapter) async throws(TransportError) -> any PeerTransport
   {
     try await withDeadline(connectTimeout, sleeper: { try await Task.sleep(for: $0) }) {
@@ -51,8 +50,8 @@ package struct BLEConnector: Sendable {
     return try transport(socket, address, loss: { await loss(of: adapter) })
   }
 
-  /// Why an adapter that has just carried something doesn't any more, if it was switched off or taken out. The kernel ends the connections first
-  /// and says why a moment later.
+  /// Why an adapter that has just carried something doesn't any more, if it was switched off or taken out. The kernel
+  /// ends the connections first and says why a moment later.
   private static func loss(of adapter: BLEAdapter) async -> String? {
     for look in 0..<lossLooks {
       if look > 0 { do { try await Task.sleep(for: lossPause) } catch { return nil } }
@@ -66,7 +65,6 @@ package struct BLEConnector: Sendable {
     return nil
   }
 
-  /// A connected socket as a transport.
   static func transport(
     _ socket: PacketSocket, _ address: BLEAddress, admission: Admission? = nil,
     loss: @escaping @Sendable () async -> String? = { nil }
@@ -74,13 +72,9 @@ package struct BLEConnector: Sendable {
     let limit = socket.use { vault_l2cap_send_limit($0) }
     guard let limit, limit.result > 0 else { throw .unreachable(BLEReason.text(limit?.error ?? ENOTCONN)) }
     return BLETransport(
-      socket, sendLimit: Int(limit.result), description: description(of: address), admission: admission,
-      loss: loss)
+      socket, sendLimit: Int(limit.result), description: PeerPlace.bluetoothPrefix + address.description,
+      admission: admission, loss: loss)
   }
-
-  /// An address in logs.
-  static func description(of address: BLEAddress) -> String { PeerPlace.bluetoothPrefix + address.description }
-
   /// A socket at an adapter, with the channel's number if it is to listen.
   static func open(at adapter: BLEAddress, channel: UInt16) throws(TransportError) -> PacketSocket {
     let descriptor = vault_l2cap_socket()

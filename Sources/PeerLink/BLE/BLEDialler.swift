@@ -1,10 +1,9 @@
 package import PeerAuth
 
-/// Finds peers in the room and connects to them, for all who want that at the same time. They share one search; and as an adapter can't
-/// connect while it looks for devices, the air is used by the search or by one who connects, one after the other. Whoever gives up waits
-/// for nobody.
+/// Finds peers in the room and connects to them, for all who want that at the same time. They share one search; and as
+/// an adapter can't connect while it looks for devices, the air is used by the search or by one who connects, one after
+/// the other. Whoever gives up waits for nobody.
 package actor BLEDialler {
-  /// How long anything may take.
   package struct Times: Sendable {
     /// Looking for a peer. What passes while others connect doesn't count.
     package var search = Duration.seconds(12)
@@ -14,15 +13,12 @@ package actor BLEDialler {
     package var collision = Duration.seconds(3)
     /// Looking for somebody else with the same tag before an address is taken that led to no session the last time.
     package var doubt = Duration.seconds(4)
-    /// From a connection to a session.
     package var handshake = Duration.seconds(15)
-    /// The usual choices.
     package init() {}
   }
 
   /// Time before a connection that failed for a passing reason is tried once more.
   private static let pause = Duration.milliseconds(500)
-  /// Time between two looks at the clock.
   private static let glance = Duration.milliseconds(50)
 
   struct Seeker {
@@ -47,13 +43,11 @@ package actor BLEDialler {
   private var isLooking = false
   /// The search that nobody has ended yet.
   private var scan: BLEScan?
-  /// How many connect, or wait for their turn to.
   private(set) var dialling = 0
-  /// The adapters that are used.
   private var choice = BLEAdapterChoice.all
 
-  /// A dialler. `now` gives milliseconds since 1970, `time` what it waits by; `equipment` says what to look with by the adapters that are chosen, each time anew, and
-  /// may wait; `dial` is prompt when its task is cancelled.
+  /// `now` gives milliseconds since 1970, `time` what it waits by; `equipment` says what to look with by the adapters
+  /// that are chosen, each time anew, and may wait; `dial` is prompt when its task is cancelled.
   package init(
     times: Times = Times(), time: BLETime = .machine, now: @escaping @Sendable () -> Int64,
     equipment: @escaping @Sendable (BLEAdapterChoice) throws(BLEError) -> BLEEquipment = {
@@ -73,10 +67,11 @@ package actor BLEDialler {
     self.dial = dial
   }
 
-  /// Connects to the device with this beacon key, if it is near, by the adapters that are chosen; whoever says others has everybody use those.
+  /// Connects to the device with this beacon key, if it is near, by the adapters that are chosen; whoever says others
+  /// has everybody use those.
   ///
-  /// The connection has to hear that it has reached the peer, or is closed: then somebody else was there, and whoever asks next is led
-  /// elsewhere if there is an elsewhere. Throws `.closed` at once when the task is cancelled.
+  /// The connection has to hear that it has reached the peer, or is closed: then somebody else was there, and whoever
+  /// asks next is led elsewhere if there is an elsewhere. Throws `.closed` at once when the task is cancelled.
   package func connect(
     _ key: BeaconKey, by choice: BLEAdapterChoice
   ) async throws(TransportError) -> any PeerTransport {
@@ -117,13 +112,11 @@ package actor BLEDialler {
     return try found.get()
   }
 
-  /// Ends the wait of one who looks.
   private func settle(_ id: UInt64, _ result: Result<BLESighting, TransportError>) {
     seekers.removeValue(forKey: id)?.continuation.resume(returning: result)
     rest()
   }
 
-  /// Begins to look, if somebody is looked for and nobody is dialled.
   private func look() {
     guard !isLooking, dialling == 0, !seekers.isEmpty else { return }
     isLooking = true
@@ -134,7 +127,6 @@ package actor BLEDialler {
     }
   }
 
-  /// Looks until nobody is looked for, or somebody is to be dialled.
   private func lookOnce() async throws(BLEError) {
     let (equipment, choice) = (equipment, choice)
     let found = try await WaitingThread.run { () throws(BLEError) in try equipment(choice) }
@@ -165,7 +157,6 @@ package actor BLEDialler {
     Task { await scan.end() }
   }
 
-  /// Nobody can be found.
   private func fail(_ error: BLEError) {
     for id in seekers.keys { settle(id, .failure(error.unreachable)) }
   }
@@ -212,7 +203,6 @@ package actor BLEDialler {
 
   // MARK: - Connecting
 
-  /// Connects when it is its turn.
   private func connect(to sighting: BLESighting) async throws(TransportError) -> any PeerTransport {
     dialling += 1
     defer {

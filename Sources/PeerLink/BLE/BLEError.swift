@@ -1,33 +1,24 @@
 import Glibc
 package import PeerAuth
 
-/// Why Bluetooth LE can't be used, or not now.
 package enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kernel has no Bluetooth, or this process may not see it.
   case notSupported
-  /// There is no adapter, or not the one that was chosen.
   case noAdapter
   /// The setting that names the adapters makes no sense; its text.
   case badChoice(String)
   /// The adapters are switched off; their names.
   case off([String])
-  /// The adapters can't do LE.
   case noLE([String])
   /// bluetoothd doesn't run, and the kernel's own interface needs a right that this process doesn't have.
   case notPermitted
-  /// Others use the adapter.
   case busy
-  /// The adapter has gone in the middle.
   case gone
-  /// bluetoothd has gone or says nothing.
   case serviceGone
-  /// Something else, in the words of whoever said it.
   case failed(String)
 
-  /// The system has no descriptors or threads left.
   package static let outOfResources = failed("this program has too many open files or threads")
 
-  /// What happened.
   package var description: String {
     switch self {
     case .notSupported: "this system has no Bluetooth"
@@ -43,7 +34,6 @@ package enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// What to do about it.
   package var hint: String? {
     switch self {
     case .notSupported, .noLE, .gone, .failed: nil
@@ -60,11 +50,9 @@ package enum BLEError: Error, Hashable, Sendable, CustomStringConvertible {
     names.isEmpty ? "" : " (\(names.joined(separator: ", ")))"
   }
 
-  /// As a reason why a peer can't be reached.
   package var unreachable: TransportError { .unreachable(description) }
 }
 
-/// The system's errors at a Bluetooth socket in plain words.
 enum BLEReason {
   /// Errors that mean that the connection is no more, whoever ended it.
   static let ends: Set<Int32> = [
@@ -85,14 +73,16 @@ enum BLEReason {
     case EADDRINUSE: "another program, or another vault, listens on this Bluetooth adapter already"
     case EACCES, EPERM: "using Bluetooth is not permitted"
     case EAFNOSUPPORT, EPROTONOSUPPORT, ESOCKTNOSUPPORT: "this system has no Bluetooth"
-    default: system(error)
+    default: systemWords(error)
     }
   }
 
-  private static func system(_ error: Int32) -> String {
-    var buffer = [CChar](repeating: 0, count: 256)
-    guard strerror_r(error, &buffer, buffer.count) == 0 else { return "error \(error)" }
-    let text = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    return text.prefix(1).lowercased() + text.dropFirst()
-  }
+}
+
+/// The system's own words, such as `connection refused`.
+func systemWords(_ error: Int32) -> String {
+  var buffer = [CChar](repeating: 0, count: 256)
+  guard strerror_r(error, &buffer, buffer.count) == 0 else { return "error \(error)" }
+  let text = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  return text.prefix(1).lowercased() + text.dropFirst()
 }

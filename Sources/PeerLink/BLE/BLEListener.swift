@@ -4,10 +4,10 @@ package import PeerAuth
 
 /// Accepts connections over Bluetooth LE at one adapter, no more than its limits allow. It needs no right.
 package final class BLEListener: Sendable {
-  /// How many connections may be open at once: radios carry a handful. Addresses cost nothing, so that strangers are told apart
-  /// by what they have proved, as over TCP, with a register of their own: a crowd in the room keeps nobody out who comes by network.
-  /// A radio's address proves nothing, so that nobody is spared for having proved itself from there, and one peer, which has at
-  /// most 16 sessions, doesn't fill it.
+  /// How many connections may be open at once: radios carry a handful. Addresses cost nothing, so that strangers are
+  /// told apart by what they have proved, as over TCP, with a register of their own: a crowd in the room keeps nobody
+  /// out who comes by network. A radio's address proves nothing, so that nobody is spared for having proved itself from
+  /// there, and one peer, which has at most 16 sessions, doesn't fill it.
   static let limits = {
     var limits = TCPListener.Limits(perAddress: 4, total: 64, backlog: 8)
     limits.remembersPlaces = false
@@ -18,7 +18,6 @@ package final class BLEListener: Sendable {
 
   /// Connections as they come; ends after ``close()``. To be consumed by one task.
   package let incoming: AsyncStream<any PeerTransport>
-  /// Where it listens.
   package let adapter: BLEAdapter
   private let arrivals: AsyncStream<any PeerTransport>.Continuation
   private let socket: PacketSocket
@@ -38,12 +37,10 @@ package final class BLEListener: Sendable {
     accepting = Task { await Self.accept(socket, register, arrivals) }
   }
 
-  deinit { end() }
+  deinit { close() }
 
   /// Stops listening and ends ``incoming``. Connections that were accepted stay open.
-  package func close() { end() }
-
-  private func end() {
+  package func close() {
     arrivals.finish()
     socket.close()
     accepting.cancel()

@@ -24,10 +24,8 @@ final class BLEPlaces: Sendable {
   private let now: @Sendable () -> Int64
   private let state = Mutex(State())
 
-  /// Places, by a clock of milliseconds since 1970.
   init(now: @escaping @Sendable () -> Int64) { self.now = now }
 
-  /// Where one of these tags was heard last.
   func last(_ tags: Set<BeaconTag>) -> BLESighting? {
     let time = now()
     return state.withLock { state in
@@ -35,8 +33,8 @@ final class BLEPlaces: Sendable {
     }
   }
 
-  /// Notes what is heard, unless the place is doubted; then it returns since when. Who is looked for is noted in any case, others while
-  /// there is room.
+  /// Notes what is heard, unless the place is doubted; then it returns since when. Who is looked for is noted in any
+  /// case, others while there is room.
   func hear(_ sighting: BLESighting, isMeant: Bool) -> Int64? {
     let time = now()
     return state.withLock { state in
@@ -63,7 +61,6 @@ final class BLEPlaces: Sendable {
     }
   }
 
-  /// Forgets what was heard, as other adapters are used from now on.
   func forgetHeard() { state.withLock { $0.heard = [:] } }
 
   /// A clock that was set back ends it, too.

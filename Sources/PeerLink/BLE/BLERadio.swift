@@ -1,33 +1,21 @@
 import Glibc
 package import PeerAuth
-package import SystemBus
+import SystemBus
 import Threading
 
-/// A vault that was heard in the air.
 package struct BLESighting: Hashable, Sendable {
-  /// Where it answers.
   package let address: BLEAddress
-  /// What it shows.
   package let tag: BeaconTag
   /// How strong it is heard, in dBm; nil if the radio doesn't say.
   package let strength: Int?
-  /// The adapter that heard it.
   package let adapter: BLEAdapter
-
-  /// A sighting.
-  package init(address: BLEAddress, tag: BeaconTag, strength: Int?, adapter: BLEAdapter) {
-    self.address = address
-    self.tag = tag
-    self.strength = strength
-    self.adapter = adapter
-  }
 }
 
 /// A way to be heard and to hear others. Its functions wait, each on a thread of its own, until they are told to stop.
 package protocol BLERadio: Sendable {
-  /// Whose radio it is, for people.
   var name: String { get }
-  /// Shows a tag on adapters until `stop`; `ready` is called once it is in the air. Throws when that can't be, or not any more.
+  /// Shows a tag on adapters until `stop`; `ready` is called once it is in the air. Throws when that can't be, or not
+  /// any more.
   func advertise(
     _ tag: BeaconTag, on adapters: [BLEAdapter], until stop: StopSignal, ready: () -> Void
   ) throws(BLEError)
@@ -41,7 +29,6 @@ package final class StopSignal: Sendable {
   let descriptor: Int32
   private let line: Int32
 
-  /// Nil if the system has no descriptors left.
   package init?() {
     var ends: [Int32] = [-1, -1]
     let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -64,17 +51,10 @@ package final class StopSignal: Sendable {
   }
 }
 
-/// What there is to be heard and to hear with.
 package struct BLEEquipment: Sendable {
   package let radio: any BLERadio
   /// The adapters that are chosen, on, and able to do LE.
   package let adapters: [BLEAdapter]
-
-  /// Equipment from its parts.
-  package init(radio: any BLERadio, adapters: [BLEAdapter]) {
-    self.radio = radio
-    self.adapters = adapters
-  }
 
   /// All adapters of this machine; asks the kernel, and needs no right. It may wait.
   package static func adapters() throws(BLEError) -> [BLEAdapter] {
@@ -82,8 +62,8 @@ package struct BLEEquipment: Sendable {
     return try management.adapters()
   }
 
-  /// Finds out what can be used: bluetoothd if it is on the bus, as an ordinary user may use that and shares it with others; else the
-  /// kernel itself. It may wait.
+  /// Finds out what can be used: bluetoothd if it is on the bus, as an ordinary user may use that and shares it with
+  /// others; else the kernel itself. It may wait.
   package static func find(_ choice: BLEAdapterChoice, bus: [String] = BusAddress.system) throws(BLEError)
     -> BLEEquipment
   {
@@ -99,9 +79,8 @@ package struct BLEEquipment: Sendable {
   }
 }
 
-/// Work that waits, on a thread of its own.
 package enum WaitingThread {
-  /// Runs `body` on a new thread and returns what it returns. Without a thread it is better to hold others up than to do nothing.
+  /// Without a thread it is better to hold others up than to do nothing.
   package static func run<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
@@ -117,4 +96,16 @@ package enum WaitingThread {
     }
     return try outcome.get()
   }
+}
+
+/// Time as it passes over Bluetooth. Tests hand in a time of their own.
+package struct BLETime: Sendable {
+  /// What has passed since some moment. Never goes back.
+  let passed: @Sendable () -> Duration
+  let sleep: @Sendable (Duration) async throws -> Void
+
+  package static let machine = {
+    let began = ContinuousClock.now
+    return BLETime(passed: { ContinuousClock.now - began }, sleep: { try await Task.sleep(for: $0) })
+  }()
 }

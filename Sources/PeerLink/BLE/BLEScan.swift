@@ -2,18 +2,12 @@ package import PeerAuth
 import Synchronization
 import Threading
 
-/// Looking for vaults on a thread of its own.
 package final class BLEScan: Sendable {
-  private struct State {
-    var outcome: Result<Void, BLEError>?
-    var waiting: [CheckedContinuation<Void, Never>] = []
-  }
-
   private let stop: StopSignal
-  private let state = Mutex(State())
+  private let outcome = Awaited<Result<Void, BLEError>?>(nil)
 
-  /// Begins. `found` is called on the thread for each time that a vault is heard, `ended` once at the end. Nil if the system has no
-  /// descriptors or threads left; then nothing is called.
+  /// `found` is called on the thread for each time that a vault is heard, `ended` once at the end. Nil if the system
+  /// has no descriptors or threads left; then nothing is called.
   package init?(
     _ equipment: BLEEquipment, found: @escaping @Sendable (BLESighting) -> Void = { _ in },
     ended: @escaping @Sendable (Result<Void, BLEError>) -> Void = { _ in }
@@ -21,18 +15,12 @@ package final class BLEScan: Sendable {
     guard let stop = StopSignal() else { return nil }
     self.stop = stop
     let hasBegun = BackgroundThread.start { [self] in
-      let outcome: Result<Void, BLEError>
+      let result: Result<Void, BLEError>
       do throws(BLEError) {
-        outcome = .success(
-          try equipment.radio.scan(on: equipment.adapters, until: stop, found: found))
-      } catch { outcome = .failure(error) }
-      let waiting = state.withLock { state in
-        state.outcome = outcome
-        defer { state.waiting = [] }
-        return state.waiting
-      }
-      for continuation in waiting { continuation.resume() }
-      ended(outcome)
+        result = .success(try equipment.radio.scan(on: equipment.adapters, until: stop, found: found))
+      } catch { result = .failure(error) }
+      outcome.become(result)
+      ended(result)
     }
     guard hasBegun else { return nil }
   }
@@ -40,32 +28,28 @@ package final class BLEScan: Sendable {
   /// Ends it, and returns when the adapters are free again.
   package func end() async {
     stop.raise()
-    await withCheckedContinuation { continuation in
-      let hasEnded = state.withLock { state in
-        if state.outcome == nil { state.waiting.append(continuation) }
-        return state.outcome != nil
-      }
-      if hasEnded { continuation.resume() }
-    }
+    await outcome.wait { $0 != nil }
   }
 
-  /// Listens for a while and returns who of those with these tags was heard, each once: last from where it was heard best.
+  /// Listens for a while and returns who of those with these tags was heard, each once: last from where it was heard
+  /// best.
   package static func collect(
     _ tags: Set<BeaconTag>, _ equipment: BLEEquipment, for duration: Duration, time: BLETime = .machine
   ) async throws(BLEError) -> [BLESighting] {
     let heard = HeardTags(tags)
     guard let scan = BLEScan(equipment, found: { heard.note($0) }) else { throw .outOfResources }
     let end = time.passed() + duration
-    while time.passed() < end, !Task.isCancelled, scan.state.withLock({ $0.outcome == nil }) {
+    while time.passed() < end, !Task.isCancelled, scan.outcome.value == nil {
       try? await time.sleep(.milliseconds(50))
     }
     await scan.end()
-    if case .failure(let error) = scan.state.withLock({ $0.outcome }) { throw error }
+    if case .failure(let error) = scan.outcome.value { throw error }
     return heard.all
   }
 }
 
-/// The last sighting of each tag that is sought. Tags and addresses that others make up take no room, however many they are.
+/// The last sighting of each tag that is sought. Tags and addresses that others make up take no room, however many they
+/// are.
 private final class HeardTags: Sendable {
   private let tags: Set<BeaconTag>
   private let heard = Mutex<[BeaconTag: BLESighting]>([:])
@@ -83,6 +67,38 @@ private final class HeardTags: Sendable {
         return
       }
       heard[sighting.tag] = sighting
+    }
+  }
+}
+
+/// A value that changes, and those who wait for that.
+final class Awaited<Value: Sendable>: Sendable {
+  private let state: Mutex<(value: Value, waiting: [CheckedContinuation<Void, Never>])>
+
+  init(_ value: Value) { state = Mutex((value, [])) }
+
+  var value: Value { state.withLock { $0.value } }
+
+  func become(_ value: Value) {
+    let waiting = state.withLock { state in
+      state.value = value
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// Also when the task is cancelled.
+  func wait(until isReady: @Sendable (Value) -> Bool) async {
+    while !isReady(value) {
+      await withCheckedContinuation { continuation in
+        let isLate = state.withLock { state in
+          guard !isReady(state.value) else { return true }
+          state.waiting.append(continuation)
+          return false
+        }
+        if isLate { continuation.resume() }
+      }
     }
   }
 }

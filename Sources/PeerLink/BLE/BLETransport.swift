@@ -3,21 +3,22 @@ import Glibc
 import PeerAuth
 import Synchronization
 
-/// One connection over Bluetooth LE: an L2CAP channel with credits (Bluetooth Core Specification, volume 3, part A, 3.4.3), as a stream of
-/// bytes. What comes in and goes out is ciphertext.
+/// One connection over Bluetooth LE: an L2CAP channel with credits (Bluetooth Core Specification, volume 3, part A,
+/// 3.4.3), as a stream of bytes. What comes in and goes out is ciphertext.
 ///
-/// Messages of the channel are only its packets: where one ends means nothing. The session's goodbye says that a stream has ended in
-/// good order; the channel itself drops what is on its way when it is closed, so ``close()`` waits for that first.
+/// Messages of the channel are only its packets: where one ends means nothing. The session's goodbye says that a stream
+/// has ended in good order; the channel itself drops what is on its way when it is closed, so ``close()`` waits for
+/// that first.
 final class BLETransport: PeerTransport {
   /// Longest message that is sent, whatever the peer would take: longer ones are refused for ever by the kernel.
   static let sendLimit = 8192
-  /// Longest message that is taken. The kernel lets the other side send as many packets as one such message has before it waits for leave to
-  /// send more, which it gives whenever a message has come: as much room for several that are no longer than ``sendLimit`` keeps the channel busy
-  /// meanwhile, and the time that a radio takes to change direction costs nothing.
+  /// Longest message that is taken. The kernel lets the other side send as many packets as one such message has before
+  /// it waits for leave to send more, which it gives whenever a message has come: as much room for several that are no
+  /// longer than ``sendLimit`` keeps the channel busy meanwhile, and the time that a radio takes to change direction
+  /// costs nothing.
   static let receiveLimit: UInt16 = 32_768
   /// How long ``close()`` waits for what was written to leave.
   private static let lingerTime = Duration.seconds(2)
-  /// Time between two looks.
   private static let glance = Duration.milliseconds(5)
 
   let remoteDescription: String
@@ -26,14 +27,13 @@ final class BLETransport: PeerTransport {
   private let limit: Int
   /// What the system says about the socket's output while there is none.
   private let idleOutput: Int32
-  /// Its entry among the connections of a listener.
   private let admission: Admission?
   /// Finds out what has happened on this side, if anything.
   private let loss: @Sendable () async -> String?
   private let time: BLETime
 
-  /// Takes a connected socket. A message of more than `sendLimit` bytes would not be taken at the other end. `loss` is asked when the
-  /// connection has broken whether that is because of this side.
+  /// A message of more than `sendLimit` bytes would not be taken at the other end. `loss` is asked when the connection
+  /// has broken whether that is because of this side.
   init(
     _ socket: PacketSocket, sendLimit: Int, description: String, admission: Admission? = nil,
     time: BLETime = .machine, loss: @escaping @Sendable () async -> String? = { nil }

@@ -2,7 +2,8 @@ import PeerAuth
 import Synchronization
 import SystemBus
 
-/// The object by which bluetoothd learns what is to be advertised: it asks for its properties, and says when it drops it.
+/// The object by which bluetoothd learns what is to be advertised: it asks for its properties, and says when it drops
+/// it.
 final class BlueZBeacon: Sendable {
   private static let interface = "org.bluez.LEAdvertisement1"
   private static let properties = "org.freedesktop.DBus.Properties"
@@ -21,10 +22,8 @@ final class BlueZBeacon: Sendable {
     ]
   }
 
-  /// Whether bluetoothd has dropped it.
   var isReleased: Bool { released.withLock { $0 } }
 
-  /// The answer to a call, nil if there is no such method.
   func answer(_ call: BusMessage) -> BusMessage? {
     guard call.path == path else { return nil }
     switch (call.interface, call.member) {
@@ -45,12 +44,11 @@ final class BlueZBeacon: Sendable {
 
 /// The devices that bluetoothd hears, by the paths of their objects.
 ///
-/// Only so many are remembered. When there are more, those go that were heard longest ago, and first those that are no vaults. What is said of a
-/// device that is not known, or not any more, doesn't tell its address: it has to be asked for (``stranger(in:)``).
+/// Only so many are remembered. When there are more, those go that were heard longest ago, and first those that are no
+/// vaults. What is said of a device that is not known, or not any more, doesn't tell its address: it has to be asked
+/// for (``stranger(in:)``).
 struct BlueZDevices {
-  /// Most devices that are remembered: most rooms have fewer.
   static let limit = 1024
-  /// How many are forgotten at once.
   private static let batch = limit / 4
   private static let interface = "org.bluez.Device1"
 
@@ -69,7 +67,6 @@ struct BlueZDevices {
   private var devices: [String: Device] = [:]
   private var turn: UInt64 = 0
 
-  /// How many are remembered.
   var count: Int { devices.count }
 
   init(_ adapters: [BLEAdapter]) { self.adapters = adapters }
@@ -102,7 +99,7 @@ struct BlueZDevices {
     adapters.first { path.hasPrefix("/org/bluez/\($0.name)/") }
   }
 
-  /// Notes what is known of a device now. A sighting, if it is a vault that is heard; bluetoothd gives a strength only to those.
+  /// A sighting, if it is a vault that is heard; bluetoothd gives a strength only to those.
   mutating func learn(_ path: String, _ facts: BusValue) -> BLESighting? {
     guard let adapter = adapter(of: path) else { return nil }
     var device = devices[path] ?? Device(adapter: adapter)

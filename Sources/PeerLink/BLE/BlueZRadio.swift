@@ -2,8 +2,8 @@ import Glibc
 import PeerAuth
 import SystemBus
 
-/// bluetoothd, over the system's bus: an ordinary user may use it, and it shares the adapters among all who want them (BlueZ,
-/// doc/adapter-api.txt, device-api.txt, advertising-api.txt).
+/// bluetoothd, over the system's bus: an ordinary user may use it, and it shares the adapters among all who want them
+/// (BlueZ, doc/adapter-api.txt, device-api.txt, advertising-api.txt).
 struct BlueZRadio: BLERadio {
   private static let service = "org.bluez"
   private static let properties = "org.freedesktop.DBus.Properties"
@@ -20,15 +20,13 @@ struct BlueZRadio: BLERadio {
   private static let quickPatience: Int64 = 3000
   /// Milliseconds after which looking for devices is begun again when others were at it.
   private static let pause: Int64 = 1000
-  /// Milliseconds after which it is begun anew: bluetoothd itself rests for five seconds of fifteen, and many adapters tell of each device
-  /// only once.
+  /// Milliseconds after which it is begun anew: bluetoothd itself rests for five seconds of fifteen, and many adapters
+  /// tell of each device only once.
   private static let rhythm: Int64 = 4000
 
   let name = "bluetoothd"
-  /// Where the bus is.
   let bus: [String]
 
-  /// Whether bluetoothd runs.
   static func isThere(_ paths: [String]) -> Bool {
     guard var connection = try? BusConnection.open(paths: paths) else { return false }
     let answer = try? connection.call(
@@ -83,7 +81,8 @@ struct BlueZRadio: BLERadio {
     while !stop.isRaised() {
       for adapter in adapters where !looking.contains(adapter.index) {
         do throws(BLEError) {
-          // Not by the service: bluetoothd looks for it in lists of services alone, and beside the tag there is no room for one.
+          // Not by the service: bluetoothd looks for it in lists of services alone, and beside the tag there is no room
+          // for one.
           let filter = BusValue.properties([("Transport", .text("le")), ("DuplicateData", .flag(true))])
           try call("SetDiscoveryFilter", of: Self.adapter, adapter, [filter], &connection)
           try call("StartDiscovery", of: Self.adapter, adapter, [], &connection)
@@ -96,7 +95,7 @@ struct BlueZRadio: BLERadio {
         hasAsked = true
         for sighting in try known(&connection, &devices, adapters) { found(sighting) }
       }
-      let limit = BusConnection.now() + (looking.count == adapters.count ? Self.rhythm : Self.pause)
+      let limit = Monotonic.milliseconds() + (looking.count == adapters.count ? Self.rhythm : Self.pause)
       // In a crowd there is always another signal.
       while !stop.isRaised() {
         let signal: BusMessage?
@@ -105,7 +104,8 @@ struct BlueZRadio: BLERadio {
         } catch { throw Self.failure(error, adapters) }
         guard let signal else { break }
         try Self.check(signal, owner, adapters)
-        // The bus checks whom a signal says to come from when it chooses who gets it, but one to this connection alone comes from anybody.
+        // The bus checks whom a signal says to come from when it chooses who gets it, but one to this connection alone
+        // comes from anybody.
         guard signal.sender == owner else { continue }
         if let path = devices.stranger(in: signal) { ask(path, &connection, &devices) }
         if let sighting = devices.take(signal) { found(sighting) }
@@ -123,7 +123,8 @@ struct BlueZRadio: BLERadio {
     if let facts = answer?.reply.body.first { _ = devices.learn(path, facts) }
   }
 
-  /// Devices that bluetoothd hears already. In a crowd they are too many for one answer; then each is asked for when it is heard.
+  /// Devices that bluetoothd hears already. In a crowd they are too many for one answer; then each is asked for when it
+  /// is heard.
   private func known(
     _ connection: inout BusConnection, _ devices: inout BlueZDevices, _ adapters: [BLEAdapter]
   ) throws(BLEError) -> [BLESighting] {
@@ -161,7 +162,8 @@ struct BlueZRadio: BLERadio {
     } catch { throw Self.failure(error, []) }
   }
 
-  /// Who bluetoothd is on the bus. One that is started anew has forgotten what it was asked for, so a change ends everything.
+  /// Who bluetoothd is on the bus. One that is started anew has forgotten what it was asked for, so a change ends
+  /// everything.
   private func watchOwner(_ connection: inout BusConnection) throws(BLEError) -> String {
     try match(
       &connection,
@@ -178,7 +180,8 @@ struct BlueZRadio: BLERadio {
     try match(&connection, "type='signal',sender='\(Self.service)',interface='\(Self.manager)',member='\(member)'")
   }
 
-  /// Throws if a signal says that bluetoothd or an adapter is no more: one that is plugged in again at once has forgotten everything, too.
+  /// Throws if a signal says that bluetoothd or an adapter is no more: one that is plugged in again at once has
+  /// forgotten everything, too.
   private static func check(_ signal: BusMessage, _ owner: String, _ adapters: [BLEAdapter]) throws(BLEError) {
     if signal.sender == bus, signal.member == "NameOwnerChanged", signal.body.first == .text(service) {
       throw .serviceGone

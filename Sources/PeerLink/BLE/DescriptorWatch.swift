@@ -4,15 +4,13 @@ import Threading
 
 /// One thread that waits until descriptors are ready, for as many tasks as there are connections over Bluetooth.
 ///
-/// NIO reads into buffers of its own size, and what of a message finds no room there is lost with sockets that keep the bounds of
-/// messages. So these are read directly, by the task that wants the bytes.
+/// NIO reads into buffers of its own size, and what of a message finds no room there is lost with sockets that keep the
+/// bounds of messages. So these are read directly, by the task that wants the bytes.
 final class DescriptorWatch: Sendable {
   static let shared = DescriptorWatch()
 
   private struct Waiter {
-    /// What happens when the descriptor is ready.
     enum Action {
-      /// The wait ends.
       case resume(CheckedContinuation<Void, Never>)
       /// This is called, on the thread, as often as it is ready and until it says false. It must not wait.
       case call(@Sendable () -> Bool)
@@ -29,15 +27,14 @@ final class DescriptorWatch: Sendable {
   private struct State {
     var waiters: [Waiter] = []
     var lastID: UInt64 = 0
-    /// Ends of the line by which the thread is told of changes; -1 until the first wait.
-    var line: (read: Int32, write: Int32) = (-1, -1)
+    /// By which the thread is told of changes; nil until the first wait.
+    var line: StopSignal?
     /// Waits that were cancelled before they began.
     var cancelled: Set<UInt64> = []
   }
 
   private let state = Mutex(State())
 
-  /// A number for a wait.
   func ticket() -> UInt64 {
     state.withLock { state in
       state.lastID += 1
@@ -57,7 +54,7 @@ final class DescriptorWatch: Sendable {
       guard mayWait else { return false }
       state.waiters.append(
         Waiter(id: id, descriptor: descriptor, events: events, action: .resume(continuation)))
-      _ = write(state.line.write, "", 1)
+      state.line?.raise()
       return true
     }
     guard !isWaiting else { return }
@@ -75,7 +72,7 @@ final class DescriptorWatch: Sendable {
       state.lastID += 1
       state.waiters.append(
         Waiter(id: state.lastID, descriptor: descriptor, events: Int16(POLLIN), action: .call(take)))
-      _ = write(state.line.write, "", 1)
+      state.line?.raise()
       return true
     }
   }
@@ -87,7 +84,7 @@ final class DescriptorWatch: Sendable {
         state.cancelled.insert(id)
         return nil as Waiter?
       }
-      _ = write(state.line.write, "", 1)
+      state.line?.raise()
       return state.waiters.remove(at: place)
     }
     waiter?.end()
@@ -96,29 +93,22 @@ final class DescriptorWatch: Sendable {
   /// A wait is over, whatever ended it.
   func forget(_ id: UInt64) { state.withLock { _ = $0.cancelled.remove(id) } }
 
-  /// Ends all waits at a descriptor that is about to be closed. The thread is woken in any case: as long as it waits there, what was closed
-  /// stays open in the kernel, and a listener keeps its place.
+  /// Ends all waits at a descriptor that is about to be closed. The thread is woken in any case: as long as it waits
+  /// there, what was closed stays open in the kernel, and a listener keeps its place.
   func release(_ descriptor: Int32) {
     let waiters = state.withLock { state in
       let waiters = state.waiters.filter { $0.descriptor == descriptor }
       state.waiters.removeAll { $0.descriptor == descriptor }
-      if state.line.write >= 0 { _ = write(state.line.write, "", 1) }
+      state.line?.raise()
       return waiters
     }
     for waiter in waiters { waiter.end() }
   }
 
   private func start(_ state: inout State) -> Bool {
-    guard state.line.read < 0 else { return true }
-    var ends: [Int32] = [-1, -1]
-    let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-    guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { return false }
-    let line = ends[0]
-    guard BackgroundThread.start({ [self] in run(line) }) else {
-      for end in ends { close(end) }
-      return false
-    }
-    state.line = (ends[0], ends[1])
+    guard state.line == nil else { return true }
+    guard let line = StopSignal(), BackgroundThread.start({ [self] in run(line.descriptor) }) else { return false }
+    state.line = line
     return true
   }
 
@@ -153,7 +143,8 @@ final class DescriptorWatch: Sendable {
   }
 }
 
-/// A socket that keeps the bounds of messages. It is closed once, and no call gets at another one that has its number then.
+/// A socket that keeps the bounds of messages. It is closed once, and no call gets at another one that has its number
+/// then.
 final class PacketSocket: Sendable {
   private let descriptor: Mutex<Int32>
   private let watch: DescriptorWatch
@@ -165,10 +156,10 @@ final class PacketSocket: Sendable {
 
   deinit { close() }
 
-  /// Whether it was closed here.
   var isClosed: Bool { descriptor.withLock { $0 < 0 } }
 
-  /// Calls `body` with the descriptor, and returns its result and the system's error; nil if the socket is closed. It must not wait.
+  /// Calls `body` with the descriptor, and returns its result and the system's error; nil if the socket is closed. It
+  /// must not wait.
   func use<Result>(_ body: (Int32) -> Result) -> (result: Result, error: Int32)? {
     descriptor.withLock { descriptor in
       guard descriptor >= 0 else { return nil }
@@ -178,7 +169,6 @@ final class PacketSocket: Sendable {
     }
   }
 
-  /// Whether the connection is no more.
   var hasHungUp: Bool {
     use { descriptor in
       var wait = pollfd(fd: descriptor, events: 0, revents: 0)
@@ -186,7 +176,8 @@ final class PacketSocket: Sendable {
     }?.result ?? true
   }
 
-  /// Waits until the socket is ready for one of these events or has failed; returns early if it is closed or the task is cancelled.
+  /// Waits until the socket is ready for one of these events or has failed; returns early if it is closed or the task
+  /// is cancelled.
   func wait(for events: Int32) async {
     let id = watch.ticket()
     await withTaskCancellationHandler {
@@ -205,8 +196,8 @@ final class PacketSocket: Sendable {
     watch.forget(id)
   }
 
-  /// Calls `take` on a thread of its own whenever there is something to read, until it says false or the socket is closed. False if the
-  /// socket is closed, or the system has no thread left.
+  /// Calls `take` on a thread of its own whenever there is something to read, until it says false or the socket is
+  /// closed. False if the socket is closed, or the system has no thread left.
   func attend(_ take: @escaping @Sendable () -> Bool) -> Bool {
     // Under the lock, so that the number is not another socket's.
     descriptor.withLock { $0 >= 0 && watch.attend($0, take) }

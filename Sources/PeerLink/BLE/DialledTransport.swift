@@ -1,8 +1,8 @@
 import PeerAuth
 import Synchronization
 
-/// A connection to a place at which a peer is expected. It tells once whether the peer was there: whether a session has come about, or
-/// has not, or not in time. If it was let go before that, nobody knows.
+/// A connection to a place at which a peer is expected. It tells once whether the peer was there: whether a session has
+/// come about, or has not, or not in time. If it was let go before that, nobody knows.
 final class DialledTransport: PeerTransport {
   private let transport: any PeerTransport
   private let verdict: Verdict

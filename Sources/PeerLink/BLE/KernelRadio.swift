@@ -1,5 +1,6 @@
 import Glibc
 import PeerAuth
+import SystemBus
 
 /// The kernel's own management of adapters, where no bluetoothd runs. It needs CAP_NET_ADMIN.
 struct KernelRadio: BLERadio {
@@ -68,8 +69,8 @@ struct KernelRadio: BLERadio {
     remove()
   }
 
-  /// The number of the own advertisement: the last one that the adapter has. Others take theirs from the first on; what stands there is
-  /// what an earlier process of ours left behind when it was killed.
+  /// The number of the own advertisement: the last one that the adapter has. Others take theirs from the first on; what
+  /// stands there is what an earlier process of ours left behind when it was killed.
   private func instance(on adapter: BLEAdapter, _ management: inout ManagementSocket) throws(BLEError) -> UInt8 {
     let facts = try management.run(.readAdvertising, adapter: adapter.index)
     guard let limit = try? ManagementResult.advertising(facts).limit, limit > 0 else {
@@ -116,7 +117,8 @@ struct KernelRadio: BLERadio {
     }
   }
 
-  /// Has the adapters look no more, and hears them out. Once it is time to stop it doesn't wait long for one that says nothing.
+  /// Has the adapters look no more, and hears them out. Once it is time to stop it doesn't wait long for one that says
+  /// nothing.
   private func end(
     _ own: inout Set<UInt16>, _ management: inout ManagementSocket, _ adapters: [BLEAdapter], until stop: StopSignal,
     _ found: (BLESighting) -> Void

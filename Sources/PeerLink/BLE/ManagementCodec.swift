@@ -1,5 +1,5 @@
-/// The kernel's management of Bluetooth adapters (BlueZ, doc/mgmt-api.txt): messages of a header (code, adapter, length, each 16 bits,
-/// little-endian) and parameters.
+/// The kernel's management of Bluetooth adapters (BlueZ, doc/mgmt-api.txt): messages of a header (code, adapter,
+/// length, each 16 bits, little-endian) and parameters.
 package enum ManagementCommand: Hashable, Sendable {
   case readAdapters
   case readAdapter
@@ -15,7 +15,6 @@ package enum ManagementCommand: Hashable, Sendable {
   /// Connectable, and found by everybody who looks for devices.
   static let advertisingFlags: UInt32 = 0b11
 
-  /// The command's number.
   package var code: UInt16 {
     switch self {
     case .readAdapters: 0x0003
@@ -29,7 +28,6 @@ package enum ManagementCommand: Hashable, Sendable {
     }
   }
 
-  /// The bytes, for the adapter with this number.
   package func encoded(adapter: UInt16 = ManagementEvent.noAdapter) -> [UInt8] {
     let parameters: [UInt8]
     switch self {
@@ -51,43 +49,30 @@ package enum ManagementCommand: Hashable, Sendable {
   }
 }
 
-/// What the kernel says about adapters.
 package struct ManagementEvent: Hashable, Sendable {
   package static let headerByteCount = 6
-  /// Longest event that is read.
   package static let byteLimit = 4096
   /// The number of no adapter.
   package static let noAdapter: UInt16 = 0xFFFF
 
-  /// What can be wrong with one.
   package enum Fault: Error, Hashable, Sendable {
     case truncated, tooLong, malformed
   }
 
-  /// What it says.
   package enum Content: Hashable, Sendable {
     /// A command has been carried out, or not; and what it returns.
     case answer(command: UInt16, status: UInt8, result: [UInt8])
-    /// An adapter has come.
     case added
-    /// An adapter has gone.
     case removed
-    /// An adapter is set otherwise.
     case settings(UInt32)
-    /// A device has been heard.
     case found(BLEAddress, strength: Int8?, data: [UInt8])
-    /// Looking for devices has begun or ended.
     case discovering(Bool)
-    /// Anything else.
     case other(UInt16)
   }
 
-  /// The adapter that it is about.
   package let adapter: UInt16
-  /// What it says.
   package let content: Content
 
-  /// Reads an event.
   package init(bytes: [UInt8]) throws(Fault) {
     guard bytes.count <= Self.byteLimit else { throw .tooLong }
     var reader = ManagementReader(bytes)
@@ -125,19 +110,14 @@ package struct ManagementEvent: Hashable, Sendable {
   }
 }
 
-/// Results of commands.
 package enum ManagementResult {
-  /// Most adapters that are looked at.
   static let adapterLimit = 32
 
-  /// The adapters' numbers.
   package static func adapters(_ bytes: [UInt8]) throws(ManagementEvent.Fault) -> [UInt16] {
     var reader = ManagementReader(bytes)
     let count = Int(try reader.half())
     guard count <= adapterLimit else { throw .tooLong }
-    var numbers: [UInt16] = []
-    for _ in 0..<count { numbers.append(try reader.half()) }
-    return numbers
+    return try (0..<count).map { (_) throws(ManagementEvent.Fault) in try reader.half() }
   }
 
   package static func adapter(_ index: UInt16, _ bytes: [UInt8]) throws(ManagementEvent.Fault) -> BLEAdapter {
@@ -165,7 +145,6 @@ package enum ManagementResult {
   }
 }
 
-/// Reads little-endian numbers.
 private struct ManagementReader {
   private var bytes: ArraySlice<UInt8>
 

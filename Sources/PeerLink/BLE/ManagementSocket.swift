@@ -1,8 +1,9 @@
 import CShims
 import Glibc
+import SystemBus
 
-/// The kernel's management of Bluetooth adapters. Anybody may ask which adapters there are and how they are set; all else needs
-/// CAP_NET_ADMIN. To be used on a thread that may wait.
+/// The kernel's management of Bluetooth adapters. Anybody may ask which adapters there are and how they are set; all
+/// else needs CAP_NET_ADMIN. To be used on a thread that may wait.
 struct ManagementSocket: ~Copyable {
   /// Milliseconds for a command.
   private static let patience: Int64 = 5000
@@ -12,7 +13,6 @@ struct ManagementSocket: ~Copyable {
   private let descriptor: Int32
   private var events: [ManagementEvent] = []
 
-  /// Opens it.
   init() throws(BLEError) {
     descriptor = vault_management_socket()
     guard descriptor >= 0 else {
@@ -29,7 +29,6 @@ struct ManagementSocket: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Carries out a command and returns its result.
   mutating func run(
     _ command: ManagementCommand, adapter: UInt16 = ManagementEvent.noAdapter
   ) throws(BLEError) -> [UInt8] {
@@ -54,7 +53,6 @@ struct ManagementSocket: ~Copyable {
     return try receive(until: end, orInput: other)
   }
 
-  /// All adapters that there are.
   mutating func adapters() throws(BLEError) -> [BLEAdapter] {
     var adapters: [BLEAdapter] = []
     do {
@@ -100,14 +98,5 @@ struct ManagementSocket: ~Copyable {
     case 0x14: .notPermitted
     default: .failed("the kernel refuses (status \(status))")
     }
-  }
-}
-
-/// A clock that never jumps.
-enum Monotonic {
-  static func milliseconds() -> Int64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
   }
 }

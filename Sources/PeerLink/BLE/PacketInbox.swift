@@ -5,12 +5,13 @@ import Synchronization
 
 /// What has come over a channel of Bluetooth LE and was not read yet.
 ///
-/// It is taken from the kernel as soon as it is there, by the thread of ``DescriptorWatch``, whether somebody wants it or not: the kernel allows
-/// the other side to go on sending whenever it has received something, not when it was read, and drops what finds no room in the socket
-/// (`l2cap_sock_recv_cb` of Linux 6.1, with the credits of LE). Bytes in the middle of a stream would be missing.
+/// It is taken from the kernel as soon as it is there, by the thread of ``DescriptorWatch``, whether somebody wants it
+/// or not: the kernel allows the other side to go on sending whenever it has received something, not when it was read,
+/// and drops what finds no room in the socket (`l2cap_sock_recv_cb` of Linux 6.1, with the credits of LE). Bytes in the
+/// middle of a stream would be missing.
 final class PacketInbox: Sendable {
-  /// Most bytes that are kept for whoever has proved that it is a peer. More than a transfer over Bluetooth has, as a rule; what comes
-  /// behind it waits in the kernel, as long as there is room.
+  /// Most bytes that are kept for whoever has proved that it is a peer. More than a transfer over Bluetooth has, as a
+  /// rule; what comes behind it waits in the kernel, as long as there is room.
   static let limit = 8 << 20
   /// The same before the proof: a handshake is smaller.
   static let strangerLimit = 64 << 10

@@ -25,16 +25,14 @@ extension RedisArgument: ExpressibleByStringLiteral {
   init(stringLiteral text: String) { self = .text(text) }
 }
 
-/// Something that Redis does at once and as a whole.
 struct RedisScript: Sendable {
   let source: String
 }
 
 /// A connection to Redis. It blocks, so it lives on a thread made for that, and isn't shared.
 final class RedisConnection {
-  /// Milliseconds until there is a connection.
+  /// Milliseconds, as is the next.
   static let connectTime: Int32 = 1000
-  /// Milliseconds until there is a reply.
   static let replyTime: Int32 = 3000
 
   private let context: UnsafeMutablePointer<redisContext>
@@ -54,7 +52,6 @@ final class RedisConnection {
 
   deinit { vault_redis_end(context) }
 
-  /// Sends a command.
   func send(_ arguments: [RedisArgument]) throws(RedisFault) {
     // What is no secret stands in one piece of memory, so that pointers to all of it are valid together.
     var plain: [UInt8] = []
@@ -95,7 +92,6 @@ final class RedisConnection {
     }
   }
 
-  /// Does a command.
   @discardableResult
   func call(_ arguments: [RedisArgument], within milliseconds: Int32 = replyTime) throws(RedisFault) -> RedisReply {
     try send(arguments)
@@ -133,7 +129,6 @@ final class RedisConnection {
     guard found >= count else { throw .replicas(found, needed: count) }
   }
 
-  /// Shows who asks.
   func authenticate(user: String?, _ password: borrowing SecretBytes) throws(RedisFault) {
     try password.withUnsafeBytes { (bytes) throws(RedisFault) in
       _ = try call((user.map { ["AUTH", .text($0)] } ?? ["AUTH"]) + [.memory(bytes)])

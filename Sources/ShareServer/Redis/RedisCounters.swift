@@ -1,6 +1,5 @@
 import Synchronization
 
-/// What is counted about Redis.
 final class RedisCounters: Sendable {
   private struct Counts {
     var connections = 0

@@ -1,22 +1,14 @@
-/// Why Redis didn't do something.
 enum RedisFault: Error, Sendable, Equatable, CustomStringConvertible {
-  /// No connection: to whom, and why.
   case unreachable(String)
-  /// Nobody tries for a moment, since it failed a moment ago.
   case pausing
-  /// No reply within the time for one.
   case late
-  /// The connection has ended.
   case ended
-  /// What came isn't what was asked for.
   case garbled
   /// What is there is no primary, or no longer.
   case notPrimary(String)
   /// A write is in memory of this many replicas, and should be in more.
   case replicas(Int, needed: Int)
-  /// Redis's own words.
   case answered(String)
-  /// This Redis can't be used so.
   case unfit(String)
 
   /// Whether another attempt needs another connection.
@@ -29,10 +21,10 @@ enum RedisFault: Error, Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// Redis has as much as it may have.
   var isFull: Bool { if case .answered(let words) = self { Self.says("OOM", words) } else { false } }
 
-  /// Whether an error is of this kind. Redis before 7 puts an error within a script into the middle of the script's own.
+  /// Whether an error is of this kind. Redis before 7 puts an error within a script into the middle of the script's
+  /// own.
   private static func says(_ kind: String, _ words: String) -> Bool {
     words.hasPrefix(kind) || words.split(separator: " ").contains { $0.hasPrefix("-" + kind) }
   }

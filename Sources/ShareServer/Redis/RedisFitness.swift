@@ -1,8 +1,6 @@
 import Logging
 
-/// Whether a Redis is set up so that it can be relied on.
 enum RedisFitness {
-  /// A line of what a server says about itself.
   static func line(_ name: String, of section: String, _ connection: RedisConnection) throws(RedisFault) -> String {
     let text = try connection.call(["INFO", .text(section)]).value.text
     for line in text.split(whereSeparator: \.isNewline) where line.hasPrefix(name + ":") {

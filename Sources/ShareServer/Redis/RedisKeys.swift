@@ -1,28 +1,23 @@
 import Sodium
 
-/// The keys that shares are sealed under, in a Redis of their own or in the one that has the shares: one for each time slot,
-/// which ends with it, and one for each group, which ends with the last of its shares or when its owner erases it.
+/// The keys that shares are sealed under, in a Redis of their own or in the one that has the shares: one for each time
+/// slot, which ends with it, and one for each group, which ends with the last of its shares or when its owner erases
+/// it.
 struct RedisKeys: Sendable {
-  /// A key that several hold.
-  final class Box: Sendable {
-    let key: SecretBytes
-    init(_ key: consuming SecretBytes) { self.key = key }
-  }
 
-  /// What a new share is sealed under.
   struct Pair: Sendable {
-    let slot: Box
-    let group: Box
+    let slot: SharedSecret
+    let group: SharedSecret
     /// The epoch of the primary that has them, as text; empty if that isn't the one that has the shares.
     let epoch: [UInt8]
   }
 
   /// What shares are opened with, as far as it is there.
   struct Found: Sendable {
-    let group: Box?
-    let slots: [Int64: Box]
+    let group: SharedSecret?
+    let slots: [Int64: SharedSecret]
 
-    func slot(ttl: Int64, expires: Int64) -> Box? { slots[RedisKeys.slot(ttl: ttl, expires: expires)] }
+    func slot(ttl: Int64, expires: Int64) -> SharedSecret? { slots[RedisKeys.slot(ttl: ttl, expires: expires)] }
   }
 
   let writes: RedisLane
@@ -41,7 +36,8 @@ struct RedisKeys: Sendable {
 
   private static func groupName(_ group: Identifier) -> [UInt8] { Array("vs:key".utf8) + group.bytes }
 
-  /// The keys for a new share that expires then, its time to live from now on, drawn if need be; the replicas have them.
+  /// The keys for a new share that expires then, its time to live from now on, drawn if need be; the replicas have
+  /// them.
   func draw(group: Identifier, ttl: Int64, expires: Int64) async throws -> Pair {
     let slot = Self.slot(ttl: ttl, expires: expires)
     let ends = slot * SlotRing.slotLength(ttl: ttl)
@@ -67,14 +63,13 @@ struct RedisKeys: Sendable {
     }
   }
 
-  /// The keys for shares that expire then.
   func find(group: Identifier, ttl: Int64, expiries: [Int64]) async throws -> Found {
     let slots = Array(Set(expiries.map { Self.slot(ttl: ttl, expires: $0) }))
     return try await reads.run(mayRepeat: true) { [locator] connection in
       let names = slots.map { RedisArgument.text(Self.slotName(ttl: ttl, $0)) }
       let reply = try connection.call(["MGET", .bytes(Self.groupName(group))] + names).value
       defer { connection.wipe() }
-      var found: [Int64: Box] = [:]
+      var found: [Int64: SharedSecret] = [:]
       for (place, slot) in slots.enumerated() { found[slot] = try Self.box(reply[place + 1]) }
       let group = try Self.box(reply[0])
       if group == nil || found.count < slots.count {
@@ -87,14 +82,12 @@ struct RedisKeys: Sendable {
     }
   }
 
-  private static func box(_ value: RedisValue) throws -> Box? {
+  private static func box(_ value: RedisValue) throws -> SharedSecret? {
     if value.isNull { return nil }
     let key = try value.secret()
     guard key.count == SecretBox.keyByteCount else { throw RedisFault.garbled }
-    return Box(key)
+    return SharedSecret(key)
   }
-
-  /// Destroys the key of a group.
   func erase(_ group: Identifier) async throws {
     try await writes.run(mayRepeat: true) { [replicas] connection in
       try connection.call(["DEL", .bytes(Self.groupName(group))])
@@ -109,7 +102,6 @@ struct RedisKeys: Sendable {
     }
   }
 
-  /// Writes something.
   func check() async throws {
     try await writes.run(mayRepeat: true) { [replicas] connection in
       try connection.call(["SET", "vs:health", "1", "PX", "1000"])

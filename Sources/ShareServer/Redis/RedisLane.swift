@@ -32,7 +32,6 @@ final class RedisLane: Sendable {
     }
   }
 
-  /// Work that may wait.
   private static let waitingCount = 4096
   /// How long it may. After that who asked has perhaps gone, and others came after him.
   private static let longestWait = Duration.seconds(3)
@@ -63,11 +62,10 @@ final class RedisLane: Sendable {
     }
   }
 
-  /// How much work waits for a thread.
   var waiting: Int { state.withLock { $0.count } }
 
-  /// Lets a thread do something with its connection. What may be repeated is done again over a new connection if the old one
-  /// turns out to be dead.
+  /// Lets a thread do something with its connection. What may be repeated is done again over a new connection if the
+  /// old one turns out to be dead.
   func run<Value: Sendable>(
     mayRepeat: Bool, _ body: @escaping @Sendable (RedisConnection) throws -> Value
   ) async throws -> Value {

@@ -3,14 +3,10 @@ import Synchronization
 
 /// Finds the primary, and connects to it.
 ///
-/// Behind sentinels the primary changes: whoever connects asks them who it is, and then asks the server itself, since they
-/// may be late (the protocol for clients of Redis Sentinel). After a failure nobody tries for a moment (``RetryPause``).
+/// Behind sentinels the primary changes: whoever connects asks them who it is, and then asks the server itself, since
+/// they may be late (the protocol for clients of Redis Sentinel). After a failure nobody tries for a moment
+/// (``RetryPause``).
 final class RedisLocator: Sendable {
-  /// A password, or none.
-  final class Password: Sendable {
-    let bytes: SecretBytes
-    init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
-  }
 
   private struct State {
     var sentinels: [RedisPlace.Address] = []
@@ -21,13 +17,14 @@ final class RedisLocator: Sendable {
   }
 
   let place: RedisPlace
-  private let password: Password?
-  private let sentinelPassword: Password?
+  private let password: SharedSecret?
+  private let sentinelPassword: SharedSecret?
   private let state: Mutex<State>
   private let connected: @Sendable () -> Void
 
   init(
-    _ place: RedisPlace, password: Password?, sentinelPassword: Password?, connected: @escaping @Sendable () -> Void
+    _ place: RedisPlace, password: SharedSecret?, sentinelPassword: SharedSecret?,
+    connected: @escaping @Sendable () -> Void
   ) {
     self.place = place
     self.password = password
@@ -103,8 +100,8 @@ final class RedisLocator: Sendable {
     throw last
   }
 
-  /// Whom the first sentinel named is no primary, or one without replicas: it may be parted from the others and not know, so the
-  /// others are asked before it.
+  /// Whom the first sentinel named is no primary, or one without replicas: it may be parted from the others and not
+  /// know, so the others are asked before it.
   private func distrust() {
     state.withLock { state in
       guard state.sentinels.count > 1 else { return }
@@ -112,8 +109,8 @@ final class RedisLocator: Sendable {
     }
   }
 
-  /// Asks the sentinels whether the primary is still the same, unless that was just done; others first if what the first one said
-  /// seems to be wrong.
+  /// Asks the sentinels whether the primary is still the same, unless that was just done; others first if what the
+  /// first one said seems to be wrong.
   func lookAgain(distrusting isDoubtful: Bool = false) {
     guard place.isBehindSentinels else { return }
     let mayLook = state.withLock { state in
@@ -125,5 +122,28 @@ final class RedisLocator: Sendable {
     guard mayLook else { return }
     if isDoubtful { distrust() }
     _ = try? askSentinels()
+  }
+}
+
+final class SharedSecret: Sendable {
+  let bytes: SecretBytes
+  init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+}
+
+/// A pause after a failure, which grows from about 50 milliseconds to 2 seconds with each.
+struct RetryPause: Sendable {
+  private var failures = 0
+  private var ends: ContinuousClock.Instant?
+
+  func mayTry(at now: ContinuousClock.Instant) -> Bool { ends.map { $0 <= now } ?? true }
+
+  mutating func succeeded() { self = RetryPause() }
+
+  /// An attempt that began then failed. Several at once are one failure.
+  mutating func failed(since start: ContinuousClock.Instant) {
+    if let ends, ends > start { return }
+    failures = min(failures + 1, 10)
+    let longest = min(2000, 25 << failures)
+    ends = .now + .milliseconds(Int.random(in: longest / 2...longest))
   }
 }

@@ -2,8 +2,8 @@ import Synchronization
 import Threading
 import Glibc
 
-/// Hears from Redis what all services that share it have taken, for those who wait here. When it couldn't listen for a while it
-/// wakes all of them, so that they look themselves.
+/// Hears from Redis what all services that share it have taken, for those who wait here. When it couldn't listen for a
+/// while it wakes all of them, so that they look themselves.
 final class RedisNews: Sendable {
   private let locator: RedisLocator
   private let channel: [UInt8]
@@ -59,7 +59,8 @@ final class RedisNews: Sendable {
 }
 
 extension News {
-  /// As the scripts announce it: the group, and `e` for an end or `s`, the sender's seat and the recipients' seats or `*`.
+  /// As the scripts announce it: the group, and `e` for an end or `s`, the sender's seat and the recipients' seats or
+  /// `*`.
   fileprivate init?(_ message: [UInt8]) {
     guard message.count > 16, let group = Identifier(bytes: message.prefix(16)) else { return nil }
     let number = RedisStore.number(group)

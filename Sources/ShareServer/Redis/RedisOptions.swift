@@ -1,6 +1,5 @@
 import Sodium
 
-/// Redis in place of a folder.
 package struct RedisOptions: Sendable {
   /// What keeps groups and shares: see docs/SERVER.md for how it is named.
   package var store: String
@@ -12,22 +11,19 @@ package struct RedisOptions: Sendable {
   /// Replicas that must have a change before it is acknowledged. Nil: one behind sentinels, none otherwise.
   package var replicas: Int?
 
-  /// Everything by default but the place.
   package init(store: String) { self.store = store }
 
-  /// Finds out whether these places are well-formed.
   package func validate() throws(ServerError) {
     _ = try RedisPlace(store)
     if let keyStore { _ = try RedisPlace(keyStore) }
   }
 }
 
-/// The secret in the first line of a file.
 enum SecretLine {
-  /// Bytes that it may have.
   private static let limit = 1024
 
-  /// Nil if the line is empty, longer than that, or has others than printable characters of ASCII. Blanks are a part of it.
+  /// Nil if the line is empty, longer than that, or has others than printable characters of ASCII. Blanks are a part of
+  /// it.
   static func read(_ path: String) throws -> SecretBytes? {
     let file = try DataFile(existing: path)
     let count = Int(min(try file.byteCount, Int64(limit + 2)))

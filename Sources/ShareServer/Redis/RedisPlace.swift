@@ -28,7 +28,7 @@ struct RedisPlace: Sendable, Equatable {
     "redis://HOST:PORT[/DATABASE], redis+unix:///PATH[?db=DATABASE] or redis+sentinel://HOST:PORT,HOST:PORT/NAME[/DATABASE]"
 
   init(_ text: String) throws(ServerError) {
-    guard let mark = text.range(of: "://") else { throw Self.malformed }
+    guard let mark = text.firstRange(of: "://") else { throw Self.malformed }
     let scheme = text[..<mark.lowerBound]
     var rest = text[mark.upperBound...]
     var user: String?
@@ -47,8 +47,7 @@ struct RedisPlace: Sendable, Equatable {
     switch scheme {
     case "redis":
       let parts = rest.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let address = Self.address(parts[0]) else { throw Self.malformed }
-      way = .server(address)
+      way = .server(try Self.address(parts[0]))
       database = try Self.database(parts.count == 2 ? parts[1] : "")
     case "redis+unix":
       let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -60,11 +59,7 @@ struct RedisPlace: Sendable, Equatable {
     case "redis+sentinel":
       let parts = rest.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
       guard parts.count >= 2, !parts[1].isEmpty else { throw Self.malformed }
-      var addresses: [Address] = []
-      for part in parts[0].split(separator: ",", omittingEmptySubsequences: false) {
-        guard let address = Self.address(part) else { throw Self.malformed }
-        addresses.append(address)
-      }
+      let addresses = try parts[0].split(separator: ",", omittingEmptySubsequences: false).map(Self.address)
       way = .sentinels(addresses, name: String(parts[1]))
       database = try Self.database(parts.count == 3 ? parts[2] : "")
     default: throw Self.malformed
@@ -83,13 +78,14 @@ struct RedisPlace: Sendable, Equatable {
     return Int(number)
   }
 
-  private static func address(_ text: Substring) -> Address? {
+  private static func address(_ text: Substring) throws(ServerError) -> Address {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0 else {
-      return nil
+      throw malformed
     }
     var host = text[..<colon]
     if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-    return host.isEmpty ? nil : Address(host: String(host), port: Int(port))
+    guard !host.isEmpty else { throw malformed }
+    return Address(host: String(host), port: Int(port))
   }
 }
 
@@ -101,17 +97,5 @@ extension RedisPlace: CustomStringConvertible {
     case .sentinels(let addresses, let name):
       "Redis \(name) of the sentinels at \(addresses.map(\.description).joined(separator: ", "))"
     }
-  }
-}
-
-extension StringProtocol {
-  /// Where a text begins within this one.
-  fileprivate func range(of text: String) -> Range<Index>? {
-    var start = startIndex
-    while start < endIndex {
-      if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-      start = index(after: start)
-    }
-    return nil
   }
 }

@@ -2,7 +2,6 @@ import CHiredis
 import CHiredisShims
 import Sodium
 
-/// A reply. What it holds is wiped with it.
 final class RedisReply {
   fileprivate let raw: UnsafeMutablePointer<redisReply>
 
@@ -13,10 +12,8 @@ final class RedisReply {
   var value: RedisValue { RedisValue(raw: raw, reply: self) }
 }
 
-/// A reply or a part of one.
 struct RedisValue {
   fileprivate let raw: UnsafeMutablePointer<redisReply>
-  /// Holds the memory.
   fileprivate let reply: RedisReply
 
   private var type: Int32 { raw.pointee.type }
@@ -44,7 +41,6 @@ struct RedisValue {
     }
   }
 
-  /// Nil for null.
   var optionalBytes: [UInt8]? { get throws(RedisFault) { isNull ? nil : try bytes } }
 
   var text: String { get throws(RedisFault) { String(decoding: try bytes, as: UTF8.self) } }
@@ -62,7 +58,6 @@ struct RedisValue {
     return try SecretBytes(copying: octets.bytes)
   }
 
-  /// What an error says.
   var error: String? {
     guard type == REDIS_REPLY_ERROR, let octets else { return nil }
     return String(decoding: octets.lazy.map { (0x20...0x7e).contains($0) ? $0 : 0x3f }, as: UTF8.self)
@@ -84,9 +79,7 @@ struct RedisValue {
 
   var items: [RedisValue] {
     get throws(RedisFault) {
-      var items: [RedisValue] = []
-      for place in 0..<(try count) { items.append(try self[place]) }
-      return items
+      try (0..<(try count)).map { (place) throws(RedisFault) in try self[place] }
     }
   }
 }

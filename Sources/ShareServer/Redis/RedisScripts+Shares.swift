@@ -50,9 +50,9 @@ extension RedisScripts {
     return {'old', now, ttl, cursor, expires, bytes}
     """)
 
-  /// Keeps a share. Arguments: tag, id, ids of recipients or `*`, expiry, size, weight, sealed bytes, cursor of a damaged one
-  /// that it replaces, then what a group may have of shares and bytes, all may have of bytes, the largest cursor, and the epoch in
-  /// which the keys were drawn: if it is over another primary may not have them.
+  /// Keeps a share. Arguments: tag, id, ids of recipients or `*`, expiry, size, weight, sealed bytes, cursor of a
+  /// damaged one that it replaces, then what a group may have of shares and bytes, all may have of bytes, the largest
+  /// cursor, and the epoch in which the keys were drawn: if it is over another primary may not have them.
   static let put = script(
     """
     local seat = seatOf(ARGV[4])
@@ -87,8 +87,9 @@ extension RedisScripts {
     return {'ok', now, cursor, expires}
     """)
 
-  /// Which shares are on a page. While replicas don't know the epoch of this primary, cursors of it are shown to nobody: another
-  /// primary could give the same ones to other shares. Arguments: tag, after, shares and bytes that it may have, shares that are looked at.
+  /// Which shares are on a page. While replicas don't know the epoch of this primary, cursors of it are shown to
+  /// nobody: another primary could give the same ones to other shares. Arguments: tag, after, shares and bytes that it
+  /// may have, shares that are looked at.
   static let select = script(
     """
     local seat = seatOf(ARGV[4])
@@ -204,8 +205,8 @@ extension RedisScripts {
     return {'ok', now, more, redis.call('ZCARD', 'vs:e'), tonumber(totals[1] or '0'), tonumber(totals[2] or '0')}
     """)
 
-  /// The keys of a time slot and of a group, drawn if need be, and the epoch if shares are here, too. Arguments: names of the slot and the group, end of the slot,
-  /// milliseconds until then, and a fresh key for each.
+  /// The keys of a time slot and of a group, drawn if need be, and the epoch if shares are here, too. Arguments: names
+  /// of the slot and the group, end of the slot, milliseconds until then, and a fresh key for each.
   static let keys = RedisScript(
     source: """
       local slot = redis.call('GET', ARGV[1])

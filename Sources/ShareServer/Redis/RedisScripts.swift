@@ -1,5 +1,5 @@
-/// The scripts that change what Redis has of groups and users. Redis does each of them at once and as a whole, so that no
-/// reader ever sees half of a change; what a script wrote goes to the replicas as a whole, too.
+/// The scripts that change what Redis has of groups and users. Redis does each of them at once and as a whole, so that
+/// no reader ever sees half of a change; what a script wrote goes to the replicas as a whole, too.
 ///
 /// Names begin with `vs:`. Ids stand in them as their 16 bytes.
 ///
@@ -15,12 +15,12 @@
 /// | `vs:r` | sorted set: group and seat of removed users by when their names go |
 /// | `vs:erased` | set: groups whose shares are to be deleted |
 enum RedisScripts {
-  /// What every script begins with. The first three arguments are always the latest time that the asking process knows, the
-  /// channel for news and the group.
+  /// What every script begins with. The first three arguments are always the latest time that the asking process knows,
+  /// the channel for news and the group.
   ///
-  /// Time is Redis's, since all processes have that in common, but never before the mark, which is replicated, or what the
-  /// asking process has seen: it doesn't go back when another machine becomes the primary, or somebody sets its clock back,
-  /// but runs on from there, ahead of that clock. Tests say what time it is, by `=` and the time.
+  /// Time is Redis's, since all processes have that in common, but never before the mark, which is replicated, or what
+  /// the asking process has seen: it doesn't go back when another machine becomes the primary, or somebody sets its
+  /// clock back, but runs on from there, ahead of that clock. Tests say what time it is, by `=` and the time.
   static let start = """
     local meta = 'vs:meta'
     local time = redis.call('TIME')
@@ -79,8 +79,9 @@ enum RedisScripts {
 
   private static func script(_ body: String) -> RedisScript { RedisScript(source: start + body) }
 
-  /// Begins with a primary. If it is another than before, or was started anew, it may have lost what nobody acknowledged, and
-  /// with that cursors that somebody has seen: from now on all cursors are a gap later. Arguments: what names this primary.
+  /// Begins with a primary. If it is another than before, or was started anew, it may have lost what nobody
+  /// acknowledged, and with that cursors that somebody has seen: from now on all cursors are a gap later. Arguments:
+  /// what names this primary.
   static let hello = script(
     """
     pastLimit()
@@ -104,10 +105,9 @@ enum RedisScripts {
     return {'ok', now}
     """)
 
-  /// Writes something.
   static let health = script("note() return {'ok', now}")
 
-  /// The same, also where Redis has as much as it may have.
+  /// Writes something, also where Redis has as much as it may have.
   static let touch = script("pastLimit() note() return {'ok', now}")
 
   /// Whose key this is. Arguments: tag, milliseconds that a group lives unused, and of its times to live.
@@ -125,8 +125,8 @@ enum RedisScripts {
     return {'ok', now, tonumber(found[1]), seat, pending, string.sub(found[2], 6), user}
     """)
 
-  /// Makes a group. Arguments: time to live, owner, tag and digest of the master key and of the owner's, groups that there may
-  /// be, milliseconds that a group lives unused.
+  /// Makes a group. Arguments: time to live, owner, tag and digest of the master key and of the owner's, groups that
+  /// there may be, milliseconds that a group lives unused.
   static let make = script(
     """
     local limit = tonumber(ARGV[10])
@@ -182,7 +182,8 @@ enum RedisScripts {
     return {'ok', now, tonumber(found[1]), tonumber(found[2]), tonumber(found[3]), newest(settled())}
     """)
 
-  /// Adds a user. Arguments: tag, id, tag and digest of his key, users that there may be, names of removed ones that may be kept.
+  /// Adds a user. Arguments: tag, id, tag and digest of his key, users that there may be, names of removed ones that
+  /// may be kept.
   static let add = script(
     """
     if not seatOf(ARGV[4]) then return {'unauthorized', now} end
@@ -248,7 +249,6 @@ enum RedisScripts {
     return {'ok', now}
     """)
 
-  /// Takes the group `gid` away.
   static let erasing = """
     local counts = redis.call('HMGET', g, 'shares', 'bytes')
     redis.call('HINCRBY', meta, 'shares', 0 - tonumber(counts[1]))

@@ -2,7 +2,7 @@ import Sodium
 
 extension RedisStore {
   func find(_ tag: [UInt8], in group: Identifier) async throws -> FoundKey? {
-    try await read(RedisScripts.find, group, [tag, digits(Self.groupLife)], atDoor: true) { _, reply in
+    try await read(RedisScripts.find, group, [tag, digits(ServerSchema.groupLife)], atDoor: true) { _, reply in
       let user = try reply[6].optionalBytes
       return FoundKey(
         group: Self.number(group), ttl: try reply[2].integer, seat: try reply[3].integer,
@@ -18,9 +18,7 @@ extension RedisStore {
     // If this fails it is adopted once more with its next use.
     try? await write(
       RedisScripts.confirm, caller.groupID, [caller.tag], mayRepeat: true, isAcknowledged: { _ in false }
-    ) {
-      (_: RedisValue) in ()
-    }
+    ) { (_: RedisValue) in () }
   }
 
   func makeGroup(_ id: Identifier, ttl: Int64, owner: Identifier, master: StoredKey, access: StoredKey) async throws {
@@ -28,7 +26,7 @@ extension RedisStore {
       RedisScripts.make, id,
       [
         digits(ttl), owner.bytes, master.tag, master.digest, access.tag, access.digest, digits(limits.groups),
-        digits(Self.groupLife),
+        digits(ServerSchema.groupLife),
       ]
     ) { try $0[0].text }
     guard code == "ok" else { throw Refusal.unavailable }

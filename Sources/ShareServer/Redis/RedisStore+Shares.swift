@@ -1,7 +1,6 @@
 import Sodium
 
 extension RedisStore {
-  /// What there is already under the id of a new share.
   private enum Present: Sendable {
     case nothing(expires: Int64)
     case share(cursor: Int64, expires: Int64, sealed: [UInt8]?, ttl: Int64, now: Int64)
@@ -58,7 +57,7 @@ extension RedisStore {
     _ caller: Caller, _ share: NewShare, _ recipients: [UInt8], expires: Int64, replacing damaged: Int64,
     under pair: RedisKeys.Pair
   ) async throws -> Receipt? {
-    let seal = try ShareSeal(slot: pair.slot.key, group: pair.group.key, groupID: caller.groupID, share: share.id)
+    let seal = try ShareSeal(slot: pair.slot.bytes, group: pair.group.bytes, groupID: caller.groupID, share: share.id)
     let sealed = try seal.seal(share.bytes)
     return try await write(
       RedisScripts.put, caller.groupID,
@@ -94,7 +93,7 @@ extension RedisStore {
   ) async throws -> Page {
     let arguments = [
       caller.tag, digits(request.after), digits(Int64(request.limit)), digits(Int64(ServerLimits.pageBytes)),
-      digits(Int64(Self.scannedShares)),
+      digits(Int64(Self.scanned)),
     ]
     let found = try await read(RedisScripts.select, caller.groupID, arguments) { connection, reply in
       var rows: [Row] = []
@@ -146,7 +145,7 @@ extension RedisStore {
         opened.append(nil)
         continue
       }
-      let seal = try ShareSeal(slot: slot.key, group: group.key, groupID: caller.groupID, share: share.id)
+      let seal = try ShareSeal(slot: slot.bytes, group: group.bytes, groupID: caller.groupID, share: share.id)
       do { opened.append(try seal.open(share.sealed)) } catch SodiumError.verificationFailed { opened.append(nil) }
     }
     // All this may have waited for its turn.

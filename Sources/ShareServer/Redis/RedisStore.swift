@@ -2,16 +2,15 @@ import Logging
 import Sodium
 import Synchronization
 
-/// The same store on Redis, for a provider to whom one machine is not enough: any number of services share one Redis, which
-/// sentinels keep available.
+/// The same store on Redis, for a provider to whom one machine is not enough: any number of services share one Redis,
+/// which sentinels keep available.
 ///
-/// Redis replicates without waiting and agrees on nothing: a change is acknowledged when `WAIT` says that so many replicas
-/// have it in memory. What that promises and what not is in docs/SERVER.md.
+/// Redis replicates without waiting and agrees on nothing: a change is acknowledged when `WAIT` says that so many
+/// replicas have it in memory. What that promises and what not is in docs/SERVER.md.
 final class RedisStore: ShareStore {
   let limits: ServerLimits
   let clock: ServiceClock
   let board: WaitingBoard
-  /// Replicas that must have a change.
   let replicas: Int
   let keys: RedisKeys
   private let writes: RedisLane
@@ -21,7 +20,6 @@ final class RedisStore: ShareStore {
   private let settling = Mutex<SharedWork?>(nil)
   private let news: RedisNews
   private let counters: RedisCounters
-  /// The latest time that Redis was seen to have.
   let time: RedisTime
   private let totalsNow = Mutex(Totals())
   private let slotsNow = Mutex(0)
@@ -29,18 +27,12 @@ final class RedisStore: ShareStore {
 
   /// Milliseconds until replicas have to have a change.
   static let replicationTime: Int32 = 1500
-  /// Threads that change things, and such that read.
   private static let threads = 8
-  /// Threads that find out whose key it is.
   private static let doorThreads = 4
-  /// Milliseconds that a group lives that nobody uses, if that isn't less than two of its times to live.
-  static let groupLife: Int64 = 90 * 86_400_000
-  /// Rounds of sweeping that one call does at most.
   private static let rounds = 100
-  /// Shares that one round deletes.
   private static let batch = 500
   /// Shares that are looked at for a page: Redis does nothing else meanwhile.
-  private static let scanned = 200
+  static let scanned = 200
 
   init(_ options: RedisOptions, limits: ServerLimits, clock: ClockSources?, board: WaitingBoard, log: Logger) throws {
     let place = try RedisPlace(options.store)
@@ -95,11 +87,11 @@ final class RedisStore: ShareStore {
     news = try RedisNews(locator, channel: channel, board: board)
   }
 
-  private static func password(_ path: String?) throws -> RedisLocator.Password? {
+  private static func password(_ path: String?) throws -> SharedSecret? {
     guard let path else { return nil }
     let found = try SecretLine.read(path)
     switch consume found {
-    case .some(let secret): return RedisLocator.Password(secret)
+    case .some(let secret): return SharedSecret(secret)
     case .none: throw ServerError("\(path) has no password of printable ASCII characters in its first line")
     }
   }
@@ -251,8 +243,6 @@ final class RedisStore: ShareStore {
     door.close()
     keys.close()
   }
-
-  static var scannedShares: Int { scanned }
 }
 
 extension Identifier {
@@ -262,7 +252,8 @@ extension Identifier {
 
 func digits(_ number: Int64) -> [UInt8] { Array(String(number).utf8) }
 
-/// The latest time that Redis was seen to have. It is shown to every script, so that time never goes back for who asks here.
+/// The latest time that Redis was seen to have. It is shown to every script, so that time never goes back for who asks
+/// here.
 final class RedisTime: Sendable {
   private let seen = Mutex<(time: Int64, at: ContinuousClock.Instant)>((0, .now))
   private let fixed: (@Sendable () -> Int64)?
@@ -277,7 +268,6 @@ final class RedisTime: Sendable {
   var now: Int64 { fixed?() ?? seen.withLock { $0.time } }
   /// What it must be at least by now.
   var least: Int64 { fixed?() ?? seen.withLock { $0.time + Int64((present() - $0.at) / .milliseconds(1)) } }
-  /// As scripts take it.
   var text: String { (fixed == nil ? "" : "=") + String(now) }
   func saw(_ time: Int64) {
     let now = present()

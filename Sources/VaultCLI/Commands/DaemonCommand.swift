@@ -5,6 +5,7 @@ import Logging
 import SecretVault
 import ServiceLifecycle
 import SystemBus
+import Threading
 
 /// `vault daemon`
 struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {

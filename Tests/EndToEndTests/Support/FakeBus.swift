@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 import Testing
 
-import SystemBus
+@testable import SystemBus
 
 /// A message bus with logind on it, as far as a daemon asks for them: it takes one client at a time, hands out an inhibitor
 /// lock, and says when the machine goes to sleep.

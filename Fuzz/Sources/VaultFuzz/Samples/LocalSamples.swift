@@ -1,6 +1,6 @@
 import ShamirKit
 import Sodium
-import SystemBus
+@testable import SystemBus
 
 @testable import VaultCLI
 

@@ -1,10 +1,9 @@
 import Glibc
 
-/// How many descriptors this process may have. The sources of vault-server have a link to this file.
-enum DescriptorLimit {
+package enum DescriptorLimit {
   /// Raises the limit as far as this user may, and returns it. Usual systems begin with 1024: fewer than the
   /// connections of a service need.
-  static func raise() -> Int {
+  package static func raise() -> Int {
     var limit = rlimit()
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     guard getrlimit(resource, &limit) == 0 else { return 1024 }

@@ -1,10 +1,11 @@
 import Glibc
 
 /// Tells systemd, or whatever set `NOTIFY_SOCKET`, how the daemon is doing (the protocol of sd_notify(3)).
-enum ServiceManager {
+package enum ServiceManager {
   /// Sends one state such as `READY=1`; does nothing without a manager. Says whether it was sent.
   @discardableResult
-  static func notify(_ state: String, socketPath: String? = getenv("NOTIFY_SOCKET").map { String(cString: $0) }) -> Bool
+  package static func notify(_ state: String, socketPath: String? = getenv("NOTIFY_SOCKET").map { String(cString: $0) })
+    -> Bool
   {
     guard let socketPath else { return false }
     var name = Array(socketPath.utf8)

@@ -1,0 +1,1 @@
+../../../../Tests/VaultScanTests/AppliedPlan.swift
