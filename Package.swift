@@ -7,7 +7,8 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-// Pictures are taken apart pixel by pixel, which takes tens of times longer unoptimised: these targets never are.
+// Pictures are taken apart pixel by pixel, and passwords stretched hash by hash, which takes tens of times longer unoptimised:
+// these targets never are.
 let optimised = settings + [.unsafeFlags(["-O"])]
 
 // As they are installed, programs have no memory that is writable and executable, nor constants and tables of functions that can be
@@ -121,7 +122,7 @@ let package = Package(
     library("PeerAuth", ["Sodium", "WireCodec"]),
     library("CallbackURL", ["Sodium"]),
     library("HTTPRequests", ["Sodium"]),
-    library("XMPPRequests", ["CSodium", "Sodium", "Threading"]),
+    .target(name: "XMPPRequests", dependencies: ["CSodium", "Sodium", "Threading"], swiftSettings: optimised),
 
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),

@@ -8,7 +8,7 @@ public struct Failure: Error {
 }
 
 /// Runs an example: whatever goes wrong ends it with a sentence and code 1.
-public func run(_ name: String, _ body: ([String]) async throws -> Void) async {
+public func run(_ name: String, _ body: @Sendable ([String]) async throws -> Void) async {
   do { try await body(Array(CommandLine.arguments.dropFirst())) } catch {
     let line = Array("\(name): \((error as? Failure)?.sentence ?? "\(error)")\n".utf8)
     _ = write(STDERR_FILENO, line, line.count)

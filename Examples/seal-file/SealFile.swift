@@ -10,7 +10,7 @@ struct SealFile {
     await run("seal-file") { arguments in
       do {
         switch (arguments.first, arguments.count) {
-        case ("key", 2): try SecretFile(creating: arguments[1]).write(SecretBytes(random: 32).bytes)
+        case ("key", 2): try makeKey(arguments[1])
         case ("seal", 4): try seal(arguments[2], to: arguments[3], SecretFile(reading: arguments[1]).secret(of: 32))
         case ("open", 4): try open(arguments[2], in: arguments[3], SecretFile(reading: arguments[1]).secret(of: 32))
         default: throw Failure("say key KEYFILE, seal KEYFILE FILE SEALED, or open KEYFILE SEALED FOLDER")
@@ -21,11 +21,17 @@ struct SealFile {
     }
   }
 
+  static func makeKey(_ path: String) throws {
+    let key = try SecretBytes(random: 32)
+    try SecretFile(creating: path).write(key.bytes)
+  }
+
   /// A key is good for one file: nonces count from zero.
   static func seal(_ path: String, to sealed: String, _ key: consuming SecretBytes) throws {
     let input = try SecretFile(reading: path)
     let output = try SecretFile(creating: sealed)
-    let header = try PayloadHeader(kind: .file, fileName: Array(path.utf8).span.bytes)
+    let name = Array(path.utf8)
+    let header = try PayloadHeader(kind: .file, fileName: name.span.bytes)
     var sealer = try PayloadSealer(key: key, header: header, bodyByteCount: UInt64(input.byteCount()))
     var buffer = try SecretBytes(zeros: 1 << 20)
     var left = sealer.ciphertextByteCount

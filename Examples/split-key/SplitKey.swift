@@ -70,6 +70,7 @@ struct SplitKey {
 
   private static func publicBytes(_ path: String) throws -> [UInt8] {
     let file = try SecretFile(reading: path)
-    return try file.secret(of: file.byteCount()).bytes.withUnsafeBytes { Array($0) }
+    let bytes = try file.secret(of: file.byteCount())
+    return bytes.withUnsafeBytes { Array($0) }
   }
 }

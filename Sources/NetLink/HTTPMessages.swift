@@ -34,8 +34,9 @@ extension HTTPRequest {
     guard let method = Method(rawValue: try reader.words(limit: 16, "method")) else {
       throw .invalidValue(field: "method")
     }
-    let server: ServerAddress
-    do { server = try ServerAddress(try reader.words(limit: ServerAddress.textLimit, "server")) } catch {
+    let address = try reader.words(limit: ServerAddress.textLimit, "server")
+    // In its normal form alone.
+    guard let server = try? ServerAddress(address), server.description == address else {
       throw .invalidValue(field: "server")
     }
     let path = try reader.words(limit: Limits.path, "path")
@@ -56,7 +57,9 @@ extension HTTPRequest {
   }
 
   private static func milliseconds(_ time: Duration) -> UInt32 {
-    min(UInt32(clamping: Int64(clamping: Int(time / .milliseconds(1)))), Limits.milliseconds)
+    let (seconds, rest) = time.components
+    guard (0..<Int64(Limits.milliseconds)).contains(seconds) else { return seconds < 0 ? 0 : Limits.milliseconds }
+    return min(UInt32(clamping: seconds * 1000 + rest / 1_000_000_000_000_000), Limits.milliseconds)
   }
 
   private static func time(_ reader: inout Reader, _ field: StaticString) throws(WireError) -> UInt32 {
@@ -167,6 +170,8 @@ extension HTTPError {
     default: throw .invalidValue(field: "code")
     }
     try reader.finish()
+    // Behind those that have no words stand none.
+    guard encoded == bytes else { throw .invalidValue(field: "reason") }
   }
 }
 

@@ -109,9 +109,7 @@ final class NetConnection: XMPPCarrier, NetProcess.Receiver {
       switch frame.kind {
       case .question: return try answer(frame)
       case .begun:
-        var reader = Reader(frame.body.span.bytes)
-        let address = try reader.address("address")
-        try reader.finish()
+        let address = try JID(encoded: frame.body)
         let process = state.withLock { state in
           state.isBeginning = false
           return state.process

@@ -67,7 +67,7 @@ extension XMPPEvent {
       self = .undelivered(
         id: try reader.name("id"),
         to: try reader.optional("to") { reader throws(WireError) in try reader.address("to") },
-        XMPPCondition(try reader.words(limit: 64, "condition")))
+        try reader.condition())
     case 6:
       self = .presence(
         XMPPPresence(

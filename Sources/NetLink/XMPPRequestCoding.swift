@@ -104,8 +104,8 @@ extension XMPPRequest {
       let name = try reader.name("name")
       let place: XMPPArchivePlace
       switch code {
-      case 0: place = .beginning
-      case 1: place = .end
+      case 0 where name.isEmpty: place = .beginning
+      case 1 where name.isEmpty: place = .end
       case 2: place = .after(name)
       case 3: place = .before(name)
       default: throw .invalidValue(field: "place")

@@ -1,4 +1,4 @@
-import WireCodec
+package import WireCodec
 package import XMPPRequests
 
 // Values that several messages have.
@@ -36,6 +36,12 @@ extension JID {
     writer.address(self)
     return writer.bytes
   }
+
+  package init(encoded bytes: [UInt8]) throws(WireError) {
+    var reader = Reader(bytes.span.bytes)
+    self = try reader.address("address")
+    try reader.finish()
+  }
 }
 
 extension Reader {
@@ -61,6 +67,13 @@ extension Reader {
       throw .invalidValue(field: field.description)
     }
     return value
+  }
+
+  mutating func condition() throws(WireError) -> XMPPCondition {
+    let word = try words(limit: 64, "condition")
+    let condition = XMPPCondition(word)
+    guard condition.description == word else { throw .invalidValue(field: "condition") }
+    return condition
   }
 
   mutating func message() throws(WireError) -> XMPPMessage {

@@ -47,6 +47,8 @@ enum Confinement {
   }
 
   private static func landlock(_ version: Int32) -> Bool {
+    // Dispatch looks there for what its threads are at. Held open, so that the file system keeps it as it is.
+    _ = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     let paths = readable.map { strdup($0) }
     defer { for path in paths { free(path) } }
     let pointers = paths.map { UnsafePointer($0) }
@@ -64,7 +66,7 @@ enum Confinement {
       "/etc/ssl/ca-bundle.pem", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem",
       "/etc/pki/ca-trust/extracted", "/etc/ca-certificates", "/usr/share/ca-certificates", "/usr/share/pki",
       "/usr/local/share/ca-certificates", "/usr/lib/ssl", "/var/lib/ca-certificates",
-      "/dev/urandom", "/dev/null",
+      "/dev/urandom", "/dev/null", "/proc/self/task",
     ]
     if let file = getenv("SSL_CERT_FILE") { paths.append(String(cString: file)) }
     if let folders = getenv("SSL_CERT_DIR") { paths += String(cString: folders).split(separator: ":").map(String.init) }

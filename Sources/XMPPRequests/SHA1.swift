@@ -24,7 +24,8 @@ enum SHA1 {
       rest.update(from: message + whole, count: count - whole)
       rest[count - whole] = 0x80
       let end = count - whole < 56 ? 64 : 128
-      for byte in 0..<8 { rest[end - 1 - byte] = UInt8(truncatingIfNeeded: UInt64(count) &* 8 >> UInt64(8 * byte)) }
+      let bits = UInt64(truncatingIfNeeded: count) &* 8
+      for byte in 0..<8 { rest[end - 1 - byte] = UInt8(truncatingIfNeeded: bits >> UInt64(8 * byte)) }
       add(rest, words, &state)
       if end == 128 { add(rest + 64, words, &state) }
       write(state.0, digest)

@@ -54,7 +54,8 @@ struct ChatTests {
     var needles = Needles()
     needles.add("password", password.bytes)
     for process in [getpid(), try first.process().process] {
-      #expect(try ProcessMemory.of(process).search(for: needles).summary == [])
+      let found = try ProcessMemory.of(process).search(for: needles).summary
+      #expect(found == [], "\(process == getpid() ? "vault" : "vault-net")")
     }
     one.logout()
     var last: XMPPEvent?

@@ -1,9 +1,9 @@
-import Courier
 import Sodium
 import Testing
 import VaultProtocol
 import VaultStore
 
+@testable import Courier
 @testable import SecretVault
 
 extension VaultTests {

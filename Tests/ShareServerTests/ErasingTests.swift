@@ -165,7 +165,7 @@ import Testing
       let group = try await service.makeGroup(ttl: 60)
       let files = try service.files
       func pages() async throws -> Int {
-        try await files.read { db in try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0 }
+        try await files.pool.read { db in try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0 }
       }
       let bytes = [UInt8](repeating: 1, count: 1 << 20)
       for _ in 0..<8 { #expect(try await group.put(bytes, as: group.ownUser, at: service.place).status == 201) }

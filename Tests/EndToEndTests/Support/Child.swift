@@ -153,7 +153,7 @@ final class Child: Sendable {
     Self.contents("/proc/locks").contains { $0.split(separator: " ").dropFirst(4).first == "\(process)" }
   }
 
-  /// Whether it is connected to a port of IPv4, or has ended.
+  /// Whether it is connected to a port of IPv4, itself or by a helper, or has ended.
   func isConnected(to port: Int) -> Bool {
     guard isRunning else { return true }
     let sockets = Set(Self.connections().filter { $0.port == port }.map(\.socket))
@@ -182,9 +182,16 @@ final class Child: Sendable {
 
   /// What its descriptors stand for.
   private var openFiles: [String] {
-    let descriptors = "/proc/\(process)/fd"
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: descriptors)) ?? []
-    return names.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\($0)") }
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+    let helpers = threads.flatMap { thread -> [String] in
+      let children = try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/children", encoding: .utf8)
+      return children?.split(separator: " ").map(String.init) ?? []
+    }
+    return (["\(process)"] + helpers).flatMap { process -> [String] in
+      let descriptors = "/proc/\(process)/fd"
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: descriptors)) ?? []
+      return names.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\($0)") }
+    }
   }
 
   /// Whether it is `vault` by now, and has come so far that a signal ends it in its own way: from its first moments on such

@@ -13,6 +13,6 @@ extension Service {
 
   /// Rows of a table.
   func rows(_ table: String) async throws -> Int {
-    try await files.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0 }
+    try await files.pool.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0 }
   }
 }
