@@ -13,10 +13,14 @@ final class NetConnection: XMPPCarrier, NetProcess.Receiver {
     var isClosed = false
     /// What was asked of who knows the password.
     var questions = 0
+    /// Whether the server has shown that it knows what belongs to the password.
+    var isProven = false
   }
 
   /// An opening, a challenge and a proof; some servers take one more word.
   private static let questionLimit = 3
+
+  private static let goodbye = Duration.seconds(5)
 
   let events = EventQueue()
   let beginning = PendingResult<JID, XMPPError>()
@@ -62,11 +66,21 @@ final class NetConnection: XMPPCarrier, NetProcess.Receiver {
     guard let (process, connection) = try? place(),
       (try? process.begin(call) { [NetFrame(.progress, $0, number: connection)] }) != nil
     else { return 0 }
-    return await call.pending.value()
+    return await withTaskCancellationHandler {
+      await call.pending.value()
+    } onCancel: {
+      call.pending.finish(.success(0))
+    }
   }
 
   func logout() {
-    if let (process, id) = try? place() { process.send(NetFrame(.logout, id)) }
+    guard let (process, id) = try? place() else { return }
+    process.send(NetFrame(.logout, id))
+    // Whoever waits for the end doesn't wait for a helper that says nothing.
+    Task {
+      try? await Task.sleep(for: Self.goodbye)
+      close()
+    }
   }
 
   func close() {
@@ -110,10 +124,12 @@ final class NetConnection: XMPPCarrier, NetProcess.Receiver {
       case .question: return try answer(frame)
       case .begun:
         let address = try JID(encoded: frame.body)
-        let process = state.withLock { state in
+        let (process, isProven) = state.withLock { state in
           state.isBeginning = false
-          return state.process
+          return (state.process, state.isProven)
         }
+        // The helper's word alone is none: it may be in the hands of a server.
+        guard prover == nil || isProven else { return .senseless }
         process?.set(isDue: false, frame.id)
         beginning.finish(.success(address))
         return .more
@@ -150,7 +166,10 @@ final class NetConnection: XMPPCarrier, NetProcess.Receiver {
     guard let prover, let process, count <= Self.questionLimit else { return .senseless }
     Task {
       let answer: Result<[UInt8], XMPPError>
-      do throws(XMPPError) { answer = .success(try await prover.answer(question)) } catch { answer = .failure(error) }
+      do throws(XMPPError) {
+        answer = .success(try await prover.answer(question))
+        if case .proof = question { state.withLock { $0.isProven = true } }
+      } catch { answer = .failure(error) }
       process.send(NetFrame(.proof, frame.id, ScramQuestion.encode(answer)))
     }
     return .more

@@ -4,14 +4,16 @@ import Glibc
 /// Which system calls the kernel still carries out for this process: a program for its filter (seccomp-BPF). A call that
 /// no rule allows ends the process.
 package struct SystemCallFilter {
-  /// What a rule asks of one argument. Only the lower half of an argument is looked at: all of these are 32-bit values
-  /// to the kernel.
+  /// What a rule asks of one argument. Only the lower half of an argument is looked at but where it is a pointer: all others
+  /// are 32-bit values to the kernel.
   package enum Demand {
     case oneOf(_ argument: UInt32, [UInt32])
     /// None of these bits is set.
     case without(_ argument: UInt32, UInt32)
     /// At least one of these bits is set.
     case with(_ argument: UInt32, UInt32)
+    /// A pointer to nothing: both halves are zero.
+    case null(_ argument: UInt32)
   }
 
   /// Offsets in the `struct seccomp_data` that the kernel lays before the program. Both kinds of machine that have a
@@ -69,6 +71,11 @@ package struct SystemCallFilter {
         steps = [Self.load(Field.argument(argument))] + tests + steps
       case .without(let argument, let bits):
         steps = [Self.load(Field.argument(argument)), Self.jump(BPF_JSET, bits, ifTrue: beyond, ifFalse: 0)] + steps
+      case .null(let argument):
+        for half in [Field.argument(argument) + 4, Field.argument(argument)] {
+          let beyond = UInt8(truncatingIfNeeded: steps.count)
+          steps = [Self.load(half), Self.jump(BPF_JEQ, 0, ifTrue: 0, ifFalse: beyond)] + steps
+        }
       case .with(let argument, let bits):
         steps = [Self.load(Field.argument(argument)), Self.jump(BPF_JSET, bits, ifTrue: 0, ifFalse: beyond)] + steps
       }

@@ -22,10 +22,16 @@ extension SystemCallFilter {
 
   /// No socket of another program on this machine: not the agent's, not D-Bus.
   private mutating func allowNetwork() {
-    allow(SYS_socket, .oneOf(0, [UInt32(AF_INET), UInt32(AF_INET6), UInt32(AF_NETLINK)]))
+    allow(SYS_socket, .oneOf(0, [UInt32(AF_INET), UInt32(AF_INET6)]), .oneOf(2, [0, 6, 17]))
+    // Which addresses this machine has.
+    allow(SYS_socket, .oneOf(0, [UInt32(AF_NETLINK)]), .oneOf(2, [0]))
     refuse(SYS_socket)
+    // Not of datagrams: those of a pair can be sent to any program's socket.
+    let (stream, flags) = (UInt32(1), [UInt32(0), 0x80000, 0x800, 0x80800])
+    allow(SYS_socketpair, .oneOf(1, flags.map { stream | $0 }))
+    refuse(SYS_socketpair)
     let calls = [
-      SYS_socketpair, SYS_connect, SYS_bind, SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg,
+      SYS_connect, SYS_bind, SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg,
       SYS_recvmmsg, SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_setsockopt, SYS_getsockopt,
     ]
     for call in calls { allow(call) }
@@ -46,13 +52,21 @@ extension SystemCallFilter {
 
   private mutating func allowFiles() {
     let calls = [
-      SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_lseek, SYS_close, SYS_fcntl, SYS_dup, SYS_dup3,
-      SYS_pipe2, SYS_openat, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_readlinkat, SYS_getdents64,
+      SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_lseek, SYS_close, SYS_dup, SYS_dup3, SYS_pipe2,
+      SYS_fstat, SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_readlinkat, SYS_getdents64,
       SYS_memfd_create,
     ]
     for call in calls { allow(call) }
+    // None that says whom a descriptor sends a signal.
+    allow(SYS_fcntl, .oneOf(1, [F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC].map(UInt32.init)))
+    // Also where there is no Landlock, nothing is written.
+    let writing = UInt32(O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
+    allow(SYS_openat, .without(2, writing))
+    refuse(SYS_openat)
     #if arch(x86_64)
-      for call in [SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_pipe, SYS_dup2] { allow(call) }
+      allow(SYS_open, .without(1, writing))
+      refuse(SYS_open)
+      for call in [SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_pipe, SYS_dup2] { allow(call) }
     #endif
   }
 
@@ -85,8 +99,8 @@ extension SystemCallFilter {
       SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getcpu, SYS_getrusage,
     ]
     for call in calls { allow(call) }
-    // Limits are read, not set.
-    allow(SYS_prlimit64, .oneOf(2, [0]))
+    // Limits are read, not set, and this process's own.
+    allow(SYS_prlimit64, .oneOf(0, [0]), .null(2))
     #if arch(x86_64)
       for call in [SYS_time, SYS_getrlimit] { allow(call) }
     #endif

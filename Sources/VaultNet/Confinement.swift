@@ -40,7 +40,10 @@ enum Confinement {
     signal(SIGPIPE, SIG_IGN)
     var strength = Strength()
     let version = vault_landlock_version()
-    if version > 0, landlock(version) { strength.landlock = version }
+    if version > 0 {
+      guard landlock(version) else { return nil }
+      strength.landlock = version
+    }
     _ = vault_drop_capabilities()
     strength.filter = SystemCallFilter.speaking().install(failingWith: ENOSYS)
     return strength

@@ -66,6 +66,11 @@ package final class EventQueue: Sendable {
           state.waiting[state.head] = .missed(0)
           state.head += 1
           state.size -= event.size
+          // One who is always a little behind keeps nothing of what was taken.
+          if state.head >= 64, state.head * 2 >= state.waiting.count {
+            state.waiting.removeFirst(state.head)
+            state.head = 0
+          }
           if isOver {
             state.waiting = []
             state.head = 0

@@ -29,7 +29,10 @@ package final class ScramClient {
 
   /// Answers the server's challenge.
   func answer(_ challenge: [UInt8]) throws(XMPPError) -> [UInt8] {
-    guard challenge.count <= Self.limits.message, let text = String(validating: challenge, as: UTF8.self) else {
+    // One nonce, one answer: a second would be another guess at the password.
+    guard signature.isEmpty, challenge.count <= Self.limits.message,
+      let text = String(validating: challenge, as: UTF8.self)
+    else {
       throw .malformed("a challenge")
     }
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
