@@ -50,8 +50,6 @@ enum Confinement {
   }
 
   private static func landlock(_ version: Int32) -> Bool {
-    // Dispatch looks there for what its threads are at. Held open, so that the file system keeps it as it is.
-    _ = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     let paths = readable.map { strdup($0) }
     defer { for path in paths { free(path) } }
     let pointers = paths.map { UnsafePointer($0) }
@@ -69,7 +67,10 @@ enum Confinement {
       "/etc/ssl/ca-bundle.pem", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem",
       "/etc/pki/ca-trust/extracted", "/etc/ca-certificates", "/usr/share/ca-certificates", "/usr/share/pki",
       "/usr/local/share/ca-certificates", "/usr/lib/ssl", "/var/lib/ca-certificates",
-      "/dev/urandom", "/dev/null", "/proc/self/task",
+      "/dev/urandom", "/dev/null",
+      // Dispatch looks at /proc/THREAD/stat for what its threads are at, and ends the process where it may not. Memory,
+      // environment and descriptors of other processes Landlock keeps out of reach there as well.
+      "/proc",
     ]
     if let file = getenv("SSL_CERT_FILE") { paths.append(String(cString: file)) }
     if let folders = getenv("SSL_CERT_DIR") { paths += String(cString: folders).split(separator: ":").map(String.init) }
