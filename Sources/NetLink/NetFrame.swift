@@ -1,4 +1,5 @@
 package import Sodium
+package import WireCodec
 
 /// One message between `vault` and `vault-net`. `docs/formats/net.md` has the bytes.
 package struct NetFrame: Sendable {
@@ -94,4 +95,20 @@ package struct NetFrame: Sendable {
 package final class SecretBody: Sendable {
   package let bytes: SecretBytes
   package init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+}
+
+extension NetFrame {
+  /// The one number that is all of a body.
+  package static func number(_ body: [UInt8]) throws(WireError) -> UInt64 {
+    var reader = Reader(body.span.bytes)
+    let number = try reader.u64("number")
+    try reader.finish()
+    return number
+  }
+
+  package init(_ kind: Kind, _ id: UInt64, number: UInt64) {
+    var writer = BodyWriter()
+    writer.number(number)
+    self.init(kind, id, writer.bytes)
+  }
 }

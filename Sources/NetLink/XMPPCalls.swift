@@ -1,4 +1,4 @@
-package import WireCodec
+import WireCodec
 import XMPPRequests
 
 /// A question to a connection, whose answer is waited for.
@@ -49,20 +49,4 @@ final class ProgressCall: NetProcess.Receiver {
   }
 
   func end(_ fault: NetFault) { pending.finish(.success(0)) }
-}
-
-extension NetFrame {
-  /// The one number that is all of a body.
-  package static func number(_ body: [UInt8]) throws(WireError) -> UInt64 {
-    var reader = Reader(body.span.bytes)
-    let number = try reader.u64("number")
-    try reader.finish()
-    return number
-  }
-
-  package init(_ kind: Kind, _ id: UInt64, number: UInt64) {
-    var writer = BodyWriter()
-    writer.number(number)
-    self.init(kind, id, writer.bytes)
-  }
 }
