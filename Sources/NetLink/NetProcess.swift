@@ -163,10 +163,17 @@ package final class NetProcess: Sendable {
 
   private func read() {
     var isAsked = false
+    // A pong may come behind what was sent before it.
+    var awaitsPong = false
+    // Since when nothing has come that was due: what is asked meanwhile doesn't begin the wait anew.
+    var quiet: ContinuousClock.Instant?
     while true {
       let (isDue, isUsed, isRetired) = state.withLock { (!$0.due.isEmpty, !$0.receivers.isEmpty, $0.isRetired) }
       if isRetired && !isUsed && fail(.ended("ended"), ifUnused: true) { return }
-      let pause = isDue ? patience : isUsed ? -1 : Limits.idle
+      let since = quiet ?? .now
+      quiet = isDue ? since : nil
+      let left = Double(patience) - since.duration(to: .now) / .milliseconds(1)
+      let pause = isDue ? Int32(max(0, left.rounded(.up))) : isUsed ? -1 : Limits.idle
       switch socket.wait(pause, wake: wake.read) {
       case .woken:
         isAsked = isAsked && isDue
@@ -174,6 +181,8 @@ package final class NetProcess: Sendable {
       case .nothing where isDue:
         if isAsked { return end(.silent) }
         isAsked = true
+        awaitsPong = true
+        quiet = nil
         send(NetFrame(.ping, 0))
         continue
       case .nothing:
@@ -184,7 +193,12 @@ package final class NetProcess: Sendable {
       }
       do throws(FrameSocket.Fault) {
         let frame = try socket.read(accepts)
-        guard frame.kind != .pong else { continue }
+        quiet = nil
+        if frame.kind == .pong {
+          guard awaitsPong else { return end(.senseless) }
+          awaitsPong = false
+          continue
+        }
         switch state.withLock({ $0.receivers[frame.id] })?.take(frame) {
         case .more: break
         case .last: forget(frame.id)

@@ -133,7 +133,6 @@ package struct CourierReply: WireValue, Hashable, Sendable {
 protocol ParcelNamed: WireValue {
   associatedtype Name: Hashable
   var name: Name { get }
-  static var byteCount: Int { get }
 }
 
 extension CourierOffer: ParcelNamed {
@@ -147,8 +146,6 @@ extension CourierReply: ParcelNamed {
 extension ParcelReceipt: ParcelNamed {
   var name: ParcelID { id }
 }
-
-func byteCount<Value: ParcelNamed>(of list: [Value]) -> Int { 2 + list.count * Value.byteCount }
 
 /// Writes a list in which nothing comes twice.
 func write<Value: ParcelNamed>(list: [Value], into writer: inout Writer) throws(WireError) {

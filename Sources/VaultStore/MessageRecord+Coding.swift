@@ -36,10 +36,6 @@ extension MessageRecord.State {
 }
 
 extension MessageRecord {
-  private func optionalCount(_ count: Int?) -> Int { 1 + (count ?? 0) }
-
-  private func textCount(_ text: String?) -> Int { text.map { 3 + $0.utf8.count } ?? 1 }
-
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.u64(UInt64(bitPattern: number))

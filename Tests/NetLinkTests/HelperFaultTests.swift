@@ -1,7 +1,9 @@
 import Foundation
 import Glibc
 import HTTPRequests
+import Sodium
 import Testing
+import XMPPRequests
 
 @testable import NetLink
 
@@ -40,6 +42,8 @@ import Testing
     // Longer than this request allows, an answer to another, one with a key where none is due, an event.
     FakeHelper.says(0x81, length: 2000), FakeHelper.says(0x81, length: 7, id: 2), FakeHelper.says(0x82, length: 7),
     FakeHelper.says(0x89, length: 3), FakeHelper.says(0x88, length: 1),
+    // A pong that nobody asked for.
+    FakeHelper.says(0x84, length: 0, id: 0),
     // Bodies that are none.
     FakeHelper.says(0x81, length: 2, body: [0, 200]), FakeHelper.says(0x83, length: 1, body: [9]),
     FakeHelper.says(0x81, length: 7, body: [0, 200, 2, 0, 0, 0, 0]),
@@ -79,6 +83,32 @@ import Testing
     let server = try PlainServer(PlainServer.answer("never"))
     #expect(await failure(helper, server.request()) == Self.silent)
     while kill(process.process, 0) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+  }
+
+  @Test func `one that is stopped is given up however often it is asked for more`() async throws {
+    let helper = realHelper(patience: 300)
+    let process = try helper.process()
+    kill(process.process, SIGSTOP)
+    let server = try PlainServer(nil)
+    let asking = Task {
+      while !Task.isCancelled {
+        Task { await failure(helper, server.request()) }
+        try? await Task.sleep(for: .milliseconds(50))
+      }
+    }
+    defer { asking.cancel() }
+    #expect(await failure(helper, server.request()) == Self.silent)
+  }
+
+  @Test func `a login without a proof of the server is none`() async throws {
+    let address = Array("ada@localhost/x".utf8)
+    let body = withUnsafeBytes(of: UInt32(address.count).bigEndian) { Array($0) } + address
+    let fake = try FakeHelper(Self.waits + FakeHelper.says(0x86, length: body.count, body: body) + "; sleep 60")
+    let account = try XMPPAccount(try JID("ada@localhost"))
+    let password = try SecretBytes(copying: Array("a password".utf8).span.bytes)
+    await #expect(throws: XMPPError.unreachable(NetFault.senseless.description)) {
+      _ = try await fake.helper.connect(account, password: password)
+    }
   }
 
   @Test func `nobody who doesn't want to wait has to`() async throws {

@@ -22,6 +22,15 @@ import Testing
     try client.finish(Array("v=rmF9pqV8S7suAoZWja4dJRkFsKQ=".utf8))
   }
 
+  @Test func `a second challenge is not answered: it would be another guess at the password`() throws {
+    let client = try client(.sha1, "fyko+d2lbbFgONRv9qkxdawL")
+    func challenge(_ rounds: Int) -> [UInt8] {
+      Array("r=fyko+d2lbbFgONRv9qkxdawL3rfcNHYJY1ZVvWVs7j,s=QSXCR+Q6sek8bf92,i=\(rounds)".utf8)
+    }
+    _ = try client.answer(challenge(4096))
+    #expect(throws: XMPPError.malformed("a challenge")) { try client.answer(challenge(4097)) }
+  }
+
   @Test func `logins at the same time don't spoil one another's proofs`() async throws {
     let proofs = try await withThrowingTaskGroup(of: String.self) { tasks in
       for _ in 0..<16 {
